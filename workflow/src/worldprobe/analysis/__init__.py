@@ -1,0 +1,1 @@
+"""From judgements to numbers; reads tables only."""

@@ -1,0 +1,261 @@
+"""The tables between the stages: one schema each, written and read only through ``write_table`` and ``read_table``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+import pandera.pandas as pa
+import pyarrow as arrow
+import pyarrow.parquet as parquet
+from pandera.typing import Series
+
+from worldprobe.errors import UserError
+from worldprobe.files import whole_file
+from worldprobe.provenance import Provenance
+from worldprobe.vocabulary import ACCURACIES, CONTEXT_TYPES, EVAL_TYPES, TARGET_CONTRASTS
+
+ITEM_ID = r"^[A-Za-z0-9-]+_\d+_\d+_v\d+$"
+TEMPLATE_ID = r"^[A-Za-z0-9-]+_\d+_\d+$"
+#: eval types of judgements: the models' and those of the yardsticks beside them.
+JUDGED_TYPES = (*EVAL_TYPES, "word2vec", "human_likert")
+
+
+class Table(pa.DataFrameModel):
+    """A contract: strict columns, a unique key by which the rows are sorted, a version bumped when columns change."""
+
+    class Config:
+        strict = True
+        coerce = False
+
+
+class Templates(Table):
+    """Minimal pairs of pairs with open slots, e.g. ``{object1:large=true}`` (EWoK, Section 3)."""
+
+    template_id: Series[str] = pa.Field(str_matches=TEMPLATE_ID)
+    domain: Series[str]
+    meta_template: Series[int] = pa.Field(gt=0, description="Counts units per domain from 1 (target x context x segment).")
+    template: Series[int] = pa.Field(gt=0, description="Counts the templates of a unit from 1.")
+    concept_a: Series[str]
+    concept_b: Series[str] = pa.Field(nullable=True)
+    target1: Series[str]
+    target2: Series[str]
+    target_contrast: Series[str] = pa.Field(isin=TARGET_CONTRASTS)
+    context1: Series[str]
+    context2: Series[str]
+    context_contrast: Series[str] = pa.Field(nullable=True, description="As the materials label it; vocabulary.contrast_group groups it.")
+    context_type: Series[str] = pa.Field(isin=CONTEXT_TYPES)
+
+    class Config(Table.Config):
+        name = "templates"
+        unique = ["template_id"]
+        metadata = {"version": 1, "key": ["domain", "meta_template", "template"]}
+
+
+class Items(Table):
+    """Templates with their slots filled: the unit that is scored."""
+
+    item_id: Series[str] = pa.Field(str_matches=ITEM_ID, description="domain_meta_template_vN")
+    domain: Series[str]
+    version: Series[int] = pa.Field(ge=0, description="Version of the fixed filling, or number of the independent sample.")
+    meta_template: Series[int] = pa.Field(gt=0)
+    template: Series[int] = pa.Field(gt=0)
+    context1: Series[str]
+    context2: Series[str]
+    target1: Series[str]
+    target2: Series[str]
+    concept_a: Series[str]
+    concept_b: Series[str] = pa.Field(nullable=True)
+    context_contrast: Series[str] = pa.Field(nullable=True)
+    context_type: Series[str] = pa.Field(isin=CONTEXT_TYPES)
+    target_contrast: Series[str] = pa.Field(isin=TARGET_CONTRASTS)
+    fillers: Series[str] = pa.Field(description="JSON object: slot key -> filler text, keys in code-point order.")
+    tags: Series[str] = pa.Field(description="The slot keys in code-point order, joined by commas.")
+    duplicate_of: Series[str] = pa.Field(nullable=True, description="item_id of an earlier item with the same four texts.")
+
+    class Config(Table.Config):
+        name = "items"
+        unique = ["item_id"]
+        metadata = {"version": 1, "key": ["version", "domain", "meta_template", "template"]}
+
+
+class TargetScores(Table):
+    """LogProbs evidence: one row per item, target and context (0: no context)."""
+
+    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
+    target: Series[int] = pa.Field(isin=[1, 2])
+    context: Series[int] = pa.Field(isin=[0, 1, 2])
+    logprob: Series[float] = pa.Field(le=0, nullable=True, description="Sum over the target's tokens, nats; missing: see flags.")
+    n_tokens: Series[int] = pa.Field(ge=0, description="Target tokens that were scored.")
+    flags: Series[str] = pa.Field(description="Comma-joined: straddle, first_unscored, truncated, unknown_token, not_finite.")
+
+    class Config(Table.Config):
+        name = "target_scores"
+        unique = ["item_id", "target", "context"]
+        metadata = {"version": 1, "key": ["item_id", "target", "context"]}
+
+
+class Responses(Table):
+    """Prompting evidence: one row per prompt (EWoK, Appendix A.4)."""
+
+    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
+    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES[1:])
+    presentation: Series[str] = pa.Field(description="likert: t1c1, t1c2, t2c1, t2c2; choice: t1, t2 and, contexts swapped, t1s, t2s.")
+    prompt_digest: Series[str] = pa.Field(str_matches=r"^[0-9a-f]{64}$")
+    text: Series[str] = pa.Field(description="What the model wrote.")
+    value: Series[float] = pa.Field(nullable=True, description="The parsed rating or choice; missing where none was found.")
+    status: Series[str] = pa.Field(isin=["ok", "no_numeral", "out_of_range", "truncated", "failed"])
+
+    class Config(Table.Config):
+        name = "responses"
+        unique = ["item_id", "eval_type", "presentation"]
+        metadata = {"version": 1, "key": ["item_id", "eval_type", "presentation"]}
+
+
+class Judgements(Table):
+    """Accuracy evidence: one row per item, target, model and eval_type, with the item's design beside it and no item text."""
+
+    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
+    target: Series[int] = pa.Field(isin=[1, 2])
+    model: Series[str]
+    eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
+    accuracy: Series[float] = pa.Field(isin=ACCURACIES, nullable=True, description="1, 0.5 on an exact tie, 0; missing: see status.")
+    is_tie: Series[bool]
+    is_near_tie: Series[bool] = pa.Field(description="Not a tie, but within the tolerance that the provenance states.")
+    status: Series[str] = pa.Field(isin=["ok", "missing_response", "missing_score"])
+    domain: Series[str]
+    version: Series[int]
+    meta_template: Series[int]
+    template: Series[int]
+    concept_a: Series[str]
+    concept_b: Series[str] = pa.Field(nullable=True)
+    context_contrast: Series[str] = pa.Field(nullable=True, description="As the materials label it.")
+    context_type: Series[str] = pa.Field(isin=CONTEXT_TYPES)
+    target_contrast: Series[str] = pa.Field(isin=TARGET_CONTRASTS)
+
+    class Config(Table.Config):
+        name = "judgements"
+        unique = ["item_id", "target", "model", "eval_type"]
+        metadata = {"version": 1, "key": ["model", "eval_type", "item_id", "target"]}
+
+
+class SurfaceFeatures(Table):
+    """Surface properties of each target sentence with its two contexts (EWoK, Appendix A.5): (C1 + C2) / 2 + T."""
+
+    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
+    target: Series[int] = pa.Field(isin=[1, 2])
+    n_words: Series[float] = pa.Field(gt=0, description="Words.")
+    log_frequency: Series[float] = pa.Field(nullable=True, description="Mean log word frequency; the provenance names source and unit.")
+
+    class Config(Table.Config):
+        name = "surface_features"
+        unique = ["item_id", "target"]
+        metadata = {"version": 1, "key": ["item_id", "target"]}
+
+
+class Summaries(Table):
+    """Means per model, eval_type and group, over versions (EWoK, Tables 1 and 2)."""
+
+    model: Series[str]
+    eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
+    metric: Series[str] = pa.Field(description="accuracy (ties 0.5), strict (ties 0), both_right, context_sensitivity.")
+    grouping: Series[str] = pa.Field(description="overall, domain, concept, context_type, context_contrast, target_contrast.")
+    group: Series[str]
+    version: Series[int] = pa.Field(ge=-1, description="-1: the mean over versions.")
+    mean: Series[float] = pa.Field(ge=0, le=1, nullable=True)
+    low: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="Lowest version mean (row -1).")
+    high: Series[float] = pa.Field(ge=0, le=1, nullable=True)
+    ci_low: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="95% bootstrap over items and versions (row -1).")
+    ci_high: Series[float] = pa.Field(ge=0, le=1, nullable=True)
+    n_items: Series[int] = pa.Field(ge=0)
+    n_ties: Series[int] = pa.Field(ge=0, description="Target rows that were exact ties.")
+    n_near_ties: Series[int] = pa.Field(ge=0)
+    n_missing: Series[int] = pa.Field(ge=0, description="Target rows without an answer or a score.")
+
+    class Config(Table.Config):
+        name = "summaries"
+        unique = ["model", "eval_type", "metric", "grouping", "group", "version"]
+        metadata = {"version": 1, "key": ["model", "eval_type", "metric", "grouping", "group", "version"]}
+
+
+def validate(frame: pd.DataFrame, contract: type[Table]) -> pd.DataFrame:
+    """The rows in the contract's column order, sorted by its key.
+
+    Raises:
+        pandera.errors.SchemaError: a bug of ours: what a stage made breaks its contract.
+    """
+    schema = contract.to_schema()
+    ordered = frame[[c for c in schema.columns if c in frame]].sort_values(contract.Config.metadata["key"], kind="stable")
+    return schema.validate(ordered.reset_index(drop=True))
+
+
+def write_table(frame: pd.DataFrame, contract: type[Table], path: Path | str, provenance: Provenance) -> None:
+    """Validate, sort and write a table as one whole Parquet file with its provenance inside.
+
+    Raises:
+        pandera.errors.SchemaError: the rows break the contract.
+        UserError: the place cannot be written.
+    """
+    table = arrow.Table.from_pandas(validate(frame, contract), preserve_index=False)
+    metadata = {
+        b"worldprobe.table": contract.Config.name.encode(),
+        b"worldprobe.schema_version": str(contract.Config.metadata["version"]).encode(),
+        b"worldprobe.provenance": provenance.to_json().encode(),
+    }
+    with whole_file(path) as temporary:
+        parquet.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd")
+
+
+def read_table(path: Path | str, contract: type[Table], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read a table of ours, checked against its contract; ``columns`` reads fewer.
+
+    Raises:
+        UserError: no such file, not a table of ours, another table, or another version of its schema.
+    """
+    check_kind(path, contract)
+    frame = parquet.read_table(path, columns=list(columns) if columns else None).to_pandas()
+    if columns is None:
+        try:
+            contract.to_schema().validate(frame)
+        except pa.errors.SchemaError as error:
+            raise UserError(path, f"breaks the contract of {contract.Config.name}: {error}", "Make it again with this version.") from error
+    return frame
+
+
+def check_kind(path: Path | str, contract: type[Table]) -> None:
+    """Raise UserError unless the file is this contract's table in this version; reads the footer only."""
+    metadata = _footer(path)
+    name, version = contract.Config.name, contract.Config.metadata["version"]
+    found = metadata.get(b"worldprobe.table", b"").decode()
+    if found != name:
+        raise UserError(path, f'holds {found or "no table of worldprobe"}, not {name}.', f"Give the {name} table here.")
+    found_version = metadata.get(b"worldprobe.schema_version", b"?").decode()
+    if found_version != str(version):
+        raise UserError(
+            path,
+            f"is version {found_version} of the {name} table; this worldprobe reads version {version}.",
+            "Make the file again with this worldprobe, or use the worldprobe that wrote it.",
+        )
+
+
+def read_provenance(path: Path | str) -> Provenance:
+    """What made a table of ours.
+
+    Raises:
+        UserError: not a table of ours.
+    """
+    text = _footer(path).get(b"worldprobe.provenance")
+    if text is None:
+        raise UserError(path, "carries no provenance; it is no table of worldprobe.", "Give a table that worldprobe wrote.")
+    return Provenance.from_json(json.dumps(json.loads(text)))
+
+
+def _footer(path: Path | str) -> dict[bytes, bytes]:
+    try:
+        return parquet.read_schema(path).metadata or {}
+    except FileNotFoundError as error:
+        raise UserError(path, "there is no such file.", "Check the path, or run the stage that makes it.") from error
+    except (arrow.ArrowInvalid, OSError) as error:
+        raise UserError(path, "is not a readable Parquet file.", "Make it again; it may have been cut short.") from error

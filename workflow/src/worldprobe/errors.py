@@ -1,0 +1,41 @@
+"""Errors that the user can mend, told apart from our own mistakes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """Something the user can mend: printed as three lines without a traceback, exit status 2.
+
+    Args:
+        where: file and line, or file and key, or the option concerned.
+        problem: what is wrong, with the nearest valid name where there is one.
+        mend: what to do about it.
+    """
+
+    def __init__(self, where: object, problem: str, mend: str) -> None:
+        super().__init__(f"{where}: {problem} {mend}")
+        self.where = str(where)
+        self.problem = problem
+        self.mend = mend
+
+    def __reduce__(self) -> tuple[type[UserError], tuple[str, str, str]]:
+        return UserError, (self.where, self.problem, self.mend)
+
+    def lines(self) -> str:
+        """The message as it is printed."""
+        return f"error: {self.where}\n  what: {self.problem}\n  mend: {self.mend}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A suggestion for a mistyped name, or an empty string.
+
+    >>> did_you_mean("dtyp", ["dtype", "revision"])
+    ' did you mean "dtype"?'
+    >>> did_you_mean("zzz", ["dtype"])
+    ''
+    """
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f' did you mean "{near[0]}"?' if near else ""

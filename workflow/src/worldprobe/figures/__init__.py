@@ -1,0 +1,1 @@
+"""Figures for papers: PDF, SVG, PNG."""

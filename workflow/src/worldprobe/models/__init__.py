@@ -1,0 +1,1 @@
+"""Language models behind one interface; the only place that loads them."""
