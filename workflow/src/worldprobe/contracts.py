@@ -184,10 +184,11 @@ def validate(frame: pd.DataFrame, contract: type[Table]) -> pd.DataFrame:
     """The rows in the contract's column order, sorted by its key.
 
     Raises:
-        pandera.errors.SchemaError: a bug of ours: what a stage made breaks its contract.
+        pandera.errors.SchemaError, SchemaErrors: a bug of ours: what a stage made breaks its contract.
     """
     schema = contract.to_schema()
-    ordered = frame[[c for c in schema.columns if c in frame]].sort_values(contract.Config.metadata["key"], kind="stable")
+    known = [c for c in schema.columns if c in frame]
+    ordered = frame[known + [c for c in frame if c not in known]].sort_values(contract.Config.metadata["key"], kind="stable")
     return schema.validate(ordered.reset_index(drop=True))
 
 
@@ -195,7 +196,7 @@ def write_table(frame: pd.DataFrame, contract: type[Table], path: Path | str, pr
     """Validate, sort and write a table as one whole Parquet file with its provenance inside.
 
     Raises:
-        pandera.errors.SchemaError: the rows break the contract.
+        pandera.errors.SchemaError, SchemaErrors: the rows break the contract.
         UserError: the place cannot be written.
     """
     table = arrow.Table.from_pandas(validate(frame, contract), preserve_index=False)
@@ -219,8 +220,12 @@ def read_table(path: Path | str, contract: type[Table], columns: Sequence[str] |
     if columns is None:
         try:
             contract.to_schema().validate(frame)
-        except pa.errors.SchemaError as error:
-            raise UserError(path, f"breaks the contract of {contract.Config.name}: {error}", "Make it again with this version.") from error
+        except (pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
+            failed = getattr(error, "schema_errors", None) or [error]
+            columns_at_fault = ", ".join(sorted({str(getattr(e.schema, "name", None) or e.column_name) for e in failed}))
+            raise UserError(
+                path, f"breaks the contract of {contract.Config.name} in {columns_at_fault}.", "Make it again with this worldprobe."
+            ) from error
     return frame
 
 
