@@ -21,6 +21,8 @@ ITEM_ID = r"^[A-Za-z0-9-]+_\d+_\d+_v\d+$"
 TEMPLATE_ID = r"^[A-Za-z0-9-]+_\d+_\d+$"
 #: eval types of judgements: the models' and those of the yardsticks beside them.
 JUDGED_TYPES = (*EVAL_TYPES, "word2vec", "human_likert")
+#: what a pair of answers about one target says: a context, no preference, or nothing readable.
+PREFERENCES = ("context1", "context2", "none", "missing")
 
 
 class Table(pa.DataFrameModel):
@@ -180,6 +182,150 @@ class Summaries(Table):
         metadata = {"version": 1, "key": ["model", "eval_type", "metric", "grouping", "group", "version"]}
 
 
+class Ratings(Table):
+    """Human plausibility ratings, averaged over raters: one row per item, target and context (EWoK, Section 4)."""
+
+    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
+    target: Series[int] = pa.Field(isin=[1, 2])
+    context: Series[int] = pa.Field(isin=[1, 2])
+    rating: Series[float] = pa.Field(nullable=True, description="Mean over raters, on the scale shown (1-5 in the paper).")
+
+    class Config(Table.Config):
+        name = "ratings"
+        unique = ["item_id", "target", "context"]
+        metadata = {"version": 1, "key": ["item_id", "target", "context"]}
+
+
+class Coefficients(Table):
+    """Fixed effects of a logistic regression on accuracy (EWoK, Appendix A.5); notes and variances are in the provenance."""
+
+    fit: Series[str] = pa.Field(isin=["mixed_model", "fixed_effects"])
+    position: Series[int] = pa.Field(ge=0, description="Order in the printed table.")
+    group: Series[str] = pa.Field(isin=["domain", "context_contrast", "target_contrast", "context_type", "surface_features"])
+    term: Series[str] = pa.Field(description="Level or feature: social-interactions, antonym, direct, log_frequency, ...")
+    label: Series[str] = pa.Field(description="As it is printed: antonym vs. rest, number of words, ...")
+    estimate: Series[float] = pa.Field(nullable=True, description="Log odds.")
+    std_error: Series[float] = pa.Field(nullable=True)
+    z: Series[float] = pa.Field(nullable=True)
+    p: Series[float] = pa.Field(ge=0, le=1, nullable=True)
+    stars: Series[str] = pa.Field(isin=["", "*", "**", "***"])
+    ci_low: Series[float] = pa.Field(nullable=True, description="95% Wald interval.")
+    ci_high: Series[float] = pa.Field(nullable=True)
+
+    class Config(Table.Config):
+        name = "coefficients"
+        unique = ["fit", "group", "term"]
+        metadata = {"version": 1, "key": ["fit", "position"]}
+
+
+class FeatureMeans(Table):
+    """Accuracy beside surface features, per model, domain and version: the points of the paper's scatter panels."""
+
+    model: Series[str]
+    eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
+    domain: Series[str]
+    version: Series[int]
+    accuracy: Series[float] = pa.Field(ge=0, le=1, nullable=True)
+    word2vec: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="Accuracy of the word2vec baseline.")
+    n_words: Series[float] = pa.Field(nullable=True)
+    log_frequency: Series[float] = pa.Field(nullable=True)
+    n_items: Series[int] = pa.Field(ge=0)
+
+    class Config(Table.Config):
+        name = "feature_means"
+        unique = ["model", "eval_type", "domain", "version"]
+        metadata = {"version": 1, "key": ["model", "eval_type", "domain", "version"]}
+
+
+class Correlations(Table):
+    """Pearson's r between accuracy and a surface feature, per model (EWoK, Figure 5 D-F)."""
+
+    model: Series[str]
+    eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
+    feature: Series[str] = pa.Field(isin=["word2vec", "n_words", "log_frequency"])
+    unit: Series[str] = pa.Field(isin=["domain_version", "item"], description="What one point is; the paper: domain x version.")
+    r: Series[float] = pa.Field(ge=-1, le=1, nullable=True, description="Missing where either side does not vary.")
+    p: Series[float] = pa.Field(ge=0, le=1, nullable=True)
+    stars: Series[str] = pa.Field(isin=["", "*", "**", "***"])
+    ci_low: Series[float] = pa.Field(ge=-1, le=1, nullable=True, description="95%, Fisher's z.")
+    ci_high: Series[float] = pa.Field(ge=-1, le=1, nullable=True)
+    n: Series[int] = pa.Field(ge=0, description="Points.")
+
+    class Config(Table.Config):
+        name = "correlations"
+        unique = ["model", "eval_type", "feature", "unit"]
+        metadata = {"version": 1, "key": ["feature", "unit", "eval_type", "model"]}
+
+
+class Agreements(Table):
+    """Choice against the choice that Likert implies, per model and prompting set-up (EWoK, Figure 7): the confusion matrix."""
+
+    model: Series[str]
+    setup: Series[str] = pa.Field(description="generation_shots, e.g. constrained_two.")
+    likert: Series[str] = pa.Field(isin=PREFERENCES, description="The context with the higher rating; none: equal ratings.")
+    choice: Series[str] = pa.Field(isin=PREFERENCES, description="The context chosen; none: the answer followed the position.")
+    n: Series[int] = pa.Field(ge=0, description="Target rows.")
+    share: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="Of the model's rows in this set-up.")
+
+    class Config(Table.Config):
+        name = "agreements"
+        unique = ["model", "setup", "likert", "choice"]
+        metadata = {"version": 1, "key": ["model", "setup", "likert", "choice"]}
+
+
+class Comparisons(Table):
+    """Two models on the same items: difference of mean accuracy, interval and paired permutation test."""
+
+    model_a: Series[str]
+    model_b: Series[str]
+    eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
+    grouping: Series[str] = pa.Field(isin=["overall", "domain"])
+    group: Series[str]
+    mean_a: Series[float] = pa.Field(ge=0, le=1)
+    mean_b: Series[float] = pa.Field(ge=0, le=1)
+    difference: Series[float] = pa.Field(ge=-1, le=1, description="mean_a - mean_b, means over versions.")
+    ci_low: Series[float] = pa.Field(ge=-1, le=1, nullable=True, description="95% bootstrap over templates.")
+    ci_high: Series[float] = pa.Field(ge=-1, le=1, nullable=True)
+    p: Series[float] = pa.Field(ge=0, le=1, description="Two-sided; signs of the templates' differences flipped at random.")
+    p_holm: Series[float] = pa.Field(ge=0, le=1, description="Holm's correction over the rows of the same grouping.")
+    n_items: Series[int] = pa.Field(gt=0)
+    n_templates: Series[int] = pa.Field(gt=0)
+    n_a_better: Series[int] = pa.Field(ge=0, description="Items.")
+    n_b_better: Series[int] = pa.Field(ge=0)
+    n_equal: Series[int] = pa.Field(ge=0)
+    sentence: Series[str] = pa.Field(description="The finding in plain words.")
+
+    class Config(Table.Config):
+        name = "comparisons"
+        unique = ["model_a", "model_b", "eval_type", "grouping", "group"]
+        metadata = {"version": 1, "key": ["eval_type", "model_a", "model_b", "grouping", "group"]}
+
+
+class Reproduction(Table):
+    """Every published number beside ours (or, compared_with: repository, beside the authors' other table)."""
+
+    position: Series[int] = pa.Field(ge=0)
+    compared_with: Series[str] = pa.Field(isin=["ours", "repository"])
+    block: Series[str] = pa.Field(description="Published table: table1, table2, mixed_model, ...")
+    quantity: Series[str] = pa.Field(description="mean, min, max, llm_average, llm_best, human, estimate, stars, n_items, ...")
+    model: Series[str] = pa.Field(nullable=True)
+    eval_type: Series[str] = pa.Field(nullable=True)
+    group: Series[str] = pa.Field(nullable=True, description="Domain or term.")
+    printed: Series[str] = pa.Field(description="As printed.")
+    published: Series[float] = pa.Field(nullable=True)
+    ours: Series[float] = pa.Field(nullable=True)
+    ours_printed: Series[str] = pa.Field(description="Ours, rounded as the published number is.")
+    difference: Series[float] = pa.Field(nullable=True, description="ours - published.")
+    tolerance: Series[float] = pa.Field(nullable=True, description="Half a unit of the last printed digit.")
+    status: Series[str] = pa.Field(isin=["within_rounding", "differs", "not_run", "not_comparable"])
+    reason: Series[str] = pa.Field(description="Why not, where it is known; empty otherwise.")
+
+    class Config(Table.Config):
+        name = "reproduction"
+        unique = ["position"]
+        metadata = {"version": 1, "key": ["position"]}
+
+
 def validate(frame: pd.DataFrame, contract: type[Table]) -> pd.DataFrame:
     """The rows in the contract's column order, sorted by its key.
 
@@ -227,6 +373,27 @@ def read_table(path: Path | str, contract: type[Table], columns: Sequence[str] |
                 path, f"breaks the contract of {contract.Config.name} in {columns_at_fault}.", "Make it again with this worldprobe."
             ) from error
     return frame
+
+
+def read_tables(paths: Sequence[Path | str], contract: type[Table], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read many tables of one kind as one frame; text columns come as categoricals, so a million rows stay small.
+
+    Each file's kind and version are checked; the rows were validated when they were written and are not checked again.
+
+    Raises:
+        UserError: as ``read_table``; or no file is given.
+    """
+    if not paths:
+        raise UserError(contract.Config.name, "no table is given.", "Name at least one file.")
+    for path in paths:
+        check_kind(path, contract)
+    names = list(columns) if columns else list(contract.to_schema().columns)
+    parts = [parquet.read_table(path, columns=names) for path in paths]
+    whole = arrow.concat_tables(parts).combine_chunks()
+    for position, name in enumerate(names):
+        if arrow.types.is_string(whole.schema.field(name).type) or arrow.types.is_large_string(whole.schema.field(name).type):
+            whole = whole.set_column(position, name, whole.column(name).dictionary_encode().unify_dictionaries())
+    return whole.to_pandas()
 
 
 def check_kind(path: Path | str, contract: type[Table]) -> None:
