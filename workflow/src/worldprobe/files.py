@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +40,50 @@ def whole_file(path: Path | str) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+@contextlib.contextmanager
+def whole_folder(path: Path | str) -> Iterator[Path]:
+    """Yield a temporary folder beside ``path``; on success it takes the place of ``path``, on failure it is removed.
+
+    What a killed process of this machine left there is removed first.
+
+    Raises:
+        UserError: the folder cannot be written, or ``path`` is a file.
+    """
+    path = Path(path)
+    if path.exists() and not path.is_dir():
+        raise UserError(path, "is a file; a folder is to be written here.", "Name a folder.")
+    begin = f".{path.name}.{socket.gethostname()}."
+    temporary = path.with_name(f"{begin}{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for left in path.parent.glob(f"{begin}*.part"):
+            number = left.name.removeprefix(begin).removesuffix(".part")
+            if number.isdigit() and not _is_running(int(number)):
+                shutil.rmtree(left, ignore_errors=True)
+        temporary.mkdir()
+    except OSError as error:
+        raise UserError(path, f"cannot be written ({error.strerror}).", "Free the disk or choose a folder you may write.") from error
+    try:
+        yield temporary
+        old = temporary.with_name(f"{temporary.name}.old")
+        if path.exists():
+            os.replace(path, old)
+        os.replace(temporary, path)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def write_text(path: Path | str, text: str) -> None:

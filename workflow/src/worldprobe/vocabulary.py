@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 TARGET_CONTRASTS = ("concept swap", "variable swap")
 CONTEXT_CONTRASTS = ("antonym", "negation", "variable swap", "other")
 CONTEXT_TYPES = ("direct", "indirect")
@@ -23,3 +25,12 @@ def contrast_group(label: str | None) -> str:
     ('antonym', 'other', 'other')
     """
     return label if label in CONTEXT_CONTRASTS else "other"
+
+
+def slot_class(slot: str) -> str:
+    """The filler class that a slot asks for: its name up to the first digit, restriction or swap.
+
+    >>> slot_class("object1:large=true"), slot_class("agent2"), slot_class("nonword_from_object1")
+    ('object', 'agent', 'nonword')
+    """
+    return re.split(r"\d|:|_from_", slot, maxsplit=1)[0]
