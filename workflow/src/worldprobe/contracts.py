@@ -182,6 +182,20 @@ class Summaries(Table):
         metadata = {"version": 1, "key": ["model", "eval_type", "metric", "grouping", "group", "version"]}
 
 
+class Similarities(Table):
+    """Baseline evidence: cosine of the bags of words of target and context (EWoK, Appendix A.5)."""
+
+    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
+    target: Series[int] = pa.Field(isin=[1, 2])
+    context: Series[int] = pa.Field(isin=[1, 2])
+    similarity: Series[float] = pa.Field(ge=-1.000001, le=1.000001, nullable=True, description="Missing: no word has a vector.")
+
+    class Config(Table.Config):
+        name = "similarities"
+        unique = ["item_id", "target", "context"]
+        metadata = {"version": 1, "key": ["item_id", "target", "context"]}
+
+
 class Ratings(Table):
     """Human plausibility ratings, averaged over raters: one row per item, target and context (EWoK, Section 4)."""
 
@@ -385,6 +399,10 @@ class ControlAccuracies(Table):
         metadata = {"version": 1, "key": ["model", "templates", "fillers"]}
 
 
+#: the tables that can be judged.
+EVIDENCE: tuple[type[Table], ...] = (TargetScores, Responses, Similarities, Ratings)
+
+
 def validate(frame: pd.DataFrame, contract: type[Table]) -> pd.DataFrame:
     """The rows in the contract's column order, sorted by its key.
 
@@ -481,6 +499,15 @@ def read_provenance(path: Path | str) -> Provenance:
     if text is None:
         raise UserError(path, "carries no provenance; it is no table of worldprobe.", "Give a table that worldprobe wrote.")
     return Provenance.from_json(json.dumps(json.loads(text)))
+
+
+def table_name(path: Path | str) -> str:
+    """The name of a file's table, e.g. ``items``; empty where the file is no table of ours.
+
+    Raises:
+        UserError: no such file, or no readable Parquet file.
+    """
+    return _footer(path).get(b"worldprobe.table", b"").decode()
 
 
 def _footer(path: Path | str) -> dict[bytes, bytes]:

@@ -1,0 +1,244 @@
+"""From evidence to accuracy: does the matching context win (EWoK, Section 4)?
+
+An item has two targets. Target 1 fits context 1, target 2 fits context 2. A target is right (1) when its score is higher
+after the context it fits, wrong (0) when it is lower, and 0.5 on an exact tie: nothing is ever broken by order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.errors import UserError
+
+#: what is compared for a target under its two contexts; sums are the paper's.
+METRICS = ("sum", "mean", "pmi")
+#: nats within which two log probabilities count as nearly tied; float32 sums of a sentence differ by about 1e-4 between batches.
+NEAR_TIE = 1e-3
+DESIGN = (
+    "domain",
+    "version",
+    "meta_template",
+    "template",
+    "concept_a",
+    "concept_b",
+    "context_contrast",
+    "context_type",
+    "target_contrast",
+)
+
+
+@dataclass
+class Judged:
+    """Judgements and what must be said with them.
+
+    Attributes:
+        table: rows of contracts.Judgements.
+        details: counts and choices for the provenance, keyed by name.
+    """
+
+    table: pd.DataFrame
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def judge_target_scores(
+    items: pd.DataFrame, scores: pd.DataFrame, model: str, metric: str = "sum", near_tie: float = NEAR_TIE
+) -> Judged:
+    """Judge log probabilities, the paper's first paradigm.
+
+    Args:
+        items: contracts.Items.
+        scores: contracts.TargetScores; contexts 1 and 2, and for ``pmi`` context 0 (none).
+        model: name in the table.
+        metric: ``sum`` compares log P(T|C); ``mean`` divides by the target's tokens; ``pmi`` subtracts log P(T).
+        near_tie: nats.
+
+    Returns:
+        Judgements; a target with an absent or non-finite score has no accuracy and the status ``missing_score``.
+
+    Raises:
+        UserError: the scores are of other items, or the metric is unknown.
+    """
+    if metric not in METRICS:
+        raise UserError("--metric", f'there is no metric "{metric}".', f"Use one of: {', '.join(METRICS)}.")
+    values = scores["logprob"].to_numpy(float)
+    if metric == "mean":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = values / scores["n_tokens"].to_numpy(float)
+    cube = _cube(items, scores, values)
+    if metric == "pmi":
+        cube = cube - cube[:, :, :1]
+    flags = Counter(flag for text in scores["flags"] for flag in text.split(",") if flag)
+    judged = _judge_cube(items, cube, model, "logprobs", near_tie, "missing_score")
+    judged.details |= {"metric": metric, "flagged_scores": dict(sorted(flags.items()))}
+    return judged
+
+
+def judge_similarities(items: pd.DataFrame, similarities: pd.DataFrame, model: str, near_tie: float = 1e-6) -> Judged:
+    """Judge cosines of targets with their contexts, the word2vec baseline (EWoK, Appendix A.5).
+
+    Args:
+        items: contracts.Items.
+        similarities: columns item_id, target, context and similarity.
+        model: name in the table.
+        near_tie: difference of cosines.
+    """
+    cube = _cube(items, similarities, similarities["similarity"].to_numpy(float))
+    return _judge_cube(items, cube, model, "word2vec", near_tie, "missing_score")
+
+
+def judge_ratings(items: pd.DataFrame, ratings: pd.DataFrame, model: str = "human", near_tie: float = NEAR_TIE) -> Judged:
+    """Judge mean human ratings (contracts.Ratings) as Likert ratings are judged; an item nobody rated has no accuracy."""
+    cube = _cube(items, ratings, ratings["rating"].to_numpy(float))
+    return _judge_cube(items, cube, model, "human_likert", near_tie, "missing_response")
+
+
+def judge_responses(items: pd.DataFrame, responses: pd.DataFrame, model: str) -> Judged:
+    """Judge prompted answers, every eval type of the table by its paradigm (EWoK, Appendix A.4).
+
+    A missing answer counts as wrong in both paradigms and keeps the status ``missing_response``. Where the contexts were also
+    shown in swapped order, a choice is the mean of both presentations: 0.5 then says that the answer followed the position.
+
+    Args:
+        items: contracts.Items.
+        responses: contracts.Responses.
+        model: name in the table.
+
+    Raises:
+        UserError: the answers are to other items, or there are none.
+    """
+    if responses.empty:
+        raise UserError("responses", "the table has no rows.", "Ask the model first (worldprobe score).")
+    parts, details = [], {}
+    for eval_type, rows in responses.groupby("eval_type", observed=True, sort=True):
+        judged = (_judge_likert if eval_type.startswith("likert") else _judge_choice)(items, rows, model, eval_type)
+        parts.append(judged.table)
+        details[eval_type] = judged.details
+    return Judged(pd.concat(parts, ignore_index=True), details if len(details) > 1 else next(iter(details.values())))
+
+
+def _judge_likert(items: pd.DataFrame, rows: pd.DataFrame, model: str, eval_type: str) -> Judged:
+    """A target's rating after its own context against its rating after the other one."""
+    target = rows["presentation"].str.slice(1, 2).astype(int)
+    context = rows["presentation"].str.slice(3, 4).astype(int)
+    values = rows["value"].where(rows["status"] == "ok").to_numpy(float)
+    cube = _cube(items, rows.assign(target=target, context=context), values)
+    judged = _judge_cube(items, cube, model, eval_type, 0.0, "missing_response")
+    missing = judged.table["status"] != "ok"
+    judged.table["accuracy"] = judged.table["accuracy"].mask(missing, 0.0)
+    counts = Counter(int(v) for v in values[np.isfinite(values)])
+    judged.details |= {
+        "missing_counts_as": 0.0,
+        "rating_counts": {str(k): counts[k] for k in sorted(counts)},
+        "response_status": _counts(rows["status"]),
+    }
+    return judged
+
+
+def _judge_choice(items: pd.DataFrame, rows: pd.DataFrame, model: str, eval_type: str) -> Judged:
+    """The number of the context that a target fits is right: 1 for target 1, 2 for target 2, the other way when swapped."""
+    code = _codes(items, rows)
+    target = rows["presentation"].str.slice(1, 2).to_numpy(dtype=int)
+    is_swapped = rows["presentation"].str.endswith("s").to_numpy(dtype=bool)
+    value = rows["value"].where(rows["status"] == "ok").to_numpy(float)
+    right = np.where(is_swapped, 3 - target, target)
+    answers = np.full((len(items), 2, 2), np.nan)
+    answers[code, target - 1, is_swapped.astype(int)] = np.where(np.isnan(value), np.nan, value == right)
+    n_presented = 2 if is_swapped.any() else 1
+    answers = answers[:, :, :n_presented]
+    is_missing = np.isnan(answers).any(axis=2)
+    accuracy = np.nan_to_num(answers).mean(axis=2)
+    table = _judgements(items, accuracy, (accuracy == 0.5) & ~is_missing, np.zeros_like(is_missing), is_missing, model, eval_type)
+    table["status"] = table["status"].mask(table["status"] != "ok", "missing_response")
+    read = value[~np.isnan(value)]
+    bias: dict[str, Any] = {"n_read": len(read), "share_first": round(float((read == 1).mean()), 6) if len(read) else None}
+    if n_presented == 2:
+        whole = ~is_missing
+        bias["share_following_position"] = round(float((accuracy[whole] == 0.5).mean()), 6) if whole.any() else None
+    details = _tally(table) | {
+        "missing_counts_as": 0.0,
+        "presentations": n_presented,
+        "position_bias": bias,
+        "response_status": _counts(rows["status"]),
+    }
+    return Judged(table, details)
+
+
+def _judge_cube(
+    items: pd.DataFrame, cube: np.ndarray, model: str, eval_type: str, near_tie: float, missing_status: str
+) -> Judged:
+    """Judge scores of shape (items, targets, contexts 0-2)."""
+    matching = np.stack([cube[:, 0, 1], cube[:, 1, 2]], axis=1)
+    other = np.stack([cube[:, 0, 2], cube[:, 1, 1]], axis=1)
+    is_missing = ~(np.isfinite(matching) & np.isfinite(other))
+    with np.errstate(invalid="ignore"):
+        difference = matching - other
+    is_tie = ~is_missing & (difference == 0)
+    is_near_tie = ~is_missing & ~is_tie & (np.abs(difference) <= near_tie)
+    accuracy = np.where(is_missing, np.nan, np.where(is_tie, 0.5, (difference > 0).astype(float)))
+    table = _judgements(items, accuracy, is_tie, is_near_tie, is_missing, model, eval_type)
+    table["status"] = table["status"].mask(table["status"] != "ok", missing_status)
+    return Judged(table, {"near_tie": near_tie} | _tally(table))
+
+
+def _judgements(
+    items: pd.DataFrame,
+    accuracy: np.ndarray,
+    is_tie: np.ndarray,
+    is_near_tie: np.ndarray,
+    is_missing: np.ndarray,
+    model: str,
+    eval_type: str,
+) -> pd.DataFrame:
+    """Rows of contracts.Judgements from arrays of shape (items, 2)."""
+    design = items.loc[items.index.repeat(2), ["item_id", *DESIGN]].reset_index(drop=True)
+    return design.assign(
+        target=np.tile([1, 2], len(items)),
+        model=model,
+        eval_type=eval_type,
+        accuracy=accuracy.ravel(),
+        is_tie=is_tie.ravel(),
+        is_near_tie=is_near_tie.ravel(),
+        status=np.where(is_missing.ravel(), "missing", "ok"),
+    )
+
+
+def _cube(items: pd.DataFrame, rows: pd.DataFrame, values: np.ndarray) -> np.ndarray:
+    """Values as an array of shape (items, targets, contexts 0-2), missing where there is no row."""
+    cube = np.full((len(items), 2, 3), np.nan)
+    cube[_codes(items, rows), rows["target"].to_numpy(int) - 1, rows["context"].to_numpy(int)] = values
+    return cube
+
+
+def _codes(items: pd.DataFrame, rows: pd.DataFrame) -> np.ndarray:
+    """The position in ``items`` of every row's item.
+
+    Raises:
+        UserError: a row is of an item that the table does not have.
+    """
+    codes = pd.Index(items["item_id"]).get_indexer(pd.Index(rows["item_id"]))
+    if (codes < 0).any():
+        strangers = rows["item_id"][codes < 0]
+        raise UserError(
+            "items",
+            f"{strangers.nunique()} items of the evidence are not in the items table, the first is {strangers.iloc[0]}.",
+            "Give the items table that was scored.",
+        )
+    return codes
+
+
+def _tally(table: pd.DataFrame) -> dict[str, int]:
+    return {
+        "n_targets": len(table),
+        "n_ties": int(table["is_tie"].sum()),
+        "n_near_ties": int(table["is_near_tie"].sum()),
+        "n_missing": int((table["status"] != "ok").sum()),
+    }
+
+
+def _counts(column: pd.Series) -> dict[str, int]:
+    return {str(k): int(v) for k, v in column.value_counts().sort_index().items()}
