@@ -1,7 +1,83 @@
-"""Placeholder."""
+"""``table NAME``: a printed table as CSV, LaTeX and Markdown, by the suffixes of ``--out``."""
+
+from __future__ import annotations
 
 import argparse
 
+from worldprobe.vocabulary import EVAL_TYPES
+
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """Nothing yet."""
+    """One command per table."""
+    names = stages.add_parser("table", help="print a table as CSV, LaTeX and Markdown").add_subparsers(
+        metavar="NAME", required=True
+    )
+
+    def add(name: str, help_text: str, *inputs: str, roster: bool = True) -> argparse.ArgumentParser:
+        parser = names.add_parser(name, help=help_text, description=help_text)
+        for table in inputs:
+            parser.add_argument(table, metavar=table.upper(), help=f"the {table} table (Parquet)")
+        if roster:
+            parser.add_argument("--models", metavar="FILE", help="model registry, for names and order (config/models.yaml)")
+        parser.set_defaults(run=run, table=name)
+        return parser
+
+    eval_type = {"choices": EVAL_TYPES, "default": "logprobs", "help": "paradigm (default: %(default)s)"}
+    metric = {
+        "choices": ("accuracy", "strict"),
+        "default": "accuracy",
+        "help": "ties count one half, or as wrong (default: %(default)s)",
+    }
+    mean = add("mean_accuracy", "mean and range by model (paper, Table 1)", "summaries")
+    mean.add_argument("--eval-type", **eval_type)  # type: ignore[arg-type]
+    mean.add_argument("--metric", **metric)  # type: ignore[arg-type]
+    domain = add("accuracy_by_domain", "LLM average, LLM best and human by domain (paper, Table 2)", "summaries")
+    domain.add_argument("--eval-type", **eval_type)  # type: ignore[arg-type]
+    strict = add("likert_strict", "Likert accuracy where equal ratings are wrong (paper, Table 4)", "summaries")
+    strict.add_argument("--eval-type", **(eval_type | {"default": "likert_constrained_two"}))  # type: ignore[arg-type]
+    paradigm = add("accuracy_by_paradigm", "every model under every paradigm and set-up", "summaries")
+    paradigm.add_argument("--metric", **metric)  # type: ignore[arg-type]
+    mixed = add("mixed_model", "coefficients of the regression (paper, Table 3)", "coefficients", roster=False)
+    mixed.add_argument("--fit", choices=("mixed_model", "fixed_effects"), help="which fit (default: the table's first)")
+    correlations = add("correlations", "accuracy against surface features (paper, Figure 5 D-F)", "correlations")
+    correlations.add_argument("--eval-type", **eval_type)  # type: ignore[arg-type]
+    correlations.add_argument("--unit", choices=("domain_version", "item"), default="domain_version", help="what one point is")
+    add("comparisons", "paired comparisons of models", "comparisons")
+    add("dataset", "what the materials hold, by domain", "templates", "items", roster=False)
+    for parser in names.choices.values():
+        parser.add_argument("--out", nargs="+", required=True, metavar="FILE", help="paths that end in .csv, .tex or .md")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read, build, write."""
+    from worldprobe.contracts import (
+        Coefficients,
+        Comparisons,
+        Correlations,
+        Items,
+        Summaries,
+        Templates,
+        read_provenance,
+        read_table,
+    )
+    from worldprobe.roster import read_roster
+    from worldprobe.tables import accuracy, dataset, statistics
+
+    roster = read_roster(getattr(args, "models", None))
+    name = args.table
+    if name == "dataset":
+        columns = dataset.DESIGN_COLUMNS
+        sheet = dataset.dataset(
+            read_table(args.templates, Templates, columns), read_table(args.items, Items, ("domain", "version"))
+        )
+    elif name == "mixed_model":
+        sheet = statistics.mixed_model(read_table(args.coefficients, Coefficients), read_provenance(args.coefficients), args.fit)
+    elif name == "correlations":
+        sheet = statistics.correlations(read_table(args.correlations, Correlations), roster, args.eval_type, args.unit)
+    elif name == "comparisons":
+        sheet = statistics.comparisons(read_table(args.comparisons, Comparisons), roster)
+    else:
+        summaries = read_table(args.summaries, Summaries)
+        options = {key: getattr(args, key) for key in ("eval_type", "metric") if hasattr(args, key)}
+        sheet = getattr(accuracy, name)(summaries, roster, **options)
+    sheet.write(args.out)

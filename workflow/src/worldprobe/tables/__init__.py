@@ -1,1 +1,1 @@
-"""Tables for papers: CSV, LaTeX, Markdown."""
+"""Tables as they are printed: each a function of a contract's table and the roster, returning a ``Sheet``."""

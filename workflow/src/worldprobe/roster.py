@@ -1,0 +1,116 @@
+"""How the models of a study are named, ordered and coloured wherever a reader meets them.
+
+The registry (``config/models.yaml``) says who they are; this module only reads its display fields, so that a new colour
+touches figures and never scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from worldprobe.errors import UserError
+
+HUMAN = "human"
+WORD2VEC = "word2vec"
+#: Yardsticks stand beside the models in every table; they have no entry in the registry.
+YARDSTICKS = {HUMAN: "Humans", WORD2VEC: "word2vec (bag of words)"}
+CONTROL_FAMILY = "control"
+
+
+@dataclass(frozen=True)
+class Model:
+    """One line of the registry as a reader sees it.
+
+    Attributes:
+        id: snake_case id, the key everywhere in the tables.
+        name: display name.
+        family: models that share a hue.
+        parameters: number of parameters, or None where unknown.
+        colour: "#rrggbb" if the registry sets one.
+        is_control: trained by this pipeline as a calibration control.
+        is_untrained: a control that never saw a training step.
+        position: place in the registry, the paper's order there.
+    """
+
+    id: str
+    name: str
+    family: str = "other"
+    parameters: int | None = None
+    colour: str | None = None
+    is_control: bool = False
+    is_untrained: bool = False
+    position: int = 10**6
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The registry's display side; ids that it does not know keep their id as their name."""
+
+    models: Mapping[str, Model] = field(default_factory=dict)
+
+    def __getitem__(self, model: str) -> Model:
+        if model in YARDSTICKS:
+            return Model(model, YARDSTICKS[model], family=model)
+        return self.models.get(model) or Model(model, model)
+
+    def in_order(self, models: Iterable[str]) -> list[str]:
+        """Unique ids in the registry's order: humans first, then models, then the word2vec baseline."""
+
+        def place(model: str) -> tuple[int, int, str]:
+            return ((model != HUMAN) + (model == WORD2VEC), self[model].position, model)
+
+        return sorted(set(models), key=place)
+
+
+def is_yardstick(model: str) -> bool:
+    """Whether the rows belong to humans or a baseline rather than to a language model.
+
+    >>> is_yardstick("human"), is_yardstick("gpt2_xl")
+    (True, False)
+    """
+    return model in YARDSTICKS
+
+
+def read_roster(path: Path | str | None) -> Roster:
+    """Read the display fields of a model registry.
+
+    Args:
+        path: a YAML mapping of model id to entry (with or without a top-level ``models``), or None for no registry.
+
+    Raises:
+        UserError: no such file, broken YAML, or not a mapping of ids to entries.
+    """
+    if path is None:
+        return Roster()
+    try:
+        entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UserError(path, "there is no such file.", "Give the model registry, usually config/models.yaml.") from error
+    except yaml.YAMLError as error:
+        raise UserError(
+            path, f"is not valid YAML: {str(error).splitlines()[0]}.", "Mend the file; editors can check YAML."
+        ) from error
+    if isinstance(entries, dict) and set(entries) == {"models"}:
+        entries = entries["models"]
+    if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
+        raise UserError(path, "is not a mapping of model ids to entries.", "Give the model registry, usually config/models.yaml.")
+    return Roster({name: _model(str(name), entry, place) for place, (name, entry) in enumerate(entries.items())})
+
+
+def _model(name: str, entry: Mapping[str, Any], place: int) -> Model:
+    control = entry.get("control")
+    return Model(
+        id=name,
+        name=str(entry.get("display_name", name)),
+        family=str(entry.get("family", "other")),
+        parameters=entry.get("parameters"),
+        colour=entry.get("colour"),
+        is_control=control is not None,
+        is_untrained=control is not None and control.get("steps") == 0,
+        position=place,
+    )

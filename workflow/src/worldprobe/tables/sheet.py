@@ -1,0 +1,252 @@
+"""One printed table in three forms: CSV for programs, LaTeX (booktabs) for papers, Markdown for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from worldprobe.errors import UserError
+from worldprobe.files import write_text
+
+ABSENT = "–"
+EN_DASH = "–"
+MINUS = "−"
+
+#: LaTeX's special characters and the typographic ones that our own labels use.
+LATEX_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    EN_DASH: "--",
+    MINUS: "$-$",
+    "×": r"$\times$",
+    "±": r"$\pm$",
+    "σ": r"$\sigma$",
+}
+
+
+def latex(text: str) -> str:
+    r"""Text that LaTeX prints as it stands.
+
+    >>> latex("gemma_1.1 & co, 0.942–0.957")
+    'gemma\\_1.1 \\& co, 0.942--0.957'
+    """
+    return "".join(LATEX_ESCAPES.get(character, character) for character in text)
+
+
+def markdown(text: str) -> str:
+    r"""Text that a Markdown table cell shows as it stands.
+
+    >>> markdown("a|b_c *")
+    'a\\|b\\_c \\*'
+    """
+    return "".join("\\" + c if c in "\\|*_`<>[]#" else c for c in text)
+
+
+def is_absent(value: Any) -> bool:
+    """Whether a cell has nothing to show."""
+    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+
+
+def decimals(places: int) -> Callable[[Any], str]:
+    """A formatter of fixed decimals with a true minus sign.
+
+    >>> decimals(3)(0.65), decimals(2)(-0.04), decimals(2)(-0.001), decimals(3)(float("nan"))
+    ('0.650', '−0.04', '0.00', '–')
+    """
+
+    def shown(value: Any) -> str:
+        if is_absent(value):
+            return ABSENT
+        text = f"{value:.{places}f}"
+        if text.startswith("-"):
+            text = MINUS + text[1:] if float(text) != 0 else text[1:]
+        return text
+
+    return shown
+
+
+def whole_number(value: Any) -> str:
+    """Digits in groups of three from five digits on.
+
+    >>> whole_number(874), whole_number(4374), whole_number(175000)
+    ('874', '4374', '175,000')
+    """
+    if is_absent(value):
+        return ABSENT
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.0f}"
+
+
+def as_text(value: Any) -> str:
+    """A label as it stands."""
+    return ABSENT if is_absent(value) or value == "" else str(value)
+
+
+def p_value(value: Any) -> str:
+    """A probability, never printed as zero.
+
+    >>> p_value(0.0321), p_value(1e-9), p_value(1.0)
+    ('0.032', '< 0.001', '1.000')
+    """
+    if is_absent(value):
+        return ABSENT
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def span(low: Any, high: Any, places: int = 3) -> str:
+    """A range with an en dash, as the paper prints it.
+
+    >>> span(0.942, 0.957)
+    '0.942–0.957'
+    """
+    if is_absent(low) or is_absent(high):
+        return ABSENT
+    joint = EN_DASH if low >= 0 and high >= 0 else " to "
+    return f"{decimals(places)(low)}{joint}{decimals(places)(high)}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A printed column.
+
+    Attributes:
+        heading: as printed.
+        cells: names of the CSV columns it shows; several are given to ``show`` together.
+        show: values of the cells -> printed text.
+        is_number: right-aligned.
+        over: heading shared with its neighbours.
+    """
+
+    heading: str
+    cells: tuple[str, ...]
+    show: Callable[..., str] = as_text
+    is_number: bool = True
+    over: str = ""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table ready to print.
+
+    Attributes:
+        title: the caption's first sentence.
+        frame: one row per line with every number at full precision; written as the CSV.
+        columns: what is printed of it.
+        label: LaTeX label without prefix.
+        notes: what a reader must know, below the table.
+        group: CSV column whose changes draw a thin rule.
+        hidden: columns of ``frame`` that only serve the printing and stay out of the CSV.
+    """
+
+    title: str
+    frame: pd.DataFrame
+    columns: tuple[Column, ...]
+    label: str
+    notes: tuple[str, ...] = ()
+    group: str | None = None
+    hidden: tuple[str, ...] = ()
+
+    def cells(self) -> list[list[str]]:
+        """The printed text, row by row."""
+        records: list[dict[str, Any]] = self.frame.to_dict("records")
+        return [[column.show(*(row[name] for name in column.cells)) for column in self.columns] for row in records]
+
+    def breaks(self) -> set[int]:
+        """Row numbers above which a thin rule stands."""
+        if self.group is None:
+            return set()
+        values = self.frame[self.group].tolist()
+        return {i for i in range(1, len(values)) if values[i] != values[i - 1]}
+
+    def to_csv(self) -> str:
+        """Every number at full precision (9 significant digits), UTF-8, one header line."""
+        return self.frame.drop(columns=list(self.hidden)).to_csv(index=False, float_format="%.9g", lineterminator="\n")
+
+    def to_latex(self) -> str:
+        r"""A ``table`` float with ``booktabs`` rules; needs ``\usepackage{booktabs}`` only."""
+        align = "".join("r" if column.is_number else "l" for column in self.columns)
+        lines = [
+            "% needs \\usepackage{booktabs}",
+            "\\begin{table}",
+            "  \\centering" + ("\\small\\setlength{\\tabcolsep}{4pt}" if len(self.columns) > 7 else ""),
+            f"  \\caption{{{latex(self.title)}}}",
+            f"  \\label{{tab:{self.label}}}",
+            f"  \\begin{{tabular}}{{@{{}}{align}@{{}}}}",
+            "    \\toprule",
+        ]
+        if any(column.over for column in self.columns):
+            lines += _latex_spans(self.columns)
+        lines += ["    " + " & ".join(latex(column.heading) for column in self.columns) + r" \\", "    \\midrule"]
+        breaks = self.breaks()
+        for number, row in enumerate(self.cells()):
+            if number in breaks:
+                lines.append("    \\addlinespace")
+            lines.append("    " + " & ".join(latex(cell) for cell in row) + r" \\")
+        lines += ["    \\bottomrule", "  \\end{tabular}"]
+        if self.notes:
+            notes = " ".join(latex(note) for note in self.notes)
+            lines.append(f"  \\par\\medskip\\begin{{minipage}}{{\\linewidth}}\\footnotesize {notes}\\end{{minipage}}")
+        return "\n".join([*lines, "\\end{table}", ""])
+
+    def to_markdown(self) -> str:
+        """A GitHub table with its title above and its notes below; columns padded, so that it reads as plain text too."""
+        headings = [f"{column.over}: {column.heading}" if column.over else column.heading for column in self.columns]
+        rows = [[markdown(cell) for cell in row] for row in [headings, *self.cells()]]
+        widths = [max(3, *(len(row[i]) for row in rows)) for i in range(len(headings))]
+        numbers = [column.is_number for column in self.columns]
+
+        def line(cells: Sequence[str]) -> str:
+            padded = (c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numbers, strict=True))
+            return f"| {' | '.join(padded)} |"
+
+        ruler = (
+            "|" + "|".join(f"{'-' * (w + 1)}:" if n else f"{'-' * (w + 2)}" for w, n in zip(widths, numbers, strict=True)) + "|"
+        )
+        text = [f"**{markdown(self.title)}**", "", line(rows[0]), ruler, *(line(row) for row in rows[1:])]
+        if self.notes:
+            text += ["", " ".join(markdown(note) for note in self.notes)]
+        return "\n".join([*text, ""])
+
+    def write(self, paths: Sequence[Path | str]) -> None:
+        """Write each path in the form that its suffix names.
+
+        Raises:
+            UserError: a suffix other than .csv, .tex, .md.
+        """
+        forms = {".csv": self.to_csv, ".tex": self.to_latex, ".md": self.to_markdown}
+        for path in map(Path, paths):
+            if path.suffix not in forms:
+                raise UserError(path, f'tables are not written as "{path.suffix}".', "Give names that end in .csv, .tex or .md.")
+        for path in map(Path, paths):
+            write_text(path, forms[path.suffix]())
+
+
+def _latex_spans(columns: Sequence[Column]) -> list[str]:
+    """The line of shared headings and the partial rules under them."""
+    cells, rules, at = [], [], 1
+    while at <= len(columns):
+        over = columns[at - 1].over
+        width = 1
+        while at - 1 + width < len(columns) and over and columns[at - 1 + width].over == over:
+            width += 1
+        cells.append(f"\\multicolumn{{{width}}}{{c}}{{{latex(over)}}}" if over else "")
+        if over:
+            rules.append(f"\\cmidrule(lr){{{at}-{at + width - 1}}}")
+        at += width
+    return ["    " + " & ".join(cells) + r" \\", "    " + "".join(rules)]

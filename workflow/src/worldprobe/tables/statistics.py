@@ -1,0 +1,121 @@
+"""Tables of the statistics: Table 3 (mixed model) and the correlations with surface features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from worldprobe.provenance import Provenance
+from worldprobe.roster import Roster
+from worldprobe.selection import in_words
+from worldprobe.tables.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, p_value, span, whole_number
+
+GROUP_NAMES = {
+    "domain": "Domain",
+    "context_contrast": "Context contrast",
+    "target_contrast": "Target contrast",
+    "context_type": "Context type",
+    "surface_features": "Surface features",
+}
+FEATURE_NAMES = {"word2vec": "word2vec accuracy", "n_words": "Number of words", "log_frequency": "Word frequency"}
+UNIT_NAMES = {"domain_version": "one point per domain and version", "item": "one point per item"}
+STARS_NOTE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
+
+
+def mixed_model(coefficients: pd.DataFrame, provenance: Provenance, fit: str | None = None) -> Sheet:
+    """Fixed effects with standard errors, z, p and stars; the fit's own messages below (Table 3; Appendix A.5).
+
+    Args:
+        coefficients: the Coefficients table, of one fit or several.
+        provenance: of that table; ``details["notes"]`` holds what the fit said about convergence and singularity.
+        fit: which fit to print; by default the first one of the table.
+    """
+    fit = fit or str(coefficients.fit.iloc[0])
+    frame = coefficients[coefficients.fit == fit].sort_values("position", kind="stable").reset_index(drop=True)
+    frame = frame.assign(group_name=frame.group.map(GROUP_NAMES))
+    first = frame.group != frame.group.shift()
+    frame["shown_group"] = frame.group_name.where(first, "")
+    kind = "Mixed effects logistic regression" if fit == "mixed_model" else "Logistic regression, fixed effects only"
+    return Sheet(
+        title=f"{kind}: domain, design and surface features as predictors of accuracy (log odds).",
+        frame=frame,
+        columns=(
+            Column("Predictor type", ("shown_group",), str, is_number=False),
+            Column("Predictor", ("label",), in_words, is_number=False),
+            Column("Effect", ("estimate", "stars"), _with_stars),
+            Column("SE", ("std_error",), decimals(2)),
+            Column("z", ("z",), decimals(2)),
+            Column("p", ("p",), p_value),
+        ),
+        label=fit.replace("_", "-"),
+        notes=(STARS_NOTE, *_fit_notes(provenance)),
+        group="group",
+        hidden=("shown_group",),
+    )
+
+
+def _with_stars(estimate: Any, stars: str) -> str:
+    return ABSENT if is_absent(estimate) else f"{decimals(2)(estimate)} {stars}".rstrip()
+
+
+def _fit_notes(provenance: Provenance) -> list[str]:
+    notes = provenance.details.get("notes", [])
+    return [notes] if isinstance(notes, str) else [str(note) for note in notes]
+
+
+def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs", unit: str = "domain_version") -> Sheet:
+    """Pearson's r between accuracy and each surface feature, a row per model (Figure 5 D-F in numbers)."""
+    wanted = table[(table.unit == unit) & table.eval_type.isin([eval_type, "human_likert"])]
+    order = roster.in_order(wanted.model)
+    frame = pd.DataFrame({"model": order, "name": [roster[model].name for model in order]})
+    columns = [Column("Model", ("name",), is_number=False)]
+    for feature, heading in FEATURE_NAMES.items():
+        rows = wanted[wanted.feature == feature].set_index("model")
+        if rows.empty:
+            continue
+        for part in ("r", "stars", "p", "ci_low", "ci_high", "n"):
+            frame[f"{feature}_{part}"] = rows[part].reindex(order).tolist()
+        columns += [
+            Column("r", (f"{feature}_r", f"{feature}_stars"), _with_stars, over=heading),
+            Column("95% interval", (f"{feature}_ci_low", f"{feature}_ci_high"), _interval, over=heading),
+        ]
+    counts = sorted({int(n) for n in wanted.n})
+    points = whole_number(counts[0]) if len(counts) == 1 else f"{whole_number(counts[0])} to {whole_number(counts[-1])}"
+    return Sheet(
+        title=f"Correlation of accuracy ({in_words(eval_type)}) with three surface features ({UNIT_NAMES[unit]}).",
+        frame=frame,
+        columns=tuple(columns),
+        label=f"correlations-{eval_type}",
+        notes=(STARS_NOTE, f"Pearson's r over {points} points; interval by Fisher's z.", "A dash: one side does not vary."),
+    )
+
+
+def _interval(low: Any, high: Any) -> str:
+    return as_text(None) if is_absent(low) or is_absent(high) else span(low, high, 2)
+
+
+def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
+    """Paired comparisons of models over all items: difference, interval, permutation test."""
+    overall = table[table.grouping == "overall"].reset_index(drop=True)
+    frame = overall.assign(
+        name_a=[roster[model].name for model in overall.model_a], name_b=[roster[model].name for model in overall.model_b]
+    )
+    return Sheet(
+        title="Paired comparisons of models over the same items.",
+        frame=frame,
+        columns=(
+            Column("Model A", ("name_a",), is_number=False),
+            Column("Model B", ("name_b",), is_number=False),
+            Column("A", ("mean_a",), decimals(3)),
+            Column("B", ("mean_b",), decimals(3)),
+            Column("A − B", ("difference",), decimals(3)),
+            Column("95% interval", ("ci_low", "ci_high"), span),
+            Column("p", ("p",), p_value),
+            Column("p (Holm)", ("p_holm",), p_value),
+        ),
+        label="comparisons",
+        notes=(
+            "Interval: 95% bootstrap over templates. p: the signs of the templates' differences flipped at random, two-sided.",
+        ),
+    )
