@@ -113,8 +113,10 @@ def judge_responses(items: pd.DataFrame, responses: pd.DataFrame, model: str) ->
     """
     if responses.empty:
         raise UserError("responses", "the table has no rows.", "Ask the model first (worldprobe score).")
-    parts, details = [], {}
-    for eval_type, rows in responses.groupby("eval_type", observed=True, sort=True):
+    parts: list[pd.DataFrame] = []
+    details: dict[str, Any] = {}
+    for eval_type in sorted(set(responses["eval_type"])):
+        rows = responses[responses["eval_type"] == eval_type]
         judged = (_judge_likert if eval_type.startswith("likert") else _judge_choice)(items, rows, model, eval_type)
         parts.append(judged.table)
         details[eval_type] = judged.details
