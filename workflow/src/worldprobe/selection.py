@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.roster import HUMAN, WORD2VEC, is_yardstick
+from worldprobe.roster import HUMAN, WORD2VEC, Roster, is_yardstick
 
 #: The row that stands for all versions of a group.
 OVER_VERSIONS = -1
@@ -69,10 +69,15 @@ def language_models(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[~rows.model.map(is_yardstick)].reset_index(drop=True)
 
 
-def domain_order(rows: pd.DataFrame) -> list[str]:
-    """Domains from the easiest to the hardest for the language models of these rows (the paper's order in Figure 4)."""
-    means = language_models(over_versions(rows)).groupby("group")["mean"].mean()
-    return [str(name) for name in means.reset_index().sort_values(["mean", "group"], ascending=[False, True])["group"]]
+def domain_order(rows: pd.DataFrame, roster: Roster) -> list[str]:
+    """Domains from the easiest to the hardest for the language models of these rows (the paper's order in Figure 4).
+
+    Untrained controls have no say, unless there is nobody else.
+    """
+    models = language_models(over_versions(rows))
+    trained = models[~models.model.map(lambda model: roster[model].is_untrained)]
+    means = (trained if len(trained) else models).groupby("group")["mean"].mean().reset_index()
+    return [str(name) for name in means.sort_values(["mean", "group"], ascending=[False, True])["group"]]
 
 
 def in_words(label: str) -> str:

@@ -82,7 +82,7 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
     calibration = models[models.model.map(lambda model: roster[model].is_untrained)]
     human = rows[rows.model == HUMAN].set_index("group")["mean"]
     lines = []
-    for domain in domain_order(asked if len(asked) else models):
+    for domain in domain_order(models, roster):
         here = asked[asked.group == domain].sort_values(["mean", "model"], ascending=[False, True], kind="stable")
         untrained = calibration[calibration.group == domain]["mean"]
         lines.append(

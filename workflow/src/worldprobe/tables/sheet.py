@@ -164,7 +164,7 @@ class Sheet:
 
     def cells(self) -> list[list[str]]:
         """The printed text, row by row."""
-        records: list[dict[str, Any]] = self.frame.to_dict("records")
+        records = self.frame.to_dict("records")
         return [[column.show(*(row[name] for name in column.cells)) for column in self.columns] for row in records]
 
     def breaks(self) -> set[int]:
@@ -187,6 +187,7 @@ class Sheet:
             "  \\centering" + ("\\small\\setlength{\\tabcolsep}{4pt}" if len(self.columns) > 7 else ""),
             f"  \\caption{{{latex(self.title)}}}",
             f"  \\label{{tab:{self.label}}}",
+            "  \\smallskip",
             f"  \\begin{{tabular}}{{@{{}}{align}@{{}}}}",
             "    \\toprule",
         ]
