@@ -1,0 +1,153 @@
+"""How frequent words are in English: from the ``wordfreq`` package, or from Google Books 1-gram files (version 2, 2012)."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as arrow
+import pyarrow.compute as compute
+from pyarrow import csv
+
+from worldprobe.errors import UserError
+from worldprobe.log import Progress
+
+FIELDS = ("ngram", "year", "match_count", "volume_count")
+BLOCK = 1 << 24
+#: The 1-gram files split words at hyphens and before these endings.
+CONTRACTION = re.compile(r"(?<=\w)(n't|'\w+)$")
+
+
+def frequencies_of_wordfreq(words: Collection[str]) -> dict[str, float]:
+    """Occurrences per billion words of English, whatever the case; 0 for a word that wordfreq does not know."""
+    from wordfreq import word_frequency
+
+    return {word: word_frequency(word, "en") * 1e9 for word in sorted(words)}
+
+
+def frequencies_of_ngrams(words: Collection[str], paths: Sequence[Path | str]) -> dict[str, float]:
+    """Occurrences of each word in the books of all years: the count of exactly this spelling.
+
+    A contraction or hyphenated word, which the files hold in parts only, counts as its rarest part.
+
+    Args:
+        words: words as spelt.
+        paths: ``googlebooks-eng-us-all-1gram-20120701-*.gz``, as many as the words' first letters need.
+
+    Returns:
+        word -> count; 0 for a word without a record.
+
+    Raises:
+        UserError: a file is missing or a line malformed.
+    """
+    counts: Counter[bytes] = Counter()
+    wanted = {part for word in words for part in (word, *parts(word))}
+    spellings = arrow.array(sorted(part.encode() for part in wanted), arrow.binary())
+    for batch in records(paths):
+        found = batch.filter(compute.is_in(batch["ngram"], value_set=spellings))
+        for row in arrow.table(found).group_by("ngram").aggregate([("match_count", "sum")]).to_pylist():
+            counts[row["ngram"]] += row["match_count_sum"]
+
+    def own(spelling: str) -> int:
+        return counts[spelling.encode()]
+
+    return {word: float(own(word) or min((own(part) for part in parts(word)), default=0)) for word in sorted(words)}
+
+
+def records_that_begin_with(words: Collection[str], paths: Sequence[Path | str]) -> dict[str, float]:
+    """What the paper's script took for a frequency: the number of records (n-gram x year) that begin with the word.
+
+    Args:
+        words: words as spelt.
+        paths: 1-gram files.
+
+    Returns:
+        word -> number of records.
+    """
+    counts: Counter[bytes] = Counter()
+    wanted = {word.encode() for word in words}
+    lengths = sorted({len(word) for word in wanted})
+    for batch in records(paths):
+        for row in compute.value_counts(batch["ngram"]).to_pylist():
+            ngram = row["values"]
+            for length in lengths:
+                if length > len(ngram):
+                    break
+                if ngram[:length] in wanted:
+                    counts[ngram[:length]] += row["counts"]
+    return {word: float(counts[word.encode()]) for word in sorted(words)}
+
+
+def parts(word: str) -> list[str]:
+    """The pieces under which the 1-gram files hold a word that they split; none where they do not.
+
+    >>> parts("doesn't"), parts("ice-cold"), parts("dog's"), parts("dog")
+    (['does', "n't"], ['ice', 'cold'], ['dog'], [])
+    """
+    pieces = [piece for part in word.split("-") for piece in CONTRACTION.split(part) if piece and piece != "'s"]
+    return pieces if pieces != [word] else []
+
+
+def records(paths: Iterable[Path | str]) -> Iterator[arrow.RecordBatch]:
+    """Stream the n-gram and match_count of all records, file by file.
+
+    Yields:
+        batches of ngram (binary) and match_count (int64).
+
+    Raises:
+        UserError: no such file, not gzip, cut short, or a malformed line (named by its number).
+    """
+    paths = [Path(path) for path in paths]
+    for path in paths:
+        if not path.is_file():
+            raise UserError(path, "there is no such file.", "Give the 1-gram files that you downloaded.")
+    total = sum(path.stat().st_size for path in paths)
+    with Progress("Reading 1-grams", total >> 10, "KiB") as progress:
+        before = 0
+        for path in paths:
+            try:
+                with arrow.OSFile(str(path), "rb") as raw, arrow.CompressedInputStream(raw, "gzip") as stream:
+                    for batch in _open(stream):
+                        yield batch
+                        progress.advance(((before + raw.tell()) >> 10) - progress.done)
+            except (arrow.ArrowInvalid, OSError) as error:
+                raise _located(path, error) from error
+            before += path.stat().st_size
+
+
+def _open(stream: arrow.NativeFile) -> csv.CSVStreamingReader:
+    return csv.open_csv(
+        stream,
+        read_options=csv.ReadOptions(column_names=list(FIELDS), block_size=BLOCK),
+        parse_options=csv.ParseOptions(delimiter="\t", quote_char=False, escape_char=False, ignore_empty_lines=False),
+        convert_options=csv.ConvertOptions(
+            column_types={"ngram": arrow.binary()} | {field: arrow.int64() for field in FIELDS[1:]},
+            null_values=[],
+        ),
+    )
+
+
+def _located(path: Path, error: Exception) -> UserError:
+    """The error with the line it lies in, found by a slow second reading."""
+    again = "Download the file again; its name and size stand on the page of the Google Books Ngram datasets."
+    number = 0
+    try:
+        with gzip.open(path, "rb") as stream:
+            for number, line in enumerate(stream, start=1):  # noqa: B007
+                fields = line.rstrip(b"\r\n").split(b"\t")
+                if len(fields) != len(FIELDS):
+                    return UserError(
+                        f"{path}, line {number}", f"has {len(fields)} fields, not {len(FIELDS)} ({', '.join(FIELDS)}).", again
+                    )
+                for field, text in zip(FIELDS[1:], fields[1:], strict=True):
+                    if not text.strip().isdigit():
+                        return UserError(f"{path}, line {number}", f"{field} is not a whole number.", again)
+    except (OSError, EOFError, zlib.error):
+        return UserError(path, f"is not gzip, or is cut short after line {number}.", again)
+    if number == 0:
+        return UserError(path, "is empty.", again)
+    return UserError(path, f"cannot be read ({error}).", again)

@@ -1,0 +1,62 @@
+"""What counts as a word of an item, and which words are its fillers."""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from collections.abc import Collection
+
+from worldprobe.vocabulary import slot_class
+
+EDGES = string.punctuation + "“”‘’«»…–—"
+POSSESSIVE = re.compile(r"['’]s?$")
+DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text: split at white space, punctuation around them removed, apostrophes and hyphens inside kept.
+
+    >>> words("Ira's well-worn hat doesn't fit, “alas”!")
+    ["Ira's", 'well-worn', 'hat', "doesn't", 'fit', 'alas']
+    """
+    return [word for piece in text.replace("’", "'").split() if (word := piece.strip(EDGES))]
+
+
+def words_as_original(text: str) -> list[str]:
+    """The words as the paper's scripts take them: all ASCII punctuation deleted, then split at white space.
+
+    >>> words_as_original("Ira's well-worn hat doesn't fit!")
+    ['Iras', 'wellworn', 'hat', 'doesnt', 'fit']
+    """
+    return text.strip().translate(DELETE_PUNCTUATION).split()
+
+
+def without_possessive(word: str) -> str:
+    """The word without a possessive ending.
+
+    >>> without_possessive("Ira's"), without_possessive("Nils'"), without_possessive("hats")
+    ('Ira', 'Nils', 'hats')
+    """
+    return POSSESSIVE.sub("", word)
+
+
+def fillers_of(fillers: str, classes: Collection[str] | None = None) -> set[str]:
+    """The texts that fill an item's slots, of some classes or of all.
+
+    Args:
+        fillers: the column of an Items table: a JSON object, slot -> text.
+        classes: filler classes, or None for all.
+    """
+    return {text for slot, text in json.loads(fillers).items() if classes is None or slot_class(slot) in classes}
+
+
+def without_phrases(text: str, phrases: Collection[str]) -> str:
+    """The text without the given phrases, whatever their case, and without a possessive ending that follows one.
+
+    >>> without_phrases("Ira's aunt sees the old dog. The old dog barks.", ["Ira", "the old dog"])
+    ' aunt sees .  barks.'
+    """
+    for phrase in sorted(phrases, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(phrase)}(['’]s?)?(?!\w)", "", text, flags=re.IGNORECASE)
+    return text

@@ -1,0 +1,231 @@
+"""What the control models' corpus leaves out, so that accuracy above chance means generalisation.
+
+Two things are held out. *Templates*: no story pairs their contexts with their targets, although each of these sentences
+stands in other stories and alone; what is tested is a new combination of known sentences. *Fillers*: they occur in single
+sentences only, so that their words are known, never in a story.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.log import LOGGER
+from worldprobe.vocabulary import slot_class
+
+#: A slot with a restriction keeps at least so many fillers for the stories; with fewer, none is held out.
+FILLERS_KEPT = 3
+SLOT = re.compile(r"\{([^{}]+)\}")
+#: Templates x fillers as the accuracies are told apart.
+TEMPLATE_GROUPS = ("all", "held_in", "held_out")
+FILLER_GROUPS = ("all", "seen", "some_unseen")
+
+
+def same_up_to_names(*texts: str) -> str:
+    """One spelling for all texts that differ only in how their variables are numbered.
+
+    >>> same_up_to_names("{agent1} is left of {agent2}.") == same_up_to_names("{agent2} is left of {agent1}.")
+    True
+    >>> same_up_to_names("{agent1} is left of {agent2}.", "{agent1} sings.")
+    '{agent#0} is left of {agent#1}.\\n{agent#0} sings.'
+    """
+    numbers: dict[str, int] = {}
+
+    def rename(match: re.Match[str]) -> str:
+        variable, colon, restriction = match.group(1).partition(":")
+        return f"{{{slot_class(variable)}#{numbers.setdefault(variable, len(numbers))}{colon}{restriction}}}"
+
+    return SLOT.sub(rename, "\n".join(texts))
+
+
+def template_groups(templates: pd.DataFrame) -> pd.Series:
+    """Templates that must be held out together: those of one unit, and those that share a right pairing of texts.
+
+    Args:
+        templates: a Templates table.
+
+    Returns:
+        group number per row, counted from 0 in row order.
+    """
+    leaders: dict[str, str] = {}
+
+    def leader(key: str) -> str:
+        leaders.setdefault(key, key)
+        while leaders[key] != key:
+            leaders[key] = key = leaders[leaders[key]]
+        return key
+
+    units = []
+    for row in templates.itertuples():
+        unit = f"unit {row.domain} {row.meta_template}"
+        for context, target in ((row.context1, row.target1), (row.context2, row.target2)):
+            leaders[leader(f"pairing {same_up_to_names(context, target)}")] = leader(unit)
+        units.append(unit)
+    return pd.Series(pd.factorize(pd.Series([leader(unit) for unit in units]))[0], index=templates.index)
+
+
+def split_templates(templates: pd.DataFrame, share: float, seed: int) -> pd.DataFrame:
+    """Choose the templates to hold out: in each domain, in an order drawn from the seed, about ``share`` of them.
+
+    A group is held out only if each of its sentences also stands in a template that is kept. Where a domain has too few
+    such groups it gets fewer held-out templates, and the log says so.
+
+    Args:
+        templates: a Templates table.
+        share: share of each domain's templates to hold out, 0 to 1.
+        seed: seed of the order.
+
+    Returns:
+        a ControlTemplates table.
+    """
+    chosen = templates[["template_id", "domain"]].assign(group=template_groups(templates).astype("int64"), is_held_out=False)
+    sentences = [
+        {same_up_to_names(text) for text in (row.context1, row.context2, row.target1, row.target2)}
+        for row in templates.itertuples()
+    ]
+    kept = Counter(sentence for texts in sentences for sentence in texts)
+    for domain, rows in chosen.groupby("domain"):
+        wanted, held = round(share * len(rows)), 0
+        members = {group: list(np.flatnonzero(chosen.group == group)) for group in rows.group.unique()}
+        for group in sorted(members, key=lambda g: _draw(seed, chosen.template_id.iloc[members[g][0]])):
+            lost = Counter(sentence for row in members[group] for sentence in sentences[row])
+            if held + len(members[group]) <= wanted and all(kept[sentence] > count for sentence, count in lost.items()):
+                kept -= lost
+                held += len(members[group])
+                chosen.iloc[members[group], chosen.columns.get_loc("is_held_out")] = True
+        if held < wanted:
+            LOGGER.info("%s: %d of %d templates can be held out (wanted %d)", domain, held, len(rows), wanted)
+    return chosen
+
+
+def split_fillers(fillers: Mapping[str, pd.DataFrame], slots: Iterable[str], share: float, seed: int) -> pd.DataFrame:
+    """Choose the fillers to hold out: in each class, in an order drawn from the seed, about ``share`` of them.
+
+    A text is held out in all its classes or in none, and each restricted slot keeps at least half of its fillers and at
+    least ``FILLERS_KEPT``.
+
+    Args:
+        fillers: class -> table with the column ``item`` and one column per restriction.
+        slots: the slots of the templates, e.g. ``object1:large=true``.
+        share: share of each class to hold out, 0 to 1.
+        seed: seed of the order.
+
+    Returns:
+        a ControlFillers table; only classes that some slot asks for have held-out fillers.
+    """
+    slots = sorted(set(slots))
+    pools = [(name, pool) for slot in slots if (name := slot_class(slot)) in fillers and (pool := fitting(fillers[name], slot))]
+    room = [min(len(pool) // 2, len(pool) - FILLERS_KEPT) for _, pool in pools]
+    used = {name for name, _ in pools}
+    wanted = {name: round(share * fillers[name]["item"].nunique()) for name in used}
+    texts = {text for name in used for text in fillers[name]["item"]}
+    held: set[str] = set()
+    for text in sorted(texts, key=lambda text: _draw(seed, text)):
+        touched = [number for number, (_, pool) in enumerate(pools) if text in pool]
+        classes = [name for name in used if text in set(fillers[name]["item"])]
+        if all(room[number] > 0 for number in touched) and all(wanted[name] > 0 for name in classes):
+            held.add(text)
+            for number in touched:
+                room[number] -= 1
+            for name in classes:
+                wanted[name] -= 1
+    rows = [(name, text, text in held) for name in sorted(fillers) for text in sorted(set(fillers[name]["item"]))]
+    return pd.DataFrame(rows, columns=["filler_class", "filler", "is_held_out"])
+
+
+def fitting(fillers: pd.DataFrame, slot: str) -> set[str]:
+    """The fillers of a class that meet all restrictions of a slot.
+
+    >>> table = pd.DataFrame({"item": ["the pin", "the piano"], "large": ["false", "true"]})
+    >>> fitting(table, "object1:large=true")
+    {'the piano'}
+    """
+    fits = fillers
+    for restriction in slot.split(":")[1:]:
+        column, _, value = restriction.partition("=")
+        fits = fits[fits[column].astype(str) == value] if column in fits else fits.iloc[:0]
+    return set(fits["item"])
+
+
+def slots_of(templates: pd.DataFrame) -> set[str]:
+    """All slots of a Templates table, restrictions included."""
+    texts = templates[["context1", "context2", "target1", "target2"]].to_numpy().ravel()
+    return {slot for text in texts for slot in SLOT.findall(text)}
+
+
+def without_held_out(fillers: Mapping[str, pd.DataFrame], split: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The filler tables that stories may draw from."""
+    held = defaultdict(set)
+    for row in split[split.is_held_out].itertuples():
+        held[row.filler_class].add(row.filler)
+    return {name: table[~table["item"].isin(held[name])].reset_index(drop=True) for name, table in fillers.items()}
+
+
+def item_status(items: pd.DataFrame, templates: pd.DataFrame, fillers: pd.DataFrame) -> pd.DataFrame:
+    """What the corpus had shown of each item.
+
+    Args:
+        items: an Items table (item_id, domain, meta_template, template, fillers).
+        templates: a ControlTemplates table.
+        fillers: a ControlFillers table.
+
+    Returns:
+        item_id, templates (held_in, held_out) and fillers (seen, some_unseen); items of templates that the corpus does not
+        know are left out.
+    """
+    held_out = dict(zip(templates.template_id, templates.is_held_out, strict=True))
+    unseen = {(row.filler_class, row.filler) for row in fillers[fillers.is_held_out].itertuples()}
+    rows = []
+    for row in items.itertuples():
+        template_id = f"{row.domain}_{row.meta_template}_{row.template}"
+        if template_id in held_out:
+            used = {(slot_class(slot), text) for slot, text in json.loads(row.fillers).items()}
+            rows.append(
+                (row.item_id, TEMPLATE_GROUPS[1 + held_out[template_id]], FILLER_GROUPS[1 + bool(used & unseen)]),
+            )
+    return pd.DataFrame(rows, columns=["item_id", "templates", "fillers"])
+
+
+def accuracy_by_split(judgements: Sequence[pd.DataFrame], status: pd.DataFrame) -> pd.DataFrame:
+    """Mean accuracy of each model by held-out status.
+
+    Args:
+        judgements: Judgements tables, one or several models, of one eval_type each.
+        status: as ``item_status`` gives it.
+
+    Returns:
+        a ControlAccuracies table. A missing score counts 0, as in the summaries; a group without items has no mean.
+    """
+    joined = pd.concat(judgements, ignore_index=True).merge(status, on="item_id", validate="many_to_one")
+    rows = []
+    for model, of_model in joined.groupby("model"):
+        for templates in TEMPLATE_GROUPS:
+            for fillers in FILLER_GROUPS:
+                picked = of_model
+                if templates != "all":
+                    picked = picked[picked.templates == templates]
+                if fillers != "all":
+                    picked = picked[picked.fillers == fillers]
+                rows.append(
+                    {
+                        "model": model,
+                        "templates": templates,
+                        "fillers": fillers,
+                        "mean": float(picked.accuracy.fillna(0.0).mean()),
+                        "n_items": picked.item_id.nunique(),
+                        "n_ties": int(picked.is_tie.sum()),
+                        "n_missing": int(picked.accuracy.isna().sum()),
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def _draw(seed: int, name: str) -> str:
+    """A place in a random order that depends on nothing but seed and name."""
+    return hashlib.sha256(f"{seed}\0{name}".encode()).hexdigest()
