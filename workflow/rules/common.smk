@@ -12,6 +12,7 @@ shell.prefix(f"export PYTHONPATH={quote(str(SOURCE.parent))}; ")
 
 from worldprobe.config import check_models, read_registry, read_study
 from worldprobe.errors import UserError
+from worldprobe.needs import needs
 
 
 def ours(path):
@@ -21,7 +22,15 @@ def ours(path):
 
 def modules(*names):
     """The package's modules that a cheap stage depends on: a folder means all that is in it."""
-    found = [path for name in names for path in ([SOURCE / name] if name.endswith(".py") else sorted((SOURCE / name).rglob("*.py")))]
+    found = [
+        path
+        for name in names
+        for path in (
+            [SOURCE / name]
+            if name.endswith(".py")
+            else sorted((SOURCE / name).rglob("*.py"))
+        )
+    ]
     return [os.path.relpath(path) for path in found]
 
 
@@ -32,8 +41,14 @@ def read_settings():
         SystemExit: with three lines: where, what, and how to mend it.
     """
     try:
-        study = read_study(config, workflow.configfiles, workflow.config_settings.config)
-        path = study["registry"] if os.path.exists(study["registry"]) else ours(study["registry"])
+        study = read_study(
+            config, workflow.configfiles, workflow.config_settings.config
+        )
+        path = (
+            study["registry"]
+            if os.path.exists(study["registry"])
+            else ours(study["registry"])
+        )
         registry = read_registry(path)
         check_models(study, registry, workflow.configfiles, path)
     except UserError as error:
@@ -50,6 +65,33 @@ def card(field):
     return look_up
 
 
+def need(resource):
+    """A function that says what a job's model needs of a machine: gpus, threads, mem_mb or runtime (minutes)."""
+
+    def look_up(wildcards, attempt):
+        return getattr(needs(registry[wildcards.model]), resource) * (
+            attempt if resource == "runtime" else 1
+        )
+
+    return look_up
+
+
+def trust(wildcards):
+    """What a model's entry allows its checkpoint to do, as options."""
+    entry = registry[wildcards.model]
+    options = [
+        flag("--allow-pickle", entry["allow_pickle"]),
+        flag("--trust-remote-code", entry["trust_remote_code"]),
+    ]
+    return " ".join(option for option in options if option)
+
+
+def trained_control(wildcards):
+    """The folder of a control model, which a rule trains; nothing for any other model."""
+    entry = registry[wildcards.model]
+    return [entry["checkpoint"]] if "control" in entry else []
+
+
 def flag(option, value):
     """A command line option: left out for False, empty lists and None, alone for True, else with its quoted value(s)."""
     if value is True:
@@ -60,11 +102,114 @@ def flag(option, value):
     return " ".join([option, *(quote(str(one)) for one in values)])
 
 
+def builtin_files():
+    """The files of the built-in materials."""
+    folder = HOME / "resources" / "materials" / "ewok-builtin"
+    return [
+        os.path.relpath(path) for path in sorted(folder.rglob("*")) if path.is_file()
+    ]
+
+
+def builtin_source(wildcards):
+    """The folder of the built-in materials."""
+    return ours("resources/materials/ewok-builtin")
+
+
+def material_source(wildcards):
+    """The materials' folder or archive, as the commands take it."""
+    source = study["materials"]["source"]
+    return builtin_source(wildcards) if source == "builtin" else source
+
+
+def material_files(wildcards):
+    """All files of the materials, so that an edit of any recompiles; a source that is not there yet must be made by a rule."""
+    if study["materials"]["source"] == "builtin":
+        return builtin_files()
+    source = Path(study["materials"]["source"])
+    return (
+        [str(path) for path in sorted(source.rglob("*")) if path.is_file()]
+        if source.is_dir()
+        else [str(source)]
+    )
+
+
+def filling():
+    """How slots are filled, as options."""
+    items = study["items"]
+    fixed = [flag("--versions", items["versions"])]
+    independent = [
+        flag("--per-template", items["per_template"]),
+        flag("--seed", items["seed"]),
+    ]
+    options = [
+        flag("--mode", items["mode"]),
+        *(fixed if items["mode"] == "fixed" else independent),
+    ]
+    options += [
+        *(flag("--swap", swap) for swap in items["swap"]),
+        flag("--filter", items["filter"]),
+    ]
+    options += [
+        flag("--compat", study["materials"]["compat"]),
+        flag("--release-filter", study["materials"]["release_filter"]),
+    ]
+    return " ".join(option for option in options if option)
+
+
+def vectors():
+    """Word vectors: a file of the user's, or those that a rule trains."""
+    vectors = study["baselines"]["word2vec"]["vectors"]
+    return "results/controls/vectors.kv" if vectors == "trained" else vectors
+
+
+def frequency():
+    """Where word frequencies come from, as options."""
+    frequency = study["baselines"]["frequency"]
+    return " ".join(
+        [flag("--frequency", frequency["source"]), flag("--ngrams", frequency["files"])]
+    ).strip()
+
+
+def evidence(wildcards):
+    """What a model is judged by: its scores or its responses."""
+    if wildcards.eval_type == "logprobs":
+        return f"results/ewok/scores/logprobs/{wildcards.model}.parquet"
+    return f"results/ewok/responses/{wildcards.eval_type}/{wildcards.model}.parquet"
+
+
+def judgement_tables(eval_types=None):
+    """The judgements of all models and, with all eval types, of the yardsticks beside them."""
+    chosen = eval_types or study["eval_types"]
+    tables = expand(
+        "results/ewok/judgements/{eval_type}/{model}.parquet",
+        eval_type=chosen,
+        model=study["models"],
+    )
+    if eval_types is None and study["baselines"]["word2vec"]["enabled"]:
+        tables.append("results/ewok/judgements/word2vec/word2vec.parquet")
+    return tables
+
+
+def table_names():
+    """The tables of this study."""
+    names = ["mean_accuracy", "accuracy_by_domain", "accuracy_by_paradigm", "dataset"]
+    if "logprobs" in study["eval_types"]:
+        names += ["fixed_effects"] + ["mixed_model"] * study["mixed_model"]["enabled"]
+    return names
+
+
+def figure_names():
+    """The figures of this study."""
+    return ["accuracy_by_domain"] * ("logprobs" in study["eval_types"])
+
+
 study, registry, registry_file = read_settings()
 
 # Inherited by every job, on this machine and on a cluster; never part of a command line or a log.
 if study["materials"]["password"] is not None:
-    os.environ.setdefault("WORLDPROBE_MATERIALS_PASSWORD", study["materials"]["password"])
+    os.environ.setdefault(
+        "WORLDPROBE_MATERIALS_PASSWORD", study["materials"]["password"]
+    )
 
 
 wildcard_constraints:

@@ -137,10 +137,23 @@ def read_study(
         UserError: an unknown key, a wrong type, a value outside its bounds.
     """
     options = _reread(dict(options or {}))
-    merged = _merge(copy.deepcopy(dict(settings)), options)
+    merged = merge(settings, options)
     sources = [read_yaml(path) for path in files] + ([Source("--config", options, {})] if options else [])
     validate(merged, "config", sources)
     return with_defaults(merged, "config")
+
+
+def merge(base: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with stronger ones laid over them: mappings are merged, everything else is replaced.
+
+    >>> merge({"items": {"seed": 0, "mode": "fixed"}}, {"items": {"seed": 1}})
+    {'items': {'seed': 1, 'mode': 'fixed'}}
+    """
+    merged = dict(base)
+    for key, value in stronger.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = merge(merged[key], value) if both else value
+    return merged
 
 
 def check_models(study: Mapping[str, Any], registry: Mapping[str, Any], files: Iterable[Path | str], registry_name: str) -> None:
@@ -257,12 +270,6 @@ def _reread(value: Any) -> Any:
         scalar = yaml.safe_load(value)
         return scalar if scalar is None or isinstance(scalar, bool | int | float) else value
     return value
-
-
-def _merge(base: dict[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
-    for key, value in stronger.items():
-        base[key] = _merge(base[key], value) if isinstance(value, Mapping) and isinstance(base.get(key), dict) else value
-    return base
 
 
 def _fill(document: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:

@@ -16,6 +16,7 @@ from worldprobe.errors import UserError
 
 #: Stage modules, in the order of the data's way; each has ``add_parsers(stages)``.
 STAGES = (
+    "config",
     "materials",
     "templates",
     "items",
@@ -29,6 +30,7 @@ STAGES = (
     "table",
     "figure",
     "report",
+    "unlock",
 )
 
 

@@ -1,0 +1,28 @@
+# Every line is a command that README.md shows too.
+RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs
+
+.PHONY: reproduce test test-slurm format python
+
+reproduce: python
+	@.venv/bin/python -m worldprobe unlock
+	@if envs/install-r; then $(RUN); else echo "Going on without the mixed-effects model."; $(RUN) --config "mixed_model={enabled: false}"; fi
+	@echo "Tables:  results/ewok/tables/"
+	@echo "Figures: results/ewok/figures/"
+	@echo "Report:  results/report.html"
+
+test: python
+	@envs/install-r || true
+	.venv/bin/pytest
+
+test-slurm: python
+	.venv/bin/pytest -m slurm tests/workflow
+
+format: python
+	.venv/bin/ruff format .
+	.venv/bin/ruff check --fix .
+	.venv/bin/snakefmt Snakefile workflow
+
+python:
+	@envs/install-python
+
+export PYTHONPATH := workflow/src

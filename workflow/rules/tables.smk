@@ -1,0 +1,147 @@
+# Tables for the paper, each as CSV, LaTeX and Markdown.
+
+
+rule table_mean_accuracy:
+    """Table 1: mean accuracy of every model with its range over versions."""
+    input:
+        summary_table="results/ewok/summaries.parquet",
+        registry=registry_file,
+        code=modules("tables"),
+    output:
+        csv=report(
+            "results/ewok/tables/mean_accuracy.csv",
+            category="Accuracy",
+            labels={"table": "Mean accuracy"},
+        ),
+        tex="results/ewok/tables/mean_accuracy.tex",
+        md="results/ewok/tables/mean_accuracy.md",
+    log:
+        "results/logs/table_mean_accuracy.log",
+    benchmark:
+        "results/benchmarks/table_mean_accuracy.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Table 1: mean accuracy"
+    shell:
+        "python -m worldprobe table mean_accuracy {input.summary_table} --models {input.registry}"
+        " --out {output.csv} {output.tex} {output.md} &> {log}"
+
+
+rule table_accuracy_by_domain:
+    """Table 2: mean and best model by domain, beside humans where their ratings are present."""
+    input:
+        summary_table="results/ewok/summaries.parquet",
+        registry=registry_file,
+        code=modules("tables"),
+    output:
+        csv=report(
+            "results/ewok/tables/accuracy_by_domain.csv",
+            category="Accuracy",
+            labels={"table": "Accuracy by domain"},
+        ),
+        tex="results/ewok/tables/accuracy_by_domain.tex",
+        md="results/ewok/tables/accuracy_by_domain.md",
+    log:
+        "results/logs/table_accuracy_by_domain.log",
+    benchmark:
+        "results/benchmarks/table_accuracy_by_domain.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Table 2: accuracy by domain"
+    shell:
+        "python -m worldprobe table accuracy_by_domain {input.summary_table} --models {input.registry}"
+        " --out {output.csv} {output.tex} {output.md} &> {log}"
+
+
+rule table_accuracy_by_paradigm:
+    """Every model under every way of asking."""
+    input:
+        summary_table="results/ewok/summaries.parquet",
+        registry=registry_file,
+        code=modules("tables"),
+    output:
+        csv=report(
+            "results/ewok/tables/accuracy_by_paradigm.csv",
+            category="Accuracy",
+            labels={"table": "Accuracy by paradigm"},
+        ),
+        tex="results/ewok/tables/accuracy_by_paradigm.tex",
+        md="results/ewok/tables/accuracy_by_paradigm.md",
+    log:
+        "results/logs/table_accuracy_by_paradigm.log",
+    benchmark:
+        "results/benchmarks/table_accuracy_by_paradigm.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Accuracy by paradigm"
+    shell:
+        "python -m worldprobe table accuracy_by_paradigm {input.summary_table} --models {input.registry}"
+        " --out {output.csv} {output.tex} {output.md} &> {log}"
+
+
+rule table_dataset:
+    """What the materials hold, by domain."""
+    input:
+        template_table="results/ewok/templates.parquet",
+        item_table="results/ewok/items.parquet",
+        code=modules("tables"),
+    output:
+        csv=report(
+            "results/ewok/tables/dataset.csv",
+            category="Materials",
+            labels={"table": "Templates and items"},
+        ),
+        tex="results/ewok/tables/dataset.tex",
+        md="results/ewok/tables/dataset.md",
+    log:
+        "results/logs/table_dataset.log",
+    benchmark:
+        "results/benchmarks/table_dataset.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Templates and items by domain"
+    shell:
+        "python -m worldprobe table dataset {input.template_table} {input.item_table}"
+        " --out {output.csv} {output.tex} {output.md} &> {log}"
+
+
+rule table_regression:
+    """Table 3: coefficients of the regression, from the mixed model or from its fixed-effects cross-check."""
+    input:
+        coefficient_table="results/ewok/regression/{fit}.parquet",
+        code=modules("tables"),
+    output:
+        csv=report(
+            "results/ewok/tables/{fit}.csv",
+            category="Regression",
+            labels={"table": "{fit}"},
+        ),
+        tex="results/ewok/tables/{fit}.tex",
+        md="results/ewok/tables/{fit}.md",
+    log:
+        "results/logs/table_regression/{fit}.log",
+    benchmark:
+        "results/benchmarks/table_regression/{fit}.tsv"
+    wildcard_constraints:
+        fit="mixed_model|fixed_effects",
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Table 3: coefficients ({wildcards.fit})"
+    shell:
+        "python -m worldprobe table mixed_model {input.coefficient_table} --fit {wildcards.fit}"
+        " --out {output.csv} {output.tex} {output.md} &> {log}"
+
+
+rule tables:
+    """All tables."""
+    input:
+        expand(
+            "results/ewok/tables/{table}.{suffix}",
+            table=table_names(),
+            suffix=["csv", "tex", "md"],
+        ),

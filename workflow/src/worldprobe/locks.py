@@ -1,0 +1,48 @@
+"""The lock that a killed run leaves behind: found, told apart from a living one, removed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import psutil
+
+from worldprobe.errors import UserError
+
+
+def running(folder: Path) -> list[int]:
+    """Process ids of the Snakemakes of this machine that work in a folder, this process's own ancestors left out."""
+    here, mine = folder.resolve(), {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    found = []
+    for process in psutil.process_iter():
+        try:
+            words = process.cmdline()
+            is_snakemake = any(Path(word).name == "snakemake" for word in words[:2]) or words[1:3] == ["-m", "snakemake"]
+            if is_snakemake and process.pid not in mine and Path(process.cwd()).resolve() == here:
+                found.append(process.pid)
+        except (psutil.Error, OSError):
+            continue
+    return sorted(found)
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether Snakemake would refuse to start here."""
+    locks = folder / ".snakemake" / "locks"
+    return locks.is_dir() and any(locks.iterdir())
+
+
+def unlock(folder: Path) -> bool:
+    """Remove a lock that nobody holds; True where there was one.
+
+    Raises:
+        UserError: a Snakemake of this machine is at work here.
+    """
+    if not is_locked(folder):
+        return False
+    if pids := running(folder):
+        raise UserError(
+            folder, f"a Snakemake is running here (process {pids[0]}).", "Wait for it, or stop it with Ctrl-C in its terminal."
+        )
+    shutil.rmtree(folder / ".snakemake" / "locks")
+    return True

@@ -1,0 +1,54 @@
+"""What a model needs of a machine, from its registry entry alone: GPUs, threads, memory, time.
+
+The figures are requests to a scheduler, so they err on the large side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+#: Share of a GPU's memory that weights may take; activations, the cache of keys and values and the workspace take the rest.
+WEIGHT_SHARE = 0.55
+#: A control model: a few million parameters.
+CONTROL_MEMORY_MB = 3_000
+
+
+class Needs(NamedTuple):
+    """A request.
+
+    Attributes:
+        gpus: GPUs in one node.
+        threads: CPU cores.
+        mem_mb: main memory in MB.
+        runtime: minutes of the first attempt.
+    """
+
+    gpus: int
+    threads: int
+    mem_mb: int
+    runtime: int
+
+
+def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
+    """What one job that scores with a model asks for.
+
+    Args:
+        card: the model's registry entry; ``parameters`` missing counts as 7 billion.
+        gpu_memory_gb: memory of one GPU in GB (1e9 bytes).
+
+    >>> needs({"parameters": 70_553_706_496, "dtype": "bfloat16"}).gpus
+    4
+    >>> needs({"parameters": 1_557_611_200, "dtype": "float32"}).gpus
+    1
+    >>> needs({"control": {"steps": 0}, "dtype": "float32"})
+    Needs(gpus=0, threads=1, mem_mb=3000, runtime=30)
+    """
+    if "control" in card:
+        return Needs(0, 1, CONTROL_MEMORY_MB, 30)
+    weights_gb = (card.get("parameters") or 7e9) * BYTES[card["dtype"]] / 1e9
+    gpus = card.get("tensor_parallel") or 1
+    while not card.get("tensor_parallel") and weights_gb > gpus * gpu_memory_gb * WEIGHT_SHARE:
+        gpus *= 2
+    return Needs(gpus, 4 * gpus, int(8_000 + 1.2e3 * weights_gb), int(60 + 4 * weights_gb))
