@@ -1,7 +1,45 @@
-"""Placeholder."""
+"""``materials``: check them, and list what differs from the original generator."""
+
+from __future__ import annotations
 
 import argparse
+import os
+
+from worldprobe.errors import UserError
+
+
+def add_materials_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of every command that reads materials."""
+    parser.add_argument("materials", metavar="MATERIALS", help="a folder in EWoK's official layout, or a .zip file of one")
+    parser.add_argument("--password", help="of the .zip; default: the environment variable WORLDPROBE_MATERIALS_PASSWORD")
+
+
+def password(args: argparse.Namespace) -> str | None:
+    """The password from the option or the environment."""
+    from worldprobe.ewok.source import PASSWORD_VARIABLE
+
+    return args.password or os.environ.get(PASSWORD_VARIABLE)
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """Nothing yet."""
+    """``materials check`` and ``materials differences``."""
+    actions = stages.add_parser("materials", help="check materials").add_subparsers(metavar="ACTION", required=True)
+    check = actions.add_parser("check", help="list every error and warning, with file, line and mend")
+    add_materials_arguments(check)
+    check.add_argument("--compat", action="store_true", help="judge as the original generator would")
+    check.set_defaults(run=run_check)
+
+
+def run_check(args: argparse.Namespace) -> None:
+    """Print what is wrong; fail if there are errors."""
+    from worldprobe.ewok.materials import read_materials
+    from worldprobe.ewok.problems import sorted_by_place
+    from worldprobe.ewok.rules import ORIGINAL, RIGHT
+
+    materials = read_materials(args.materials, ORIGINAL if args.compat else RIGHT, password(args))
+    for problem in sorted_by_place(materials.problems):
+        print(problem)
+    n_errors = len(materials.problems.errors())
+    if n_errors:
+        raise UserError(args.materials, f"{n_errors} errors are listed above.", "Mend them from the top; one may cause others.")
+    print(f"{args.materials}: no errors, {len(materials.problems)} warnings")

@@ -1,0 +1,123 @@
+"""The compiler in compat mode repeats the original generator on the official archive, digest by digest."""
+
+import csv
+import hashlib
+import io
+import json
+import zipfile
+
+import pandas as pd
+import pytest
+
+from worldprobe.ewok.compile import compile_templates
+from worldprobe.ewok.fillers import Fillers
+from worldprobe.ewok.items import fill_fixed, items_table, open_slots
+from worldprobe.ewok.materials import read_materials
+from worldprobe.ewok.release import apply_release_filter
+from worldprobe.ewok.rules import ORIGINAL
+
+PASSWORD = "ewok"
+
+
+@pytest.fixture(scope="module")
+def expected(reference):
+    return json.loads((reference / "ewok-expected.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def materials(reference):
+    return read_materials(reference / "ewok-config.zip", ORIGINAL, PASSWORD)
+
+
+@pytest.fixture(scope="module")
+def templates(materials):
+    return compile_templates(materials, ORIGINAL)
+
+
+@pytest.fixture(scope="module")
+def items(materials, templates):
+    return items_table(fill_fixed(open_slots(templates, [], ORIGINAL), Fillers(materials.fillers, ORIGINAL), range(5)))
+
+
+@pytest.fixture(scope="module")
+def filtered(items, materials):
+    return apply_release_filter(items, materials.source, ORIGINAL)
+
+
+def design(row):
+    """The thirteen columns of an official file, from a row of ours."""
+    concept_b = row.concept_b if isinstance(row.concept_b, str) else "-"
+    contrast = row.context_contrast if isinstance(row.context_contrast, str) else ""
+    ids = [str(row.meta_template), str(row.template), "", row.domain, row.concept_a, concept_b]
+    return [*ids, row.target1, row.target2, row.target_contrast, row.context1, row.context2, contrast, row.context_type]
+
+
+def full_digests(rows):
+    """Domain -> digest of whole records, as ewok-expected.json defines it; ALL is every domain in alphabetical order."""
+    by_domain = {}
+    for record in rows:
+        by_domain.setdefault(record[3], []).append("\t".join(record))
+    lines = {domain: by_domain[domain] for domain in sorted(by_domain)}
+    lines["ALL"] = [line for group in list(lines.values()) for line in group]
+    return {domain: hashlib.sha256("\n".join(group).encode()).hexdigest() for domain, group in lines.items()}
+
+
+def expected_digests(section):
+    return {domain: entry["full_sha256"] for domain, entry in section.items()}
+
+
+def test_the_official_archive_reads_without_errors(materials):
+    assert materials.problems.errors() == []
+    assert "canary UUID" in materials.canary
+
+
+def test_all_910_templates_equal_the_originals_in_rows_order_and_text(templates, expected):
+    assert len(templates) == expected["totals"]["templates"] == 910
+    assert full_digests(map(design, templates.itertuples())) == expected_digests(expected["template_digests"])
+
+
+def test_templates_equal_the_original_files_cell_by_cell(templates, reference):
+    with zipfile.ZipFile(reference / "ewok-expected.zip") as archive:
+        for domain, rows in templates.groupby("domain"):
+            text = archive.read(f"templates/template-{domain.replace('-', '_')}.csv", PASSWORD.encode()).decode()
+            original = list(csv.reader(io.StringIO(text.split("\n", 1)[1])))[1:]
+            differing = [
+                record[:2] for record, ours in zip(original, map(design, rows.itertuples()), strict=True) if record != ours
+            ]
+            assert differing == [], f"{domain}: these templates differ (MetaTemplateID, TemplateID)"
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_each_version_has_the_originals_number_of_items_in_each_domain(items, filtered, expected, version):
+    for frame, section in ((items, "items_unfiltered"), (filtered, "items_filtered")):
+        counts = frame[frame["version"] == version]["domain"].value_counts().to_dict()
+        assert counts | {"ALL": sum(counts.values())} == expected[section][str(version)]
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_items_equal_the_originals_before_and_after_the_release_filter(items, filtered, templates, expected, version):
+    index = {
+        (row.domain, row.meta_template, row.template): number
+        for _, rows in templates.groupby("domain")
+        for number, row in enumerate(rows.itertuples())
+    }
+
+    def record(row):
+        name = "template-" + row.domain.replace("-", "_")
+        return [*design(row), name, str(index[row.domain, row.meta_template, row.template]), row.tags]
+
+    for frame, kind in ((items, "unfiltered"), (filtered, "filtered")):
+        rows = frame[frame["version"] == version].itertuples()
+        assert full_digests(map(record, rows)) == expected_digests(expected["item_digests"][str(version)][kind])
+
+
+def test_the_release_filter_leaves_4374_items_and_4357_distinct_texts(filtered, expected):
+    texts = filtered[["context1", "context2", "target1", "target2"]]
+    assert len(filtered) == expected["totals"]["items_filtered"] == 4374
+    assert len(texts.drop_duplicates()) == expected["totals"]["distinct_item_texts_filtered"] == 4357
+
+
+def test_fillers_of_an_item_are_the_words_found_in_its_tags(items):
+    for row in items.sample(50, random_state=0).itertuples():
+        assert ",".join(json.loads(row.fillers)) == row.tags
+    assert isinstance(items, pd.DataFrame)

@@ -1,0 +1,69 @@
+"""What is wrong with materials: collected, so that a writer sees everything at once, then raised or logged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
+
+
+class Place(NamedTuple):
+    """A line of a file of the materials, and the entry it belongs to (e.g. ``target 3``)."""
+
+    file: str
+    line: int = 0
+    entry: str = ""
+
+    def __str__(self) -> str:
+        return self.file + (f", line {self.line}" if self.line else "") + (f" ({self.entry})" if self.entry else "")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing to mend; a warning (``is_error`` false) does not stop a build."""
+
+    place: Place
+    problem: str
+    mend: str
+    is_error: bool = True
+
+    def __str__(self) -> str:
+        return f"{'error' if self.is_error else 'warning'}: {self.place}\n  what: {self.problem}\n  mend: {self.mend}"
+
+
+class Problems(list[Problem]):
+    """Problems in the order in which they were found."""
+
+    def error(self, place: Place, problem: str, mend: str) -> None:
+        """Note something that stops a build."""
+        self.append(Problem(place, problem, mend))
+
+    def warn(self, place: Place, problem: str, mend: str) -> None:
+        """Note something that a build can live with."""
+        self.append(Problem(place, problem, mend, is_error=False))
+
+    def errors(self) -> list[Problem]:
+        """What stops a build."""
+        return [p for p in self if p.is_error]
+
+    def raise_first(self) -> None:
+        """Log the warnings' number and raise the first error, saying how many more there are.
+
+        Raises:
+            UserError: there is at least one error.
+        """
+        errors = self.errors()
+        if errors:
+            first, others = errors[0], len(errors) - 1
+            more = f" ({others} more: `worldprobe materials check` lists them all.)" if others else ""
+            raise UserError(first.place, first.problem, first.mend + more)
+        if self:
+            LOGGER.info("The materials have %d warnings; `worldprobe materials check` lists them.", len(self))
+
+
+def sorted_by_place(problems: Iterable[Problem]) -> list[Problem]:
+    """By file and line."""
+    return sorted(problems, key=lambda p: (p.place.file, p.place.line))
