@@ -99,6 +99,22 @@ class TargetScores(Table):
         metadata = {"version": 1, "key": ["item_id", "target", "context"]}
 
 
+class TokenScores(Table):
+    """LogProbs evidence, token by token, on request: the summands of ``TargetScores``. Holds item text."""
+
+    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
+    target: Series[int] = pa.Field(isin=[1, 2])
+    context: Series[int] = pa.Field(isin=[0, 1, 2])
+    position: Series[int] = pa.Field(ge=0, description="Counts the target's scored tokens from 0.")
+    token: Series[str] = pa.Field(description="As the tokenizer names it.")
+    logprob: Series[float] = pa.Field(nullable=True, description="Nats.")
+
+    class Config(Table.Config):
+        name = "token_scores"
+        unique = ["item_id", "target", "context", "position"]
+        metadata = {"version": 1, "key": ["item_id", "target", "context", "position"]}
+
+
 class Responses(Table):
     """Prompting evidence: one row per prompt (EWoK, Appendix A.4)."""
 

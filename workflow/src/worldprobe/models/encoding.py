@@ -1,0 +1,192 @@
+"""From text to tokens: exactly one start token, the target found by character offsets, nothing miscounted silently.
+
+The whole text (context, one space, target) is tokenised once. Every token that ends behind the context belongs to the target,
+so the joining space does too, and a token that reaches across the border is counted to the target and flagged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from worldprobe.errors import UserError
+from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, TRUNCATED, UNKNOWN_TOKEN, Query
+
+#: Families that were trained with a start token and fail without it, even where a tokenizer's file forgets to add it.
+NEEDS_BOS = ("gemma",)
+BOS_CHOICES = ("auto", "always", "never")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Token ids of a whole sequence; those from ``start`` on are scored (``start`` is at least 1)."""
+
+    ids: tuple[int, ...]
+    start: int
+    flags: tuple[str, ...]
+
+
+class Encoder:
+    """Encodes queries and prompts for one tokenizer.
+
+    Args:
+        tokenizer: a fast tokenizer of transformers (one that gives character offsets).
+        model_type: the configuration's family, e.g. gpt2.
+        config_bos: the configuration's bos_token_id; used where the tokenizer names none.
+        max_length: the model's longest sequence, in tokens.
+        bos: auto (the tokenizer's own way, or the family's), always or never.
+        name: the model's name, for messages.
+
+    Raises:
+        UserError: the tokenizer gives no character offsets, or a start token is demanded that it does not have.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        model_type: str = "",
+        config_bos: int | None = None,
+        max_length: int = 1_000_000,
+        bos: str = "auto",
+        name: str = "",
+    ) -> None:
+        if not getattr(tokenizer, "is_fast", False):
+            raise UserError(
+                name or type(tokenizer).__name__,
+                "has a tokenizer without character offsets, so the target's tokens cannot be found for certain.",
+                "Save a fast tokenizer beside the weights (a tokenizer.json); most slow ones can be converted.",
+            )
+        self.tokenizer = tokenizer
+        self.max_length = max_length
+        start_token = tokenizer.bos_token_id
+        if start_token is None and config_bos is not None and config_bos in tokenizer.all_special_ids:
+            start_token = config_bos
+        own = self._own_prefix()
+        if bos == "never":
+            self.prefix: tuple[int, ...] = ()
+        elif own:
+            self.prefix = own
+        elif bos == "always" or model_type.startswith(NEEDS_BOS):
+            if start_token is None:
+                raise UserError(name, "has no start token (BOS), but one is asked for.", "Set bos: auto or never for it.")
+            self.prefix = (start_token,)
+        else:
+            self.prefix = ()
+        self.bare_prefix = self.prefix or ((start_token,) if start_token is not None else ())
+        self.adds_space = self._adds_own_space()
+        self.unknown = tokenizer.unk_token_id if tokenizer.unk_token_id not in (start_token, tokenizer.eos_token_id) else None
+
+    def _own_prefix(self) -> tuple[int, ...]:
+        """The tokens that the tokenizer itself puts before a text."""
+        bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+        full = self.tokenizer("a")["input_ids"]
+        for k in range(len(full) - len(bare) + 1):
+            if full[k : k + len(bare)] == bare:
+                return tuple(full[:k])
+        return ()
+
+    def _adds_own_space(self) -> bool:
+        """Does the tokenizer put a space of its own before a text, as SentencePiece models in Llama's style do?"""
+        inside = self.tokenizer("a a", add_special_tokens=False)["input_ids"]
+        alone = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+        spaced = self.tokenizer(" a", add_special_tokens=False)["input_ids"]
+        return inside == alone * 2 and spaced != alone
+
+    def convention(self) -> dict[str, Any]:
+        """How sequences start, for the provenance."""
+        names = self.tokenizer.convert_ids_to_tokens
+        return {
+            "before_text": names(list(self.prefix)),
+            "before_bare_target": names(list(self.bare_prefix)),
+            "bare_target_space": "the tokenizer's own" if self.adds_space else "one",
+        }
+
+    def encode(self, queries: Sequence[Query]) -> list[Encoded]:
+        """Tokenise whole sequences in one call and find each target in its sequence."""
+        texts, borders = [], []
+        for query in queries:
+            if query.context is None:
+                texts.append(query.target if self.adds_space else " " + query.target)
+                borders.append(0)
+            else:
+                texts.append(f"{query.context} {query.target}")
+                borders.append(len(query.context))
+        if not texts:
+            return []
+        batch = self.tokenizer(
+            texts, add_special_tokens=False, return_offsets_mapping=True, return_attention_mask=False, verbose=False
+        )
+        rows = zip(queries, texts, borders, batch["input_ids"], batch["offset_mapping"], strict=True)
+        return [self._encoded(*row) for row in rows]
+
+    def _encoded(self, query: Query, text: str, border: int, ids: list[int], offsets: list[tuple[int, int]]) -> Encoded:
+        """One sequence with its start token; ``border`` is the character at which the target begins."""
+        prefix = self.prefix if query.context is not None else self.bare_prefix
+        if prefix and tuple(ids[: len(prefix)]) == prefix:  # the text itself opens with the start token: never two of them
+            ids, offsets = ids[len(prefix) :], offsets[len(prefix) :]
+        flags = []
+        if query.context is None:
+            first = 0
+        else:
+            first = next((i for i, (_, end) in enumerate(offsets) if end > border), len(ids))
+            first = self._with_trimmed_space(ids, offsets, border, first)
+            if first < len(ids) and offsets[first][0] < border:
+                flags.append(STRADDLE)
+        start = len(prefix) + first
+        whole = (*prefix, *ids)
+        if len(whole) > self.max_length:
+            cut = len(whole) - self.max_length
+            whole = (*prefix, *ids[cut:])
+            start = max(start - cut, len(prefix))
+            flags.append(TRUNCATED)
+        if start == 0:
+            start = 1
+            flags.append(FIRST_UNSCORED)
+        if self.unknown is not None and self.unknown in ids:
+            flags.append(UNKNOWN_TOKEN)
+        return Encoded(whole, start, tuple(flags))
+
+    def _with_trimmed_space(self, ids: list[int], offsets: list[tuple[int, int]], border: int, first: int) -> int:
+        """Some tokenizers trim spaces from offsets: the joining space may then be at the end of the token before."""
+        if first in (0, len(ids)) or offsets[first][0] <= border:
+            return first
+        piece = self.tokenizer.convert_ids_to_tokens(ids[first])
+        if piece.startswith(("Ġ", "▁", " ")):
+            return first
+        before = self.tokenizer.convert_ids_to_tokens(ids[first - 1])
+        return first - 1 if before.endswith(("Ġ", "▁", " ")) else first
+
+    def encode_prompts(self, prompts: Sequence[str], reserve: int, chat: bool = False) -> list[tuple[tuple[int, ...], bool]]:
+        """Token ids of prompts with exactly one start token, and whether each lost its beginning.
+
+        Args:
+            prompts: whole prompts.
+            reserve: tokens that must stay free behind the prompt.
+            chat: ask through the tokenizer's chat template, as one user message.
+
+        Raises:
+            UserError: a chat template is asked for and there is none.
+        """
+        if chat:
+            prompts = [self._chat(prompt) for prompt in prompts]
+        if not prompts:
+            return []
+        rows = self.tokenizer(list(prompts), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+        encoded = []
+        for row in rows:
+            ids = tuple(row)
+            if self.prefix and ids[: len(self.prefix)] == self.prefix:
+                ids = ids[len(self.prefix) :]
+            room = self.max_length - reserve - len(self.prefix)
+            encoded.append(((*self.prefix, *ids[max(len(ids) - room, 0) :]), len(ids) > room))
+        return encoded
+
+    def _chat(self, prompt: str) -> str:
+        if not self.tokenizer.chat_template:
+            raise UserError(
+                self.tokenizer.name_or_path, "has no chat template, but chat is asked for.", "Ask without it (chat: false)."
+            )
+        return self.tokenizer.apply_chat_template(
+            [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
+        )

@@ -1,0 +1,71 @@
+"""Which fast pass gives the plain pass's numbers for the model at hand: measured at load, never assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from worldprobe.log import LOGGER
+from worldprobe.models.passes import Passes
+from worldprobe.models.tries import pack
+
+#: Fast to slow. tries: shared prefixes once. batches: right padding, projection at targets only. logits: the model's own logits.
+MODES = ("tries", "batches", "logits", "plain")
+#: Largest difference of a token's log probability from the plain pass, nats; rounding in half precision is coarse.
+TOLERANCE = {"float32": 2e-4, "bfloat16": 0.25, "float16": 0.05}
+
+
+def probes(vocabulary: int, longest: int) -> list[tuple[tuple[int, ...], int]]:
+    """A few sequences of unequal length that share prefixes as real queries do, from tokens spread over the vocabulary."""
+    length = max(min(24, longest) - 1, 3)
+    base = tuple((7919 * (i + 1)) % vocabulary for i in range(length))
+    other = tuple((104729 * (i + 3)) % vocabulary for i in range(length))
+    third = length // 3
+    return [
+        (base, max(2 * third, 1)),
+        (base[: 2 * third] + other[2 * third : -1], max(2 * third, 1)),
+        (base[:third] + other[third : 2 * third + 1], max(third, 1)),
+        (other, max(third, 1)),
+        (other[: third + 1], 1),
+    ]
+
+
+def choose_mode(
+    passes: Passes, vocabulary: int, longest: int, dtype: str, fastest: str = "tries"
+) -> tuple[str, dict[str, float]]:
+    """The fastest mode that agrees with the plain pass, and the largest difference of each mode that was tried."""
+    sequences = probes(vocabulary, longest)
+    expected = [passes.plain(ids, start) for ids, start in sequences]
+
+    def by_tries() -> list[list[float]]:
+        found = dict(passes.rows(pack(sequences, 4 * len(sequences[0][0])), sequences))
+        return [found[i] for i in range(len(sequences))]
+
+    ways: dict[str, Callable[[], list[list[float]]]] = {
+        "tries": by_tries,
+        "batches": lambda: passes.padded(sequences),
+        "logits": lambda: passes.padded(sequences, own_head=True),
+    }
+    differences: dict[str, float] = {}
+    for mode in MODES[MODES.index(fastest) : -1]:
+        try:
+            differences[mode] = largest_difference(expected, ways[mode]())
+        except (RuntimeError, ValueError, TypeError, AttributeError, IndexError) as error:
+            LOGGER.info("self-check: %s does not run for this model (%s)", mode, type(error).__name__)
+            continue
+        if differences[mode] <= TOLERANCE[dtype]:
+            LOGGER.info("self-check: %s agrees with the plain pass to within %.1e nats", mode, differences[mode])
+            return mode, differences
+        LOGGER.info("self-check: %s differs from the plain pass by %.1e nats, so it is not used", mode, differences[mode])
+    return "plain", differences
+
+
+def largest_difference(one: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> float:
+    """Largest absolute difference of two sets of values; infinite where one is not a number and the other is."""
+    largest = 0.0
+    for a, b in zip(one, other, strict=True):
+        for x, y in zip(a, b, strict=True):
+            if x != x and y != y:
+                continue
+            difference = abs(x - y) if x != y else 0.0
+            largest = max(largest, difference if difference == difference else float("inf"))
+    return largest
