@@ -11,10 +11,11 @@ import pytest
 
 from worldprobe.ewok.compile import compile_templates
 from worldprobe.ewok.fillers import Fillers
-from worldprobe.ewok.items import fill_fixed, items_table, open_slots
+from worldprobe.ewok.items import fill_fixed, items_table
 from worldprobe.ewok.materials import read_materials
 from worldprobe.ewok.release import apply_release_filter
 from worldprobe.ewok.rules import ORIGINAL
+from worldprobe.ewok.slots import open_slots
 
 PASSWORD = "ewok"
 
@@ -36,7 +37,8 @@ def templates(materials):
 
 @pytest.fixture(scope="module")
 def items(materials, templates):
-    return items_table(fill_fixed(open_slots(templates, [], ORIGINAL), Fillers(materials.fillers, ORIGINAL), range(5)))
+    fillers = Fillers(materials.fillers, ORIGINAL)
+    return items_table(fill_fixed(open_slots(templates, fillers), fillers, range(5)))
 
 
 @pytest.fixture(scope="module")

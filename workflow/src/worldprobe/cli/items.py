@@ -109,13 +109,14 @@ def _fill_and_write(
     from worldprobe.ewok import items as filling
     from worldprobe.ewok.fillers import Fillers
     from worldprobe.ewok.release import apply_release_filter
+    from worldprobe.ewok.slots import open_slots
     from worldprobe.ewok.swaps import parse_swaps
     from worldprobe.log import LOGGER
 
     if args.mode == "independent" and args.per_template < 1:
         raise UserError("--per-template", f"{args.per_template} is not positive.", "Ask for at least one item per template.")
     fillers = Fillers(materials.fillers, rules)
-    slots = filling.open_slots(templates, parse_swaps(args.swap, list(materials.fillers)), rules)
+    slots = open_slots(templates, fillers, parse_swaps(args.swap, list(materials.fillers)))
     if args.mode == "fixed":
         rows = filling.fill_fixed(slots, fillers, args.versions)
         provenance.details |= {"mode": "fixed", "versions": args.versions}

@@ -12,7 +12,7 @@ from worldprobe.errors import UserError, did_you_mean
 from worldprobe.ewok.concepts import Concept, surface_form
 from worldprobe.ewok.matching import is_compatible, targets_for, variable_counts
 from worldprobe.ewok.materials import Domain, Materials, MetaTemplate, Probe, Segment, Target
-from worldprobe.ewok.placeholders import all_restrictions, braces, variable_type, variables
+from worldprobe.ewok.placeholders import all_restrictions, braces, slot_pattern, variable_type, variables
 from worldprobe.ewok.rules import Rules
 from worldprobe.log import LOGGER
 
@@ -55,7 +55,7 @@ def compile_templates(materials: Materials, rules: Rules) -> pd.DataFrame:
     Raises:
         UserError: a concept is not known, a concept pair has no target, or a criterion asks for what concepts do not have.
     """
-    rows = []
+    rows: list[tuple[str | int | None, ...]] = []
     for domain in materials.domains:
         before = len(rows)
         rows += compile_domain(domain, rules)
@@ -228,13 +228,13 @@ def propagate(target: str, probe: str, rules: Rules) -> tuple[str, str]:
     """
     restrictions = all_restrictions((target, probe), rules)
     joint = "," if rules.joined_by_comma else ":"
+    carried = {name: f"[{name}:{joint.join(sorted(parts))}]" for name, parts in restrictions.items() if parts}
 
     def carry(pattern: str) -> str:
+        if not rules.loose_variables:
+            return slot_pattern(rules).sub(lambda m: carried.get(m[1], m[0]), pattern)
         for name, written in variables(pattern, rules).items():
-            if restrictions[name]:
-                pattern = pattern.replace(
-                    f"[{name}:{written}]" if written else f"[{name}]", f"[{name}:{joint.join(sorted(restrictions[name]))}]"
-                )
+            pattern = pattern.replace(f"[{name}:{written}]" if written else f"[{name}]", carried.get(name, f"[{name}]"))
         return pattern
 
     return carry(target), carry(probe)
@@ -263,6 +263,9 @@ def swap_variables(sentence: str, rules: Rules) -> str | None:
     restrictions = all_restrictions([sentence], rules)
     if restrictions[first] != restrictions[second]:
         return None
+    if not rules.loose_variables:
+        other = {first: second, second: first}
+        return slot_pattern(rules).sub(lambda m: f"{{{other.get(m[1], m[1])}{m[2]}}}", sentence)
     spelled = {name: f"{{{name}:{found[name]}}}" if found[name] else f"{{{name}}}" for name in (first, second)}
     exchange = {spelled[first]: spelled[second], spelled[second]: spelled[first]}
     return re.sub("|".join(re.escape(s) for s in exchange), lambda m: exchange[m[0]], sentence)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
@@ -14,77 +13,14 @@ from worldprobe.errors import UserError
 from worldprobe.ewok.fill_fixed import STEP, FixedSampler
 from worldprobe.ewok.fill_independent import IndependentSampler
 from worldprobe.ewok.fillers import Fillers
-from worldprobe.ewok.placeholders import all_restrictions, keys
 from worldprobe.ewok.rules import Rules
 from worldprobe.ewok.sentences import fill
-from worldprobe.ewok.swaps import Swap, apply_swap
+from worldprobe.ewok.slots import DESIGN, TEXTS, Slots
 from worldprobe.log import LOGGER
 
-TEXTS = ("context1", "context2", "target1", "target2")
-#: What pandas reads as a missing value, and so what the original lost from its tables.
-_MISSING_WORDS = frozenset(
-    ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL")
-    + ("NaN", "None", "n/a", "nan", "null")
-)
-_DESIGN = ("concept_a", "concept_b", "context_contrast", "context_type", "target_contrast")
-_COLUMNS = ("item_id", "domain", "version", "meta_template", "template", *TEXTS, *_DESIGN, "fillers", "tags")
+_COLUMNS = ("item_id", "domain", "version", "meta_template", "template", *TEXTS, *DESIGN, "fillers", "tags")
 
 Row = tuple[object, ...]
-
-
-class Slots(NamedTuple):
-    """A template ready to be filled."""
-
-    domain: str
-    meta_template: int
-    template: int
-    texts: tuple[str, ...]
-    keys: tuple[str, ...]
-    design: tuple[str | None, ...]
-
-
-def open_slots(templates: pd.DataFrame, swaps: Sequence[Swap], rules: Rules) -> dict[str, list[Slots]]:
-    """Domain -> its templates in row order, with swaps applied and the distinct slot keys found.
-
-    By default a variable has one key per template: its restrictions are those of all four texts together.
-    """
-    domains: dict[str, list[Slots]] = {}
-    columns = [
-        "domain",
-        "meta_template",
-        "template",
-        *TEXTS,
-        "concept_a",
-        "concept_b",
-        "context_contrast",
-        "context_type",
-        "target_contrast",
-    ]
-    for domain, meta_template, template, *rest in zip(*(templates[c].tolist() for c in columns), strict=True):
-        texts = tuple(rest[:4])
-        for swap in swaps:
-            texts = tuple(apply_swap(text, swap, rules) for text in texts)
-        design = tuple(_present(value, rules) for value in rest[4:])
-        domains.setdefault(domain, []).append(Slots(domain, meta_template, template, texts, template_keys(texts, rules), design))
-    return domains
-
-
-def template_keys(texts: Iterable[str], rules: Rules) -> tuple[str, ...]:
-    """The distinct slot keys of a template's texts, in code-point order.
-
-    >>> template_keys(["{agent1} lifts {object1}.", "{object1:large=true} falls."], Rules())
-    ('agent1', 'object1:large=true')
-    """
-    if rules.loose_variables:
-        return tuple(sorted({key for text in texts for key in keys(text)}))
-    found = all_restrictions(texts, rules)
-    return tuple(sorted(":".join([name, *sorted(restrictions)]) for name, restrictions in found.items()))
-
-
-def _present(value: object, rules: Rules) -> str | None:
-    if not isinstance(value, str) or (rules.missing_words and value in _MISSING_WORDS):
-        return None
-    return value
 
 
 def fill_fixed(domains: Mapping[str, list[Slots]], fillers: Fillers, versions: Sequence[int]) -> list[Row]:
@@ -97,7 +33,8 @@ def fill_fixed(domains: Mapping[str, list[Slots]], fillers: Fillers, versions: S
         for version in versions:
             sampler = FixedSampler(fillers, version, [t.keys for t in templates])
             before = len(rows)
-            rows += _rows(templates, lambda t, sampler=sampler, version=version: [(version, sampler.fill(t.keys))], fillers.rules)
+            for template in templates:
+                rows += _rows(template, [(version, sampler.fill(template.keys))], fillers.rules)
             lost = len(templates) - (len(rows) - before)
             if lost:
                 short = ", ".join(
@@ -123,26 +60,22 @@ def fill_independent(domains: Mapping[str, list[Slots]], fillers: Fillers, per_t
                     "%s_%d_%d has only %d distinct fillings, fewer than the %d asked for",
                     domain, template.meta_template, template.template, len(fillings), per_template,
                 )  # fmt: skip
-            rows += _rows([template], lambda _, fillings=fillings: enumerate(fillings), fillers.rules)
+            rows += _rows(template, enumerate(fillings), fillers.rules)
     if short:
         LOGGER.warning("%d templates have fewer than %d items", sum(short.values()), per_template)
     return rows
 
 
-Fillings = Callable[[Slots], Iterable[tuple[int, Mapping[str, str] | None]]]
-
-
-def _rows(templates: Iterable[Slots], fillings_of: Fillings, rules: Rules) -> Iterator[Row]:
-    for t in templates:
-        concept_a, concept_b, *contrasts = t.design
-        for version, fillings in fillings_of(t):
-            if fillings is None:
-                continue
-            texts = [fill(text, fillings, rules) for text in t.texts]
-            trace = json.dumps(fillings, sort_keys=True, ensure_ascii=False)
-            item_id = f"{t.domain}_{t.meta_template}_{t.template}_v{version}"
-            numbers = (t.domain, version, t.meta_template, t.template)
-            yield (item_id, *numbers, *texts, concept_a, concept_b, *contrasts, trace, ",".join(t.keys))
+def _rows(template: Slots, numbered: Iterable[tuple[int, Mapping[str, str] | None]], rules: Rules) -> Iterator[Row]:
+    concept_a, concept_b, *contrasts = template.design
+    for version, fillings in numbered:
+        if fillings is None:
+            continue
+        texts = [fill(text, fillings, rules) for text in template.texts]
+        trace = json.dumps(fillings, sort_keys=True, ensure_ascii=False)
+        item_id = f"{template.domain}_{template.meta_template}_{template.template}_v{version}"
+        numbers = (template.domain, version, template.meta_template, template.template)
+        yield (item_id, *numbers, *texts, concept_a, concept_b, *contrasts, trace, ",".join(template.keys))
 
 
 def items_table(rows: Sequence[Row], pattern: str | None = None) -> pd.DataFrame:

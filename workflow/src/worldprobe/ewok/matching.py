@@ -26,10 +26,12 @@ def targets_for(targets: Sequence[Target], concept_a: Concept, concept_b: Concep
             try:
                 serves = not criterion or all(concept.has(criterion, rules) for concept in concepts)
             except KeyError as error:
-                kind = next(c.kind for c in concepts if criterion not in (*attributes_of(c.kind), *c.attributes))
+                known = attributes_of(
+                    kind := next(c.kind for c in concepts if criterion not in (*attributes_of(c.kind), *c.attributes))
+                )
                 raise UserError(
                     target.place,
-                    f'the criterion "{criterion}" is nothing that a {kind} concept has;{did_you_mean(criterion, attributes_of(kind))}',
+                    f'the criterion "{criterion}" is nothing that a {kind} concept has;{did_you_mean(criterion, known)}',
                     "Use an attribute of this domain's concepts.",
                 ) from error
             if serves:

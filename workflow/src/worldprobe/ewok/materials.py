@@ -24,7 +24,7 @@ from worldprobe.ewok.source import Source
 
 @dataclass(frozen=True)
 class Target:
-    """A target pattern, e.g. ``[agent1] can {CONCEPT} [object1].``
+    """A target pattern, such as ``[agent1] can {CONCEPT} [object1]``.
 
     Attributes:
         criteria: attributes of concepts that call for this target, any one of them; none: it serves all concepts.

@@ -1,7 +1,7 @@
 """Slots: ``[agent1]`` or ``[object1:large=true]`` in materials, ``{object1:large=true}`` in templates.
 
 A slot names a *variable* (``object1``), whose *type* (``object``) is also its filler class, and may *restrict* the filler
-(``large=true``: the filler's column ``large`` says ``true``).
+(``large=true``: the filler's column ``large`` says ``true``). A variable may be mentioned several times.
 """
 
 from __future__ import annotations
@@ -12,13 +12,17 @@ from functools import lru_cache
 
 from worldprobe.ewok.rules import Rules
 
-#: The compiler of the original: one restriction at most, in either kind of bracket.
-_ONE_RESTRICTION = re.compile(r"[\[{](\w+):?([\w=,]*)[\]}]")
-#: Ours: any number of restrictions.
-_SLOT = re.compile(r"[\[{]([^\[\]{}:]+)((?::[^\[\]{}:]*)*)[\]}]")
 #: Keys of a finished template: all that stands between braces.
-_KEY = re.compile(r"\{([^}]+)\}")
+KEY = re.compile(r"\{([^}]+)\}")
 _BRACES = str.maketrans("[]", "{}")
+
+
+@lru_cache(maxsize=64)
+def slot_pattern(rules: Rules) -> re.Pattern[str]:
+    """A slot as the compiler sees it, in either kind of bracket: group 1 its variable, group 2 its restrictions as written."""
+    character = r"[\w=,]" if rules.narrow_restrictions else r"[^\[\]{}:]"
+    restrictions = rf":?({character}*)" if rules.one_restriction else rf"((?::{character}*)*)"
+    return re.compile(r"[\[{](\w+)" + restrictions + r"[\]}]")
 
 
 def braces(text: str) -> str:
@@ -31,10 +35,8 @@ def braces(text: str) -> str:
 
 
 @lru_cache(maxsize=1 << 16)
-def _restrictions(text: str, rules: Rules) -> tuple[tuple[str, str], ...]:
-    if rules.one_restriction:
-        return tuple(_ONE_RESTRICTION.findall(text))
-    return tuple((name, joined.lstrip(":").replace(",", ":")) for name, joined in _SLOT.findall(text))
+def _mentions(text: str, rules: Rules) -> tuple[tuple[str, str], ...]:
+    return tuple((name, written.removeprefix(":")) for name, written in slot_pattern(rules).findall(text))
 
 
 def variables(text: str, rules: Rules) -> dict[str, str]:
@@ -43,7 +45,16 @@ def variables(text: str, rules: Rules) -> dict[str, str]:
     >>> variables("[agent1] likes [agent2:sex=male]", Rules())
     {'agent1': '', 'agent2': 'sex=male'}
     """
-    return dict(_restrictions(text, rules))
+    return dict(_mentions(text, rules))
+
+
+def split_restrictions(written: str) -> list[str]:
+    """Single restrictions; a colon or a comma separates them.
+
+    >>> split_restrictions("large=true:rollable=true")
+    ['large=true', 'rollable=true']
+    """
+    return [part for part in re.split("[:,]", written) if part]
 
 
 def all_restrictions(texts: Iterable[str], rules: Rules) -> dict[str, set[str]]:
@@ -51,12 +62,10 @@ def all_restrictions(texts: Iterable[str], rules: Rules) -> dict[str, set[str]]:
 
     In the original only a variable's last mention in each text counts.
     """
-    separator = "," if rules.one_restriction else ":"
     found: dict[str, set[str]] = {}
     for text in texts:
-        mentions = variables(text, rules).items() if rules.one_restriction else _restrictions(text, rules)
-        for name, joined in mentions:
-            found.setdefault(name, set()).update(part for part in joined.split(separator) if part)
+        for name, written in variables(text, rules).items() if rules.loose_variables else _mentions(text, rules):
+            found.setdefault(name, set()).update(split_restrictions(written))
     return found
 
 
@@ -66,12 +75,21 @@ def variable_type(name: str, rules: Rules) -> str:
     >>> variable_type("agent12", Rules()), variable_type("item", Rules()), variable_type("item", Rules(type_by_last_letter=True))
     ('agent', 'item', 'ite')
     """
-    return name[:-1] if rules.type_by_last_letter else re.sub(r"\d+$", "", name)
+    return name[:-1] if rules.type_by_last_letter else name.rstrip("0123456789")
+
+
+def key_for(variable: str, restrictions: Iterable[str]) -> str:
+    """The one spelling of a slot key.
+
+    >>> key_for("object1", ["rollable=true", "large=true"])
+    'object1:large=true:rollable=true'
+    """
+    return ":".join([variable, *sorted(restrictions)])
 
 
 def keys(text: str) -> list[str]:
     """The slot keys of a template's text, restrictions included, in order and with repetitions."""
-    return _KEY.findall(text)
+    return KEY.findall(text)
 
 
 def variable_of(key: str) -> str:

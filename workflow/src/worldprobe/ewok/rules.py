@@ -19,7 +19,7 @@ def _quirk(number: str, about: str) -> bool:
 @dataclass(frozen=True)
 class Rules:
     """Behaviours of the original that we keep only on demand; Q numbers follow the list of its quirks in
-    our description of it; S numbers are rules (section 4, 9, 10) that the list does not count as quirks.
+    our description of it; S numbers are rules (of its sections 2, 4, 9, 10) that the list does not count as quirks.
     """
 
     opposites_untrimmed: bool = _quirk(
@@ -42,6 +42,9 @@ class Rules:
     joined_by_comma: bool = _quirk("Q18", "restrictions of context and target are joined by a comma, which cannot be read later")
     repeated_fillers: bool = _quirk("Q20", "a filler listed twice counts twice")
     careless_plural_y: bool = _quirk("Q21", "the third person of a verb in -ay, -ey, -oy, -uy ends in -ies")
+    narrow_restrictions: bool = _quirk(
+        "S2", "the compiler does not see a slot whose restriction holds a hyphen, a space or the like"
+    )
     forms_always_true: bool = _quirk("S4", "a word form that a concept does not state meets a criterion that asks for it")
     one_magnet: bool = _quirk("S9", "only the restriction is_magnet=true may be met by a single filler in every version")
     loose_variables: bool = _quirk(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from worldprobe.ewok.placeholders import variable_of
+from worldprobe.ewok.placeholders import KEY
 from worldprobe.ewok.rules import Rules
 
-_SLOT = re.compile(r"\{([^}]+)\}")
 _START = re.compile(r"([.!?] )([a-z])")
 _PLAIN = re.compile(r"[\w:=' -]*")
 
@@ -18,7 +17,7 @@ def fill(text: str, fillings: Mapping[str, str], rules: Rules) -> str:
 
     Args:
         text: with slots in braces.
-        fillings: slot key -> filler text; a variable's mentions share it whatever restrictions they write.
+        fillings: slot key -> filler text.
         rules: which behaviours of the original are kept.
 
     >>> fill("{agent1} lifts {object1:large=true}. it falls", {"agent1": "Ruth", "object1:large=true": "the crate"}, Rules())
@@ -28,8 +27,7 @@ def fill(text: str, fillings: Mapping[str, str], rules: Rules) -> str:
         for key in sorted(fillings):
             text = _fill_greedily(text, key, fillings[key])
     else:
-        by_variable = {variable_of(key): filling for key, filling in fillings.items()}
-        text = _SLOT.sub(lambda m: fillings.get(m[1], by_variable.get(variable_of(m[1]), m[0])), text)
+        text = KEY.sub(lambda m: fillings[m[1]], text)
     return sentence(text)
 
 

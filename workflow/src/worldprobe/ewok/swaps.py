@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.ewok.placeholders import keys, variable_of
+from worldprobe.ewok.placeholders import KEY, keys, variable_of
 from worldprobe.ewok.rules import Rules
 from worldprobe.vocabulary import slot_class
-
-_KEY_AT = r"\{%s[^}]*\}"
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ def apply_swap(text: str, swap: Swap, rules: Rules) -> str:
         return _apply_as_original(text, swap)
 
     def swapped(found: re.Match[str]) -> str:
-        key = found[0][1:-1]
+        key = found[1]
         if slot_class(key) != swap.source:
             return found[0]
         if swap.is_restriction:
@@ -79,11 +77,11 @@ def apply_swap(text: str, swap: Swap, rules: Rules) -> str:
         name, _, restriction = swap.target.partition(":")
         return f"{{{name}_from_{variable_of(key)}{':' + restriction if restriction else ''}}}"
 
-    return re.sub(r"\{[^}]+\}", swapped, text)
+    return KEY.sub(swapped, text)
 
 
 def _apply_as_original(text: str, swap: Swap) -> str:
-    """By text prefix; which of two mentions comes first may matter, and the original leaves it to chance: here, the text's order."""
+    """By text prefix; the order of mentions may matter, and the original leaves it to chance: here it is the text's."""
     mentions = list(dict.fromkeys(key for key in keys(text) if key.startswith(swap.source)))
     for mention in mentions:
         if swap.source in swap.target:
