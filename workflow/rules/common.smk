@@ -1,6 +1,7 @@
 # Configuration, look-ups and wildcards; no analysis. Everything is checked before the first rule is defined.
 
 import os
+import re
 import sys
 from pathlib import Path
 from shlex import quote
@@ -63,6 +64,20 @@ def card(field):
         return registry[wildcards.model][field]
 
     return look_up
+
+
+def control(field):
+    """A function that looks up how a control model is trained."""
+
+    def look_up(wildcards):
+        return registry[wildcards.model]["control"][field]
+
+    return look_up
+
+
+def control_models():
+    """The study's control models."""
+    return [model for model in study["models"] if "control" in registry[model]]
 
 
 def need(resource):
@@ -190,6 +205,13 @@ def judgement_tables(eval_types=None):
     return tables
 
 
+def control_judgement_tables():
+    """The LogProbs judgements of the control models."""
+    return expand(
+        "results/ewok/judgements/logprobs/{model}.parquet", model=control_models()
+    )
+
+
 def table_names():
     """The tables of this study."""
     names = ["mean_accuracy", "accuracy_by_domain", "accuracy_by_paradigm", "dataset"]
@@ -213,5 +235,5 @@ if study["materials"]["password"] is not None:
 
 
 wildcard_constraints:
-    model="[A-Za-z][A-Za-z0-9_.-]*",
+    model="|".join(re.escape(model) for model in registry),
     eval_type="[a-z0-9_]+",

@@ -34,6 +34,5 @@ def run(args: argparse.Namespace) -> None:
     study = read_study(settings, args.files)
     registry = read_registry(study["registry"])
     check_models(study, registry, args.files, study["registry"])
-    print(
-        f"{', '.join(map(str, args.files))}: {len(study['models'])} models, {len(study['eval_types'])} eval types; no problem found"
-    )
+    counts = f"{len(study['models'])} models, {len(study['eval_types'])} eval types"
+    print(f"{', '.join(map(str, args.files))}: {counts}; no problem found")

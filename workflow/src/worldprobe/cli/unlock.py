@@ -11,7 +11,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     parser = stages.add_parser(
         "unlock",
         help="remove the lock that a killed run left behind",
-        description="Removes the lock of a run that was killed, unless a Snakemake of this machine is still at work in the folder. "
+        description="Removes the lock of a run that was killed, unless a Snakemake of this machine is still at work there. "
         "On a cluster, look at the queue first (worldprobe status).",
     )
     parser.add_argument("folder", type=Path, nargs="?", default=Path(), metavar="FOLDER", help="where Snakemake ran (.)")

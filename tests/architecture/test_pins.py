@@ -1,0 +1,65 @@
+"""Pins: the lock, the conda files, the container and pyproject.toml say the same."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+PIN = re.compile(r"^([A-Za-z0-9_.-]+)==([^\s#;]+)", re.MULTILINE)
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pins(path: Path) -> dict[str, str]:
+    return {normal(name): version for name, version in PIN.findall(path.read_text())}
+
+
+@pytest.fixture
+def lock(repository: Path) -> dict[str, str]:
+    envs = repository / "envs"
+    return pins(envs / "requirements.txt") | pins(envs / "requirements-dev.txt") | pins(envs / "requirements-r.txt")
+
+
+@pytest.mark.parametrize(
+    ("asked", "locked"),
+    [("requirements.in", "requirements.txt"), ("requirements-dev.in", "requirements-dev.txt")],
+)
+def test_what_is_asked_for_is_what_is_locked(repository: Path, asked: str, locked: str) -> None:
+    wanted, got = pins(repository / "envs" / asked), pins(repository / "envs" / locked)
+    assert wanted
+    assert {name: got.get(name) for name in wanted} == wanted
+
+
+def test_every_line_of_a_lock_pins_one_version(repository: Path) -> None:
+    for path in (repository / "envs").glob("requirements*.txt"):
+        lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+        assert all(PIN.fullmatch(line) for line in lines), path.name
+
+
+def test_the_locks_do_not_contradict_each_other(repository: Path) -> None:
+    seen: dict[str, str] = {}
+    for path in sorted((repository / "envs").glob("requirements*.txt")):
+        for name, version in pins(path).items():
+            assert seen.setdefault(name, version) == version, f"{path.name}: {name}"
+
+
+def test_conda_files_pin_what_the_lock_pins(repository: Path, lock: dict[str, str]) -> None:
+    files = sorted((repository / "envs").glob("*.yaml"))
+    assert {path.stem for path in files} >= {"analysis", "scoring", "stats", "vllm"}
+    for path in files:
+        wanted = yaml.safe_load(path.read_text())["dependencies"]
+        by_pip = [line for entry in wanted if isinstance(entry, dict) for line in entry["pip"]]
+        assert by_pip, path.name
+        for line in by_pip:
+            name, version = PIN.fullmatch(line).groups()
+            if name != "vllm":  # an engine of its own, not part of the lock
+                assert lock.get(normal(name)) == version, f"{path.name}: {line}"
+
+
+def test_the_container_installs_the_lock(repository: Path) -> None:
+    text = (repository / "envs" / "worldprobe.def").read_text()
+    for name in ("requirements.txt", "requirements-r.txt"):
+        assert name in text

@@ -1,0 +1,77 @@
+"""The schemas are closed, describe every key, and hold the same defaults as the files that users read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from worldprobe import config
+
+SCHEMAS = sorted(path.name.removesuffix(".schema.yaml") for path in config.SCHEMAS.glob("*.schema.yaml"))
+
+
+def objects(schema: object, where: str = "") -> Iterator[tuple[str, dict]]:
+    if isinstance(schema, dict):
+        if schema.get("type") == "object" or "properties" in schema:
+            yield where, schema
+        for key, inner in schema.items():
+            yield from objects(inner, f"{where}.{key}")
+
+
+def leaves(schema: dict, prefix: str = "") -> Iterator[tuple[str, dict]]:
+    for key, inner in schema.get("properties", {}).items():
+        if inner.get("type") == "object":
+            yield from leaves(inner, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", inner
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_object_of_a_schema_refuses_unknown_keys(name: str) -> None:
+    schema = config.read_schema(name)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    found = list(objects(schema))
+    assert found
+    for where, part in found:
+        extra = part.get("additionalProperties", True)
+        assert extra is False or (isinstance(extra, dict) and extra), f"{name}{where} is open"
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_key_is_described(name: str) -> None:
+    schema = config.read_schema(name)
+    parts = [schema, *schema.get("$defs", {}).values()]
+    for key, inner in (leaf for part in parts for leaf in leaves(part)):
+        assert inner.get("description") or "$ref" in inner, f"{name}: {key}"
+
+
+def test_the_default_configuration_states_exactly_the_schemas_defaults(repository: Path) -> None:
+    assert yaml.safe_load((repository / "config" / "config.yaml").read_text()) == config.with_defaults({}, "config")
+
+
+def test_the_site_file_states_every_fact_of_its_schema(repository: Path) -> None:
+    stated = yaml.safe_load((repository / "config" / "cluster.yaml").read_text())
+    assert set(stated) == set(config.read_schema("cluster")["properties"])
+    config.validate(stated, "cluster", [])
+
+
+@pytest.mark.parametrize("name", ["config", "models", "cluster"])
+def test_the_handbook_names_every_key_with_its_default(repository: Path, name: str) -> None:
+    handbook = (repository / "config" / "README.md").read_text()
+    schema = config.read_schema(name)
+    part = schema["$defs"]["card"] if name == "models" else schema
+    for key, inner in leaves(part):
+        row = next((line for line in handbook.splitlines() if line.startswith(f"| `{key}` |")), None)
+        assert row, f"config/README.md does not document {key}"
+        if "default" in inner:
+            default = yaml.safe_dump(inner["default"], default_flow_style=True).split("\n")[0]
+            assert f"`{default}`" in row, f"{key}: the default is {default}"
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parents[2].glob("config/**/*.yaml")), ids=lambda path: path.name)
+def test_every_file_of_the_folder_is_valid(repository: Path, path: Path) -> None:
+    source = config.read_yaml(path)
+    kind = {"models": "models", "cluster": "cluster"}.get(path.stem, "config")
+    assert [str(complaint) for complaint in config.complaints(source.document, kind, [source])] == []
