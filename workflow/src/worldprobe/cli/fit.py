@@ -1,7 +1,80 @@
-"""Placeholder."""
+"""``worldprobe fit``: regressions on accuracy."""
+
+from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import Any
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """Nothing yet."""
+    """Add the stage's commands."""
+    stage = stages.add_parser("fit", help="logistic regressions on accuracy, with and without R")
+    actions = stage.add_subparsers(title="actions", metavar="ACTION", required=True)
+    for name, text in (
+        ("mixed-model", "random intercepts of model and item, by R's lme4 (the paper)"),
+        ("fixed-effects", "cross-check without R: statsmodels, standard errors clustered by item"),
+    ):
+        parser = actions.add_parser(name, help=text, description=text)
+        parser.add_argument("judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements tables of the models")
+        parser.add_argument("--surface", type=Path, required=True, metavar="FILE", help="surface features table")
+        parser.add_argument("--eval-type", default="logprobs", help="the judgements to explain (logprobs, as in the paper)")
+        parser.add_argument(
+            "--ties", choices=["wrong", "drop"], default="wrong", help="exact ties: wrong (the paper) or left out"
+        )
+        parser.add_argument(
+            "--target-coding",
+            choices=["deviation", "treatment"],
+            default="deviation",
+            help="deviation (the paper) or treatment (the released analysis)",
+        )
+        if name == "mixed-model":
+            parser.add_argument(
+                "--method", choices=["whitened", "plain"], default="whitened", help="plain: glmer as the paper called it, slow"
+            )
+        parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="coefficients table")
+        parser.set_defaults(run=run, fit=name)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Fit one regression."""
+    from worldprobe.analysis.design import COLUMNS, build_design
+    from worldprobe.contracts import (
+        Coefficients,
+        Judgements,
+        SurfaceFeatures,
+        read_provenance,
+        read_table,
+        read_tables,
+        write_table,
+    )
+    from worldprobe.log import LOGGER
+    from worldprobe.provenance import Provenance, digests, versions
+
+    packages = ["numpy", "pandas"]
+    if args.fit == "mixed-model":
+        from worldprobe.analysis.mixed_model import fit_mixed_model, start_r
+
+        start_r()  # a missing R is told before anything is read
+        packages.append("rpy2")
+    judgements = read_tables(args.judgements, Judgements, COLUMNS)
+    surface = read_table(args.surface, SurfaceFeatures)
+    design = build_design(judgements, surface, args.eval_type, args.ties, args.target_coding)
+    LOGGER.info("%s: %d rows, %d models, %d items", args.fit, design.details["n_rows"], len(design.models), len(design.items))
+    details: dict[str, Any]
+    if args.fit == "mixed-model":
+        table, details = fit_mixed_model(design, args.method)
+    else:
+        from worldprobe.analysis.fixed_effects import fit_fixed_effects
+
+        table, details = fit_fixed_effects(design)
+        packages.append("statsmodels")
+    provenance = Provenance(
+        method=1,
+        inputs=digests({"surface_features": args.surface} | {str(path): path for path in args.judgements}),
+        packages=versions(packages),
+        details=details | {"surface_features": read_provenance(args.surface).details},
+    )
+    write_table(table, Coefficients, args.out, provenance)
+    for note in details["notes"]:
+        LOGGER.warning("%s", note)

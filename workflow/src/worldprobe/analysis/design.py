@@ -1,0 +1,194 @@
+"""The regression both fits share: rows, response, coding and the words for them (EWoK, Appendix A.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.errors import UserError
+from worldprobe.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
+
+#: columns of contracts.Judgements that the regression needs.
+COLUMNS = (
+    "item_id",
+    "target",
+    "model",
+    "eval_type",
+    "accuracy",
+    "status",
+    "domain",
+    "context_contrast",
+    "context_type",
+    "target_contrast",
+)
+FORMULA = "Accuracy ~ 0 + Domain + ContextContrast + TargetContrast + ContextType + Frequency + NumWords"
+#: what becomes of an exact tie: the paper's model counts it as wrong, though its means count it as a half.
+TIES = ("wrong", "drop")
+#: how target contrast is coded: the paper says deviation, the released analysis used treatment (baseline: concept swap).
+TARGET_CODINGS = ("deviation", "treatment")
+FEATURES = {"log_frequency": "word frequency", "n_words": "number of words"}
+
+
+@dataclass
+class Design:
+    """A regression's rows.
+
+    Attributes:
+        matrix: shape (rows, terms), the terms that can be estimated.
+        terms: columns group, term, label and is_estimated, one row per term in printing order.
+        response: 0 or 1 per row.
+        model: code per row into ``models``.
+        item: code per row into ``items``.
+        notes: sentences a reader of the table must see.
+        details: counts and choices for the provenance.
+    """
+
+    matrix: np.ndarray
+    terms: pd.DataFrame
+    response: np.ndarray
+    model: np.ndarray
+    models: list[str]
+    item: np.ndarray
+    items: list[str]
+    notes: list[str] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def build_design(
+    judgements: pd.DataFrame,
+    surface: pd.DataFrame,
+    eval_type: str = "logprobs",
+    ties: str = "wrong",
+    target_coding: str = "deviation",
+) -> Design:
+    """Code judgements for logistic regression, one row per model and target sentence.
+
+    Domains have one mean each (no intercept). Context contrast and context type are deviation coded: a level's coefficient is
+    its distance from the mean of the levels, the last level (other; indirect) is minus the sum of the rest. Target contrast is
+    variable swap = +1, concept swap = -1 (or 1 and 0 in treatment coding). Surface features are z scores over all rows.
+
+    Args:
+        judgements: contracts.Judgements, of any models; rows of other eval types are left out.
+        surface: contracts.SurfaceFeatures.
+        eval_type: the paradigm to explain.
+        ties: ``wrong`` as in the paper, or ``drop``.
+        target_coding: ``deviation`` as in the paper, or ``treatment`` as in the released analysis.
+
+    Returns:
+        The design; levels and features that do not vary, and terms that others determine, are left out with a note.
+
+    Raises:
+        UserError: nothing is left to explain.
+    """
+    rows = judgements[judgements["eval_type"] == eval_type]
+    if rows.empty:
+        raise UserError("judgements", f"there are no {eval_type} judgements.", "Judge at least one model's log probabilities.")
+    details: dict[str, Any] = {"eval_type": eval_type, "ties": ties, "target_coding": target_coding, "formula": FORMULA}
+    notes: list[str] = []
+    rows = _drop(rows, rows["accuracy"].isna(), "have no score", notes, details, "n_missing")
+    is_tie = rows["accuracy"] == 0.5
+    details["n_ties"] = int(is_tie.sum())
+    if ties == "drop":
+        rows = _drop(rows, is_tie, "are exact ties", notes, details, "n_ties")
+    elif is_tie.any():
+        notes.append(f"{is_tie.sum():,} of {len(rows):,} rows are exact ties and count as wrong here, as in the paper.")
+    rows = rows.merge(surface, on=["item_id", "target"], how="left", validate="many_to_one")
+    absent = rows[list(FEATURES)].isna()
+    known = [name for name in FEATURES if not absent[name].all()]
+    rows = _drop(rows, absent[known].any(axis=1), "have no surface features", notes, details, "n_without_features")
+    if rows.empty:
+        raise UserError("judgements", "no row has both an accuracy and surface features.", "Give the features of the same items.")
+    columns, terms = _code(rows, target_coding, notes)
+    matrix = np.column_stack(columns)
+    kept = _independent(matrix)
+    for index in np.flatnonzero(~kept):
+        notes.append(f"{terms[index][2]} is left out: the other terms determine it in these items.")
+    model, models = pd.factorize(rows["model"].astype(str), sort=True)
+    item, items = pd.factorize(rows["item_id"].astype(str), sort=True)
+    response = (rows["accuracy"] == 1).to_numpy(float)
+    if response.min() == response.max():
+        raise UserError("judgements", "every answer is the same, so there is nothing to explain.", "Give more models or items.")
+    details |= {"n_rows": len(rows), "n_models": len(models), "n_items": len(items), "models": list(models)}
+    frame = pd.DataFrame(terms, columns=["group", "term", "label"]).assign(is_estimated=kept)
+    return Design(matrix[:, kept], frame, response, model, list(models), item, list(items), notes, details)
+
+
+def _drop(
+    rows: pd.DataFrame, unwanted: pd.Series, why: str, notes: list[str], details: dict[str, Any], name: str
+) -> pd.DataFrame:
+    count = int(unwanted.sum())
+    details[name] = count
+    if count:
+        notes.append(f"{count:,} of {len(rows):,} rows {why} and are left out.")
+    return rows[~unwanted]
+
+
+def _code(rows: pd.DataFrame, target_coding: str, notes: list[str]) -> tuple[list[np.ndarray], list[tuple[str, str, str]]]:
+    """Columns and their (group, term, label)."""
+    columns: list[np.ndarray] = []
+    terms: list[tuple[str, str, str]] = []
+
+    def add(column: np.ndarray, group: str, term: str, label: str) -> None:
+        columns.append(column.astype(float))
+        terms.append((group, term, label))
+
+    domain = rows["domain"].astype(str).to_numpy()
+    for name in np.unique(domain):
+        add(domain == name, "domain", name, name.replace("-", " "))
+    contrast = np.array([contrast_group(c if isinstance(c, str) else None) for c in rows["context_contrast"]])
+    for name, column in _deviations(contrast, CONTEXT_CONTRASTS, "context contrast", notes):
+        add(column, "context_contrast", name, f"{name} vs. rest")
+    target = rows["target_contrast"].astype(str).to_numpy()
+    if _varies(target, TARGET_CONTRASTS, "target contrast", notes):
+        low = -1.0 if target_coding == "deviation" else 0.0
+        add(np.where(target == "variable swap", 1.0, low), "target_contrast", "variable swap", "variable vs. concept swap")
+    kind = rows["context_type"].astype(str).to_numpy()
+    for name, column in _deviations(kind, CONTEXT_TYPES, "context type", notes):
+        add(column, "context_type", name, f"{name} vs. indirect")
+    for name, label in FEATURES.items():
+        values = rows[name].to_numpy(float)
+        if np.isnan(values).all():
+            notes.append(f"{label} is left out: it is not known for these items.")
+        elif np.ptp(values) == 0:
+            notes.append(f"{label} is left out: it is the same in all rows.")
+        else:
+            add((values - values.mean()) / values.std(ddof=1), "surface_features", name, label)
+    return columns, terms
+
+
+def _varies(values: np.ndarray, levels: tuple[str, ...], factor: str, notes: list[str]) -> bool:
+    present = [level for level in levels if (values == level).any()]
+    if len(present) == 1:
+        notes.append(f"{factor} is left out: all items are {present[0]}.")
+    elif len(present) < len(levels):
+        absent = ", ".join(level for level in levels if level not in present)
+        notes.append(f"{factor} has no {absent} in these items; the rest is coded without it.")
+    return len(present) > 1
+
+
+def _deviations(values: np.ndarray, levels: tuple[str, ...], factor: str, notes: list[str]) -> list[tuple[str, np.ndarray]]:
+    """Sum-to-zero columns of the levels that occur; the last of them is minus the sum of the others."""
+    if not _varies(values, levels, factor, notes):
+        return []
+    present = [level for level in levels if (values == level).any()]
+    last = values == present[-1]
+    return [(level, (values == level).astype(float) - last) for level in present[:-1]]
+
+
+def _independent(matrix: np.ndarray) -> np.ndarray:
+    """Which columns raise the rank, from left to right."""
+    kept = np.zeros(matrix.shape[1], bool)
+    gram = matrix.T @ matrix  # as small as the terms are many; a projection on it shows dependence without the rows
+    scale = np.sqrt(np.diag(gram))
+    gram = gram / np.outer(scale, scale)
+    for index in range(matrix.shape[1]):
+        chosen = np.flatnonzero(kept)
+        rest = gram[index, index]
+        if len(chosen):
+            weights = np.linalg.lstsq(gram[np.ix_(chosen, chosen)], gram[chosen, index], rcond=None)[0]
+            rest -= gram[index, chosen] @ weights
+        kept[index] = rest > 1e-9
+    return kept

@@ -1,0 +1,117 @@
+# The mixed logistic regression of the paper (Appendix A.5), fitted by lme4; called by mixed_model.py.
+#
+# glmer's second stage searches theta and all coefficients together with a general optimiser that knows nothing about their scales:
+# on 175 thousand rows it needs an hour. Here the first stage (nAGQ = 0) also gives the coefficients' approximate covariance;
+# the second stage searches the same Laplace deviance in coordinates whitened by it, where one unit is one standard error
+# in every direction, and is done in some two hundred evaluations.
+
+suppressPackageStartupMessages(library(lme4))
+
+worldprobe_fit <- function(y, x, model, item, method) {
+  messages <- character()
+  note <- function(condition) messages <<- c(messages, conditionMessage(condition))
+  run <- function() {
+    rows <- data.frame(y = y, x, item = factor(item))
+    random <- "(1 | item)"
+    if (length(unique(model)) > 1) {
+      rows$model <- factor(model)
+      random <- paste(random, "+ (1 | model)")
+    }
+    formula <- as.formula(paste("y ~ 0 +", paste(colnames(x), collapse = " + "), "+", random))
+    if (method == "plain") fit_plain(formula, rows) else fit_whitened(formula, rows)
+  }
+  fitted <- withCallingHandlers(
+    run(),
+    warning = function(w) { note(w); invokeRestart("muffleWarning") },
+    message = function(m) { note(m); invokeRestart("muffleMessage") }
+  )
+  fitted$messages <- unique(c(messages, fitted$messages))
+  fitted
+}
+
+fit_plain <- function(formula, rows) {
+  control <- lme4::glmerControl(optimizer = "bobyqa", optCtrl = list(maxfun = 2e5))
+  fitted <- lme4::glmer(formula, data = rows, family = binomial, control = control)
+  summarized <- coef(summary(fitted))
+  list(
+    estimate = summarized[, "Estimate"], std_error = summarized[, "Std. Error"],
+    theta = fitted@theta, groups = names(lme4::getME(fitted, "cnms")),
+    deviance = -2 * as.numeric(logLik(fitted)), evaluations = fitted@optinfo$feval, gradient = NA_real_,
+    messages = as.character(unlist(fitted@optinfo$conv$lme4$messages))
+  )
+}
+
+fit_whitened <- function(formula, rows) {
+  parsed <- lme4::glFormula(formula, data = rows, family = binomial)
+  deviance <- do.call(lme4::mkGlmerDevfun, parsed)
+  first <- lme4::optimizeGlmer(deviance, optimizer = "bobyqa")
+  inner <- environment(deviance)
+  theta <- first$par
+  beta <- inner$pp$beta(1)
+  n_theta <- length(theta)
+  spread <- t(chol(chol2inv(inner$pp$RX())))
+  deviance <- lme4::updateGlmerDevfun(deviance, parsed$reTrms)
+
+  evaluations <- 0
+  theta_unit <- pmax(0.05 * theta, 0.01)
+  place <- function(steps) {
+    c(pmax(theta + steps[seq_len(n_theta)] * theta_unit, 0), beta + as.vector(spread %*% steps[-seq_len(n_theta)]))
+  }
+  objective <- function(steps) {
+    evaluations <<- evaluations + 1
+    deviance(place(steps))
+  }
+  lower <- c(-theta / theta_unit, rep(-Inf, length(beta)))
+  second <- minqa::bobyqa(
+    rep(0, length(lower)), objective, lower = lower, control = list(rhobeg = 0.5, rhoend = 1e-3, maxfun = 10000)
+  )
+  messages <- if (second$ierr != 0) second$msg else character()
+  best <- place(second$par)
+
+  # Standard errors from the curvature at the optimum, as summary() takes them; a variance at its bound of zero stays there.
+  free <- c(best[seq_len(n_theta)] > 1e-4, rep(TRUE, length(beta)))
+  curvature <- differentiate(function(steps) { full <- second$par; full[free] <- steps; objective(full) }, second$par[free])
+  jacobian <- rbind(
+    cbind(diag(theta_unit, n_theta), matrix(0, n_theta, length(beta))),
+    cbind(matrix(0, length(beta), n_theta), spread)
+  )[free, free, drop = FALSE]
+  inverse <- solve(jacobian)
+  gradient <- as.vector(t(inverse) %*% curvature$gradient)
+  hessian <- t(inverse) %*% curvature$hessian %*% inverse
+  checked <- lme4::checkConv(
+    list(gradient = gradient, Hessian = hessian), best[free], lme4::glmerControl()$checkConv,
+    lbound = c(rep(0, sum(free[seq_len(n_theta)])), rep(-Inf, length(beta)))
+  )
+  messages <- c(messages, as.character(unlist(checked$messages)))
+  if (any(best[seq_len(n_theta)] <= 1e-4)) messages <- c(messages, "boundary (singular) fit: see help('isSingular')")
+  covariance <- tryCatch(2 * solve(hessian), error = function(e) NULL)
+  last <- seq(to = sum(free), length.out = length(beta))
+  std_error <- if (is.null(covariance)) rep(NA_real_, length(beta)) else sqrt(pmax(diag(covariance)[last], 0))
+  if (any(!is.finite(std_error)) || any(std_error == 0)) {
+    std_error <- sqrt(rowSums(spread^2))
+    messages <- c(messages, "the curvature at the optimum is not that of a minimum; standard errors are those of the first stage")
+  }
+  list(
+    estimate = best[-seq_len(n_theta)], std_error = std_error, theta = best[seq_len(n_theta)],
+    groups = names(parsed$reTrms$cnms), deviance = second$fval, evaluations = evaluations,
+    gradient = max(abs(curvature$gradient)) / 2, messages = messages
+  )
+}
+
+# Gradient and Hessian by differences of a tenth of a standard error.
+differentiate <- function(f, at, h = 0.1) {
+  n <- length(at)
+  shift <- function(i, by) { moved <- at; moved[i] <- moved[i] + by; moved }
+  centre <- f(at)
+  up <- vapply(seq_len(n), function(i) f(shift(i, h)), 0)
+  down <- vapply(seq_len(n), function(i) f(shift(i, -h)), 0)
+  hessian <- diag((up - 2 * centre + down) / h^2, n)
+  for (i in seq_len(n - 1)) {
+    for (j in seq(i + 1, n)) {
+      moved <- shift(i, h)
+      moved[j] <- moved[j] + h
+      hessian[i, j] <- hessian[j, i] <- (f(moved) - up[i] - up[j] + centre) / h^2
+    }
+  }
+  list(gradient = (up - down) / (2 * h), hessian = hessian)
+}
