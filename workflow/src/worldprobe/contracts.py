@@ -362,7 +362,10 @@ class ControlTemplates(Table):
     template_id: Series[str] = pa.Field(str_matches=TEMPLATE_ID)
     domain: Series[str]
     group: Series[int] = pa.Field(ge=0, description="Templates that share a right pairing of texts are held out together.")
-    is_held_out: Series[bool] = pa.Field(description="No story pairs this template's contexts and targets.")
+    status: Series[str] = pa.Field(
+        isin=["held_in", "new_pairing", "new_context"],
+        description="new_pairing: no story joins its contexts and targets; new_context: nor do its contexts stand in any story.",
+    )
 
     class Config(Table.Config):
         name = "control_templates"
@@ -402,7 +405,9 @@ class ControlAccuracies(Table):
     """Accuracy of each model by what the control models' corpus had shown: templates by fillers, over all versions."""
 
     model: Series[str]
-    templates: Series[str] = pa.Field(isin=["all", "held_in", "held_out"])
+    templates: Series[str] = pa.Field(
+        isin=["all", "held_in", "held_out", "new_pairing", "new_context"], description="held_out: the last two together."
+    )
     fillers: Series[str] = pa.Field(isin=["all", "seen", "some_unseen"], description="some_unseen: an item with a held-out filler.")
     mean: Series[float] = pa.Field(ge=0, le=1, nullable=True)
     n_items: Series[int] = pa.Field(ge=0)

@@ -1,7 +1,256 @@
-"""Placeholder."""
+"""``worldprobe controls``: the corpus, the tokenizer and the small models that are trained here as calibration controls."""
+
+from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from worldprobe.cli.materials import add_materials_arguments, password
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DOCUMENTS, TEMPLATES, FILLERS = "documents.parquet", "templates.parquet", "fillers.parquet"
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """Nothing yet."""
+    """Add the stage's commands."""
+    parser = stages.add_parser("controls", help="small models of known behaviour, trained on a corpus of our own")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+
+    corpus = actions.add_parser(
+        "corpus",
+        help="write the corpus, some templates and fillers held out",
+        description="Stories pair a context with its right target; held-out templates and fillers occur in single sentences only.",
+    )
+    corpus.add_argument("templates", type=Path, metavar="TEMPLATES", help="templates table")
+    add_materials_arguments(corpus)
+    corpus.add_argument("--compat", action="store_true", help="fill the templates as the original generator would")
+    corpus.add_argument("--stories", type=int, default=24000, metavar="N", help="about how many (%(default)s)")
+    corpus.add_argument("--sentences", type=int, default=8000, metavar="N", help="about how many single sentences (%(default)s)")
+    corpus.add_argument("--held-out-templates", type=share, default=0.25, metavar="SHARE", help="of each domain (%(default)s)")
+    corpus.add_argument("--held-out-fillers", type=share, default=0.25, metavar="SHARE", help="of each class (%(default)s)")
+    corpus.add_argument("--seed", type=int, default=0)
+    corpus.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=f"gets {DOCUMENTS}, {TEMPLATES}, {FILLERS}")
+    corpus.set_defaults(run=run_corpus)
+
+    tokenizer = actions.add_parser("tokenizer", help="train a byte-level BPE tokenizer on the corpus")
+    tokenizer.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
+    tokenizer.add_argument("--vocabulary", type=int, default=2000, metavar="N", help="tokens at most (%(default)s)")
+    tokenizer.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    tokenizer.set_defaults(run=run_tokenizer)
+
+    train = actions.add_parser(
+        "train",
+        help="train one causal language model from scratch",
+        description="Writes an ordinary Hugging Face folder, whole or not at all; the same settings give the same bytes.",
+    )
+    train.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
+    train.add_argument("tokenizer", type=Path, metavar="TOKENIZER", help="folder that `controls tokenizer` wrote")
+    train.add_argument("--architecture", choices=["gpt2", "llama"], required=True)
+    train.add_argument("--layers", type=int, default=2, help="(%(default)s)")
+    train.add_argument("--width", type=int, default=64, help="hidden size (%(default)s)")
+    train.add_argument("--heads", type=int, default=2, help="(%(default)s)")
+    train.add_argument("--steps", type=int, default=1000, help="(%(default)s)")
+    train.add_argument("--batch", type=int, default=64, metavar="N", help="documents per step (%(default)s)")
+    train.add_argument("--learning-rate", type=float, default=2e-3, metavar="RATE", help="peak (%(default)s)")
+    train.add_argument("--seed", type=int, default=0)
+    train.add_argument(
+        "--threads", type=int, default=1, help="of torch; part of the settings, as sums depend on it (%(default)s)"
+    )
+    train.add_argument("--untrained", action="store_true", help="save the random weights")
+    train.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    train.set_defaults(run=run_train)
+
+    accuracy = actions.add_parser(
+        "accuracy",
+        help="accuracy of each model by what the corpus had held out",
+        description="Templates held in and held out, by items whose fillers all stood in stories and items with an unseen one.",
+    )
+    accuracy.add_argument("items", type=Path, metavar="ITEMS", help="items table")
+    accuracy.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
+    accuracy.add_argument(
+        "judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements of one eval_type, a file per model"
+    )
+    accuracy.add_argument("--out", type=Path, required=True, metavar="FILE", help="control_accuracies table")
+    accuracy.set_defaults(run=run_accuracy)
+
+
+def share(text: str) -> float:
+    """A number from 0 to below 1."""
+    value = float(text)
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return value
+
+
+def run_corpus(args: argparse.Namespace) -> None:
+    """Split, fill, write."""
+    import pandas as pd
+
+    from worldprobe.contracts import ControlDocuments, ControlFillers, ControlTemplates, Templates, read_table, write_table
+    from worldprobe.controls import split
+    from worldprobe.controls.corpus import write_corpus
+    from worldprobe.errors import UserError
+    from worldprobe.ewok.fillers import Fillers
+    from worldprobe.ewok.materials import read_materials
+    from worldprobe.ewok.rules import ORIGINAL, RIGHT
+    from worldprobe.ewok.slots import open_slots
+    from worldprobe.files import digest_file, whole_folder
+    from worldprobe.provenance import Provenance, versions
+
+    if args.stories < 1 or args.sentences < 0:
+        raise UserError(
+            "--stories, --sentences", "ask for at least one story and no less than 0 sentences.", "Give whole numbers."
+        )
+    rules = ORIGINAL if args.compat else RIGHT
+    templates = read_table(args.templates, Templates)
+    materials = read_materials(args.materials, rules, password(args))
+    materials.problems.raise_first()
+    fillers = {
+        name: pd.DataFrame([{"item": filler.text} | filler.columns for filler in kind.fillers])
+        for name, kind in materials.fillers.items()
+    }
+    opened = open_slots(templates, Fillers(materials.fillers, rules))
+    slots = {key for rows in opened.values() for row in rows for key in row.keys}
+
+    def fill(chosen: pd.DataFrame, allowed: Mapping[str, pd.DataFrame], per_template: int, seed: int) -> pd.DataFrame:
+        return _fill(chosen, allowed, materials.fillers, rules, per_template, seed)
+
+    held_out_templates = split.split_templates(templates, args.held_out_templates, args.seed)
+    held_out_fillers = split.split_fillers(fillers, slots, args.held_out_fillers, args.seed)
+    documents = write_corpus(
+        templates, fillers, held_out_templates, held_out_fillers, args.stories, args.sentences, args.seed, fill
+    )
+    provenance = Provenance(
+        seed=args.seed,
+        canary=materials.canary,
+        inputs={"templates": digest_file(args.templates), "materials": materials.source.digest()},
+        packages=versions(["numpy", "pandas"]),
+        details={
+            "held_out_templates": args.held_out_templates,
+            "held_out_fillers": args.held_out_fillers,
+            "compat": args.compat,
+            "n_templates": len(templates),
+            "n_templates_held_out": int((held_out_templates.status != "held_in").sum()),
+            "n_fillers": len(held_out_fillers),
+            "n_fillers_held_out": int(held_out_fillers.is_held_out.sum()),
+            "n_stories": int((documents.kind == "story").sum()),
+            "n_sentences": int((documents.kind != "story").sum()),
+        },
+    )
+    with whole_folder(args.out) as folder:
+        write_table(documents, ControlDocuments, folder / DOCUMENTS, provenance)
+        write_table(held_out_templates, ControlTemplates, folder / TEMPLATES, provenance)
+        write_table(held_out_fillers, ControlFillers, folder / FILLERS, provenance)
+
+
+def _fill(chosen, allowed, classes, rules, per_template, seed):  # type: ignore[no-untyped-def]
+    """Fill templates with the fillers that are allowed, by the compiler's own independent sampling."""
+    import dataclasses
+
+    from worldprobe.ewok import items as filling
+    from worldprobe.ewok.fillers import Fillers
+    from worldprobe.ewok.slots import open_slots
+
+    some = {
+        name: dataclasses.replace(kind, fillers=tuple(f for f in kind.fillers if f.text in set(allowed[name]["item"])))
+        for name, kind in classes.items()
+    }
+    fillers = Fillers(some, rules)
+    return filling.items_table(filling.fill_independent(open_slots(chosen, fillers), fillers, per_template, seed))
+
+
+def run_tokenizer(args: argparse.Namespace) -> None:
+    """Train the tokenizer."""
+    from worldprobe.contracts import ControlDocuments, read_table
+    from worldprobe.controls.tokenizer import SMALLEST_VOCABULARY, save_tokenizer, train_tokenizer
+    from worldprobe.errors import UserError
+    from worldprobe.files import whole_folder
+    from worldprobe.log import LOGGER
+    from worldprobe.provenance import Provenance, digests, versions
+
+    if args.vocabulary < SMALLEST_VOCABULARY:
+        raise UserError(
+            "--vocabulary", f"{args.vocabulary} is too few.", f"Give at least {SMALLEST_VOCABULARY}: every byte is a token."
+        )
+    texts = read_table(args.corpus / DOCUMENTS, ControlDocuments).text
+    tokenizer = train_tokenizer(texts, args.vocabulary)
+    made = Provenance(
+        inputs=digests({"documents": args.corpus / DOCUMENTS}),
+        packages=versions(["tokenizers"]),
+        details={"vocabulary": tokenizer.get_vocab_size()},
+    )
+    with whole_folder(args.out) as folder:
+        save_tokenizer(tokenizer, folder)
+        (folder / "provenance.json").write_text(made.to_json() + "\n", encoding="utf-8")
+    lengths = [len(encoding.ids) for encoding in tokenizer.encode_batch(list(texts[:2000]))]
+    LOGGER.info("%d tokens; a document has %.1f on average", tokenizer.get_vocab_size(), sum(lengths) / len(lengths))
+
+
+def run_train(args: argparse.Namespace) -> None:
+    """Train one model."""
+    from worldprobe.contracts import ControlDocuments, read_table
+    from worldprobe.controls import training
+    from worldprobe.files import whole_folder
+    from worldprobe.log import LOGGER
+    from worldprobe.provenance import Provenance, digests, versions
+
+    settings = training.Settings(
+        architecture=args.architecture,
+        layers=args.layers,
+        width=args.width,
+        heads=args.heads,
+        steps=0 if args.untrained else args.steps,
+        batch=args.batch,
+        learning_rate=args.learning_rate,
+        seed=args.seed,
+        threads=args.threads,
+    )
+    training.check_settings(settings)
+    tokenizer = training.load_tokenizer(args.tokenizer)
+    texts = read_table(args.corpus / DOCUMENTS, ControlDocuments).text
+    name = args.out.name
+    model, losses = training.train(texts, tokenizer, settings, name)
+    made = Provenance(
+        seed=args.seed,
+        model=name,
+        dtype="float32",
+        inputs=digests({"documents": args.corpus / DOCUMENTS, "tokenizer": args.tokenizer / "tokenizer.json"}),
+        packages=versions(["torch", "transformers", "tokenizers", "safetensors", "numpy"]),
+        details={"n_parameters": model.num_parameters(), "loss": training.last_loss(losses)},
+    )
+    with whole_folder(args.out) as folder:
+        training.save_model(model, args.tokenizer, folder, name, settings, made)
+    LOGGER.info("%s: %s parameters, loss %s", name, f"{model.num_parameters():,}", made.details["loss"])
+
+
+def run_accuracy(args: argparse.Namespace) -> None:
+    """Tell accuracies apart by held-out status."""
+    from worldprobe.contracts import (
+        ControlAccuracies,
+        ControlFillers,
+        ControlTemplates,
+        Items,
+        Judgements,
+        read_table,
+        write_table,
+    )
+    from worldprobe.controls import split
+    from worldprobe.provenance import Provenance, digests, versions
+
+    paths = {"items": args.items, "templates": args.corpus / TEMPLATES, "fillers": args.corpus / FILLERS}
+    status = split.item_status(
+        read_table(args.items, Items),
+        read_table(paths["templates"], ControlTemplates),
+        read_table(paths["fillers"], ControlFillers),
+    )
+    judgements = [read_table(path, Judgements) for path in args.judgements]
+    accuracies = split.accuracy_by_split(judgements, status)
+    provenance = Provenance(
+        inputs=digests(paths | {f"judgements/{path.stem}": path for path in args.judgements}),
+        packages=versions(["numpy", "pandas"]),
+    )
+    write_table(accuracies, ControlAccuracies, args.out, provenance)

@@ -45,8 +45,8 @@ def write_corpus(
     Returns:
         a ControlDocuments table.
     """
-    held_out = set(held_out_templates.template_id[held_out_templates.is_held_out])
-    kept = templates[~templates.template_id.isin(held_out)]
+    held_in = held_out_templates.template_id[held_out_templates.status == "held_in"]
+    kept = templates[templates.template_id.isin(set(held_in))]
     per_story = -(-n_stories // (2 * max(len(kept), 1)))
     per_sentence = -(-n_sentences // (4 * max(len(templates), 1)))
     seeds = [int(np.random.SeedSequence([seed, stream]).generate_state(1)[0]) for stream in (STORY_STREAM, SENTENCE_STREAM)]

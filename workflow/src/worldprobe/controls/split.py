@@ -1,8 +1,8 @@
 """What the control models' corpus leaves out, so that accuracy above chance means generalisation.
 
-Two things are held out. *Templates*: no story pairs their contexts with their targets, although each of these sentences
-stands in other stories and alone; what is tested is a new combination of known sentences. *Fillers*: they occur in single
-sentences only, so that their words are known, never in a story.
+Two things are held out. *Templates*: no story joins their contexts with their targets, although each of these sentences
+stands in other stories (``new_pairing``), or at least the targets do (``new_context``), and all of them stand alone.
+*Fillers*: they occur in single sentences only, so that their words are known, never in a story.
 """
 
 from __future__ import annotations
@@ -23,17 +23,23 @@ from worldprobe.vocabulary import slot_class
 FILLERS_KEPT = 3
 SLOT = re.compile(r"\{([^{}]+)\}")
 #: Templates x fillers as the accuracies are told apart.
-TEMPLATE_GROUPS = ("all", "held_in", "held_out")
-FILLER_GROUPS = ("all", "seen", "some_unseen")
+TEMPLATE_GROUPS = {
+    "all": {"held_in", "new_pairing", "new_context"},
+    "held_in": {"held_in"},
+    "held_out": {"new_pairing", "new_context"},
+    "new_pairing": {"new_pairing"},
+    "new_context": {"new_context"},
+}
+FILLER_GROUPS = {"all": {"seen", "some_unseen"}, "seen": {"seen"}, "some_unseen": {"some_unseen"}}
 
 
 def same_up_to_names(*texts: str) -> str:
-    """One spelling for all texts that differ only in how their variables are numbered.
+    r"""One spelling for all texts that differ only in how their variables are numbered.
 
     >>> same_up_to_names("{agent1} is left of {agent2}.") == same_up_to_names("{agent2} is left of {agent1}.")
     True
     >>> same_up_to_names("{agent1} is left of {agent2}.", "{agent1} sings.")
-    '{agent#0} is left of {agent#1}.\\n{agent#0} sings.'
+    '{agent#0} is left of {agent#1}.\n{agent#0} sings.'
     """
     numbers: dict[str, int] = {}
 
@@ -73,8 +79,8 @@ def template_groups(templates: pd.DataFrame) -> pd.Series:
 def split_templates(templates: pd.DataFrame, share: float, seed: int) -> pd.DataFrame:
     """Choose the templates to hold out: in each domain, in an order drawn from the seed, about ``share`` of them.
 
-    A group is held out only if each of its sentences also stands in a template that is kept. Where a domain has too few
-    such groups it gets fewer held-out templates, and the log says so.
+    Groups whose sentences all stand in templates that are kept come first (``new_pairing``). Where these are too few, groups
+    follow of which at least the targets stand in kept templates (``new_context``).
 
     Args:
         templates: a Templates table.
@@ -82,23 +88,33 @@ def split_templates(templates: pd.DataFrame, share: float, seed: int) -> pd.Data
         seed: seed of the order.
 
     Returns:
-        a ControlTemplates table.
+        a ControlTemplates table; the log names domains where fewer can be held out than asked for.
     """
-    chosen = templates[["template_id", "domain"]].assign(group=template_groups(templates).astype("int64"), is_held_out=False)
-    sentences = [
-        {same_up_to_names(text) for text in (row.context1, row.context2, row.target1, row.target2)}
-        for row in templates.itertuples()
-    ]
-    kept = Counter(sentence for texts in sentences for sentence in texts)
+    chosen = templates[["template_id", "domain"]].assign(group=template_groups(templates).astype("int64"), status="held_in")
+    contexts, targets = (
+        [
+            {same_up_to_names(one), same_up_to_names(other)}
+            for one, other in zip(templates[f"{kind}1"], templates[f"{kind}2"], strict=True)
+        ]
+        for kind in ("context", "target")
+    )
+    kept = Counter(sentence for texts in (*contexts, *targets) for sentence in texts)
     for domain, rows in chosen.groupby("domain"):
         wanted, held = round(share * len(rows)), 0
         members = {group: list(np.flatnonzero(chosen.group == group)) for group in rows.group.unique()}
-        for group in sorted(members, key=lambda g: _draw(seed, chosen.template_id.iloc[members[g][0]])):
-            lost = Counter(sentence for row in members[group] for sentence in sentences[row])
-            if held + len(members[group]) <= wanted and all(kept[sentence] > count for sentence, count in lost.items()):
-                kept -= lost
-                held += len(members[group])
-                chosen.iloc[members[group], chosen.columns.get_loc("is_held_out")] = True
+        order = sorted(members, key=lambda group: _draw(seed, chosen.template_id.iloc[members[group][0]]))
+        for status in ("new_pairing", "new_context"):
+            for group in order:
+                which = members[group]
+                lost = Counter(text for row in which for text in contexts[row] | targets[row])
+                needed = {
+                    text for row in which for text in (targets[row] | contexts[row] if status == "new_pairing" else targets[row])
+                }
+                is_free = chosen["status"].iloc[which[0]] == "held_in" and held + len(which) <= wanted
+                if is_free and all(kept[text] > lost[text] for text in needed):
+                    kept.subtract(lost)
+                    held += len(which)
+                    chosen.iloc[which, chosen.columns.get_loc("status")] = status
         if held < wanted:
             LOGGER.info("%s: %d of %d templates can be held out (wanted %d)", domain, held, len(rows), wanted)
     return chosen
@@ -176,19 +192,17 @@ def item_status(items: pd.DataFrame, templates: pd.DataFrame, fillers: pd.DataFr
         fillers: a ControlFillers table.
 
     Returns:
-        item_id, templates (held_in, held_out) and fillers (seen, some_unseen); items of templates that the corpus does not
+        item_id, templates (held_in, new_pairing, new_context) and fillers (seen, some_unseen); items of templates that the corpus does not
         know are left out.
     """
-    held_out = dict(zip(templates.template_id, templates.is_held_out, strict=True))
+    statuses = dict(zip(templates.template_id, templates.status, strict=True))
     unseen = {(row.filler_class, row.filler) for row in fillers[fillers.is_held_out].itertuples()}
     rows = []
     for row in items.itertuples():
         template_id = f"{row.domain}_{row.meta_template}_{row.template}"
-        if template_id in held_out:
+        if template_id in statuses:
             used = {(slot_class(slot), text) for slot, text in json.loads(row.fillers).items()}
-            rows.append(
-                (row.item_id, TEMPLATE_GROUPS[1 + held_out[template_id]], FILLER_GROUPS[1 + bool(used & unseen)]),
-            )
+            rows.append((row.item_id, statuses[template_id], "some_unseen" if used & unseen else "seen"))
     return pd.DataFrame(rows, columns=["item_id", "templates", "fillers"])
 
 
@@ -205,13 +219,9 @@ def accuracy_by_split(judgements: Sequence[pd.DataFrame], status: pd.DataFrame) 
     joined = pd.concat(judgements, ignore_index=True).merge(status, on="item_id", validate="many_to_one")
     rows = []
     for model, of_model in joined.groupby("model"):
-        for templates in TEMPLATE_GROUPS:
-            for fillers in FILLER_GROUPS:
-                picked = of_model
-                if templates != "all":
-                    picked = picked[picked.templates == templates]
-                if fillers != "all":
-                    picked = picked[picked.fillers == fillers]
+        for templates, statuses in TEMPLATE_GROUPS.items():
+            for fillers, kinds in FILLER_GROUPS.items():
+                picked = of_model[of_model.templates.isin(statuses) & of_model.fillers.isin(kinds)]
                 rows.append(
                     {
                         "model": model,

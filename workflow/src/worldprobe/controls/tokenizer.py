@@ -11,6 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 #: Begins and ends a document, as in GPT-2.
 END_OF_TEXT = "<|endoftext|>"
 PADDING = "<|padding|>"
+SMALLEST_VOCABULARY = 258
 
 
 def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
@@ -20,7 +21,7 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
 
     Args:
         texts: documents.
-        vocabulary: number of tokens at most, at least 258 (bytes and two special tokens).
+        vocabulary: number of tokens at most, at least ``SMALLEST_VOCABULARY`` (bytes and two special tokens).
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)

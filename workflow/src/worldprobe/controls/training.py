@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -97,16 +98,21 @@ def train(texts: Sequence[str], tokenizer: Tokenizer, settings: Settings, name: 
             schedule.step()
             optimiser.zero_grad()
             losses.append(float(loss))
-            progress.what = f"Training {name} (loss {np.mean(losses[-STEPS_AVERAGED:]):.3f})"
+            progress.what = f"Training {name} (loss {last_loss(losses)})"
             progress.advance()
     return model.eval(), losses
+
+
+def last_loss(losses: Sequence[float]) -> float | None:
+    """Mean loss of the last steps, in nats per token; None for an untrained model."""
+    return round(float(np.mean(losses[-STEPS_AVERAGED:])), 4) if losses else None
 
 
 def build_model(settings: Settings, tokenizer: Tokenizer) -> PreTrainedModel:
     """A model with random weights, without dropout (the corpus is seen about once)."""
     transformers_logging.set_verbosity_error()
     end = tokenizer.token_to_id(END_OF_TEXT)
-    tokens = {
+    tokens: dict[str, Any] = {
         "vocab_size": tokenizer.get_vocab_size(),
         "bos_token_id": end,
         "eos_token_id": end,
@@ -180,7 +186,12 @@ def learning_rate_factor(step: int, steps: int) -> float:
 
 
 def check_settings(settings: Settings) -> None:
-    """Raise UserError where no such model can be built."""
+    """Raise UserError where no such model can be built or trained."""
+    for field in ("layers", "width", "heads", "batch", "threads"):
+        if getattr(settings, field) < 1:
+            raise UserError(f"--{field}", f"{getattr(settings, field)} is not positive.", "Give at least 1.")
+    if settings.steps < 0 or settings.learning_rate <= 0:
+        raise UserError("--steps, --learning-rate", "no training has these.", "Give 0 steps or more, and a positive rate.")
     if settings.width % (2 * settings.heads):
         raise UserError(
             "--width",
@@ -223,8 +234,8 @@ def model_card(model: PreTrainedModel, name: str, settings: Settings, made: Prov
     """What the model is, in Hugging Face's form of a model card."""
     if settings.steps:
         trained = (
-            f"It was trained from scratch for {settings.steps} steps of {settings.batch} documents on the corpus that the pipeline "
-            "writes from its own materials, some templates and fillers held out."
+            f"It was trained from scratch for {settings.steps} steps of {settings.batch} documents on the corpus that the "
+            "pipeline writes from its own materials, some templates and fillers held out."
         )
     else:
         trained = "It was never trained: its weights are random, and its accuracy must lie at chance, 0.5."
