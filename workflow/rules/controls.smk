@@ -19,7 +19,7 @@ rule compile_control_templates:
     message:
         "Compiling the templates of the control models' stories"
     shell:
-        "python -m worldprobe templates compile {params.source} --out {output.template_table} &> {log}"
+        "python -m worldprobe templates compile {params.source:q} --out {output.template_table} &> {log}"
 
 
 rule write_corpus:
@@ -46,7 +46,7 @@ rule write_corpus:
     message:
         "Writing about {params.stories} stories for the control models"
     shell:
-        "python -m worldprobe controls corpus {input.template_table} {params.source}"
+        "python -m worldprobe controls corpus {input.template_table} {params.source:q}"
         " --stories {params.stories} --sentences {params.sentences}"
         " --held-out-templates {params.held_out_templates} --held-out-fillers {params.held_out_fillers}"
         " --seed {params.seed} --out {output.corpus} &> {log}"

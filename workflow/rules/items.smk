@@ -21,5 +21,5 @@ rule fill_items:
     message:
         "Filling items from {params.source}"
     shell:
-        "python -m worldprobe items fill {input.template_table} {params.source} {params.filling}"
+        "python -m worldprobe items fill {input.template_table} {params.source:q} {params.filling}"
         " --out {output.item_table} &> {log}"

@@ -1,6 +1,25 @@
 # Materials to templates (EWoK, Section 3).
 
 
+rule fetch_materials:
+    """The official materials, from the authors' repository; read their terms of use first (README.md)."""
+    input:
+        listing=ours("resources/sources.yaml"),
+    output:
+        archive="resources/downloads/ewok-config.zip",
+    log:
+        "results/logs/fetch_materials.log",
+    benchmark:
+        "results/benchmarks/fetch_materials.tsv"
+    localrule: True
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Downloading the official EWoK materials"
+    shell:
+        "python -m worldprobe fetch ewok_config --sources {input.listing} --out {output.archive} &> {log}"
+
+
 rule compile_templates:
     """Templates: pairs of contexts and targets with open slots, compiled from concepts, contexts and targets."""
     input:
@@ -20,5 +39,5 @@ rule compile_templates:
     message:
         "Compiling templates from {params.source}"
     shell:
-        "python -m worldprobe templates compile {params.source} {params.compat}"
+        "python -m worldprobe templates compile {params.source:q} {params.compat}"
         " --out {output.template_table} &> {log}"

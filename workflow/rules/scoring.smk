@@ -30,6 +30,6 @@ rule score_logprobs:
         "Scoring items with {wildcards.model} (LogProbs)"
     shell:
         "python -m worldprobe score logprobs {input.item_table} --model {wildcards.model}"
-        " --checkpoint {params.checkpoint} --revision {params.revision} --dtype {params.dtype}"
+        " --checkpoint {params.checkpoint:q} --revision {params.revision} --dtype {params.dtype}"
         " --engine {params.engine} {params.trust} --method {params.method} --shards results/.shards"
         " --out {output.target_scores} &> {log}"

@@ -17,6 +17,7 @@ from worldprobe.errors import UserError
 #: Stage modules, in the order of the data's way; each has ``add_parsers(stages)``.
 STAGES = (
     "config",
+    "fetch",
     "materials",
     "templates",
     "items",

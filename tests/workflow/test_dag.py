@@ -1,0 +1,106 @@
+"""The DAG, by dry runs: what would be made, by which commands, and what a change makes again."""
+
+import re
+import shlex
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from worldprobe.cli import build_parser
+
+Snakemake = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def jobs(dry_run: subprocess.CompletedProcess[str]) -> Counter[str]:
+    """Rule -> number of jobs."""
+    assert dry_run.returncode == 0, dry_run.stdout + dry_run.stderr
+    table = re.search(r"^job +count\n[- ]+\n(.*?)^total", dry_run.stdout + dry_run.stderr, re.MULTILINE | re.DOTALL)
+    return Counter({name: int(count) for name, count in re.findall(r"^(\S+) +(\d+)$", table[1], re.MULTILINE)}) if table else Counter()
+
+
+def commands(dry_run: subprocess.CompletedProcess[str]) -> list[str]:
+    return re.findall(r"^Shell command: (.*)$", dry_run.stdout + dry_run.stderr, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def default(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    return snakemake(tmp_path_factory.mktemp("default"), "--dry-run", "--printshellcmds")
+
+
+@pytest.fixture(scope="module")
+def paper(snakemake: Snakemake, repository: Path, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """The paper's study; the archive that the user downloads is stood for by an empty file, as a dry run opens none."""
+    folder = tmp_path_factory.mktemp("paper")
+    archive = folder / "resources" / "downloads" / "ewok-config.zip"
+    archive.parent.mkdir(parents=True)
+    archive.touch()
+    return snakemake(folder, "--dry-run", "--printshellcmds", configuration=(repository / "config" / "paper.yaml",))
+
+
+def test_the_default_study_trains_scores_and_judges_five_control_models(default: subprocess.CompletedProcess[str]) -> None:
+    found = jobs(default)
+    assert found["train_control"] == found["score_logprobs"] == found["judge"] == 5
+    assert found["fit_mixed_model"] == found["fit_fixed_effects"] == found["summarize"] == 1
+
+
+def test_the_papers_study_asks_its_twenty_models_in_nine_ways_and_trains_nothing(
+    paper: subprocess.CompletedProcess[str], reference: Path
+) -> None:
+    import json
+
+    published = json.loads((reference / "published.json").read_text())["ewok"]["table1"]["rows"]
+    found = jobs(paper)
+    scored = {shlex.split(line)[shlex.split(line).index("--model") + 1] for line in commands(paper) if " score logprobs " in line}
+    assert scored == {row["model"] for row in published} - {"human"}
+    assert found["judge"] == 20 * 9
+    assert not found["train_control"]
+
+
+def test_every_command_of_both_studies_is_one_that_the_real_parser_takes(
+    default: subprocess.CompletedProcess[str], paper: subprocess.CompletedProcess[str]
+) -> None:
+    parser = build_parser()
+    lines = commands(default) + commands(paper)
+    assert len(lines) > 200
+    for line in lines:
+        words = shlex.split(line)
+        assert words[:3] == ["python", "-m", "worldprobe"], line
+        assert words[-2] == "&>", line
+        parser.parse_args(words[3:-2])  # exits with the parser's message where the command is wrong
+
+
+def test_no_command_shows_the_password(default: subprocess.CompletedProcess[str], paper: subprocess.CompletedProcess[str]) -> None:
+    assert not [line for line in commands(default) + commands(paper) if "--password" in line]
+
+
+def test_every_rule_is_part_of_one_of_the_two_studies_or_of_a_yardstick_that_a_configuration_names(
+    snakemake: Snakemake, default: subprocess.CompletedProcess[str], paper: subprocess.CompletedProcess[str], tmp_path: Path
+) -> None:
+    listed = snakemake(tmp_path, "--list-rules").stdout.split()
+    assert set(listed) - set(jobs(default)) - set(jobs(paper)) <= {"tables", "figures", "report"}
+
+
+def test_a_new_colour_redraws_and_rescores_nothing(snakemake: Snakemake, reduced: Path, finished: Path, tmp_path: Path) -> None:
+    registry = yaml.safe_load((reduced.parent / "models.yaml").read_text())
+    registry["reduced_gpt2"]["colour"] = "#112233"
+    (tmp_path / "models.yaml").write_text(yaml.safe_dump(registry, sort_keys=False))
+    override = tmp_path / "override.yaml"
+    override.write_text(f"registry: {tmp_path / 'models.yaml'}\n")
+    found = jobs(snakemake(finished, "--dry-run", configuration=(reduced, override)))
+    assert found["figure_accuracy_by_domain"] == found["table_mean_accuracy"] == 1
+    assert not set(found) & {"score_logprobs", "train_control", "judge", "summarize", "fit_mixed_model", "compile_templates"}
+
+
+def test_another_precision_rescores_that_model_alone(snakemake: Snakemake, reduced: Path, finished: Path, tmp_path: Path) -> None:
+    registry = yaml.safe_load((reduced.parent / "models.yaml").read_text())
+    registry["reduced_gpt2"]["dtype"] = "bfloat16"
+    (tmp_path / "models.yaml").write_text(yaml.safe_dump(registry, sort_keys=False))
+    override = tmp_path / "override.yaml"
+    override.write_text(f"registry: {tmp_path / 'models.yaml'}\n")
+    found = jobs(snakemake(finished, "--dry-run", configuration=(reduced, override)))
+    assert found["score_logprobs"] == 1
+    assert not found["train_control"]

@@ -1,0 +1,57 @@
+"""Downloads: files of ``resources/sources.yaml``, kept only if their digest is the one stated there."""
+
+from __future__ import annotations
+
+import hashlib
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from worldprobe.config import read_yaml, validate
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.files import whole_file
+
+BLOCK = 1 << 20
+
+
+def read_source(listing: Path | str, name: str) -> dict[str, str]:
+    """One entry of the listing.
+
+    Raises:
+        UserError: the listing breaks its schema, or has no such entry.
+    """
+    source = read_yaml(listing)
+    validate(source.document, "sources", [source])
+    if name not in source.document:
+        known = ", ".join(source.document)
+        raise UserError(listing, f"{name}: no such source;{did_you_mean(name, source.document)}", f"Choose one of {known}.")
+    return source.document[name]
+
+
+def download(url: str, sha256: str, path: Path | str) -> None:
+    """Download a file and keep it only if it is the one that was meant.
+
+    Args:
+        url: where it comes from.
+        sha256: its digest, hexadecimal.
+        path: where it goes, whole or not at all.
+
+    Raises:
+        UserError: no connection, or other bytes than expected.
+    """
+    digest = hashlib.sha256()
+    try:
+        with whole_file(path) as temporary:
+            with urllib.request.urlopen(url, timeout=60) as reply, open(temporary, "wb") as stream:
+                while block := reply.read(BLOCK):
+                    digest.update(block)
+                    stream.write(block)
+            if digest.hexdigest() != sha256:
+                raise UserError(
+                    url,
+                    f"gave another file than expected (SHA-256 {digest.hexdigest()}).",
+                    f"It may have a new version: get the one with SHA-256 {sha256} and put it at {path}.",
+                )
+    except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+        reason = getattr(error, "reason", error)
+        raise UserError(url, f"cannot be downloaded ({reason}).", f"Download it elsewhere and put it at {path}.") from error
