@@ -27,12 +27,12 @@ def expected(reference):
 
 @pytest.fixture(scope="module")
 def materials(reference):
-    return read_materials(reference / "ewok-config.zip", ORIGINAL, PASSWORD)
+    return read_materials(reference / "ewok-config.zip", ORIGINAL, PASSWORD, is_lenient=True)
 
 
 @pytest.fixture(scope="module")
 def templates(materials):
-    return compile_templates(materials, ORIGINAL)
+    return compile_templates(materials)
 
 
 @pytest.fixture(scope="module")

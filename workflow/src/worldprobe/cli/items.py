@@ -65,17 +65,19 @@ def _versions(text: str) -> list[int]:
 def run_build(args: argparse.Namespace) -> None:
     """Read, check, compile, fill, write."""
     from worldprobe.contracts import Templates, write_table
+    from worldprobe.ewok.check import check_materials
     from worldprobe.ewok.compile import compile_templates
     from worldprobe.ewok.materials import read_materials
     from worldprobe.provenance import Provenance
 
     rules = _rules(args)
-    materials = read_materials(args.materials, rules, password(args))
+    materials = read_materials(args.materials, rules, password(args), is_lenient=args.compat)
+    check_materials(materials)
     materials.problems.raise_first()
     provenance = Provenance(
         canary=materials.canary, inputs={"materials": materials.source.digest()}, details={"compat": args.compat}
     )
-    templates = compile_templates(materials, rules)
+    templates = compile_templates(materials)
     if args.templates_out:
         write_table(templates, Templates, args.templates_out, provenance)
     _fill_and_write(args, templates, materials, rules, provenance)
@@ -84,12 +86,14 @@ def run_build(args: argparse.Namespace) -> None:
 def run_fill(args: argparse.Namespace) -> None:
     """Read templates and fillers, fill, write."""
     from worldprobe.contracts import Templates, read_table
+    from worldprobe.ewok.check import check_materials
     from worldprobe.ewok.materials import read_materials
     from worldprobe.files import digest_file
     from worldprobe.provenance import Provenance
 
     rules = _rules(args)
-    materials = read_materials(args.materials, rules, password(args))
+    materials = read_materials(args.materials, rules, password(args), is_lenient=args.compat)
+    check_materials(materials)
     materials.problems.raise_first()
     inputs = {"materials": materials.source.digest(), "templates": digest_file(args.templates)}
     provenance = Provenance(canary=materials.canary, inputs=inputs, details={"compat": args.compat})
@@ -107,6 +111,7 @@ def _fill_and_write(
 ) -> None:
     from worldprobe.contracts import Items, write_table
     from worldprobe.ewok import items as filling
+    from worldprobe.ewok.check import check_slots
     from worldprobe.ewok.fillers import Fillers
     from worldprobe.ewok.release import apply_release_filter
     from worldprobe.ewok.slots import open_slots
@@ -117,6 +122,8 @@ def _fill_and_write(
         raise UserError("--per-template", f"{args.per_template} is not positive.", "Ask for at least one item per template.")
     fillers = Fillers(materials.fillers, rules)
     slots = open_slots(templates, fillers, parse_swaps(args.swap, list(materials.fillers)))
+    check_slots(slots, fillers, materials.problems)
+    materials.problems.raise_first()
     if args.mode == "fixed":
         rows = filling.fill_fixed(slots, fillers, args.versions)
         provenance.details |= {"mode": "fixed", "versions": args.versions}

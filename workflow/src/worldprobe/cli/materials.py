@@ -27,19 +27,21 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     check = actions.add_parser("check", help="list every error and warning, with file, line and mend")
     add_materials_arguments(check)
     check.add_argument("--compat", action="store_true", help="judge as the original generator would")
+    check.add_argument("--versions", type=int, default=5, metavar="N", help="how many versions the fillers must be enough for")
     check.set_defaults(run=run_check)
 
 
 def run_check(args: argparse.Namespace) -> None:
     """Print what is wrong; fail if there are errors."""
+    from worldprobe.ewok.check import check_all
     from worldprobe.ewok.materials import read_materials
-    from worldprobe.ewok.problems import sorted_by_place
     from worldprobe.ewok.rules import ORIGINAL, RIGHT
 
-    materials = read_materials(args.materials, ORIGINAL if args.compat else RIGHT, password(args))
-    for problem in sorted_by_place(materials.problems):
+    materials = read_materials(args.materials, ORIGINAL if args.compat else RIGHT, password(args), is_lenient=args.compat)
+    templates = check_all(materials, args.versions)
+    for problem in materials.problems.by_place():
         print(problem)
     n_errors = len(materials.problems.errors())
     if n_errors:
         raise UserError(args.materials, f"{n_errors} errors are listed above.", "Mend them from the top; one may cause others.")
-    print(f"{args.materials}: no errors, {len(materials.problems)} warnings")
+    print(f"{args.materials}: {templates} templates, no errors, {len(materials.problems)} warnings")

@@ -23,6 +23,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run_compile(args: argparse.Namespace) -> None:
     """Read, check, compile, write."""
     from worldprobe.contracts import Templates, write_table
+    from worldprobe.ewok.check import check_materials
     from worldprobe.ewok.compile import compile_templates
     from worldprobe.ewok.materials import read_materials
     from worldprobe.ewok.rules import ORIGINAL, RIGHT
@@ -30,9 +31,10 @@ def run_compile(args: argparse.Namespace) -> None:
     from worldprobe.provenance import Provenance
 
     rules = ORIGINAL if args.compat else RIGHT
-    materials = read_materials(args.materials, rules, password(args))
+    materials = read_materials(args.materials, rules, password(args), is_lenient=args.compat)
+    check_materials(materials)
     materials.problems.raise_first()
-    templates = compile_templates(materials, rules)
+    templates = compile_templates(materials)
     provenance = Provenance(
         canary=materials.canary, inputs={"materials": materials.source.digest()}, details={"compat": args.compat}
     )

@@ -10,8 +10,8 @@ import pandas as pd
 
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.ewok.concepts import Concept, surface_form
+from worldprobe.ewok.entries import Domain, Materials, MetaTemplate, Probe, Segment, Target
 from worldprobe.ewok.matching import is_compatible, targets_for, variable_counts
-from worldprobe.ewok.materials import Domain, Materials, MetaTemplate, Probe, Segment, Target
 from worldprobe.ewok.placeholders import all_restrictions, braces, slot_pattern, variable_type, variables
 from worldprobe.ewok.rules import Rules
 from worldprobe.log import LOGGER
@@ -46,7 +46,7 @@ class Template(NamedTuple):
         return self.context1, self.context2, self.target1, self.target2
 
 
-def compile_templates(materials: Materials, rules: Rules) -> pd.DataFrame:
+def compile_templates(materials: Materials) -> pd.DataFrame:
     """All templates of all domains.
 
     Returns:
@@ -58,7 +58,7 @@ def compile_templates(materials: Materials, rules: Rules) -> pd.DataFrame:
     rows: list[tuple[str | int | None, ...]] = []
     for domain in materials.domains:
         before = len(rows)
-        rows += compile_domain(domain, rules)
+        rows += compile_domain(domain, materials.rules)
         if len(rows) == before:
             LOGGER.warning("%s yields no template: no context fits a target", domain.name)
     columns = ["template_id", "domain", "meta_template", "template", *Template._fields]
@@ -227,7 +227,7 @@ def propagate(target: str, probe: str, rules: Rules) -> tuple[str, str]:
     ('[agent1] lifts [object1:large=true].', 'There is [object1:large=true].')
     """
     restrictions = all_restrictions((target, probe), rules)
-    joint = "," if rules.joined_by_comma else ":"
+    joint = "," if rules.joined_by_comma and rules.one_restriction else ":"
     carried = {name: f"[{name}:{joint.join(sorted(parts))}]" for name, parts in restrictions.items() if parts}
 
     def carry(pattern: str) -> str:

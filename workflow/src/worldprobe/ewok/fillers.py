@@ -83,7 +83,7 @@ def read_filler_class(file: str, name: str, content: bytes, problems: Problems, 
             continue
         if filler.text in fillers:
             line, first = fillers[filler.text]
-            complain = problems.warn if first == filler or rules.repeated_fillers else problems.error
+            complain = problems.warn if first == filler else problems.refuse
             complain(place, f"the same item stands in line {line} already.", "Keep one of the two.")
             if not rules.repeated_fillers:
                 continue

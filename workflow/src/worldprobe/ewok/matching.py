@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.ewok.concepts import Concept, attributes_of
-from worldprobe.ewok.materials import Target
+from worldprobe.ewok.entries import Target
 from worldprobe.ewok.placeholders import variable_type, variables
 from worldprobe.ewok.rules import Rules
 

@@ -1,4 +1,4 @@
-"""Materials in EWoK's official layout: concepts, contexts and targets (YAML) and fillers (CSV), with the lines they stand in.
+"""Reading materials in EWoK's official layout (YAML and CSV), with the lines things stand in.
 
 Contexts drive everything: each ``contexts/context-<domain>-<subdomain>.yml`` needs the concept and target files of the same
 domain; files of domains without contexts are not read, nor are ``*.spec.yml``.
@@ -7,274 +7,188 @@ domain; files of domains without contexts are not read, nor are ``*.spec.yml``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
 
 from worldprobe.errors import did_you_mean
-from worldprobe.ewok import documents
 from worldprobe.ewok.concepts import ALWAYS, KEYS, TEXT_KEYS, Concept, kind_of
-from worldprobe.ewok.documents import Entry
+from worldprobe.ewok.documents import Document, Entry, compose, members
+from worldprobe.ewok.entries import Domain, Materials, MetaTemplate, Probe, Segment, Target
 from worldprobe.ewok.fillers import FillerClass, read_filler_class
 from worldprobe.ewok.problems import Place, Problems
 from worldprobe.ewok.rules import Rules
 from worldprobe.ewok.source import Source
 
 
-@dataclass(frozen=True)
-class Target:
-    """A target pattern, such as ``[agent1] can {CONCEPT} [object1]``.
-
-    Attributes:
-        criteria: attributes of concepts that call for this target, any one of them; none: it serves all concepts.
-        tags: which form of the concept the sentence needs.
-        is_swappable: whether its variables may be exchanged.
-    """
-
-    pattern: str
-    criteria: tuple[str, ...]
-    tags: tuple[str, ...]
-    is_swappable: bool
-    place: Place
-
-
-@dataclass(frozen=True)
-class Segment:
-    """What fills a probe's ``{segment1}``, ... for concept A and for concept B (None: there is no second text)."""
-
-    texts_a: tuple[str, ...] | None
-    texts_b: tuple[str, ...] | None
-    contrast: str | None
-    context_type: str | None
-    place: Place
-
-
-@dataclass(frozen=True)
-class Probe:
-    """A context pattern with its pairs of segments."""
-
-    pattern: str
-    segments: tuple[Segment, ...]
-    context_type: str | None
-    is_swappable: bool
-    place: Place
-
-
-@dataclass(frozen=True)
-class MetaTemplate:
-    """The contexts for one concept, or for a pair of them."""
-
-    concept_a: str
-    concept_b: str | None
-    probes: tuple[Probe, ...]
-    place: Place
-
-
-@dataclass(frozen=True)
-class Domain:
-    """All that one domain's templates are compiled from."""
-
-    name: str
-    meta_templates: tuple[MetaTemplate, ...]
-    concepts: dict[str, Concept]
-    targets: tuple[Target, ...]
-    target_file: str
-
-
-@dataclass
-class Materials:
-    """Everything that was read.
-
-    Attributes:
-        domains: sorted by name.
-        fillers: by class.
-        canary: the files' canary lines, to be carried wherever their text goes.
-        problems: what is wrong with the files themselves; ``check.check`` adds what does not fit together.
-    """
-
-    source: Source
-    domains: list[Domain]
-    fillers: dict[str, FillerClass]
-    canary: str | None
-    problems: Problems = field(default_factory=Problems)
-
-
-def read_materials(path: Path | str, rules: Rules, password: str | None = None) -> Materials:
+def read_materials(path: Path | str | Source, rules: Rules, password: str | None = None, is_lenient: bool = False) -> Materials:
     """Read all files; what is wrong inside them is collected in ``problems``, not raised.
+
+    Args:
+        path: a folder, a ``.zip`` file, or a source that is open already.
+        rules: which behaviours of the original are kept.
+        password: of the ``.zip`` file.
+        is_lenient: let pass, with a warning, what the original lets pass.
 
     Raises:
         UserError: the materials cannot be opened at all.
     """
-    source = Source(path, password)
-    problems = Problems()
+    source = path if isinstance(path, Source) else Source(path, password)
+    problems = Problems(is_lenient)
     canaries: dict[str, None] = {}
 
-    def nodes(file: str) -> yaml.Node | None:
-        content = source.read(file)
-        canaries.update(dict.fromkeys(_canary_lines(content)))
-        return documents.compose(file, content, problems)
+    def content(file: str) -> bytes:
+        read = source.read(file)
+        canaries.update(dict.fromkeys(canary_lines(read)))
+        return read
 
-    fillers = {}
+    fillers: dict[str, FillerClass] = {}
     for file in source.names:
-        if found := re.fullmatch(r"fillers/filler-(\w+)\.csv", file):
-            content = source.read(file)
-            canaries.update(dict.fromkeys(_canary_lines(content)))
-            fillers[found[1]] = read_filler_class(file, found[1], content, problems, rules)
+        if found := re.fullmatch(r"fillers/filler-(.+)\.csv", file):
+            fillers[found[1]] = read_filler_class(file, found[1], content(file), problems, rules)
     domains = []
     for file in source.names:
+        if re.fullmatch(r"(contexts|concepts|targets)/[^/]+\.yaml", file):
+            problems.error(Place(file), 'ends in ".yaml"; only ".yml" is read.', "Rename it.")
         found = re.fullmatch(r"contexts/context-(.+)\.yml", file)
         if not found:
-            if re.fullmatch(r"(contexts|concepts|targets)/[^/]+\.yaml", file):
-                problems.error(Place(file), 'ends in ".yaml"; only ".yml" is read.', "Rename it.")
             continue
         name = found[1]
         if len(name.split("-")) != 2:
-            problems.error(
-                Place(file), "is not named context-<domain>-<subdomain>.yml.", "Rename it; neither part may hold a hyphen."
-            )
+            mend = "Rename it; neither part may hold a hyphen."
+            problems.error(Place(file), "is not named context-<domain>-<subdomain>.yml.", mend)
             continue
-        partners = {kind: f"{kind}s/{kind}-{name}.yml" for kind in ("concept", "target")}
-        absent = [partner for partner in partners.values() if partner not in source.names]
-        for partner in absent:
-            known = [n for n in source.names if n.startswith(partner.partition("/")[0] + "/")]
-            problems.error(
-                Place(file), f"there is no {partner} for it;{did_you_mean(partner, known)}", "Add or rename that file."
-            )
-        meta_templates = _read_contexts(file, nodes(file), problems, rules)
-        if absent:
-            continue
-        concepts = _read_concepts(partners["concept"], nodes(partners["concept"]), problems, rules)
-        targets = _read_targets(partners["target"], name, nodes(partners["target"]), problems, rules)
-        domains.append(Domain(name, tuple(meta_templates), concepts, tuple(targets), partners["target"]))
-    return Materials(source, domains, fillers, "\n".join(canaries) or None, problems)
+        files = {"concepts": f"concepts/concept-{name}.yml", "targets": f"targets/target-{name}.yml", "contexts": file}
+        for folder, partner in files.items():
+            if partner not in source.names:
+                near = did_you_mean(partner, [n for n in source.names if n.startswith(f"{folder}/")])
+                problems.error(Place(file), f"there is no {partner} for it;{near}", "Add or rename that file.")
+        documents = {k: compose(f, content(f), problems, rules) for k, f in files.items() if f in source.names}
+        concepts, targets, contexts = (documents.get(kind) for kind in files)
+        meta_templates = tuple(_read_contexts(contexts)) if contexts else ()
+        if concepts and targets and contexts:
+            read_targets = tuple(_read_targets(targets, name))
+            domains.append(Domain(name, meta_templates, _read_concepts(concepts), read_targets, files["targets"]))
+    return Materials(source, rules, tuple(domains), fillers, "\n".join(canaries) or None, problems)
 
 
-def _canary_lines(content: bytes) -> list[str]:
+def canary_lines(content: bytes) -> list[str]:
+    r"""The comment lines at the top of a file that speak of a canary.
+
+    >>> canary_lines(b"# MINE canary GUID 1234\\n- concept: lift\\n")
+    ['# MINE canary GUID 1234']
+    """
     lines = []
-    for line in content.decode("utf-8-sig", errors="replace").splitlines():
-        if not line.startswith("#"):
+    for line in content.removeprefix(b"\xef\xbb\xbf").splitlines():
+        if not line.startswith(b"#"):
             break
-        if "canary" in line.lower():
-            lines.append(line.strip())
+        if b"canary" in line.lower():
+            lines.append(line.decode("utf-8", errors="replace").strip())
     return lines
 
 
-def _read_contexts(file: str, root: yaml.Node | None, problems: Problems, rules: Rules) -> list[MetaTemplate]:
+def _read_contexts(document: Document) -> list[MetaTemplate]:
     meta_templates = []
-    for number, node in documents.members(file, root, problems):
-        name = f"metatemplate {number}"
-        entry = Entry(file, name, node, ("conceptA", "conceptB", "probes"), problems, rules)
+    for number, node in members(document):
+        entry = Entry(document, f"metatemplate {number}", node, ("conceptA", "conceptB", "probes"))
         if not entry.require("conceptA", "conceptB", "probes"):
             continue
-        concept_a, concept_b = entry.text("conceptA"), entry.text("conceptB")
+        concept_a, concept_b = entry.needed_text("conceptA", "Name a concept."), entry.text("conceptB")
         if concept_a is None:
-            problems.error(entry.place("conceptA"), "conceptA is null.", "Name a concept.")
             continue
         name = f"metatemplate {number}, {concept_a}" + (f" and {concept_b}" if concept_b is not None else "")
-        probes = [
-            _read_probe(file, f"{name}, probe {n}", probe, problems, rules) for n, probe in enumerate(entry.members("probes"), 1)
-        ]
-        place = Place(file, entry.line, name)
-        meta_templates.append(MetaTemplate(concept_a, concept_b, tuple(p for p in probes if p), place))
+        probes = [_read_probe(document, f"{name}, probe {n}", probe) for n, probe in enumerate(entry.members("probes"), 1)]
+        place = Place(document.file, entry.line, name)
+        meta_templates.append(MetaTemplate(concept_a, concept_b, tuple(probe for probe in probes if probe), place))
     return meta_templates
 
 
-def _read_probe(file: str, name: str, node: yaml.Node, problems: Problems, rules: Rules) -> Probe | None:
-    entry = Entry(file, name, node, ("pattern", "segments", "type", "swappable_variables"), problems, rules)
+def _read_probe(document: Document, name: str, node: yaml.Node) -> Probe | None:
+    entry = Entry(document, name, node, ("pattern", "segments", "type", "swappable_variables"))
     if not entry.require("pattern", "segments"):
         return None
-    pattern = entry.text("pattern")
-    if pattern is None:
-        problems.error(entry.place("pattern"), "the pattern is null.", "Write the context's sentence.")
-        return None
+    pattern = entry.needed_text("pattern", "Write the context's sentence.")
     segments = []
-    for member in entry.members("segments"):
-        segment = Entry(file, name, member, ("segmentA", "segmentB", "contrast", "type"), problems, rules)
+    for number, member in enumerate(entry.members("segments"), start=1):
+        segment = Entry(document, f"{name}, segment {number}", member, ("segmentA", "segmentB", "contrast", "type"))
         if segment.require("segmentA", "segmentB"):
             texts_a, texts_b = segment.texts("segmentA"), segment.texts("segmentB")
             segments.append(
                 Segment(
-                    tuple(texts_a) if texts_a is not None else None,
-                    tuple(texts_b) if texts_b is not None else None,
+                    None if texts_a is None else tuple(texts_a),
+                    None if texts_b is None else tuple(texts_b),
                     segment.text("contrast"),
                     _read_context_type(segment),
                     segment.place(),
                 )
             )
+    if pattern is None:
+        return None
     return Probe(pattern, tuple(segments), _read_context_type(entry), entry.flag("swappable_variables"), entry.place("pattern"))
 
 
 def _read_context_type(entry: Entry) -> str | None:
     context_type = entry.text("type")
     if context_type not in (None, "direct", "indirect"):
-        complain = entry.problems.warn if entry.rules.leaking_type else entry.problems.error
-        complain(entry.place("type"), f'type "{context_type}" is neither direct nor indirect.', "Write one of the two.")
+        problem = f'type "{context_type}" is neither direct nor indirect.'
+        entry.problems.refuse(entry.place("type"), problem, "Write one of the two.")
     return context_type
 
 
-def _read_concepts(file: str, root: yaml.Node | None, problems: Problems, rules: Rules) -> dict[str, Concept]:
+def _read_concepts(document: Document) -> dict[str, Concept]:
     concepts: dict[str, Concept] = {}
-    for number, node in documents.members(file, root, problems):
-        head = Entry(file, f"concept {number}", node, (), Problems(), rules, hyphens=True)
-        name, concept_type, label = (head.text(key) for key in ("concept", "concept_type", "domain"))
-        kind = kind_of(concept_type or "", label or "")
+    for number, node in members(document):
+        name, kind = _name_and_kind(node)
         known = (*ALWAYS, *KEYS[kind])
-        entry = Entry(file, f"concept {number}, {name}, a {kind} concept", node, known, problems, rules, hyphens=True)
-        if not entry.require("concept", "domain", "concept_type"):
-            continue
-        if name is None:
-            problems.error(entry.place("concept"), "the concept has no name.", "Name it.")
+        entry = Entry(document, f"concept {number}, {name}, of kind {kind}", node, known, hyphens=True)
+        if not entry.require("concept", "domain", "concept_type") or entry.needed_text("concept", "Name it.") is None:
             continue
         attributes: dict[str, str | bool] = {}
         for key in entry.fields:
             if key in TEXT_KEYS:
-                text = None if key in ("opposite_concepts", "similar_concepts") else entry.text(key)
+                text = None if key.endswith("_concepts") else entry.text(key)
                 if text is not None:
                     attributes[key] = text
             elif key in known:
                 attributes[key] = entry.flag(key)
-        concept = Concept(name, kind, tuple(_opposites(entry, rules)), attributes, entry.place())
+        concept = Concept(name, kind, tuple(_opposites(entry)), attributes, entry.place())
         if name in concepts:
-            first = concepts[name]
-            is_same = (first.kind, first.opposites, first.attributes) == (kind, concept.opposites, attributes)
-            complain = problems.warn if is_same or rules.repeated_fillers else problems.error
-            complain(
-                entry.place(), f'"{name}" stands in line {first.place.line} already; the last one holds.', "Keep one of the two."
-            )
+            complain = entry.problems.warn if concepts[name] == concept else entry.problems.refuse
+            line = concepts[name].place.line
+            complain(entry.place(), f'"{name}" stands in line {line} already; the last one holds.', "Keep one of the two.")
         concepts[name] = concept
     return concepts
 
 
-def _opposites(entry: Entry, rules: Rules) -> list[str]:
+def _name_and_kind(node: yaml.Node) -> tuple[str, str]:
+    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    head = {str(key.value): str(value.value) for key, value in pairs if isinstance(value, yaml.ScalarNode)}
+    return head.get("concept", "?"), kind_of(head.get("concept_type", ""), head.get("domain", ""))
+
+
+def _opposites(entry: Entry) -> list[str]:
     opposites = entry.texts("opposite_concepts") or []
     if isinstance(entry.fields.get("opposite_concepts"), yaml.ScalarNode):
         opposites = [part for text in opposites for part in text.split(",")]
-        if not rules.opposites_untrimmed:
+        if not entry.rules.opposites_untrimmed:
             opposites = [part.strip() for part in opposites if part.strip()]
     return opposites
 
 
-def _read_targets(file: str, domain: str, root: yaml.Node | None, problems: Problems, rules: Rules) -> list[Target]:
-    if root is None:
-        problems.error(Place(file), "holds nothing.", f'Write the key "{domain}:" and below it the list of targets.')
-        return []
-    top = Entry(file, "", root, (domain,), problems, rules)
+def _read_targets(document: Document, domain: str) -> list[Target]:
+    top = Entry(document, "", document.root, (domain,))
     if not top.require(domain):
         return []
     targets = []
     for number, node in enumerate(top.members(domain), start=1):
         # "symmetric" stands in official targets, without effect.
-        keys = ("pattern", "criteria", "tags", "swappable_variables", "symmetric")
-        entry = Entry(file, f"target {number}", node, keys, problems, rules)
+        entry = Entry(document, f"target {number}", node, ("pattern", "criteria", "tags", "swappable_variables", "symmetric"))
         if not entry.require("pattern", "criteria", "tags"):
             continue
-        pattern = entry.text("pattern")
+        pattern = entry.needed_text("pattern", "Write the target's sentence, with {CONCEPT}.")
         if pattern is None:
-            problems.error(entry.place("pattern"), "the pattern is null.", "Write the target's sentence, with {CONCEPT}.")
             continue
-        criteria = tuple((c.replace("-", "_") if c else c) for c in entry.texts("criteria") or [""])
-        targets.append(
-            Target(pattern, criteria, tuple(entry.texts("tags") or []), entry.flag("swappable_variables"), entry.place("pattern"))
-        )
+        criteria = tuple(criterion.replace("-", "_") for criterion in entry.texts("criteria") or [""])
+        tags = tuple(entry.texts("tags") or [])
+        targets.append(Target(pattern, criteria, tags, entry.flag("swappable_variables"), entry.place("pattern")))
     return targets

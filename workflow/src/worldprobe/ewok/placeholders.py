@@ -21,7 +21,7 @@ _BRACES = str.maketrans("[]", "{}")
 def slot_pattern(rules: Rules) -> re.Pattern[str]:
     """A slot as the compiler sees it, in either kind of bracket: group 1 its variable, group 2 its restrictions as written."""
     character = r"[\w=,]" if rules.narrow_restrictions else r"[^\[\]{}:]"
-    restrictions = rf":?({character}*)" if rules.one_restriction else rf"((?::{character}*)*)"
+    restrictions = rf"(:?{character}*)" if rules.one_restriction else rf"((?::{character}*)*)"
     return re.compile(r"[\[{](\w+)" + restrictions + r"[\]}]")
 
 

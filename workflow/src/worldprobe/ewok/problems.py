@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,22 +34,42 @@ class Problem:
 
 
 class Problems(list[Problem]):
-    """Problems in the order in which they were found."""
+    """Problems in the order in which they were found.
+
+    Args:
+        is_lenient: let pass, with a warning, what the original generator lets pass.
+    """
+
+    def __init__(self, is_lenient: bool = False) -> None:
+        super().__init__()
+        self.is_lenient = is_lenient
 
     def error(self, place: Place, problem: str, mend: str) -> None:
-        """Note something that stops a build."""
-        self.append(Problem(place, problem, mend))
+        """Note something that cannot be compiled."""
+        self._note(Problem(place, problem, mend))
+
+    def refuse(self, place: Place, problem: str, mend: str) -> None:
+        """Note something that is surely a mistake; only the original lets it pass."""
+        self._note(Problem(place, problem, mend, is_error=not self.is_lenient))
 
     def warn(self, place: Place, problem: str, mend: str) -> None:
         """Note something that a build can live with."""
-        self.append(Problem(place, problem, mend, is_error=False))
+        self._note(Problem(place, problem, mend, is_error=False))
+
+    def _note(self, problem: Problem) -> None:
+        if problem not in self:
+            self.append(problem)
 
     def errors(self) -> list[Problem]:
         """What stops a build."""
         return [p for p in self if p.is_error]
 
+    def by_place(self) -> list[Problem]:
+        """All, by file and line."""
+        return sorted(self, key=lambda p: (p.place.file, p.place.line))
+
     def raise_first(self) -> None:
-        """Log the warnings' number and raise the first error, saying how many more there are.
+        """Raise the first error, saying how many more there are; else log how many warnings there are.
 
         Raises:
             UserError: there is at least one error.
@@ -62,8 +81,3 @@ class Problems(list[Problem]):
             raise UserError(first.place, first.problem, first.mend + more)
         if self:
             LOGGER.info("The materials have %d warnings; `worldprobe materials check` lists them.", len(self))
-
-
-def sorted_by_place(problems: Iterable[Problem]) -> list[Problem]:
-    """By file and line."""
-    return sorted(problems, key=lambda p: (p.place.file, p.place.line))
