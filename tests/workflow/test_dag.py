@@ -19,7 +19,11 @@ def jobs(dry_run: subprocess.CompletedProcess[str]) -> Counter[str]:
     """Rule -> number of jobs."""
     assert dry_run.returncode == 0, dry_run.stdout + dry_run.stderr
     table = re.search(r"^job +count\n[- ]+\n(.*?)^total", dry_run.stdout + dry_run.stderr, re.MULTILINE | re.DOTALL)
-    return Counter({name: int(count) for name, count in re.findall(r"^(\S+) +(\d+)$", table[1], re.MULTILINE)}) if table else Counter()
+    return (
+        Counter({name: int(count) for name, count in re.findall(r"^(\S+) +(\d+)$", table[1], re.MULTILINE)})
+        if table
+        else Counter()
+    )
 
 
 def commands(dry_run: subprocess.CompletedProcess[str]) -> list[str]:
@@ -73,7 +77,9 @@ def test_every_command_of_both_studies_is_one_that_the_real_parser_takes(
         parser.parse_args(words[3:-2])  # exits with the parser's message where the command is wrong
 
 
-def test_no_command_shows_the_password(default: subprocess.CompletedProcess[str], paper: subprocess.CompletedProcess[str]) -> None:
+def test_no_command_shows_the_password(
+    default: subprocess.CompletedProcess[str], paper: subprocess.CompletedProcess[str]
+) -> None:
     assert not [line for line in commands(default) + commands(paper) if "--password" in line]
 
 

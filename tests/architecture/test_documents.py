@@ -1,0 +1,45 @@
+"""What the documents promise exists."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from worldprobe.cli import build_parser
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "config/README.md", "results/README.md"]
+
+
+def test_the_readmes_picture_shows_every_rule() -> None:
+    picture = (ROOT / "README.md").read_text().split("```mermaid")[1].split("```")[0]
+    rules = [
+        name
+        for path in (ROOT / "workflow" / "rules").glob("*.smk")
+        for name in re.findall(r"^rule (\w+):", path.read_text(), re.MULTILINE)
+        if not re.match(r"(table|figure)_", name)
+    ]
+    assert len(rules) > 15
+    assert [name for name in rules if not re.search(rf"\b{name}\b", picture)] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_lead_somewhere(document: str) -> None:
+    text = (ROOT / document).read_text()
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert target.startswith("https://") or ((ROOT / document).parent / target).exists(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_commands_that_are_shown_are_ones_that_the_parser_takes(document: str) -> None:
+    for line in re.findall(r"^ *python -m worldprobe (.+?)(?:  +#.*)?$", (ROOT / document).read_text(), re.MULTILINE):
+        build_parser().parse_args(shlex.split(line))
+
+
+def test_the_citation_file_and_the_readme_name_both_papers() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())["references"]
+    identifiers = {identifier["value"].removeprefix("arXiv:") for work in cited for identifier in work["identifiers"]}
+    assert identifiers == {"2405.09605", "2311.15930"}
+    assert all(number in (ROOT / "README.md").read_text() for number in identifiers)

@@ -1,0 +1,22 @@
+"""Formatter, linters and types, as `make format` and an editor see them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKS = {
+    "ruff finds nothing to mend": ["ruff", "check", "--no-cache", "."],
+    "ruff would change no file": ["ruff", "format", "--check", "--no-cache", "."],
+    "snakefmt would change no file": ["snakefmt", "--check", "Snakefile", "workflow"],
+    "snakemake has no advice": ["snakemake", "--lint"],
+    "mypy finds no error": ["mypy"],
+}
+
+
+@pytest.mark.parametrize("command", CHECKS.values(), ids=CHECKS.keys())
+def test_style(repository: Path, command: list[str]) -> None:
+    tool = str(Path(sys.executable).with_name(command[0]))
+    found = subprocess.run([tool, *command[1:]], cwd=repository, capture_output=True, text=True)
+    assert found.returncode == 0, f"{found.stdout[-3000:]}\n{found.stderr[-3000:]}"
