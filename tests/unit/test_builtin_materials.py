@@ -277,3 +277,9 @@ def test_all_flags_and_filler_classes_are_used(materials, templates):
     for domain in materials.domains:
         rows = templates[templates["domain"] == domain.name]
         assert set(domain.concepts) == set(rows["concept_a"]) | set(rows["concept_b"].dropna()), domain.name
+
+
+def test_compat_mode_makes_the_same_items_of_our_materials(build, items):
+    """They lean on none of the original's quirks, so the two modes may be compared on them."""
+    columns = ["item_id", *TEXTS]
+    pd.testing.assert_frame_equal(build("--versions", "0-4", "--compat")[1][columns], items[columns])
