@@ -88,6 +88,7 @@ class Study:
     correlations: pd.DataFrame
     feature_means: pd.DataFrame
     agreements: pd.DataFrame
+    control_accuracies: pd.DataFrame
     folder: Path
 
 
@@ -238,6 +239,18 @@ def agreements_of(models: dict) -> pd.DataFrame:
     return contracts.validate(pd.DataFrame(rows, columns=list(contracts.Agreements.to_schema().columns)), contracts.Agreements)
 
 
+def control_accuracies_of(models: dict) -> pd.DataFrame:
+    rng = np.random.default_rng(13)
+    rows = []
+    for model in models:
+        for templates in ("all", "held_in", "held_out"):
+            for fillers in ("all", "seen", "some_unseen"):
+                base = 0.5 if "untrained" in model else {"all": 0.75, "held_in": 0.85, "held_out": 0.65}[templates]
+                rows.append((model, templates, fillers, base + rng.normal(0, 0.03), 200, 1, 0))
+    columns = list(contracts.ControlAccuracies.to_schema().columns)
+    return contracts.validate(pd.DataFrame(rows, columns=columns), contracts.ControlAccuracies)
+
+
 def study_of(folder: Path, models: dict, eval_types: tuple[str, ...], versions: int, human: bool) -> Study:
     registry_path = folder / "models.yaml"
     registry_path.write_text(yaml.safe_dump(registry(models), sort_keys=False), encoding="utf-8")
@@ -250,10 +263,11 @@ def study_of(folder: Path, models: dict, eval_types: tuple[str, ...], versions: 
         correlations_of(points),
         points,
         agreements_of(models),
+        control_accuracies_of(models),
         folder,
     )
     made_by = Provenance(seed=7, details={"notes": ["The fit converged.", "It is not singular."]})
-    for name in ("summaries", "coefficients", "correlations", "feature_means", "agreements"):
+    for name in ("summaries", "coefficients", "correlations", "feature_means", "agreements", "control_accuracies"):
         contract = getattr(contracts, "".join(word.capitalize() for word in name.split("_")))
         contracts.write_table(getattr(study, name), contract, folder / f"{name}.parquet", made_by)
     return study

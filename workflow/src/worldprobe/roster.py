@@ -22,6 +22,19 @@ YARDSTICKS = {HUMAN: "Humans", WORD2VEC: "word2vec (bag of words)"}
 CONTROL_FAMILY = "control"
 
 
+#: Families whose printed name is not just their id with a capital letter.
+FAMILY_NAMES = {"gpt2": "GPT-2", "mpt": "MPT", "control": "controls"}
+
+
+def family_name(family: str) -> str:
+    """A family as a legend prints it.
+
+    >>> family_name("gpt2"), family_name("falcon"), family_name("Llama")
+    ('GPT-2', 'Falcon', 'Llama')
+    """
+    return FAMILY_NAMES.get(family, family[:1].upper() + family[1:])
+
+
 @dataclass(frozen=True)
 class Model:
     """One line of the registry as a reader sees it.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from worldprobe.vocabulary import EVAL_TYPES
+from worldprobe.vocabulary import EVAL_TYPES, GENERATIONS, SHOTS
+
+SETUPS = tuple(f"{generation}_{shots}" for generation in GENERATIONS for shots in SHOTS)
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -20,20 +22,38 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         parser.set_defaults(run=run, figure=name)
         return parser
 
-    eval_type = {"choices": EVAL_TYPES, "default": "logprobs", "help": "paradigm (default: %(default)s)"}
-    by_domain = add("accuracy_by_domain", "bars per model in a panel per domain (paper, Figure 4)", "summaries")
-    by_domain.add_argument("--eval-type", **eval_type)  # type: ignore[arg-type]
+    def eval_type(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--eval-type", choices=EVAL_TYPES, default="logprobs", help="paradigm (default: %(default)s)")
+
+    def setup(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--setup", choices=SETUPS, default="constrained_two", help="prompting set-up (default: %(default)s)")
+
+    eval_type(add("accuracy_by_domain", "bars per model in a panel per domain (paper, Figure 4)", "summaries"))
+    eval_type(add("design_features", "design and surface features (paper, Figure 5)", "summaries", "correlations"))
+    setup(add("paradigms", "LogProbs, Likert and Choice per model (paper, Figure 6)", "summaries"))
+    setup(add("agreement", "Choice against the choice that Likert implies (paper, Figure 7)", "agreements"))
+    scatter = add("surface_feature", "accuracy against a surface feature, a panel per model", "feature_means", "correlations")
+    scatter.add_argument("--feature", choices=("word2vec", "n_words", "log_frequency"), required=True, help="the feature")
+    eval_type(scatter)
+    for by in ("model", "domain"):
+        parser = add(f"setups_by_{by}", f"every prompting set-up by {by}", "summaries")
+        parser.add_argument("--metric", choices=("accuracy", "strict"), default="accuracy", help="default: %(default)s")
+    eval_type(add("concepts", "which concepts fail for whom: concepts against models", "summaries"))
+    eval_type(add("scaling", "accuracy against the number of parameters", "summaries"))
+    add("controls", "control models on held-in and held-out templates", "control_accuracies")
     for parser in names.choices.values():
         parser.add_argument("--out", nargs="+", required=True, metavar="FILE", help="paths that end in .pdf, .svg, .png or .csv")
 
 
 def run(args: argparse.Namespace) -> None:
     """Read, draw, write."""
-    from worldprobe.contracts import Summaries, read_table
-    from worldprobe.figures import by_domain
+    from worldprobe import contracts
+    from worldprobe.figures import catalogue
     from worldprobe.figures.drawing import render
     from worldprobe.roster import read_roster
 
+    plan = catalogue.FIGURES[args.figure]
     roster = read_roster(args.models)
-    frame = by_domain.tidy(read_table(args.summaries, Summaries), roster, args.eval_type)
-    render(frame, by_domain.draw, args.out, width=args.width)
+    tables = [contracts.read_table(getattr(args, name), contract) for name, contract in plan.inputs.items()]
+    options = {name: getattr(args, name) for name in plan.options}
+    render(plan.tidy(*tables, roster, **options), plan.draw, args.out, width=args.width)

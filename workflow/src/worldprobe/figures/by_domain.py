@@ -68,7 +68,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     left = style.widest(names.values(), size) + 0.11
     gap, head, foot = (0.17, 0.25, 0.30) if width == "double" else (0.11, 0.21, 0.26)
     panel_width = (style.WIDTHS[width] - left - 0.06 - gap * (columns - 1)) / columns
-    title_size = style.fitting(map(in_words, panels), title_size, panel_width + gap * 0.7)
+    title_size = style.fitting(map(in_words, panels), title_size, panel_width + 0.04)
     panel_height = pitch * len(models) + 0.06
     height = rows * (panel_height + head) + foot + 0.2
     figure = style.canvas(width, height)

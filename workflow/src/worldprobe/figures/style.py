@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -49,7 +49,7 @@ SEQUENTIAL = LinearSegmentedColormap.from_list("share", ["#FAFAFA", "#CFE3F1", "
 
 SMALL, BODY, TITLE = 5.6, 6.5, 7.2
 
-SETTINGS = {
+SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": BODY,
     "axes.titlesize": TITLE,
@@ -158,13 +158,15 @@ def place(figure: Figure, left: float, top: float, width: float, height: float, 
     """Axes at a place given in inches from the figure's upper left corner."""
     full_width, full_height = figure.get_size_inches()
     box = (left / full_width, 1 - (top + height) / full_height, width / full_width, height / full_height)
-    return figure.add_axes(box, **options)  # type: ignore[call-overload, no-any-return]
+    return figure.add_axes(box, **options)  # type: ignore[call-overload]
 
 
-def panel_letter(axes: Axes, letter: str, left: float = 0.0, up: float = 0.05) -> None:
-    """A bold letter at the panel's upper left corner, ``left`` and ``up`` inches outside it."""
+def panel_letter(axes: Axes, letter: str, left: float = 0.0, up: float = 0.05, title: str = "", size: float = TITLE) -> None:
+    """A bold letter at the panel's upper left corner, ``left`` and ``up`` inches outside it, and a title right after it."""
     shift = ScaledTranslation(-left, up, axes.figure.dpi_scale_trans)
     axes.text(0, 1, letter, transform=axes.transAxes + shift, fontsize=8.5, fontweight="bold", ha="left", va="bottom")
+    beside = ScaledTranslation(0.14 - left, up, axes.figure.dpi_scale_trans)
+    axes.text(0, 1, title, transform=axes.transAxes + beside, fontsize=size, ha="left", va="bottom")
 
 
 def family_colours(families: Sequence[str]) -> dict[str, str]:

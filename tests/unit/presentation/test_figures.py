@@ -1,0 +1,243 @@
+"""Figures: drawn from their CSV, repeatable, readable."""
+
+from __future__ import annotations
+
+import io
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PathCollection, QuadMesh
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from worldprobe import contracts
+from worldprobe.cli import main
+from worldprobe.errors import UserError
+from worldprobe.figures import style
+from worldprobe.figures.catalogue import FIGURES
+from worldprobe.figures.drawing import from_csv, to_csv
+from worldprobe.roster import HUMAN, Model, Roster
+
+NEEDS_PROMPTING = {"paradigms", "agreement"}
+OPTIONS = {"surface_feature": {"feature": "n_words"}}
+
+
+def tidy_of(name: str, study) -> pd.DataFrame:
+    plan = FIGURES[name]
+    return plan.tidy(*(getattr(study, table) for table in plan.inputs), study.roster, **OPTIONS.get(name, {}))
+
+
+def drawn(name: str, study, width: str = "double") -> tuple[pd.DataFrame, Figure]:
+    style.apply_settings()
+    frame = from_csv(to_csv(tidy_of(name, study)))
+    return frame, FIGURES[name].draw(frame, width=width)
+
+
+def texts_of(figure: Figure) -> list[tuple[str, Text]]:
+    """Every visible piece of text; ticks beyond the ends of their axis are not drawn and do not count."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    undrawn = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+                if not low <= tick.get_loc() <= high:
+                    undrawn |= {id(tick.label1), id(tick.label2)}
+    shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip() and id(text) not in undrawn]
+    return [(text.get_text(), text) for text in shown if text.get_window_extent(renderer).width > 0]
+
+
+def corners(text: Text, renderer) -> np.ndarray:
+    """The four corners of a text, rotation included, shrunk by a pixel so that touching is allowed."""
+    rotation = text.get_rotation()
+    text.set_rotation(0)
+    flat = text.get_window_extent(renderer)
+    text.set_rotation(rotation)
+    turned = text.get_window_extent(renderer)
+    angle = np.deg2rad(rotation)
+    middle = np.array([(turned.x0 + turned.x1) / 2, (turned.y0 + turned.y1) / 2])
+    half = np.array([max(flat.width / 2 - 1, 0), max(flat.height / 2 - 1, 0)])
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    return middle + (np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half) @ turn.T
+
+
+def overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two convex quadrilaterals overlap (separating axes)."""
+    for shape in (a, b):
+        for start, end in zip(shape, np.roll(shape, -1, axis=0), strict=True):
+            normal = np.array([end[1] - start[1], start[0] - end[0]])
+            if (a @ normal).max() <= (b @ normal).min() or (b @ normal).max() <= (a @ normal).min():
+                return False
+    return True
+
+
+@pytest.mark.parametrize("width", ["double", "single"])
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_two_labels_of_a_figure_overlap_and_none_leaves_the_page(name, width, study):
+    if name in NEEDS_PROMPTING and "likert_constrained_two" not in set(study.summaries.eval_type):
+        pytest.skip("the small study has no prompted paradigm")
+    _frame, figure = drawn(name, study, width)
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    texts = texts_of(figure)
+    boxes = [(label, corners(text, renderer)) for label, text in texts]
+    page = figure.bbox
+    outside = [
+        label
+        for label, box in boxes
+        if box[:, 0].min() < -1 or box[:, 1].min() < -1 or box[:, 0].max() > page.x1 + 1 or box[:, 1].max() > page.y1 + 1
+    ]
+    assert outside == []
+    clashes = [(a, b) for (a, one), (b, two) in itertools.combinations(boxes, 2) if overlap(one, two)]
+    assert clashes == []
+    smallest = min(text.get_fontsize() for _label, text in texts)
+    assert smallest >= 4.2
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_rerunning_a_figure_gives_the_same_bytes(name, request, tmp_path):
+    study = request.getfixturevalue("paper_study" if name in NEEDS_PROMPTING else "small_study")
+    plan = FIGURES[name]
+    inputs = [str(study.folder / f"{table}.parquet") for table in plan.inputs]
+    options = [part for key, value in OPTIONS.get(name, {}).items() for part in (f"--{key}", value)]
+    written = []
+    for run in ("first", "second"):
+        paths = [tmp_path / run / f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv")]
+        command = ["figure", name, *inputs, *options, "--models", str(study.registry_path), "--out", *map(str, paths)]
+        assert main(command) == 0
+        written.append([path.read_bytes() for path in paths])
+    assert written[0] == written[1]
+    pdf, svg, png, csv = written[0]
+    assert pdf.startswith(b"%PDF")
+    assert b"CreationDate" not in pdf
+    assert b"<svg" in svg
+    assert b"dc:date" not in svg
+    assert png.startswith(b"\x89PNG")
+    assert len(pd.read_csv(io.BytesIO(csv))) > 0
+
+
+def test_the_bars_and_dots_of_the_domain_panels_are_the_rows_of_the_csv(paper_study):
+    frame, figure = drawn("accuracy_by_domain", paper_study)
+    bars, dots = [], []
+    for axes in figure.axes:
+        for container in axes.containers:
+            if isinstance(container, BarContainer):
+                bars += [patch.get_width() for patch in container.patches]
+        dots += [
+            x for collection in axes.collections if isinstance(collection, PathCollection) for x in collection.get_offsets()[:, 0]
+        ]
+    models = frame[frame.model != HUMAN]
+    assert np.allclose(sorted(bars), sorted(models["mean"][models.version == -1]))
+    assert np.allclose(sorted(dots), sorted(models["mean"][models.version != -1]))
+    assert len(figure.axes) == frame.panel.nunique() == 12
+
+
+def test_the_domain_panels_hold_the_numbers_of_the_summaries(paper_study):
+    frame = tidy_of("accuracy_by_domain", paper_study)
+    summaries = paper_study.summaries
+    wanted = summaries[
+        (summaries.grouping == "domain")
+        & (summaries.metric == "accuracy")
+        & summaries.eval_type.isin(["logprobs", "human_likert"])
+    ].set_index(["group", "model", "version"])["mean"]
+    shown = frame[frame.panel != "all domains"].set_index(["panel", "model", "version"])["mean"]
+    assert sorted(shown.index) == sorted(wanted.index)
+    assert (shown.sort_index().to_numpy() == wanted.sort_index().to_numpy()).all()
+
+
+def test_the_concept_map_shows_every_cell_of_its_csv(small_study):
+    frame, figure = drawn("concepts", small_study)
+    cells = [mesh.get_array() for axes in figure.axes for mesh in axes.collections if isinstance(mesh, QuadMesh)][
+        : frame.domain.nunique()
+    ]
+    values = np.concatenate([np.ma.getdata(cell).ravel() for cell in cells])
+    assert np.allclose(np.sort(values), np.sort(frame["mean"]))
+
+
+def test_the_scaling_plot_leaves_out_models_of_unknown_size_and_joins_no_controls(small_study):
+    entries = dict(small_study.roster.models)
+    entries["control_gpt2_small"] = Model("control_gpt2_small", "GPT-2 style, small", family="control", is_control=True)
+    plan = FIGURES["scaling"]
+    frame = plan.tidy(small_study.summaries, Roster(entries))
+    assert "control_gpt2_small" not in set(frame.model)
+    assert "control_llama_small" in set(frame.model)
+    style.apply_settings()
+    figure = plan.draw(from_csv(to_csv(frame)))
+    joined = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 2]
+    assert joined == []
+
+
+def test_a_lollipop_is_open_where_the_correlation_is_not_significant(paper_study):
+    frame, figure = drawn("design_features", paper_study)
+    rows = frame[frame.panel == "E"]
+    axes = next(axes for axes in figure.axes if axes.get_xlabel() == "r with number of words")
+    faces = [
+        face for collection in axes.collections if isinstance(collection, PathCollection) for face in collection.get_facecolors()
+    ]
+    n_open = sum(np.allclose(face[:3], 1) for face in faces)
+    assert n_open == (rows.stars == "").sum()
+    assert len(faces) == len(rows)
+
+
+def simulated(rgb: np.ndarray, kind: str) -> np.ndarray:
+    """Linear-light simulation of a dichromat (Vienot, Brettel and Mollon 1999)."""
+    matrix = {
+        "protan": [[0.11238, 0.88762, 0.0], [0.11238, 0.88762, 0.0], [0.00401, -0.00401, 1.0]],
+        "deutan": [[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]],
+    }[kind]
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return np.clip(np.array(matrix) @ linear, 0, 1)
+
+
+@pytest.mark.parametrize("kind", ["protan", "deutan"])
+def test_any_two_families_stay_apart_for_colour_blind_readers(kind):
+    from matplotlib.colors import to_rgb
+
+    seen = [np.cbrt(simulated(np.array(to_rgb(colour)), kind)) for colour in style.FAMILY_COLOURS]
+    gaps = {(i, j): np.linalg.norm(a - b) for (i, a), (j, b) in itertools.combinations(enumerate(seen), 2)}
+    assert min(gaps.values()) > 0.07, min(gaps, key=gaps.get)
+
+
+def test_a_figure_that_the_run_cannot_feed_says_what_is_missing(small_study):
+    with pytest.raises(UserError, match="no model was prompted"):
+        FIGURES["paradigms"].tidy(small_study.summaries, small_study.roster)
+    empty = small_study.agreements.iloc[:0]
+    with pytest.raises(UserError, match="was not run"):
+        FIGURES["agreement"].tidy(empty, small_study.roster)
+
+
+def test_a_path_that_is_no_figure_format_is_refused_before_anything_is_written(small_study, tmp_path, capsys):
+    command = [
+        "figure",
+        "controls",
+        str(small_study.folder / "control_accuracies.parquet"),
+        "--out",
+        str(tmp_path / "x.svg"),
+        str(tmp_path / "x.gif"),
+    ]
+    assert main(command) == 2
+    assert "x.gif" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_figure_of_the_catalogue_has_a_command():
+    from worldprobe.cli import build_parser
+
+    for name, plan in FIGURES.items():
+        options = ["--feature", "n_words"] if name == "surface_feature" else []
+        args = build_parser().parse_args(["figure", name, *(["x.parquet"] * len(plan.inputs)), *options, "--out", "x.pdf"])
+        assert args.figure == name
+        assert all(hasattr(args, option) for option in (*plan.options, *plan.inputs))
+
+
+def test_the_contracts_that_figures_read_hold_no_item_text():
+    texts = {"context1", "context2", "target1", "target2", "text"}
+    for plan in FIGURES.values():
+        for contract in plan.inputs.values():
+            assert issubclass(contract, contracts.Table)
+            assert not texts & set(contract.to_schema().columns)
