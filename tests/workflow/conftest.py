@@ -41,6 +41,19 @@ def snakemake(snakemake_command: Callable[..., list[str]], environment: dict[str
 
 
 @pytest.fixture(scope="session")
-def reduced(repository: Path) -> Path:
-    """The configuration of a study that takes about a minute."""
-    return repository / "tests" / "workflow" / "reduced" / "config.yaml"
+def reduced(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """The configuration of a study that takes about a minute; without the mixed-effects model where R is missing."""
+    code = "from rpy2.robjects.packages import importr; importr('lme4')"
+    has_r = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True).returncode == 0
+    without_r = tmp_path_factory.mktemp("configuration") / "without_r.yaml"
+    without_r.write_text("mixed_model:\n  enabled: false\n")
+    return (repository / "tests" / "workflow" / "reduced" / "config.yaml", *([] if has_r else [without_r]))
+
+
+@pytest.fixture(scope="session")
+def finished(snakemake: Snakemake, reduced: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a whole run of the reduced study. Tests read it; those that change it work on a copy."""
+    folder = tmp_path_factory.mktemp("finished")
+    done = snakemake(folder, "--show-failed-logs", configuration=reduced)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
+    return folder

@@ -90,23 +90,29 @@ def test_every_rule_is_part_of_one_of_the_two_studies_or_of_a_yardstick_that_a_c
     assert set(listed) - set(jobs(default)) - set(jobs(paper)) <= {"tables", "figures", "report"}
 
 
-def test_a_new_colour_redraws_and_rescores_nothing(snakemake: Snakemake, reduced: Path, finished: Path, tmp_path: Path) -> None:
-    registry = yaml.safe_load((reduced.parent / "models.yaml").read_text())
-    registry["reduced_gpt2"]["colour"] = "#112233"
-    (tmp_path / "models.yaml").write_text(yaml.safe_dump(registry, sort_keys=False))
-    override = tmp_path / "override.yaml"
-    override.write_text(f"registry: {tmp_path / 'models.yaml'}\n")
-    found = jobs(snakemake(finished, "--dry-run", configuration=(reduced, override)))
+@pytest.fixture
+def change_a_card(
+    snakemake: Snakemake, reduced: tuple[Path, ...], finished: Path, tmp_path: Path
+) -> Callable[[str, str, str], Counter[str]]:
+    """What a finished study makes again after one field of one model's card changes."""
+
+    def change(model: str, field: str, value: str) -> Counter[str]:
+        registry = yaml.safe_load((reduced[0].parent / "models.yaml").read_text())
+        registry[model][field] = value
+        (tmp_path / "models.yaml").write_text(yaml.safe_dump(registry, sort_keys=False))
+        (tmp_path / "study.yaml").write_text(f"registry: {tmp_path / 'models.yaml'}\n")
+        return jobs(snakemake(finished, "--dry-run", configuration=(*reduced, tmp_path / "study.yaml")))
+
+    return change
+
+
+def test_a_new_colour_redraws_and_rescores_nothing(change_a_card: Callable[[str, str, str], Counter[str]]) -> None:
+    found = change_a_card("reduced_gpt2", "colour", "#112233")
     assert found["figure_accuracy_by_domain"] == found["table_mean_accuracy"] == 1
-    assert not set(found) & {"score_logprobs", "train_control", "judge", "summarize", "fit_mixed_model", "compile_templates"}
+    assert not set(found) & {"score_logprobs", "train_control", "judge", "summarize", "fit_fixed_effects", "compile_templates"}
 
 
-def test_another_precision_rescores_that_model_alone(snakemake: Snakemake, reduced: Path, finished: Path, tmp_path: Path) -> None:
-    registry = yaml.safe_load((reduced.parent / "models.yaml").read_text())
-    registry["reduced_gpt2"]["dtype"] = "bfloat16"
-    (tmp_path / "models.yaml").write_text(yaml.safe_dump(registry, sort_keys=False))
-    override = tmp_path / "override.yaml"
-    override.write_text(f"registry: {tmp_path / 'models.yaml'}\n")
-    found = jobs(snakemake(finished, "--dry-run", configuration=(reduced, override)))
+def test_another_precision_rescores_that_model_alone(change_a_card: Callable[[str, str, str], Counter[str]]) -> None:
+    found = change_a_card("reduced_gpt2", "dtype", "bfloat16")
     assert found["score_logprobs"] == 1
     assert not found["train_control"]

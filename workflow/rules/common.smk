@@ -222,7 +222,14 @@ def table_names():
 
 def figure_names():
     """The figures of this study."""
-    return ["accuracy_by_domain"] * ("logprobs" in study["eval_types"])
+    if "logprobs" not in study["eval_types"]:
+        return []
+    names = ["accuracy_by_domain", "concepts"]
+    if sum(registry[model]["parameters"] is not None for model in study["models"]) > 1:
+        names.append("scaling")
+    if control_models() and study["materials"]["source"] == "builtin":
+        names.append("controls")
+    return names
 
 
 study, registry, registry_file = read_settings()

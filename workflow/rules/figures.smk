@@ -29,6 +29,90 @@ rule figure_accuracy_by_domain:
         " --out {output.pdf} {output.svg} {output.png} {output.csv} &> {log}"
 
 
+rule figure_concepts:
+    """Which concepts fail for whom: concepts against models."""
+    input:
+        summary_table="results/ewok/summaries.parquet",
+        registry=registry_file,
+        code=modules("figures"),
+    output:
+        pdf="results/ewok/figures/concepts.pdf",
+        svg=report(
+            "results/ewok/figures/concepts.svg",
+            category="Accuracy",
+            labels={"figure": "Concepts"},
+        ),
+        png="results/ewok/figures/concepts.png",
+        csv="results/ewok/figures/concepts.csv",
+    log:
+        "results/logs/figure_concepts.log",
+    benchmark:
+        "results/benchmarks/figure_concepts.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Concepts against models"
+    shell:
+        "python -m worldprobe figure concepts {input.summary_table} --models {input.registry}"
+        " --out {output.pdf} {output.svg} {output.png} {output.csv} &> {log}"
+
+
+rule figure_scaling:
+    """Accuracy against the number of parameters."""
+    input:
+        summary_table="results/ewok/summaries.parquet",
+        registry=registry_file,
+        code=modules("figures"),
+    output:
+        pdf="results/ewok/figures/scaling.pdf",
+        svg=report(
+            "results/ewok/figures/scaling.svg",
+            category="Accuracy",
+            labels={"figure": "Scaling"},
+        ),
+        png="results/ewok/figures/scaling.png",
+        csv="results/ewok/figures/scaling.csv",
+    log:
+        "results/logs/figure_scaling.log",
+    benchmark:
+        "results/benchmarks/figure_scaling.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Accuracy against the number of parameters"
+    shell:
+        "python -m worldprobe figure scaling {input.summary_table} --models {input.registry}"
+        " --out {output.pdf} {output.svg} {output.png} {output.csv} &> {log}"
+
+
+rule figure_controls:
+    """Control models on templates and fillers that their stories had, and on those they had not."""
+    input:
+        accuracy_table="results/ewok/control_accuracies.parquet",
+        registry=registry_file,
+        code=modules("figures"),
+    output:
+        pdf="results/ewok/figures/controls.pdf",
+        svg=report(
+            "results/ewok/figures/controls.svg",
+            category="Controls",
+            labels={"figure": "Seen and new"},
+        ),
+        png="results/ewok/figures/controls.png",
+        csv="results/ewok/figures/controls.csv",
+    log:
+        "results/logs/figure_controls.log",
+    benchmark:
+        "results/benchmarks/figure_controls.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Control models: seen and new"
+    shell:
+        "python -m worldprobe figure controls {input.accuracy_table} --models {input.registry}"
+        " --out {output.pdf} {output.svg} {output.png} {output.csv} &> {log}"
+
+
 rule figures:
     """All figures."""
     input:

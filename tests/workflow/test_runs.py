@@ -1,0 +1,209 @@
+"""Whole runs: what they leave, that a second one does nothing, and that an interrupted one is finished by the next."""
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Snakemake = Callable[..., subprocess.CompletedProcess[str]]
+#: What is made again in the tests of interruption; the control models stay.
+LATER = (
+    "results/ewok/scores",
+    "results/ewok/judgements",
+    "results/ewok/summaries.parquet",
+    "results/.shards",
+    "results/report.html",
+)
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Every result but logs, times and shards -> its digest."""
+    left_out = {"logs", "benchmarks", ".shards"}
+    files = [path for path in (folder / "results").rglob("*") if path.is_file()]
+    kept = [path for path in files if not left_out & set(path.relative_to(folder / "results").parts)]
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(kept)}
+
+
+@pytest.fixture
+def unscored(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished study without scores and what follows from them."""
+    folder = tmp_path / "study"
+    shutil.copytree(finished, folder, copy_function=shutil.copy2)
+    for name in LATER:
+        path = folder / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    return folder
+
+
+def start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+
+
+def wait_for(run: subprocess.Popen[str], folder: Path, pattern: str) -> None:
+    """Wait until a file appears; the run must still be going then."""
+    end = time.monotonic() + 300
+    while not list(folder.glob(pattern)):
+        assert run.poll() is None, run.communicate()[0]
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_run_leaves_tables_figures_and_report_with_a_log_and_a_benchmark_each(finished: Path) -> None:
+    results = finished / "results"
+    for name in ("mean_accuracy", "accuracy_by_domain", "fixed_effects", "dataset"):
+        for suffix in ("csv", "tex", "md"):
+            assert (results / "ewok" / "tables" / f"{name}.{suffix}").stat().st_size > 50
+    for suffix in ("pdf", "svg", "png", "csv"):
+        assert (results / "ewok" / "figures" / f"accuracy_by_domain.{suffix}").stat().st_size > 500
+    assert (results / "report.html").read_text().count("<table") > 0
+    logged = {path.parent.name if path.parent.name != "logs" else path.stem for path in (results / "logs").rglob("*.log")}
+    assert {"compile_templates", "train_control", "score_logprobs", "summarize", "table_mean_accuracy"} <= logged
+    assert {path.stem for path in (results / "benchmarks" / "score_logprobs").glob("*.tsv")} == {
+        "reduced_untrained",
+        "reduced_gpt2",
+        "reduced_llama",
+    }
+
+
+def test_the_untrained_model_sits_at_chance(finished: Path) -> None:
+    lines = (finished / "results" / "ewok" / "tables" / "mean_accuracy.csv").read_text().splitlines()
+    untrained = next(line for line in lines if "ntrained" in line)
+    means = [float(field) for field in untrained.split(",") if field.replace(".", "", 1).isdigit() and "." in field]
+    assert 0.45 < means[0] < 0.55
+
+
+def test_a_second_run_does_nothing_and_says_so(snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...]) -> None:
+    before = digests(finished)
+    begun = time.monotonic()
+    again = snakemake(finished, configuration=reduced)
+    assert again.returncode == 0
+    assert "Nothing to be done" in again.stdout + again.stderr
+    assert time.monotonic() - begun < 30
+    assert digests(finished) == before
+
+
+def test_a_run_that_was_killed_is_finished_by_the_next_with_the_same_bytes(
+    snakemake: Snakemake,
+    snakemake_command: Callable[..., list[str]],
+    environment: dict[str, str],
+    unscored: Path,
+    finished: Path,
+    reduced: tuple[Path, ...],
+    repository: Path,
+) -> None:
+    run = start(snakemake_command(unscored, configuration=reduced), environment)
+    wait_for(run, unscored, "results/ewok/scores/logprobs/*.parquet")
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    kept = {path: path.stat().st_mtime_ns for path in unscored.glob("results/ewok/scores/logprobs/*.parquet")}
+    refused = snakemake(unscored, configuration=reduced)
+    assert refused.returncode != 0
+    assert "lock" in (refused.stdout + refused.stderr).lower()
+    unlock = [sys.executable, "-m", "worldprobe", "unlock", str(unscored)]
+    source = environment | {"PYTHONPATH": str(repository / "workflow" / "src")}
+    subprocess.run(unlock, env=source, check=True, capture_output=True)
+    resumed = snakemake(unscored, "--rerun-incomplete", configuration=reduced)
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert digests(unscored) == digests(finished)
+    finished_before = [path for path, time_then in kept.items() if path.stat().st_mtime_ns == time_then]
+    assert finished_before, "what was scored before the kill was scored again"
+
+
+def test_a_run_stopped_by_ctrl_c_is_finished_by_the_same_command(
+    snakemake: Snakemake,
+    snakemake_command: Callable[..., list[str]],
+    environment: dict[str, str],
+    unscored: Path,
+    finished: Path,
+    reduced: tuple[Path, ...],
+) -> None:
+    run = start(snakemake_command(unscored, configuration=reduced), environment)
+    wait_for(run, unscored, "results/logs/score_logprobs/*.log")
+    time.sleep(1)
+    os.killpg(run.pid, signal.SIGINT)
+    assert run.wait(timeout=120) != 0
+    resumed = snakemake(unscored, configuration=reduced)
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert digests(unscored) == digests(finished)
+
+
+def test_unlock_leaves_the_lock_of_a_living_run_alone(
+    snakemake_command: Callable[..., list[str]],
+    environment: dict[str, str],
+    unscored: Path,
+    reduced: tuple[Path, ...],
+    repository: Path,
+) -> None:
+    run = start(snakemake_command(unscored, configuration=reduced), environment)
+    try:
+        wait_for(run, unscored, ".snakemake/locks/*")
+        unlock = [sys.executable, "-m", "worldprobe", "unlock", str(unscored)]
+        source = environment | {"PYTHONPATH": str(repository / "workflow" / "src")}
+        refused = subprocess.run(unlock, env=source, capture_output=True, text=True)
+        assert refused.returncode == 2
+        assert f"process {run.pid}" in refused.stderr
+        assert list((unscored / ".snakemake" / "locks").iterdir())
+    finally:
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+
+
+def test_the_password_of_an_archive_stands_in_no_log(
+    snakemake: Snakemake, repository: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    import zipfile
+
+    archive = tmp_path / "materials.zip"
+    folder = repository / "resources" / "materials" / "ewok-builtin"
+    with zipfile.ZipFile(archive, "w") as target:
+        for path in sorted(folder.rglob("*")):
+            target.write(path, f"config/{path.relative_to(folder)}")
+    study = tmp_path / "study.yaml"
+    study.write_text(f"materials:\n  source: {archive}\n  password: open-sesame-4711\n")
+    run = snakemake(tmp_path, "-p", "results/ewok/templates.parquet", configuration=(study,))
+    assert run.returncode == 0, run.stdout + run.stderr
+    texts = [run.stdout, run.stderr] + [
+        p.read_text(errors="replace") for p in tmp_path.rglob("*") if p.suffix in (".log", ".tsv")
+    ]
+    assert not [text for text in texts if "open-sesame-4711" in text]
+
+
+def test_a_mistyped_key_stops_before_any_job_with_three_lines_and_no_traceback(snakemake: Snakemake, tmp_path: Path) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text("# a typo\nmaterials:\n  compatt: true\n")
+    run = snakemake(tmp_path, configuration=(study,))
+    assert run.returncode != 0
+    lines = [line for line in run.stderr.splitlines() if line.startswith(("error:", "  what:", "  mend:"))]
+    assert lines == [
+        f"error: {study}, line 3",
+        '  what: materials.compatt: unknown key; did you mean "compat"?',
+        "  mend: Mend or remove it.",
+    ]
+    assert "Traceback" not in run.stdout + run.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_an_unknown_model_stops_before_any_job_with_the_nearest_known_one(snakemake: Snakemake, tmp_path: Path) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text("models:\n  - control_gpt2_smal\n")
+    run = snakemake(tmp_path, configuration=(study,))
+    assert run.returncode != 0
+    assert 'did you mean "control_gpt2_small"?' in run.stderr
+    assert f"error: {study}, line 2" in run.stderr
+    assert "Traceback" not in run.stdout + run.stderr
+
+
+def test_snakemakes_own_report_is_built(snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], tmp_path: Path) -> None:
+    run = snakemake(finished, "--report", str(tmp_path / "report.html"), configuration=reduced)
+    assert run.returncode == 0, run.stdout + run.stderr
+    text = (tmp_path / "report.html").read_text()
+    assert "accuracy_by_domain.svg" in text
