@@ -29,6 +29,14 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     check.add_argument("--compat", action="store_true", help="judge as the original generator would")
     check.add_argument("--versions", type=int, default=5, metavar="N", help="how many versions the fillers must be enough for")
     check.set_defaults(run=run_check)
+    differ = actions.add_parser(
+        "differences", help="what mending each quirk of the original changes here: counts and ids, no text"
+    )
+    add_materials_arguments(differ)
+    differ.add_argument("--versions", type=int, default=5, metavar="N", help="fill versions 0 to N-1 (default: %(default)s)")
+    differ.add_argument("--limit", type=int, default=8, metavar="N", help="ids to print of each kind (default: %(default)s)")
+    differ.add_argument("--out", metavar="CSV", help="write all ids: quirk, change, id")
+    differ.set_defaults(run=run_differences)
 
 
 def run_check(args: argparse.Namespace) -> None:
@@ -45,3 +53,15 @@ def run_check(args: argparse.Namespace) -> None:
     if n_errors:
         raise UserError(args.materials, f"{n_errors} errors are listed above.", "Mend them from the top; one may cause others.")
     print(f"{args.materials}: {templates} templates, no errors, {len(materials.problems)} warnings")
+
+
+def run_differences(args: argparse.Namespace) -> None:
+    """Build once per quirk, compare, print."""
+    from worldprobe.ewok.differences import as_table, differences, report
+    from worldprobe.ewok.source import Source
+    from worldprobe.files import write_text
+
+    found = differences(Source(args.materials, password(args)), range(args.versions))
+    print(report(found, args.limit))
+    if args.out:
+        write_text(args.out, as_table(found).to_csv(index=False, lineterminator="\n"))

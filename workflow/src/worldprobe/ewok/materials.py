@@ -75,7 +75,7 @@ def read_materials(path: Path | str | Source, rules: Rules, password: str | None
 def canary_lines(content: bytes) -> list[str]:
     r"""The comment lines at the top of a file that speak of a canary.
 
-    >>> canary_lines(b"# MINE canary GUID 1234\\n- concept: lift\\n")
+    >>> canary_lines(b"# MINE canary GUID 1234\n- concept: lift\n")
     ['# MINE canary GUID 1234']
     """
     lines = []

@@ -1,7 +1,12 @@
 """What we do differently from the original EWoK generator, one switch per quirk.
 
 By default every switch is off and the compiler does the right thing; ``ORIGINAL`` (``--compat``) turns all of them on and
-repeats the original to the letter. ``differences`` turns them on one at a time to say what each is worth.
+repeats the original to the letter. ``worldprobe materials differences`` mends one at a time and says what each is worth.
+
+Behaviours of the original that have no switch here, with the numbers of our list: kept in both modes are the way quantities
+count as objects (Q6) and the choice of variables to swap (Q11); duplicates are flagged in both (Q9). File matters fall away:
+empty PairID and pkey columns (Q13, Q27), ids from a hash of options (Q19), unread ``similar_concepts`` (Q22), canary lines (Q23),
+empty files (Q24). Independent sampling is ours alone and lists no products (Q25); too few fillers for a version are told (Q26).
 """
 
 from __future__ import annotations

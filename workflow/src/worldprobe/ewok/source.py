@@ -28,6 +28,7 @@ class Source:
         self.path = Path(path)
         self._password = password.encode() if password else None
         self._archive: zipfile.ZipFile | None = None
+        self._contents: dict[str, bytes] = {}
         if self.path.is_dir():
             names = [p.relative_to(self.path).as_posix() for p in self.path.rglob("*") if p.is_file()]
         elif self.path.is_file():
@@ -48,11 +49,16 @@ class Source:
         self.names = sorted(n.removeprefix(self._root) for n in names if n.startswith(self._root))
 
     def read(self, name: str) -> bytes:
-        """The bytes of one file.
+        """The bytes of one file; what was read once is kept.
 
         Raises:
             UserError: it cannot be read, or the password is missing or wrong.
         """
+        if name not in self._contents:
+            self._contents[name] = self._read(name)
+        return self._contents[name]
+
+    def _read(self, name: str) -> bytes:
         if self._archive is None:
             try:
                 return (self.path / self._root / name).read_bytes()
