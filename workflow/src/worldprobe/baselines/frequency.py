@@ -101,14 +101,14 @@ def records(paths: Iterable[Path | str]) -> Iterator[arrow.RecordBatch]:
     Raises:
         UserError: no such file, not gzip, cut short, or a malformed line (named by its number).
     """
-    paths = [Path(path) for path in paths]
-    for path in paths:
+    files = [Path(path) for path in paths]
+    for path in files:
         if not path.is_file():
             raise UserError(path, "there is no such file.", "Give the 1-gram files that you downloaded.")
-    total = sum(path.stat().st_size for path in paths)
+    total = sum(path.stat().st_size for path in files)
     with Progress("Reading 1-grams", total >> 10, "KiB") as progress:
         before = 0
-        for path in paths:
+        for path in files:
             try:
                 with arrow.OSFile(str(path), "rb") as raw, arrow.CompressedInputStream(raw, "gzip") as stream:
                     for batch in _open(stream):
@@ -137,7 +137,7 @@ def _located(path: Path, error: Exception) -> UserError:
     number = 0
     try:
         with gzip.open(path, "rb") as stream:
-            for number, line in enumerate(stream, start=1):  # noqa: B007
+            for number, line in enumerate(stream, start=1):
                 fields = line.rstrip(b"\r\n").split(b"\t")
                 if len(fields) != len(FIELDS):
                     return UserError(

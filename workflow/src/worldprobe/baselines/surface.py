@@ -42,13 +42,10 @@ def surface_features(items: pd.DataFrame, frequencies: Frequencies, is_compat: b
         is_compat: take words as the paper's script does (punctuation inside words deleted).
     """
     names = _agents(items) if is_compat else set()
-    spelt = {
-        (row.item_id, text): list(
-            _spelt_as_original(getattr(row, text), names) if is_compat else _spelt(getattr(row, text), row.fillers)
-        )
-        for row in items.itertuples()
-        for text in TEXTS
-    }
+    spelt: dict[tuple[str, str], list[str]] = {}
+    for item_id, fillers, *texts in zip(*(items[column].tolist() for column in ("item_id", "fillers", *TEXTS)), strict=True):
+        for text, sentence in zip(TEXTS, texts, strict=True):
+            spelt[item_id, text] = list(_spelt_as_original(sentence, names) if is_compat else _spelt(sentence, fillers))
     known = frequencies({word for sentence in spelt.values() for word in sentence})
     log_frequency = {word: math.log1p(frequency) for word, frequency in known.items()}
     rows = []

@@ -61,7 +61,7 @@ def bag_similarities(
     rows = []
     with Progress("Comparing bags of words", len(items)) as progress:
         for row in items.itertuples():
-            skipped = tuple(sorted(fillers_of(row.fillers, skip)))
+            skipped = tuple(sorted(fillers_of(str(row.fillers), skip)))
             for target, context in TEXTS:
                 cosine = _cosine(bag(getattr(row, target), skipped), bag(getattr(row, context), skipped))
                 rows.append((row.item_id, int(target[-1]), int(context[-1]), cosine))

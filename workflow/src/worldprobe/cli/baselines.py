@@ -26,7 +26,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     word2vec = actions.add_parser(
         "word2vec",
         help="judge items by cosines of bags of words",
-        description="A target is right when the context it fits lies nearer; the paper used the 300-dimensional Google News vectors.",
+        description="A target is right when the context it fits lies nearer. The paper: Google News vectors, 300 dimensions.",
     )
     word2vec.add_argument("items", type=Path, metavar="ITEMS", help="items table")
     word2vec.add_argument(

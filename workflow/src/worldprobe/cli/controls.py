@@ -23,7 +23,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     corpus = actions.add_parser(
         "corpus",
         help="write the corpus, some templates and fillers held out",
-        description="Stories pair a context with its right target; held-out templates and fillers occur in single sentences only.",
+        description="Stories join a context and its right target; held-out templates and fillers occur in single sentences only.",
     )
     corpus.add_argument("templates", type=Path, metavar="TEMPLATES", help="templates table")
     add_materials_arguments(corpus)
@@ -211,7 +211,7 @@ def run_train(args: argparse.Namespace) -> None:
     )
     training.check_settings(settings)
     tokenizer = training.load_tokenizer(args.tokenizer)
-    texts = read_table(args.corpus / DOCUMENTS, ControlDocuments).text
+    texts = read_table(args.corpus / DOCUMENTS, ControlDocuments).text.tolist()
     name = args.out.name
     model, losses = training.train(texts, tokenizer, settings, name)
     made = Provenance(

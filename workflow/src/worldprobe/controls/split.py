@@ -68,9 +68,10 @@ def template_groups(templates: pd.DataFrame) -> pd.Series:
         return key
 
     units = []
-    for row in templates.itertuples():
-        unit = f"unit {row.domain} {row.meta_template}"
-        for context, target in ((row.context1, row.target1), (row.context2, row.target2)):
+    columns = ("domain", "meta_template", "context1", "context2", "target1", "target2")
+    for domain, meta_template, *texts in zip(*(templates[column].tolist() for column in columns), strict=True):
+        unit = f"unit {domain} {meta_template}"
+        for context, target in (texts[::2], texts[1::2]):
             leaders[leader(f"pairing {same_up_to_names(context, target)}")] = leader(unit)
         units.append(unit)
     return pd.Series(pd.factorize(pd.Series([leader(unit) for unit in units]))[0], index=templates.index)
@@ -90,7 +91,8 @@ def split_templates(templates: pd.DataFrame, share: float, seed: int) -> pd.Data
     Returns:
         a ControlTemplates table; the log names domains where fewer can be held out than asked for.
     """
-    chosen = templates[["template_id", "domain"]].assign(group=template_groups(templates).astype("int64"), status="held_in")
+    chosen = templates[["template_id", "domain"]].assign(group=template_groups(templates).astype("int64"))
+    statuses = np.full(len(chosen), "held_in", dtype=object)
     contexts, targets = (
         [
             {same_up_to_names(one), same_up_to_names(other)}
@@ -110,14 +112,14 @@ def split_templates(templates: pd.DataFrame, share: float, seed: int) -> pd.Data
                 needed = {
                     text for row in which for text in (targets[row] | contexts[row] if status == "new_pairing" else targets[row])
                 }
-                is_free = chosen["status"].iloc[which[0]] == "held_in" and held + len(which) <= wanted
+                is_free = statuses[which[0]] == "held_in" and held + len(which) <= wanted
                 if is_free and all(kept[text] > lost[text] for text in needed):
                     kept.subtract(lost)
                     held += len(which)
-                    chosen.iloc[which, chosen.columns.get_loc("status")] = status
+                    statuses[which] = status
         if held < wanted:
             LOGGER.info("%s: %d of %d templates can be held out (wanted %d)", domain, held, len(rows), wanted)
-    return chosen
+    return chosen.assign(status=statuses.astype(str))
 
 
 def split_fillers(fillers: Mapping[str, pd.DataFrame], slots: Iterable[str], share: float, seed: int) -> pd.DataFrame:
@@ -192,17 +194,18 @@ def item_status(items: pd.DataFrame, templates: pd.DataFrame, fillers: pd.DataFr
         fillers: a ControlFillers table.
 
     Returns:
-        item_id, templates (held_in, new_pairing, new_context) and fillers (seen, some_unseen); items of templates that the corpus does not
-        know are left out.
+        item_id, templates (held_in, new_pairing, new_context) and fillers (seen, some_unseen); items of templates that the
+        corpus does not know are left out.
     """
     statuses = dict(zip(templates.template_id, templates.status, strict=True))
     unseen = {(row.filler_class, row.filler) for row in fillers[fillers.is_held_out].itertuples()}
+    columns = ("item_id", "domain", "meta_template", "template", "fillers")
     rows = []
-    for row in items.itertuples():
-        template_id = f"{row.domain}_{row.meta_template}_{row.template}"
-        if template_id in statuses:
-            used = {(slot_class(slot), text) for slot, text in json.loads(row.fillers).items()}
-            rows.append((row.item_id, statuses[template_id], "some_unseen" if used & unseen else "seen"))
+    for item_id, domain, meta_template, template, filled in zip(*(items[column].tolist() for column in columns), strict=True):
+        status = statuses.get(f"{domain}_{meta_template}_{template}")
+        if status is not None:
+            used = {(slot_class(slot), text) for slot, text in json.loads(filled).items()}
+            rows.append((item_id, status, "some_unseen" if used & unseen else "seen"))
     return pd.DataFrame(rows, columns=["item_id", "templates", "fillers"])
 
 

@@ -80,16 +80,16 @@ def train(texts: Sequence[str], tokenizer: Tokenizer, settings: Settings, name: 
     model = build_model(settings, tokenizer)
     if settings.steps == 0:
         return model.eval(), []
-    end = tokenizer.token_to_id(END_OF_TEXT)
+    end, padding = (tokenizer.token_to_id(token) or 0 for token in (END_OF_TEXT, PADDING))
     documents = [
         [end, *encoding.ids, end][:POSITIONS] for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)
     ]
-    optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: learning_rate_factor(step, settings.steps))
     losses: list[float] = []
     model.train()
     with Progress(f"Training {name}", settings.steps, "steps") as progress:
-        for tokens, labels in batches(documents, settings, tokenizer.token_to_id(PADDING)):
+        for tokens, labels in batches(documents, settings, padding):
             # Padding is on the right and the attention causal: no token that counts sees it, so no mask is needed.
             loss = model(input_ids=tokens, labels=labels).loss
             loss.backward()
