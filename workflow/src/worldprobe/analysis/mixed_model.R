@@ -63,14 +63,28 @@ fit_whitened <- function(formula, rows) {
   }
   lower <- c(-theta / theta_unit, rep(-Inf, length(beta)))
   second <- minqa::bobyqa(
-    rep(0, length(lower)), objective, lower = lower, control = list(rhobeg = 0.5, rhoend = 1e-3, maxfun = 10000)
+    rep(0, length(lower)), objective, lower = lower, control = list(rhobeg = 0.5, rhoend = 1e-2, maxfun = 10000)
   )
   messages <- if (second$ierr != 0) second$msg else character()
-  best <- place(second$par)
 
-  # Standard errors from the curvature at the optimum, as summary() takes them; a variance at its bound of zero stays there.
-  free <- c(best[seq_len(n_theta)] > 1e-4, rep(TRUE, length(beta)))
-  curvature <- differentiate(function(steps) { full <- second$par; full[free] <- steps; objective(full) }, second$par[free])
+  # Standard errors come from the curvature at the optimum, as summary() takes them; the same curvature gives Newton steps that end
+  # the search. A variance at its bound of zero stays there.
+  free <- c(place(second$par)[seq_len(n_theta)] > 1e-4, rep(TRUE, length(beta)))
+  whole <- function(steps) replace(second$par, free, steps)
+  along <- function(steps) objective(whole(steps))
+  at <- second$par[free]
+  curvature <- list(gradient = slope(along, at), hessian = bend(along, at))
+  lowest <- second$fval
+  for (round in 1:3) {
+    step <- tryCatch(-solve(curvature$hessian, curvature$gradient), error = function(e) NULL)
+    if (is.null(step) || max(abs(curvature$gradient)) < 1e-3) break
+    reached <- along(at + step)
+    if (!is.finite(reached) || reached > lowest) break
+    at <- at + step
+    lowest <- reached
+    curvature$gradient <- slope(along, at)
+  }
+  best <- place(whole(at))
   jacobian <- rbind(
     cbind(diag(theta_unit, n_theta), matrix(0, n_theta, length(beta))),
     cbind(matrix(0, length(beta), n_theta), spread)
@@ -93,25 +107,31 @@ fit_whitened <- function(formula, rows) {
   }
   list(
     estimate = best[-seq_len(n_theta)], std_error = std_error, theta = best[seq_len(n_theta)],
-    groups = names(parsed$reTrms$cnms), deviance = second$fval, evaluations = evaluations,
+    groups = names(parsed$reTrms$cnms), deviance = lowest, evaluations = evaluations,
     gradient = max(abs(curvature$gradient)) / 2, messages = messages
   )
 }
 
 # Gradient and Hessian by differences of a tenth of a standard error.
-differentiate <- function(f, at, h = 0.1) {
+shifted <- function(at, i, by) {
+  at[i] <- at[i] + by
+  at
+}
+
+slope <- function(f, at, h = 0.1) {
+  vapply(seq_along(at), function(i) (f(shifted(at, i, h)) - f(shifted(at, i, -h))) / (2 * h), 0)
+}
+
+bend <- function(f, at, h = 0.1) {
   n <- length(at)
-  shift <- function(i, by) { moved <- at; moved[i] <- moved[i] + by; moved }
   centre <- f(at)
-  up <- vapply(seq_len(n), function(i) f(shift(i, h)), 0)
-  down <- vapply(seq_len(n), function(i) f(shift(i, -h)), 0)
-  hessian <- diag((up - 2 * centre + down) / h^2, n)
-  for (i in seq_len(n - 1)) {
-    for (j in seq(i + 1, n)) {
-      moved <- shift(i, h)
-      moved[j] <- moved[j] + h
-      hessian[i, j] <- hessian[j, i] <- (f(moved) - up[i] - up[j] + centre) / h^2
+  up <- vapply(seq_len(n), function(i) f(shifted(at, i, h)), 0)
+  hessian <- diag(0, n)
+  for (i in seq_len(n)) {
+    for (j in seq_len(i)) {
+      both <- if (i == j) f(shifted(at, i, -h)) else f(shifted(shifted(at, i, h), j, h))
+      hessian[i, j] <- hessian[j, i] <- if (i == j) (up[i] - 2 * centre + both) / h^2 else (both - up[i] - up[j] + centre) / h^2
     }
   }
-  list(gradient = (up - down) / (2 * h), hessian = hessian)
+  hessian
 }

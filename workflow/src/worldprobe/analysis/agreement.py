@@ -1,0 +1,94 @@
+"""Do two ways of asking give one answer? Choice against the choice that Likert ratings imply (EWoK, Figure 7)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.contracts import PREFERENCES
+from worldprobe.errors import UserError
+from worldprobe.vocabulary import GENERATIONS, SHOTS
+
+
+def agree(responses: pd.DataFrame) -> pd.DataFrame:
+    """Confusion matrices of the two paradigms' preferences.
+
+    For every target, Likert prefers the context under which it was rated higher; equal ratings are no preference. Choice prefers
+    the context that was chosen; where the contexts were also shown in swapped order and the answer followed the position, there
+    is no preference. An answer that cannot be read makes the preference missing. Without swapped presentations Choice
+    always has a preference.
+
+    Args:
+        responses: contracts.Responses of any models and set-ups, with a column ``model``.
+
+    Returns:
+        contracts.Agreements: every model and set-up that was asked both ways.
+
+    Raises:
+        UserError: no model was asked both ways in one set-up.
+    """
+    tables = []
+    for model, rows in responses.groupby("model", observed=True, sort=True):
+        for setup in (f"{g}_{s}" for g in GENERATIONS for s in SHOTS):
+            likert = rows[rows["eval_type"] == f"likert_{setup}"]
+            choice = rows[rows["eval_type"] == f"choice_{setup}"]
+            if len(likert) and len(choice):
+                tables.append(_matrix(likert, choice).assign(model=str(model), setup=setup))
+    if not tables:
+        raise UserError("responses", "no model has both Likert and Choice answers in one set-up.", "Give both tables of a model.")
+    return pd.concat(tables, ignore_index=True)
+
+
+def agreement_rate(matrix: pd.DataFrame) -> float:
+    """The share of rows with the same context in both, of those where both prefer one.
+
+    Args:
+        matrix: rows of contracts.Agreements of one model and set-up.
+
+    Returns:
+        Between 0 and 1; missing where no row has two preferences.
+    """
+    decided = matrix[matrix["likert"].isin(PREFERENCES[:2]) & matrix["choice"].isin(PREFERENCES[:2])]
+    total = decided["n"].sum()
+    return float(decided.loc[decided["likert"] == decided["choice"], "n"].sum() / total) if total else float("nan")
+
+
+def _matrix(likert: pd.DataFrame, choice: pd.DataFrame) -> pd.DataFrame:
+    rated, chosen = _likert_preferences(likert), _choice_preferences(choice)
+    both = rated.index.intersection(chosen.index)
+    counts = pd.crosstab(rated[both], chosen[both]).reindex(index=PREFERENCES, columns=PREFERENCES, fill_value=0)
+    table = counts.stack().rename("n").rename_axis(["likert", "choice"]).reset_index()
+    return table.assign(n=table["n"].astype(int), share=table["n"] / max(len(both), 1) if len(both) else np.nan)
+
+
+def _wide(rows: pd.DataFrame) -> pd.DataFrame:
+    """Readable values, one column per presentation."""
+    value = rows["value"].where(rows["status"] == "ok")
+    return rows.assign(value=value).pivot(index="item_id", columns="presentation", values="value")
+
+
+def _likert_preferences(rows: pd.DataFrame) -> pd.Series:
+    wide = _wide(rows).reindex(columns=["t1c1", "t1c2", "t2c1", "t2c2"])
+    parts = {}
+    for target in (1, 2):
+        first, second = wide[f"t{target}c1"].to_numpy(float), wide[f"t{target}c2"].to_numpy(float)
+        names = np.select([first > second, first < second, first == second], PREFERENCES[:3], PREFERENCES[3])
+        parts[target] = pd.Series(names, index=wide.index)
+    return pd.concat(parts, names=["target"])
+
+
+def _choice_preferences(rows: pd.DataFrame) -> pd.Series:
+    wide = _wide(rows)
+    parts = {}
+    for target in (1, 2):
+        answers = [wide[f"t{target}"].to_numpy(float)]
+        if f"t{target}s" in wide:
+            answers.append(3 - wide[f"t{target}s"].to_numpy(float))
+        first, last = answers[0], answers[-1]
+        names = np.select(
+            [np.isnan(first) | np.isnan(last), first != last, first == 1],
+            [PREFERENCES[3], PREFERENCES[2], PREFERENCES[0]],
+            PREFERENCES[1],
+        )
+        parts[target] = pd.Series(names, index=wide.index)
+    return pd.concat(parts, names=["target"])
