@@ -1,0 +1,52 @@
+"""``worldprobe correlate``: accuracy against surface features."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_parsers(stages: argparse._SubParsersAction) -> None:
+    """Add the stage's command."""
+    parser = stages.add_parser(
+        "correlate",
+        help="r(accuracy, word2vec), r(accuracy, words), r(accuracy, frequency) per model",
+        description="Pearson's r of every model's accuracy with the word2vec baseline's accuracy and the surface features.",
+    )
+    parser.add_argument("judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements tables, word2vec's among them")
+    parser.add_argument("--surface", type=Path, required=True, metavar="FILE", help="surface features table")
+    parser.add_argument("--points-out", type=Path, metavar="FILE", help="feature_means table: the points of the scatter panels")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="correlations table")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Correlate all series."""
+    from worldprobe.analysis.correlations import correlate
+    from worldprobe.analysis.panel import COLUMNS
+    from worldprobe.contracts import (
+        Correlations,
+        FeatureMeans,
+        Judgements,
+        SurfaceFeatures,
+        read_provenance,
+        read_table,
+        read_tables,
+        write_table,
+    )
+    from worldprobe.log import LOGGER
+    from worldprobe.provenance import Provenance, digests, versions
+
+    judgements = read_tables(args.judgements, Judgements, COLUMNS)
+    correlations, points = correlate(judgements, read_table(args.surface, SurfaceFeatures))
+    if "word2vec" not in set(correlations["feature"]):
+        LOGGER.warning("there are no judgements of word2vec, so r(accuracy, word2vec) is left out")
+    provenance = Provenance(
+        method=1,
+        inputs=digests({"surface_features": args.surface} | {str(path): path for path in args.judgements}),
+        packages=versions(["numpy", "pandas", "scipy"]),
+        details={"surface_features": read_provenance(args.surface).details},
+    )
+    if args.points_out:
+        write_table(points, FeatureMeans, args.points_out, provenance)
+    write_table(correlations, Correlations, args.out, provenance)

@@ -1,0 +1,7 @@
+"""Placeholder."""
+
+import argparse
+
+
+def add_parsers(stages: argparse._SubParsersAction) -> None:
+    """Nothing yet."""
