@@ -6,15 +6,17 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worldprobe.cli.materials import add_materials_arguments, password
+from worldprobe.cli.materials import add_materials_arguments
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.ewok.materials import Materials
-    from worldprobe.ewok.rules import Rules
+    from worldprobe.ewok.entries import Materials
     from worldprobe.provenance import Provenance
+
+#: Bumped when the same materials and options give other items.
+METHOD = 1
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -29,86 +31,81 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     add_materials_arguments(fill)
     fill.set_defaults(run=run_fill)
     for parser in (build, fill):
-        parser.add_argument(
+        add = parser.add_argument
+        add(
             "--mode",
             choices=["fixed", "independent"],
             default="fixed",
-            help="one constant filling per version, or each item anew",
+            help="fixed: one constant filling per domain and version; independent: each item on its own",
         )
-        parser.add_argument(
-            "--versions", type=_versions, default="0-4", metavar="FIRST-LAST", help="fixed: which versions (default: %(default)s)"
+        add("--versions", type=_versions, default="0-4", metavar="0-4", help="fixed: which versions (default: %(default)s)")
+        add(
+            "--per-template",
+            type=_positive,
+            default=5,
+            metavar="K",
+            help="independent: items per template (default: %(default)s)",
         )
-        parser.add_argument(
-            "--per-template", type=int, default=5, metavar="K", help="independent: items per template (default: %(default)s)"
+        add("--seed", type=_natural, default=0, metavar="S", help="independent: seed (default: %(default)s)")
+        add(
+            "--swap", action="append", default=[], metavar="FROM->TO", help="other fillers, e.g. object->nonword; may be repeated"
         )
-        parser.add_argument("--seed", type=int, default=0, metavar="S", help="independent: seed (default: %(default)s)")
-        parser.add_argument(
-            "--swap", action="append", default=[], metavar="SOURCE->TARGET", help="other fillers; may be repeated"
-        )
-        parser.add_argument("--filter", metavar="REGEX", help="keep items in whose tags this is found")
-        parser.add_argument("--compat", action="store_true", help="repeat the original generator, quirks included")
-        parser.add_argument("--release-filter", action="store_true", help="keep the items of the official release only")
-        parser.add_argument("--out", type=Path, required=True, metavar="ITEMS", help="Parquet")
+        add("--filter", metavar="REGEX", help="keep items in whose tags this is found")
+        add("--compat", action="store_true", help="repeat the original generator, quirks included")
+        add("--release-filter", action="store_true", help="keep the items of the official release only")
+        add("--out", type=Path, required=True, metavar="ITEMS", help="Parquet")
 
 
 def _versions(text: str) -> list[int]:
     first, _, last = text.partition("-")
-    try:
-        versions = list(range(int(first), int(last or first) + 1))
-    except ValueError:
-        versions = []
-    if not versions:
+    if not (first.isdecimal() and (last or first).isdecimal() and int(first) <= int(last or first)):
         raise argparse.ArgumentTypeError(f'"{text}" is no range of versions; write e.g. 0-4, or 0')
-    return versions
+    return list(range(int(first), int(last or first) + 1))
+
+
+def _natural(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f'"{text}" is no whole number from 0')
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if _natural(text) == 0:
+        raise argparse.ArgumentTypeError("at least 1")
+    return int(text)
 
 
 def run_build(args: argparse.Namespace) -> None:
     """Read, check, compile, fill, write."""
+    from worldprobe.cli.templates import made_from, read_and_check
     from worldprobe.contracts import Templates, write_table
-    from worldprobe.ewok.check import check_materials
     from worldprobe.ewok.compile import compile_templates
-    from worldprobe.ewok.materials import read_materials
-    from worldprobe.provenance import Provenance
 
-    rules = _rules(args)
-    materials = read_materials(args.materials, rules, password(args), is_lenient=args.compat)
-    check_materials(materials)
-    materials.problems.raise_first()
-    provenance = Provenance(
-        canary=materials.canary, inputs={"materials": materials.source.digest()}, details={"compat": args.compat}
-    )
+    materials = read_and_check(args)
     templates = compile_templates(materials)
     if args.templates_out:
-        write_table(templates, Templates, args.templates_out, provenance)
-    _fill_and_write(args, templates, materials, rules, provenance)
+        write_table(templates, Templates, args.templates_out, made_from(materials, args.compat))
+    _fill_and_write(args, templates, materials, made_from(materials, args.compat))
 
 
 def run_fill(args: argparse.Namespace) -> None:
     """Read templates and fillers, fill, write."""
-    from worldprobe.contracts import Templates, read_table
-    from worldprobe.ewok.check import check_materials
-    from worldprobe.ewok.materials import read_materials
+    from worldprobe.cli.templates import made_from, read_and_check
+    from worldprobe.contracts import Templates, read_provenance, read_table
     from worldprobe.files import digest_file
-    from worldprobe.provenance import Provenance
 
-    rules = _rules(args)
-    materials = read_materials(args.materials, rules, password(args), is_lenient=args.compat)
-    check_materials(materials)
-    materials.problems.raise_first()
-    inputs = {"materials": materials.source.digest(), "templates": digest_file(args.templates)}
-    provenance = Provenance(canary=materials.canary, inputs=inputs, details={"compat": args.compat})
-    _fill_and_write(args, read_table(args.templates, Templates), materials, rules, provenance)
-
-
-def _rules(args: argparse.Namespace) -> Rules:
-    from worldprobe.ewok.rules import ORIGINAL, RIGHT
-
-    return ORIGINAL if args.compat else RIGHT
+    templates = read_table(args.templates, Templates)
+    if read_provenance(args.templates).details.get("compat", args.compat) != args.compat:
+        raise UserError(
+            args.templates, "was compiled with another --compat than this.", "Use the same --compat for both commands."
+        )
+    materials = read_and_check(args)
+    provenance = made_from(materials, args.compat)
+    provenance.inputs["templates"] = digest_file(args.templates)
+    _fill_and_write(args, templates, materials, provenance)
 
 
-def _fill_and_write(
-    args: argparse.Namespace, templates: pd.DataFrame, materials: Materials, rules: Rules, provenance: Provenance
-) -> None:
+def _fill_and_write(args: argparse.Namespace, templates: pd.DataFrame, materials: Materials, made: Provenance) -> None:
     from worldprobe.contracts import Items, write_table
     from worldprobe.ewok import items as filling
     from worldprobe.ewok.check import check_slots
@@ -118,27 +115,32 @@ def _fill_and_write(
     from worldprobe.ewok.swaps import parse_swaps
     from worldprobe.log import LOGGER
 
-    if args.mode == "independent" and args.per_template < 1:
-        raise UserError("--per-template", f"{args.per_template} is not positive.", "Ask for at least one item per template.")
-    fillers = Fillers(materials.fillers, rules)
+    fillers = Fillers(materials.fillers, materials.rules)
     slots = open_slots(templates, fillers, parse_swaps(args.swap, list(materials.fillers)))
     check_slots(slots, fillers, materials.problems)
     materials.problems.raise_first()
+    made.method = METHOD
     if args.mode == "fixed":
         rows = filling.fill_fixed(slots, fillers, args.versions)
-        provenance.details |= {"mode": "fixed", "versions": args.versions}
+        made.details |= {"mode": "fixed", "versions": args.versions}
     else:
         rows = filling.fill_independent(slots, fillers, args.per_template, args.seed)
-        provenance.seed = args.seed
-        provenance.details |= {"mode": "independent", "per_template": args.per_template}
-    items = filling.items_table(rows, args.filter)
+        made.seed = args.seed
+        made.details |= {"mode": "independent", "per_template": args.per_template}
+    items = filling.items_table(rows)
+    asked = len(args.versions) if args.mode == "fixed" else args.per_template
+    fewer = filling.shortfalls(items, templates, asked)
+    if args.filter:
+        items = filling.filter_tags(items, args.filter)
     if args.release_filter:
-        items = apply_release_filter(items, materials.source, rules)
+        if not args.compat:
+            LOGGER.warning("--release-filter knows items by their exact texts; without --compat many of them are not made")
+        items = apply_release_filter(items, materials.source, materials.rules)
     items = filling.flag_duplicates(items)
     n_duplicates = int(items["duplicate_of"].notna().sum())
-    details = {"swap": args.swap, "filter": args.filter, "release_filter": args.release_filter, "duplicates": n_duplicates}
-    provenance.details |= {key: value for key, value in details.items() if value}
-    write_table(items, Items, args.out, provenance)
-    LOGGER.info(
-        "%d items of %d templates, %d of them with the texts of another: %s", len(items), len(templates), n_duplicates, args.out
-    )
+    options = {"swap": args.swap, "filter": args.filter, "release_filter": args.release_filter}
+    facts = {"fewer_items": fewer, "duplicates": n_duplicates}
+    made.details |= {key: value for key, value in (options | facts).items() if value}
+    write_table(items, Items, args.out, made)
+    repeated = f", {n_duplicates} of them with the texts of another" if n_duplicates else ""
+    LOGGER.info("%d items of %d templates%s: %s", len(items), len(templates), repeated, args.out)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from worldprobe.cli.materials import add_materials_arguments, password
+
+if TYPE_CHECKING:
+    from worldprobe.ewok.entries import Materials
+    from worldprobe.provenance import Provenance
+
+#: Bumped when the same materials give other templates.
+METHOD = 1
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """``templates compile``."""
-    actions = stages.add_parser("templates", help="compile materials into templates").add_subparsers(
-        metavar="ACTION", required=True
-    )
+    stage = stages.add_parser("templates", help="compile materials into templates")
+    actions = stage.add_subparsers(metavar="ACTION", required=True)
     compile_ = actions.add_parser("compile", help="every concept pair's targets with every fitting context, and their swaps")
     add_materials_arguments(compile_)
     compile_.add_argument("--compat", action="store_true", help="repeat the original generator, quirks included")
@@ -20,23 +27,42 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     compile_.set_defaults(run=run_compile)
 
 
-def run_compile(args: argparse.Namespace) -> None:
-    """Read, check, compile, write."""
-    from worldprobe.contracts import Templates, write_table
+def read_and_check(args: argparse.Namespace) -> Materials:
+    """The materials that a command names, free of errors."""
     from worldprobe.ewok.check import check_materials
-    from worldprobe.ewok.compile import compile_templates
     from worldprobe.ewok.materials import read_materials
     from worldprobe.ewok.rules import ORIGINAL, RIGHT
     from worldprobe.log import LOGGER
-    from worldprobe.provenance import Provenance
 
     rules = ORIGINAL if args.compat else RIGHT
     materials = read_materials(args.materials, rules, password(args), is_lenient=args.compat)
     check_materials(materials)
     materials.problems.raise_first()
-    templates = compile_templates(materials)
-    provenance = Provenance(
-        canary=materials.canary, inputs={"materials": materials.source.digest()}, details={"compat": args.compat}
+    if materials.problems:
+        LOGGER.info("The materials have %d warnings; `worldprobe materials check` lists them.", len(materials.problems))
+    return materials
+
+
+def made_from(materials: Materials, is_compat: bool) -> Provenance:
+    """What a table compiled from materials says of them."""
+    from worldprobe.provenance import Provenance, versions
+
+    return Provenance(
+        method=METHOD,
+        canary=materials.canary,
+        inputs={"materials": materials.source.digest()},
+        packages=versions(["numpy", "PyYAML", "inflection"]),
+        details={"compat": is_compat},
     )
-    write_table(templates, Templates, args.out, provenance)
+
+
+def run_compile(args: argparse.Namespace) -> None:
+    """Read, check, compile, write."""
+    from worldprobe.contracts import Templates, write_table
+    from worldprobe.ewok.compile import compile_templates
+    from worldprobe.log import LOGGER
+
+    materials = read_and_check(args)
+    templates = compile_templates(materials)
+    write_table(templates, Templates, args.out, made_from(materials, args.compat))
     LOGGER.info("%d templates in %d domains: %s", len(templates), templates["domain"].nunique(), args.out)

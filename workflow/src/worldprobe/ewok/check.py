@@ -9,7 +9,7 @@ from worldprobe.errors import did_you_mean
 from worldprobe.ewok.compile import compile_templates
 from worldprobe.ewok.concepts import KEYS, attributes_of
 from worldprobe.ewok.entries import Domain, Materials, MetaTemplate, Probe, Segment
-from worldprobe.ewok.fill_fixed import STEP
+from worldprobe.ewok.fill_fixed import enough_for
 from worldprobe.ewok.fillers import Fillers
 from worldprobe.ewok.placeholders import split_restrictions
 from worldprobe.ewok.problems import Place, Problems
@@ -85,7 +85,7 @@ def check_versions(domains: dict[str, list[Slots]], fillers: Fillers, versions: 
     keys = sorted({key for templates in domains.values() for template in templates for key in template.keys})
     for key in keys:
         count = len(fillers.options(key))
-        enough = (count + STEP - 1) // STEP
+        enough = enough_for(count)
         if count > 1 and enough < versions:
             place = Place(fillers.classes[slot_class(key)].place.file)
             problems.warn(

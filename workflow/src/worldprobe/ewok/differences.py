@@ -80,8 +80,7 @@ def differences(source: Source, versions: Sequence[int]) -> list[Difference]:
 
 def _build(source: Source, rules: Rules, versions: Sequence[int]) -> Build:
     materials = read_materials(source, rules, is_lenient=True)
-    if materials.problems.errors():
-        materials.problems.raise_first()
+    materials.problems.raise_first()
     templates = compile_templates(materials)
     fillers = Fillers(materials.fillers, rules)
     rows = fill_fixed(open_slots(templates, fillers), fillers, versions)

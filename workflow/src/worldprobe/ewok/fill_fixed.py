@@ -11,6 +11,15 @@ from worldprobe.ewok.placeholders import restrictions_of, variable_of
 STEP = 2
 
 
+def enough_for(count: int) -> int:
+    """For how many versions so many fillers are enough, where nothing else uses them.
+
+    >>> [enough_for(count) for count in (0, 1, 2, 9)]
+    [0, 1, 1, 5]
+    """
+    return (count + STEP - 1) // STEP
+
+
 class FixedSampler:
     """Fills the templates of one domain in one version, in row order: what comes first decides what is shared.
 

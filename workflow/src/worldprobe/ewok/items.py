@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from worldprobe.errors import UserError
-from worldprobe.ewok.fill_fixed import STEP, FixedSampler
+from worldprobe.ewok.fill_fixed import FixedSampler, enough_for
 from worldprobe.ewok.fill_independent import IndependentSampler
 from worldprobe.ewok.fillers import Fillers
 from worldprobe.ewok.rules import Rules
@@ -26,43 +25,44 @@ Row = tuple[object, ...]
 def fill_fixed(domains: Mapping[str, list[Slots]], fillers: Fillers, versions: Sequence[int]) -> list[Row]:
     """One item per template and version, with one constant filling per version and domain.
 
-    A template without an item (its classes have too few fillers for the version) is told in a warning.
+    A version for which some class has too few fillers loses items; a warning says which and why.
     """
     rows: list[Row] = []
     for domain, templates in domains.items():
+        lost: dict[int, int] = {}
+        short: dict[str, int] = {}
         for version in versions:
-            sampler = FixedSampler(fillers, version, [t.keys for t in templates])
+            sampler = FixedSampler(fillers, version, [template.keys for template in templates])
             before = len(rows)
             for template in templates:
                 rows += _rows(template, [(version, sampler.fill(template.keys))], fillers.rules)
-            lost = len(templates) - (len(rows) - before)
-            if lost:
-                short = ", ".join(
-                    f"{key} (met by {n}, enough for {(n + STEP - 1) // STEP} versions)" for key, n in sampler.short.items()
-                )
-                LOGGER.warning(
-                    "%s, version %d: %d templates have no item; too few fillers: %s", domain, version, lost, short or "see above"
-                )
+            lost[version] = len(templates) - (len(rows) - before)
+            short |= sampler.short
+        if any(lost.values()):
+            versions_lost = ", ".join(f"version {version}: {count}" for version, count in lost.items() if count)
+            reasons = ", ".join(
+                f"{{{key}}} is met by {n}, enough for {enough_for(n)} versions" for key, n in sorted(short.items())
+            )
+            LOGGER.warning("%s: templates without an item (%s); %s", domain, versions_lost, reasons or "fillers are used up")
     return rows
 
 
 def fill_independent(domains: Mapping[str, list[Slots]], fillers: Fillers, per_template: int, seed: int) -> list[Row]:
-    """Up to ``per_template`` items per template, each sampled on its own; a shortfall is told in a warning."""
+    """Up to ``per_template`` items per template, each sampled on its own; a warning names the templates that have fewer."""
     rows: list[Row] = []
-    short: Counter[int] = Counter()
+    short: list[str] = []
     for domain, templates in domains.items():
         for template in templates:
+            name = f"{domain}_{template.meta_template}_{template.template}"
             sampler = IndependentSampler(fillers, template.keys, (seed, domain, template.meta_template, template.template))
             fillings = list(sampler.sample(per_template))
             if len(fillings) < per_template:
-                short[len(fillings)] += 1
-                LOGGER.warning(
-                    "%s_%d_%d has only %d distinct fillings, fewer than the %d asked for",
-                    domain, template.meta_template, template.template, len(fillings), per_template,
-                )  # fmt: skip
+                short.append(f"{name} ({len(fillings)})")
             rows += _rows(template, enumerate(fillings), fillers.rules)
     if short:
-        LOGGER.warning("%d templates have fewer than %d items", sum(short.values()), per_template)
+        LOGGER.warning(
+            "%d templates have fewer than %d distinct fillings; all are made: %s", len(short), per_template, ", ".join(short)
+        )
     return rows
 
 
@@ -78,29 +78,35 @@ def _rows(template: Slots, numbered: Iterable[tuple[int, Mapping[str, str] | Non
         yield (item_id, *numbers, *texts, concept_a, concept_b, *contrasts, trace, ",".join(template.keys))
 
 
-def items_table(rows: Sequence[Row], pattern: str | None = None) -> pd.DataFrame:
+def items_table(rows: Sequence[Row]) -> pd.DataFrame:
     """The items table, without ``duplicate_of``.
 
     Args:
         rows: from ``fill_fixed`` or ``fill_independent``.
-        pattern: a regular expression; only items in whose tags it is found are kept.
+
+    Raises:
+        UserError: there is no row.
+    """
+    if not rows:
+        raise UserError(
+            "items", "no template has an item.", "Check versions and swaps against the fillers; the log says what is short."
+        )
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def filter_tags(items: pd.DataFrame, pattern: str) -> pd.DataFrame:
+    """The items in whose tags a regular expression is found.
 
     Raises:
         UserError: the pattern is broken, or nothing is left.
     """
-    if pattern:
-        try:
-            search = re.compile(pattern).search
-        except re.error as error:
-            raise UserError(f"--filter {pattern}", f"is no regular expression ({error}).", "Correct it.") from error
-        rows = [row for row in rows if search(str(row[-1]))]
-    if not rows:
-        raise UserError(
-            f"--filter {pattern}" if pattern else "items",
-            "no item is left.",
-            "Check swap, filter and versions against the fillers.",
-        )
-    return pd.DataFrame(rows, columns=_COLUMNS)
+    try:
+        found = items[[bool(re.search(pattern, tags)) for tags in items["tags"]]]
+    except re.error as error:
+        raise UserError(f"--filter {pattern}", f"is no regular expression ({error}).", "Correct it.") from error
+    if found.empty:
+        raise UserError(f"--filter {pattern}", "no item is left.", 'It is searched in the slots, e.g. "agent1:sex=male,object1".')
+    return found
 
 
 def flag_duplicates(items: pd.DataFrame) -> pd.DataFrame:
@@ -113,3 +119,10 @@ def flag_duplicates(items: pd.DataFrame) -> pd.DataFrame:
         for item_id, four in zip(ordered["item_id"], texts, strict=True)
     ]
     return ordered.assign(duplicate_of=pd.Series(duplicate_of, index=ordered.index, dtype="str"))
+
+
+def shortfalls(items: pd.DataFrame, templates: pd.DataFrame, asked: int) -> dict[str, int]:
+    """Template id -> its number of items, for templates that have fewer than were asked for."""
+    made = items["item_id"].str.rpartition("_v")[0].value_counts()
+    counts = {template: int(made.get(template, 0)) for template in templates["template_id"]}
+    return {template: count for template, count in counts.items() if count < asked}

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from worldprobe.errors import UserError
-from worldprobe.log import LOGGER
 
 
 class Place(NamedTuple):
@@ -69,7 +68,7 @@ class Problems(list[Problem]):
         return sorted(self, key=lambda p: (p.place.file, p.place.line))
 
     def raise_first(self) -> None:
-        """Raise the first error, saying how many more there are; else log how many warnings there are.
+        """Raise the first error, if there is one, saying how many more there are.
 
         Raises:
             UserError: there is at least one error.
@@ -79,5 +78,3 @@ class Problems(list[Problem]):
             first, others = errors[0], len(errors) - 1
             more = f" ({others} more: `worldprobe materials check` lists them all.)" if others else ""
             raise UserError(first.place, first.problem, first.mend + more)
-        if self:
-            LOGGER.info("The materials have %d warnings; `worldprobe materials check` lists them.", len(self))

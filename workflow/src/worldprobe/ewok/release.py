@@ -19,25 +19,30 @@ _TEXTS = ("Context1", "Context2", "Target1", "Target2")
 def apply_release_filter(items: pd.DataFrame, source: Source, rules: Rules) -> pd.DataFrame:
     """Keep the listed items; items are known by their four texts, whatever their ids.
 
-    The lists hold the reversed items in their final form. We therefore exchange their targets first; the original excluded
-    first, and so lost them.
+    The list holds reversed items in their final form. We therefore first exchange the targets of every template of which some
+    item is flagged (all its versions, as the paper's analysis does), then exclude. The original excludes first and exchanges
+    single items, of which none is left by then.
 
     Raises:
         UserError: the materials have no such lists.
     """
     listed = set(_texts(source, LISTED))
-    reversed_items = set(_texts(source, REVERSED))
+    flagged = set(_texts(source, REVERSED))
+    if rules.exclude_first:
+        kept = items[[texts in listed for texts in _rows(items)]]
+        return _exchange_targets(kept, [texts in flagged for texts in _rows(kept)])
+    names = list(zip(items["domain"], items["meta_template"], items["template"], strict=True))
+    templates = {name for name, texts in zip(names, _rows(items), strict=True) if texts in flagged}
+    exchanged = _exchange_targets(items, [name in templates for name in names])
+    return exchanged[[texts in listed for texts in _rows(exchanged)]]
 
-    def exchange(frame: pd.DataFrame) -> pd.DataFrame:
-        flagged = [texts in reversed_items for texts in _rows(frame)]
-        frame = frame.copy()
-        frame.loc[flagged, ["target1", "target2"]] = frame.loc[flagged, ["target2", "target1"]].to_numpy()
-        return frame
 
-    def keep(frame: pd.DataFrame) -> pd.DataFrame:
-        return frame[[texts in listed for texts in _rows(frame)]]
-
-    return exchange(keep(items)) if rules.exclude_first else keep(exchange(items))
+def _exchange_targets(items: pd.DataFrame, where: list[bool]) -> pd.DataFrame:
+    if not any(where):
+        return items
+    exchanged = items.copy()
+    exchanged.loc[where, ["target1", "target2"]] = items.loc[where, ["target2", "target1"]].to_numpy()
+    return exchanged
 
 
 def _rows(frame: pd.DataFrame) -> Iterator[tuple[str, str, str, str]]:
