@@ -1,7 +1,60 @@
-"""Placeholder."""
+"""``report build``: one HTML page from summaries, printed tables, drawn figures and provenance."""
+
+from __future__ import annotations
 
 import argparse
 
+from worldprobe.vocabulary import EVAL_TYPES
+
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """Nothing yet."""
+    """The commands of the report."""
+    actions = stages.add_parser("report", help="build the HTML report").add_subparsers(metavar="ACTION", required=True)
+    build = actions.add_parser("build", help="one HTML page that opens offline", description="One HTML page that opens offline.")
+    build.add_argument("summaries", metavar="SUMMARIES", help="the summaries table (Parquet)")
+    build.add_argument("--models", metavar="FILE", help="model registry, for names and order (config/models.yaml)")
+    build.add_argument("--tables", nargs="*", default=[], metavar="MD", help="printed tables (.md, from `worldprobe table`)")
+    build.add_argument("--figures", nargs="*", default=[], metavar="SVG", help="figures (.svg, from `worldprobe figure`)")
+    build.add_argument(
+        "--made-from", nargs="*", default=[], metavar="PARQUET", help="tables whose provenance the methods paragraph tells"
+    )
+    build.add_argument("--benchmarks", metavar="FOLDER", help="Snakemake's benchmark files, for the run times")
+    build.add_argument("--rulegraph", metavar="FILE", help="what `snakemake --rulegraph` prints, or a picture of it (.svg)")
+    build.add_argument(
+        "--notebooks", nargs="*", default=[], metavar="HTML", help="executed notebooks (nbconvert --template basic)"
+    )
+    build.add_argument("--item-text", metavar="ITEMS", help="show one item per domain; only for worldprobe's own materials")
+    build.add_argument(
+        "--eval-type", choices=EVAL_TYPES, default="logprobs", help="paradigm of the headline (default: %(default)s)"
+    )
+    build.add_argument("--out", required=True, metavar="HTML", help="the page")
+    build.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read the parts, build, write."""
+    from pathlib import Path
+
+    from worldprobe.contracts import Summaries, read_table
+    from worldprobe.report.examples import read_examples
+    from worldprobe.report.methods import read_made
+    from worldprobe.report.page import Parts, read_fragment, write
+    from worldprobe.report.printed import read_printed
+    from worldprobe.report.rulegraph import rulegraph_svg
+    from worldprobe.report.runtimes import read_run_times
+    from worldprobe.roster import read_roster
+
+    made_from = list(dict.fromkeys([args.summaries, *args.made_from]))
+    parts = Parts(
+        summaries=read_table(args.summaries, Summaries),
+        roster=read_roster(args.models),
+        tables=[read_printed(path) for path in args.tables],
+        figures=[Path(path) for path in args.figures],
+        made=read_made(made_from),
+        run_times=read_run_times(args.benchmarks),
+        rulegraph=rulegraph_svg(args.rulegraph) if args.rulegraph else None,
+        examples=read_examples(args.item_text) if args.item_text else [],
+        notebooks={Path(path).stem.replace("_", " "): read_fragment(path) for path in args.notebooks},
+        eval_type=args.eval_type,
+    )
+    write(parts, args.out)

@@ -22,6 +22,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file, write_text
+from worldprobe.palette import AROUND_CHANCE
 from worldprobe.roster import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster
 
 if TYPE_CHECKING:
@@ -41,10 +42,7 @@ HUMAN_BAND = "#DADADA"
 UNTRAINED_COLOUR = "#9A9A9A"
 WORD2VEC_COLOUR = "#A9A9A9"
 
-#: Accuracy from failing (vermilion) over chance (white) to knowing (blue): both ends differ in lightness from the middle.
-DIVERGING = LinearSegmentedColormap.from_list(
-    "around_chance", ["#A63A00", "#E58B4A", "#FBE3CF", "#FAFAFA", "#CFE3F1", "#5A9BCB", "#003F72"]
-)
+DIVERGING = LinearSegmentedColormap.from_list("around_chance", AROUND_CHANCE)
 SEQUENTIAL = LinearSegmentedColormap.from_list("share", ["#FAFAFA", "#CFE3F1", "#5A9BCB", "#00518F", "#002B50"])
 
 SMALL, BODY, TITLE = 5.6, 6.5, 7.2

@@ -1,0 +1,130 @@
+"use strict";
+/* Sort a table by the column whose heading is pressed: numbers by size, all else by the alphabet; absent values stay last. */
+function sortKey(cell) {
+  const text = cell.textContent.trim().replace(/−/g, "-").replace(/(\d),(?=\d{3})/g, "$1");
+  const number = text.match(/^<?\s*-?\d*\.?\d+/);
+  if (text === "–" || text === "") return null;
+  return number ? parseFloat(number[0].replace("<", "")) : text.toLowerCase();
+}
+document.querySelectorAll("table.sortable").forEach(table => {
+  const headings = [...table.tHead.rows[0].cells];
+  headings.forEach((heading, column) => heading.querySelector("button").addEventListener("click", () => {
+    const isNumber = heading.classList.contains("n");
+    const before = heading.getAttribute("aria-sort");
+    const down = before ? before === "ascending" : isNumber;
+    headings.forEach(other => other.removeAttribute("aria-sort"));
+    heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const rows = [...table.tBodies[0].rows].map((row, place) => ({row, place, key: sortKey(row.cells[column])}));
+    rows.sort((a, b) => {
+      if (a.key === null || b.key === null) return (a.key === null) - (b.key === null) || a.place - b.place;
+      const order = typeof a.key === "number" && typeof b.key === "number" ? a.key - b.key : String(a.key).localeCompare(String(b.key));
+      return (down ? -order : order) || a.place - b.place;
+    });
+    rows.forEach(({row}) => table.tBodies[0].append(row));
+  }));
+});
+
+/* Enlarge a figure: wheel or buttons to zoom, drag to move, Escape to close. */
+const dialog = document.getElementById("zoom"), stage = dialog.querySelector(".stage");
+let scale = 1, x = 0, y = 0, opened = null;
+const show = () => { stage.firstChild.style.transform = `translate(${x}px,${y}px) scale(${scale})`; };
+function fit() {
+  const picture = stage.firstChild, [, , width, height] = picture.getAttribute("viewBox").split(/\s+/).map(Number);
+  picture.setAttribute("width", width);
+  picture.setAttribute("height", height);
+  scale = Math.min((stage.clientWidth - 30) / width, (stage.clientHeight - 30) / height);
+  x = (stage.clientWidth - width * scale) / 2;
+  y = (stage.clientHeight - height * scale) / 2;
+  show();
+}
+function zoomAt(factor, px, py) {
+  const next = Math.min(Math.max(scale * factor, 0.1), 40);
+  x = px - (px - x) * next / scale;
+  y = py - (py - y) * next / scale;
+  scale = next;
+  show();
+}
+function enlarge(canvas) {
+  opened = canvas;
+  stage.replaceChildren(canvas.querySelector("svg").cloneNode(true));
+  dialog.showModal();
+  fit();
+}
+document.querySelectorAll(".canvas").forEach(canvas => {
+  canvas.addEventListener("click", () => enlarge(canvas));
+  canvas.addEventListener("keydown", event => {
+    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); enlarge(canvas); }
+  });
+});
+dialog.addEventListener("close", () => { stage.replaceChildren(); if (opened) opened.focus(); });
+stage.addEventListener("wheel", event => {
+  event.preventDefault();
+  const box = stage.getBoundingClientRect();
+  zoomAt(event.deltaY < 0 ? 1.2 : 1 / 1.2, event.clientX - box.left, event.clientY - box.top);
+}, {passive: false});
+stage.addEventListener("pointerdown", event => { stage.setPointerCapture(event.pointerId); stage.classList.add("moving"); });
+stage.addEventListener("pointerup", () => stage.classList.remove("moving"));
+stage.addEventListener("pointermove", event => {
+  if (!stage.classList.contains("moving")) return;
+  x += event.movementX;
+  y += event.movementY;
+  show();
+});
+dialog.querySelector(".bar").addEventListener("click", event => {
+  const what = event.target.dataset.zoom, middle = [stage.clientWidth / 2, stage.clientHeight / 2];
+  if (what === "in") zoomAt(1.4, ...middle);
+  if (what === "out") zoomAt(1 / 1.4, ...middle);
+  if (what === "fit") fit();
+  if (what === "close") dialog.close();
+});
+
+/* Save a figure as it stands in the page. */
+document.querySelectorAll("a.save").forEach(link => link.addEventListener("click", event => {
+  event.preventDefault();
+  const svg = link.closest("figure").querySelector("svg").cloneNode(true);
+  svg.removeAttribute("style");
+  const address = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], {type: "image/svg+xml"}));
+  const saver = Object.assign(document.createElement("a"), {href: address, download: link.dataset.name + ".svg"});
+  saver.click();
+  URL.revokeObjectURL(address);
+}));
+
+/* Concepts: find by name, open all. */
+const search = document.getElementById("concept-search"), openAll = document.getElementById("open-all");
+if (search) search.addEventListener("input", () => {
+  const wanted = search.value.trim().toLowerCase();
+  document.querySelectorAll("details.domain").forEach(domain => {
+    const rows = [...domain.querySelectorAll("tbody tr")];
+    const hits = rows.filter(row => row.cells[0].textContent.toLowerCase().includes(wanted));
+    rows.forEach(row => { row.hidden = wanted !== "" && !hits.includes(row); });
+    domain.hidden = wanted !== "" && hits.length === 0;
+    domain.open = wanted !== "" && hits.length > 0;
+  });
+});
+if (openAll) openAll.addEventListener("click", () => {
+  const all = [...document.querySelectorAll("details.domain")], open = all.some(domain => !domain.open);
+  all.forEach(domain => { domain.open = open; });
+  openAll.textContent = open ? "Close all" : "Open all";
+});
+
+/* Copy the methods paragraph, also where the page was opened from a file. */
+const copy = document.getElementById("copy-methods");
+if (copy) copy.addEventListener("click", () => {
+  const range = document.createRange(), selection = getSelection();
+  range.selectNodeContents(document.getElementById("methods-text"));
+  selection.removeAllRanges();
+  selection.addRange(range);
+  const done = document.execCommand("copy");
+  copy.textContent = done ? "Copied" : "Selected: copy it with your keyboard";
+});
+
+/* Show in the contents where the reader is. */
+if ("IntersectionObserver" in window) {
+  const links = new Map([...document.querySelectorAll("nav a")].map(link => [link.hash.slice(1), link]));
+  const watcher = new IntersectionObserver(entries => entries.forEach(entry => {
+    if (!entry.isIntersecting) return;
+    links.forEach(link => link.classList.remove("here"));
+    links.get(entry.target.id)?.classList.add("here");
+  }), {rootMargin: "-10% 0px -80% 0px"});
+  document.querySelectorAll("main section").forEach(section => watcher.observe(section));
+}
