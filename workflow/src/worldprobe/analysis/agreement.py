@@ -57,7 +57,8 @@ def _matrix(likert: pd.DataFrame, choice: pd.DataFrame) -> pd.DataFrame:
     rated, chosen = _likert_preferences(likert), _choice_preferences(choice)
     both = rated.index.intersection(chosen.index)
     counts = pd.crosstab(rated[both], chosen[both]).reindex(index=PREFERENCES, columns=PREFERENCES, fill_value=0)
-    table = counts.stack().rename("n").rename_axis(["likert", "choice"]).reset_index()
+    stacked = counts.rename_axis(index="likert", columns="choice").stack()
+    table = pd.DataFrame({"n": stacked}).reset_index()
     return table.assign(n=table["n"].astype(int), share=table["n"] / max(len(both), 1) if len(both) else np.nan)
 
 

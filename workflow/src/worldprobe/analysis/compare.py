@@ -65,7 +65,7 @@ def _pair(
     rows = []
     for grouping, group, inside in groups:
         first, second = accuracy[a][inside], accuracy[b][inside]
-        tested = test_pairs(first, second, template[inside], panel.items["version"].to_numpy()[inside], n_permutations, seed)
+        tested = compare_items(first, second, template[inside], panel.items["version"].to_numpy()[inside], n_permutations, seed)
         rows.append({"model_a": names[a], "model_b": names[b], "grouping": grouping, "group": group} | vars(tested))
     return rows
 
@@ -88,7 +88,7 @@ class Tested:
     n_equal: int
 
 
-def test_pairs(
+def compare_items(
     first: np.ndarray, second: np.ndarray, template: np.ndarray, version: np.ndarray, n_permutations: int, seed: int
 ) -> Tested:
     """Compare two models' item accuracies.

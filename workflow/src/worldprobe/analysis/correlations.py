@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -30,7 +32,7 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
     panel = build_panel(judgements)
     accuracy = metric_values(panel)[0]
     features = _features(panel, surface, accuracy)
-    cells = panel.items.groupby(["domain", "version"], sort=True).indices
+    cells: dict[Any, Any] = dict(panel.items.groupby(["domain", "version"], sort=True).indices)
     rows, points = [], []
     for number, series in panel.series.iterrows():
         if (series["model"], series["eval_type"]) == BASELINE:
@@ -53,15 +55,13 @@ def _features(panel: Panel, surface: pd.DataFrame, accuracy: np.ndarray) -> dict
     """Per item: the mean of its two target rows; missing where unknown."""
     by_item = surface.groupby("item_id", observed=True)[["n_words", "log_frequency"]].mean()
     by_item = by_item.reindex(panel.items["item_id"].astype(str))
-    features = {name: by_item[name].to_numpy(float) for name in by_item}
+    features = {name: by_item[name].to_numpy(float) for name in ("n_words", "log_frequency")}
     baseline = panel.series.index[(panel.series["model"] == BASELINE[0]) & (panel.series["eval_type"] == BASELINE[1])]
     features["word2vec"] = accuracy[baseline[0]].astype(float) if len(baseline) else np.full(accuracy.shape[1], np.nan)
     return features
 
 
-def _cell_means(
-    cells: dict[tuple[str, int], np.ndarray], known: np.ndarray, accuracy: np.ndarray, features: dict[str, np.ndarray]
-) -> pd.DataFrame:
+def _cell_means(cells: dict[Any, Any], known: np.ndarray, accuracy: np.ndarray, features: dict[str, np.ndarray]) -> pd.DataFrame:
     """One point per domain and version, over the items the series has."""
     rows = []
     for (domain, version), positions in cells.items():

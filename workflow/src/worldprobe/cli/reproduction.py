@@ -1,7 +1,54 @@
-"""Placeholder."""
+"""``worldprobe reproduce-check``: every published number beside ours."""
+
+from __future__ import annotations
 
 import argparse
+from pathlib import Path
+
+PUBLISHED = Path(__file__).parents[4] / "resources" / "published"
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """Nothing yet."""
+    """Add the stage's command."""
+    parser = stages.add_parser(
+        "reproduce-check",
+        help="every published number beside ours, with a summary line",
+        description="Compares whatever was run with the published tables and text; what was not run says so.",
+    )
+    parser.add_argument("summaries", type=Path, metavar="SUMMARIES", help="summaries table")
+    parser.add_argument("--coefficients", type=Path, metavar="FILE", help="coefficients table of the mixed model")
+    parser.add_argument("--items", type=Path, metavar="FILE", help="items table, to tell whether they are the official ones")
+    parser.add_argument("--published", type=Path, metavar="FOLDER", default=PUBLISHED, help="folder of the published numbers")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="reproduction table")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Compare, print the summary line, write the table."""
+    from worldprobe.analysis.published import are_official, read_published
+    from worldprobe.analysis.reproduction import Results, check_reproduction, summary_line
+    from worldprobe.contracts import Coefficients, Items, Reproduction, Summaries, read_provenance, read_table, write_table
+    from worldprobe.provenance import Provenance, digests, versions
+
+    published = read_published(args.published)
+    results = Results(read_table(args.summaries, Summaries))
+    inputs = {"summaries": args.summaries, "published": args.published}
+    if args.coefficients:
+        results.coefficients = read_table(args.coefficients, Coefficients)
+        details = read_provenance(args.coefficients).details
+        results.fitted_models, results.target_coding = details["models"], details["target_coding"]
+        inputs["coefficients"] = args.coefficients
+    if args.items:
+        results.items = read_table(args.items, Items)
+        results.is_official = are_official(results.items, published)
+        inputs["items"] = args.items
+    table = check_reproduction(published, results)
+    line = summary_line(table)
+    provenance = Provenance(
+        method=1,
+        inputs=digests(inputs),
+        packages=versions(["numpy", "pandas"]),
+        details={"summary": line, "sources": published.sources, "is_official": results.is_official},
+    )
+    write_table(table, Reproduction, args.out, provenance)
+    print(line)

@@ -1,0 +1,81 @@
+"""The papers' printed numbers, as data of ours with their sources (resources/published)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from worldprobe.errors import UserError
+
+COLUMNS = ("block", "quantity", "model", "eval_type", "group", "term", "printed", "digits")
+#: the authors' two sets of tables: the paper's block and its counterpart in the paper's repository.
+COUNTERPARTS = {
+    "table1": "mean_accuracy_allmodels",
+    "table2": "mean_accuracy_bydomain",
+    "mixed_model": "mixedmodel_coeffs_full",
+    "likert_strict": "mean_accuracy_byevaltype",
+}
+
+
+@dataclass
+class Published:
+    """What was printed.
+
+    Attributes:
+        numbers: COLUMNS, one row per printed number, in the papers' order; ``digits``: the decimals it was rounded to.
+        sources: block -> where it stands.
+        official_items: version -> digest of the official items' texts.
+    """
+
+    numbers: pd.DataFrame
+    sources: dict[str, str]
+    official_items: dict[int, str]
+
+    @property
+    def models(self) -> list[str]:
+        """The paper's models in its order, human left out."""
+        table = self.numbers[(self.numbers["block"] == "table1") & (self.numbers["model"] != "human")]
+        return list(dict.fromkeys(table["model"]))
+
+
+def read_published(folder: Path) -> Published:
+    """Read ewok.csv and sources.yaml.
+
+    Raises:
+        UserError: a file is missing or is not in their form.
+    """
+    try:
+        numbers = pd.read_csv(folder / "ewok.csv", dtype=str, keep_default_na=False)
+        about = yaml.safe_load((folder / "sources.yaml").read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UserError(error.filename, "there is no such file.", "Give the folder with ewok.csv and sources.yaml.") from error
+    if tuple(numbers.columns) != COLUMNS:
+        raise UserError(
+            folder / "ewok.csv", f"has the columns {', '.join(numbers.columns)}.", f"They must be {', '.join(COLUMNS)}."
+        )
+    numbers["digits"] = pd.to_numeric(numbers["digits"]).astype("Int64")
+    unknown = set(numbers["block"]) - set(about["blocks"])
+    if unknown:
+        raise UserError(folder / "sources.yaml", f"names no source for {', '.join(sorted(unknown))}.", "Add the source.")
+    return Published(
+        numbers=numbers,
+        sources={name: block["source"] for name, block in about["blocks"].items()},
+        official_items={int(version): digest for version, digest in about["official_items"].items()},
+    )
+
+
+def texts_digest(items: pd.DataFrame) -> str:
+    """Digest of the items' distinct texts, whatever their order: the scheme of sources.yaml."""
+    lines = items["context1"] + "\t" + items["context2"] + "\t" + items["target1"] + "\t" + items["target2"]
+    distinct = sorted({line.encode() for line in lines})
+    return hashlib.sha256(b"\n".join(distinct)).hexdigest()
+
+
+def are_official(items: pd.DataFrame, published: Published) -> bool:
+    """Whether every version with a known digest has the official items' texts."""
+    found = {v: texts_digest(items[items["version"] == v]) for v in published.official_items}
+    return found == published.official_items
