@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from worldprobe.errors import UserError, did_you_mean
 from worldprobe.ewok.placeholders import restrictions_of
 from worldprobe.ewok.problems import Place, Problems
 from worldprobe.ewok.rules import Rules
@@ -115,9 +116,14 @@ class Fillers:
         """All fillers of a class, shuffled once with seed 42.
 
         Raises:
-            KeyError: there is no such class.
+            UserError: there is no such class.
         """
         if name not in self._shuffled:
+            if name not in self.classes:
+                known = did_you_mean(name, self.classes) or f" there are {', '.join(sorted(self.classes))}."
+                raise UserError(
+                    "fillers", f'there is no filler class "{name}";{known}', "Give the materials that the templates come from."
+                )
             fillers = self.classes[name].fillers
             self._shuffled[name] = [fillers[i] for i in _order(len(fillers))]
         return self._shuffled[name]
