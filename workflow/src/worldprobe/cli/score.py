@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from worldprobe.models.engine import Engine
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from worldprobe.models.engine import Engine
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``score logprobs``."""
-    stage = stages.add_parser("score", help="score items with a language model")
+    """``score logprobs``, ``score prompting``, ``score all``."""
+    stage = stages.add_parser("score", help="score items with a language model, or ask it about them")
     actions = stage.add_subparsers(title="actions", metavar="ACTION", required=True)
 
     logprobs = actions.add_parser("logprobs", help="log P(target | context) of every item, and log P(target)")
@@ -18,6 +22,20 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     logprobs.add_argument("--tokens-out", type=Path, metavar="FILE", help="also write each target token's log probability")
     logprobs.add_argument("--out", type=Path, required=True, help="the target scores")
     logprobs.set_defaults(run=run_logprobs)
+
+    prompting = actions.add_parser("prompting", help="ask the model: Likert or Choice, free or constrained, zero or two shots")
+    add_model_flags(prompting)
+    prompting.add_argument("--eval-type", required=True, help="e.g. likert_constrained_two")
+    add_prompt_flags(prompting)
+    prompting.add_argument("--out", type=Path, required=True, help="the responses")
+    prompting.set_defaults(run=run_prompting)
+
+    every = actions.add_parser("all", help="several eval types from one loading of the model")
+    add_model_flags(every)
+    every.add_argument("--eval-types", required=True, help="comma-separated, e.g. logprobs,likert_free_two; one --out for each")
+    add_prompt_flags(every)
+    every.add_argument("--out", type=Path, nargs="+", required=True, help="one file per eval type, in their order")
+    every.set_defaults(run=run_all)
 
 
 def add_model_flags(parser: argparse.ArgumentParser) -> None:
@@ -34,11 +52,24 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", help="the model's name in tables (default: the checkpoint's)")
     parser.add_argument("--method", type=int, default=1, help="version of the computation")
     parser.add_argument("--shards", type=Path, help="folder for finished work (default: .shards beside --out)")
-    parser.add_argument("--plain", action="store_true", help="score one sequence at a time, as the original did (slow)")
+    parser.add_argument("--plain", action="store_true", help="take one sequence at a time, as the original did (slow)")
+
+
+def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
+    """How Likert and Choice ask."""
+    parser.add_argument("--prompts", default="ewok", help="set of prompts in resources/prompts, or a YAML file (default: ewok)")
+    parser.add_argument("--swap", action="store_true", help="ask Choice also with the contexts in the other order")
+    parser.add_argument("--chat", action="store_true", help="ask through the model's chat template (the paper did not)")
 
 
 def open_engine(args: argparse.Namespace) -> Engine:
     """Load the model that the flags name; the inputs must have been checked before."""
+    from worldprobe.errors import UserError, did_you_mean
+
+    if args.engine != "transformers":
+        raise UserError(
+            f"--engine {args.engine}", f"is unknown;{did_you_mean(args.engine, ['transformers'])}", "Choose transformers."
+        )
     from worldprobe.models.transformers_engine import open_engine as open_transformers
 
     return open_transformers(
@@ -58,25 +89,104 @@ def model_name(args: argparse.Namespace) -> str:
     return args.model or Path(args.checkpoint).name
 
 
-def shard_folder(args: argparse.Namespace, out: Path) -> Path:
-    """Where finished work is kept."""
-    return args.shards or out.parent / ".shards"
-
-
 def run_logprobs(args: argparse.Namespace) -> None:
     """Items -> target scores."""
-    from worldprobe.contracts import Items, TargetScores, TokenScores, read_provenance, read_table, write_table
-    from worldprobe.files import digest_file
-    from worldprobe.scoring.logprobs import ITEM_COLUMNS, provenance, score_logprobs
+    items = read_items(args)
+    write_logprobs(args, items, open_engine(args), args.out)
+
+
+def run_prompting(args: argparse.Namespace) -> None:
+    """Items -> responses of one eval type."""
+    from worldprobe.scoring.prompting import parse_eval_type
+    from worldprobe.scoring.prompts import load_prompts
+
+    items = read_items(args)
+    parse_eval_type(args.eval_type)
+    prompts = load_prompts(args.prompts)
+    write_responses(args, items, open_engine(args), args.eval_type, prompts, args.out)
+
+
+def run_all(args: argparse.Namespace) -> None:
+    """Items -> one table per eval type, with the model loaded once."""
+    from worldprobe.errors import UserError
+    from worldprobe.scoring.prompting import parse_eval_type
+    from worldprobe.scoring.prompts import load_prompts
+
+    eval_types = [name.strip() for name in args.eval_types.split(",") if name.strip()]
+    for eval_type in eval_types:
+        if eval_type != "logprobs":
+            parse_eval_type(eval_type)
+    if len(eval_types) != len(args.out) or len(set(eval_types)) != len(eval_types):
+        raise UserError(
+            "score all",
+            f"{len(eval_types)} eval types, {len(args.out)} files.",
+            "Give one --out for each eval type, in their order.",
+        )
+    items = read_items(args)
+    prompts = load_prompts(args.prompts)
+    engine = open_engine(args)
+    for eval_type, out in zip(eval_types, args.out, strict=True):
+        if eval_type == "logprobs":
+            write_logprobs(args, items, engine, out)
+        else:
+            write_responses(args, items, engine, eval_type, prompts, out)
+
+
+def read_items(args: argparse.Namespace) -> pd.DataFrame:
+    """The columns of the items table that scoring reads."""
+    from worldprobe.contracts import Items, read_table
+    from worldprobe.errors import UserError
+    from worldprobe.scoring.logprobs import ITEM_COLUMNS
 
     items = read_table(args.items, Items, columns=ITEM_COLUMNS)
-    engine = open_engine(args)
+    if items.empty:
+        raise UserError(args.items, "holds no items.", "Build the items again.")
+    return items
+
+
+def write_logprobs(args: argparse.Namespace, items: pd.DataFrame, engine: Engine, out: Path) -> None:
+    """Score and write target scores, and on request token scores."""
+    from worldprobe.contracts import TargetScores, TokenScores, read_provenance, write_table
+    from worldprobe.files import digest_file
+    from worldprobe.scoring.logprobs import provenance, score_logprobs
+
+    tokens_out = getattr(args, "tokens_out", None)
     scores, tokens, counts = score_logprobs(
-        items, engine, shard_folder(args, args.out), args.method, model_name(args), per_token=args.tokens_out is not None
+        items, engine, args.shards or out.parent / ".shards", args.method, model_name(args), per_token=tokens_out is not None
     )
     made = provenance(engine, digest_file(args.items), args.method, model_name(args), counts)
     if tokens is not None:
         made.canary = read_provenance(args.items).canary
-        write_table(tokens, TokenScores, args.tokens_out, made)
+        write_table(tokens, TokenScores, tokens_out, made)
         made.canary = None
-    write_table(scores, TargetScores, args.out, made)
+    write_table(scores, TargetScores, out, made)
+
+
+def write_responses(
+    args: argparse.Namespace, items: pd.DataFrame, engine: Engine, eval_type: str, prompts: dict[str, Any], out: Path
+) -> None:
+    """Ask and write responses; they may repeat an item's words, so they carry its canary."""
+    from worldprobe.contracts import Responses, read_provenance, write_table
+    from worldprobe.errors import UserError
+    from worldprobe.files import digest_file
+    from worldprobe.scoring.logprobs import provenance
+    from worldprobe.scoring.prompting import ask
+
+    paradigm = eval_type.split("_")[0]
+    if paradigm not in prompts:
+        raise UserError(f"prompts {args.prompts}", f"holds no prompt for {paradigm}.", "Add it, or choose another set.")
+    responses, counts = ask(
+        items,
+        engine,
+        eval_type,
+        prompts[paradigm],
+        args.shards or out.parent / ".shards",
+        args.method,
+        model_name(args),
+        args.swap and paradigm == "choice",
+        args.chat,
+    )
+    counts |= {"prompts": args.prompts, "chat": args.chat, "swap": args.swap and paradigm == "choice"}
+    made = provenance(engine, digest_file(args.items), args.method, model_name(args), counts)
+    made.canary = read_provenance(args.items).canary
+    write_table(responses, Responses, out, made)

@@ -13,8 +13,8 @@ from typing import Any
 from worldprobe.errors import UserError
 from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, TRUNCATED, UNKNOWN_TOKEN, Query
 
-#: Families that were trained with a start token and fail without it, even where a tokenizer's file forgets to add it.
-NEEDS_BOS = ("gemma",)
+#: Family -> start token with which it was trained and without which it fails, even where a tokenizer's file forgets to add it.
+NEEDS_BOS = {"gemma": "<bos>"}
 BOS_CHOICES = ("auto", "always", "never")
 
 
@@ -67,7 +67,7 @@ class Encoder:
             self.prefix: tuple[int, ...] = ()
         elif own:
             self.prefix = own
-        elif bos == "always" or model_type.startswith(NEEDS_BOS):
+        elif bos == "always" or (tokenizer.bos_token and NEEDS_BOS.get(model_type.rstrip("0123456789")) == tokenizer.bos_token):
             if start_token is None:
                 raise UserError(name, "has no start token (BOS), but one is asked for.", "Set bos: auto or never for it.")
             self.prefix = (start_token,)
@@ -143,7 +143,7 @@ class Encoder:
         if start == 0:
             start = 1
             flags.append(FIRST_UNSCORED)
-        if self.unknown is not None and self.unknown in ids:
+        if (self.unknown is not None and self.unknown in ids) or _drops_text(text, offsets):
             flags.append(UNKNOWN_TOKEN)
         return Encoded(whole, start, tuple(flags))
 
@@ -190,3 +190,13 @@ class Encoder:
         return self.tokenizer.apply_chat_template(
             [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
         )
+
+
+def _drops_text(text: str, offsets: Sequence[tuple[int, int]]) -> bool:
+    """Some tokenizers drop characters that they do not know, without a token for them."""
+    at = 0
+    for begin, end in (*offsets, (len(text), len(text))):
+        if begin > at and not text[at:begin].isspace():
+            return True
+        at = max(at, end)
+    return False

@@ -104,6 +104,13 @@ def _first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
 
 
+def sliding_window(config: Any) -> int | None:
+    """Tokens that the model looks back, where that is limited."""
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    windows = [getattr(text, key, None) for key in ("sliding_window", "attention_chunk_size", "window_size")]
+    return min((w for w in windows if isinstance(w, int) and w > 0), default=None)
+
+
 def longest_sequence(config: Any) -> int:
     """Tokens that the model takes, by its configuration."""
     text = config.get_text_config() if hasattr(config, "get_text_config") else config

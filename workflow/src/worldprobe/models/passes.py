@@ -18,6 +18,30 @@ from worldprobe.models.tries import Row
 #: Vocabulary columns per block of the projection.
 BLOCK = 2048
 
+#: Token ids of a whole sequence, and the first position that is scored (at least 1).
+Sequenced = tuple[Sequence[int], int]
+
+
+class Prefix:
+    """Keys and values of tokens that many sequences begin with, computed once.
+
+    Args:
+        layers: per layer, keys and values of shape (1, heads, length, size).
+        length: tokens.
+    """
+
+    def __init__(self, layers: Sequence[tuple[torch.Tensor, torch.Tensor]], length: int) -> None:
+        self.layers, self.length = layers, length
+
+    def cache(self, batch: int) -> Any:
+        """A cache of transformers that starts with this prefix in each of ``batch`` rows."""
+        from transformers import DynamicCache
+
+        cache = DynamicCache()
+        for layer, (keys, values) in enumerate(self.layers):
+            cache.update(keys.expand(batch, -1, -1, -1), values.expand(batch, -1, -1, -1), layer)
+        return cache
+
 
 class Passes:
     """The passes of one loaded model.
@@ -42,41 +66,21 @@ class Passes:
         return chosen[:, 0].tolist()
 
     @torch.inference_mode()
-    def padded(self, sequences: Sequence[tuple[Sequence[int], int]], own_head: bool = False) -> list[list[float]]:
+    def padded(self, sequences: Sequence[Sequenced], own_head: bool = False) -> list[list[float]]:
         """The same for a batch, padded on the right; ``own_head`` takes the model's own logits, all of them."""
-        width = max(len(ids) for ids, _ in sequences) - 1
-        tokens = np.zeros((len(sequences), max(width, 1)), dtype=np.int64)
-        for r, (ids, _) in enumerate(sequences):
-            tokens[r, : len(ids) - 1] = ids[:-1]
-        inputs = torch.from_numpy(tokens).to(self.device)
         places = [(r, p, ids[p + 1]) for r, (ids, start) in enumerate(sequences) for p in range(start - 1, len(ids) - 1)]
+        inputs = self._pad([ids[:-1] for ids, _ in sequences])
         if own_head:
-            rows, columns, wanted = (torch.tensor(x) for x in zip(*places, strict=True))
-            logits = self.model(input_ids=inputs, use_cache=False).logits
-            logits = logits[rows.to(logits.device), columns.to(logits.device)].float()
-            values = torch.log_softmax(logits, dim=-1).gather(1, wanted.to(logits.device)[:, None])[:, 0].tolist()
+            logits = self._pick(self.model(input_ids=inputs, use_cache=False).logits, [p[:2] for p in places]).float()
+            wanted = torch.tensor([token for _, _, token in places], device=logits.device)
+            values = torch.log_softmax(logits, dim=-1).gather(1, wanted[:, None])[:, 0].tolist()
         else:
-            hidden = self.body(input_ids=inputs, use_cache=False).last_hidden_state
-            values = self._project(hidden, places)
+            values = self._project(self.body(input_ids=inputs, use_cache=False).last_hidden_state, places)
         return _split(values, [len(ids) - start for ids, start in sequences])
 
     @torch.inference_mode()
-    def rows(self, rows: Sequence[Row], sequences: Sequence[tuple[Sequence[int], int]]) -> list[tuple[int, list[float]]]:
+    def rows(self, rows: Sequence[Row], sequences: Sequence[Sequenced]) -> list[tuple[int, list[float]]]:
         """Log probabilities for all members of packed rows: (member, values)."""
-        width = max(len(row.tokens) for row in rows)
-        tokens = np.zeros((len(rows), width), dtype=np.int64)
-        depths = np.zeros((len(rows), width), dtype=np.int64)
-        mask = np.zeros((len(rows), 1, width, width), dtype=bool)
-        for r, row in enumerate(rows):
-            tokens[r, : len(row.tokens)] = row.tokens
-            depths[r, : len(row.tokens)] = row.depths
-            mask[r, 0] = row.ancestors(width)
-        hidden = self.body(
-            input_ids=torch.from_numpy(tokens).to(self.device),
-            position_ids=torch.from_numpy(depths).to(self.device),
-            attention_mask=torch.from_numpy(mask).to(self.device),
-            use_cache=False,
-        ).last_hidden_state
         places: list[tuple[int, int, int]] = []
         members, counts = [], []
         for r, row in enumerate(rows):
@@ -85,7 +89,87 @@ class Passes:
                 places.extend((r, node, token) for node, token in zip(path, ids[start:], strict=True))
                 members.append(member)
                 counts.append(len(path))
-        return list(zip(members, _split(self._project(hidden, places), counts), strict=True))
+        return list(zip(members, _split(self._project(self._row_states(rows), places), counts), strict=True))
+
+    @torch.inference_mode()
+    def next_in_rows(self, rows: Sequence[Row], tokens: Sequence[int], prefix: Prefix | None) -> list[tuple[int, list[float]]]:
+        """Logits of some tokens behind each member of packed rows, whose sequences end with one token that is not read."""
+        states = self._row_states(rows, prefix)
+        places = [(r, path[0]) for r, row in enumerate(rows) for path in row.paths]
+        members = [member for row in rows for member in row.members]
+        return list(zip(members, self._logits_of(self._pick(states, places), tokens).tolist(), strict=True))
+
+    @torch.inference_mode()
+    def next_padded(self, prompts: Sequence[Sequence[int]], tokens: Sequence[int], own_head: bool) -> list[list[float]]:
+        """Logits of some tokens behind each prompt, padded on the right."""
+        inputs = self._pad(prompts)
+        places = [(r, len(prompt) - 1) for r, prompt in enumerate(prompts)]
+        if own_head:
+            logits = self._pick(self.model(input_ids=inputs, use_cache=False).logits, places)
+            return logits[:, list(tokens)].float().tolist()
+        return self._logits_of(
+            self._pick(self.body(input_ids=inputs, use_cache=False).last_hidden_state, places), tokens
+        ).tolist()
+
+    @torch.inference_mode()
+    def next_cached(
+        self, ends: Sequence[Sequence[int]], tokens: Sequence[int], prefix: Prefix, own_head: bool
+    ) -> list[list[float]]:
+        """Logits of some tokens behind sequences of one length that follow a prefix."""
+        logits = self.next_all(torch.tensor([list(e) for e in ends], device=self.device), prefix.cache(len(ends)), own_head)
+        return logits[:, list(tokens)].tolist()
+
+    def next_all(self, tokens: torch.Tensor, cache: Any, own_head: bool) -> torch.Tensor:
+        """Logits of all tokens behind the last column, float32, shape (rows, vocabulary); the cache grows."""
+        how = {"past_key_values": cache, "use_cache": cache is not None}
+        if own_head:
+            return self.model(input_ids=tokens, **how).logits[:, -1].float()
+        states = self.body(input_ids=tokens, **how).last_hidden_state[:, -1]
+        return self.head(states.to(self.head.weight.device)).float()
+
+    @torch.inference_mode()
+    def prefix(self, ids: Sequence[int]) -> Prefix:
+        """Read a beginning once."""
+        from transformers import DynamicCache
+
+        cache: Any = DynamicCache()
+        self.body(input_ids=torch.tensor([list(ids)], device=self.device), past_key_values=cache, use_cache=True)
+        return Prefix([(layer.keys, layer.values) for layer in cache.layers], len(ids))
+
+    def _row_states(self, rows: Sequence[Row], prefix: Prefix | None = None) -> torch.Tensor:
+        """Final hidden states of all nodes, shape (rows, width, hidden); depths count from the end of ``prefix``."""
+        width = max(len(row.tokens) for row in rows)
+        before = prefix.length if prefix else 0
+        depths = np.zeros((len(rows), width), dtype=np.int64)
+        mask = np.ones((len(rows), 1, width, before + width), dtype=bool)
+        for r, row in enumerate(rows):
+            depths[r, : len(row.tokens)] = row.depths
+            mask[r, 0, :, before:] = row.ancestors(width)
+        return self.body(
+            input_ids=self._pad([row.tokens for row in rows]),
+            position_ids=torch.from_numpy(depths + before).to(self.device),
+            attention_mask=torch.from_numpy(mask).to(self.device),
+            past_key_values=prefix.cache(len(rows)) if prefix else None,
+            use_cache=prefix is not None,
+        ).last_hidden_state
+
+    def _pad(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+        tokens = np.zeros((len(rows), max(1, max(len(row) for row in rows))), dtype=np.int64)
+        for r, row in enumerate(rows):
+            tokens[r, : len(row)] = row
+        return torch.from_numpy(tokens).to(self.device)
+
+    @staticmethod
+    def _pick(states: torch.Tensor, places: Sequence[tuple[int, int]]) -> torch.Tensor:
+        where = torch.tensor(places, device=states.device)
+        return states[where[:, 0], where[:, 1]]
+
+    def _logits_of(self, states: torch.Tensor, tokens: Sequence[int]) -> torch.Tensor:
+        """Logits of some tokens, float32, shape (states, tokens)."""
+        weight, bias = self.head.weight, getattr(self.head, "bias", None)
+        wanted = torch.tensor(list(tokens), device=weight.device)
+        logits = states.to(weight.device).float() @ weight[wanted].float().T
+        return logits if bias is None else logits + bias[wanted].float()
 
     def _project(self, hidden: torch.Tensor, places: Sequence[tuple[int, int, int]]) -> list[float]:
         """Log probability of each (row, position, token), each position and token computed once."""
@@ -94,28 +178,42 @@ class Passes:
         table = np.asarray(places, dtype=np.int64)
         flat = table[:, 0] * hidden.shape[1] + table[:, 1]
         positions, which = np.unique(flat, return_inverse=True)
-        pairs, back = np.unique(np.stack([which, table[:, 2]]), axis=1, return_inverse=True)
         weight, bias = self.head.weight, getattr(self.head, "bias", None)
         states = hidden.reshape(-1, hidden.shape[-1])[torch.from_numpy(positions).to(hidden.device)]
         states = states.to(weight.device).float()
-        total = self.normalisers(states, weight, bias)
-        which_state = torch.from_numpy(pairs[0]).to(weight.device)
-        which_token = torch.from_numpy(pairs[1]).to(weight.device)
+        total = normalisers(states, weight, bias)
+        which_state = torch.from_numpy(which).to(weight.device)
+        which_token = torch.from_numpy(table[:, 2]).to(weight.device)
         scores = (states[which_state] * weight[which_token].float()).sum(-1)
         if bias is not None:
             scores = scores + bias[which_token].float()
-        return (scores - total[which_state]).double().cpu().numpy()[back.reshape(-1)].tolist()
+        return (scores - total[which_state]).double().tolist()
 
-    @staticmethod
-    def normalisers(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Log of the sum of exponentials over the vocabulary, block by block, shape (positions,), float32."""
-        parts = []
-        for low in range(0, weight.shape[0], BLOCK):
-            block = states @ weight[low : low + BLOCK].float().T
-            if bias is not None:
-                block += bias[low : low + BLOCK].float()
-            parts.append(torch.logsumexp(block, dim=-1))
-        return torch.logsumexp(torch.stack(parts), dim=0)
+
+def normalisers(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """Log of the sum of exponentials of all logits, shape (states,), float32; one block of the vocabulary at a time.
+
+    The first block's maximum is the shift for all of them, which spares a pass over each block; should a later logit be so much
+    larger that the sum overflows, the exact shift of each block is used instead.
+    """
+    total = shift = None
+    for block in _blocks(states, weight, bias):
+        if shift is None:
+            shift = block.amax(-1, keepdim=True)
+        part = block.sub_(shift).exp_().sum(-1)
+        total = part if total is None else total + part
+    assert total is not None
+    assert shift is not None
+    result = total.log() + shift[:, 0]
+    if torch.isfinite(result).all():
+        return result
+    return torch.logsumexp(torch.stack([torch.logsumexp(b, dim=-1) for b in _blocks(states, weight, bias)]), dim=0)
+
+
+def _blocks(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> Any:
+    for low in range(0, weight.shape[0], BLOCK):
+        block = states @ weight[low : low + BLOCK].float().T
+        yield block if bias is None else block.add_(bias[low : low + BLOCK].float())
 
 
 def _split(values: Sequence[float], counts: Sequence[int]) -> list[list[float]]:

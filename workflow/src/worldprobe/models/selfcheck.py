@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from worldprobe.log import LOGGER
-from worldprobe.models.passes import Passes
+from worldprobe.models.passes import Passes, Sequenced
 from worldprobe.models.tries import pack
 
 #: Fast to slow. tries: shared prefixes once. batches: right padding, projection at targets only. logits: the model's own logits.
 MODES = ("tries", "batches", "logits", "plain")
 #: Largest difference of a token's log probability from the plain pass, nats; rounding in half precision is coarse.
 TOLERANCE = {"float32": 2e-4, "bfloat16": 0.25, "float16": 0.05}
+#: What a model's code raises when it does not take a mask, positions or a cache as we give them.
+REFUSALS = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, ImportError)
 
 
-def probes(vocabulary: int, longest: int) -> list[tuple[tuple[int, ...], int]]:
+def probes(vocabulary: int, longest: int) -> list[Sequenced]:
     """A few sequences of unequal length that share prefixes as real queries do, from tokens spread over the vocabulary."""
     length = max(min(24, longest) - 1, 3)
     base = tuple((7919 * (i + 1)) % vocabulary for i in range(length))
@@ -30,11 +32,17 @@ def probes(vocabulary: int, longest: int) -> list[tuple[tuple[int, ...], int]]:
 
 
 def choose_mode(
-    passes: Passes, vocabulary: int, longest: int, dtype: str, fastest: str = "tries"
+    passes: Passes, sequences: Sequence[Sequenced], expected: Sequence[Sequence[float]], dtype: str, fastest: str = "tries"
 ) -> tuple[str, dict[str, float]]:
-    """The fastest mode that agrees with the plain pass, and the largest difference of each mode that was tried."""
-    sequences = probes(vocabulary, longest)
-    expected = [passes.plain(ids, start) for ids, start in sequences]
+    """The fastest mode that agrees with the plain pass, and the largest difference of each mode that was tried.
+
+    Args:
+        passes: the model's passes.
+        sequences: the probes.
+        expected: what the plain pass says of them.
+        dtype: the model's, which sets the tolerance.
+        fastest: the first mode to try.
+    """
 
     def by_tries() -> list[list[float]]:
         found = dict(passes.rows(pack(sequences, 4 * len(sequences[0][0])), sequences))
@@ -49,7 +57,7 @@ def choose_mode(
     for mode in MODES[MODES.index(fastest) : -1]:
         try:
             differences[mode] = largest_difference(expected, ways[mode]())
-        except (RuntimeError, ValueError, TypeError, AttributeError, IndexError) as error:
+        except REFUSALS as error:
             LOGGER.info("self-check: %s does not run for this model (%s)", mode, type(error).__name__)
             continue
         if differences[mode] <= TOLERANCE[dtype]:
@@ -59,13 +67,33 @@ def choose_mode(
     return "plain", differences
 
 
+def check_cache(passes: Passes, sequences: Sequence[Sequenced], dtype: str, mode: str) -> tuple[bool, float]:
+    """Does a sequence whose beginning comes from a cache end in the same logits, and by how much do they differ?"""
+    ids = sequences[0][0]
+    tokens = sorted(set(ids))
+    middle = len(ids) // 2
+    own_head = mode == "logits"
+    try:
+        expected = passes.next_padded([ids], tokens, own_head)
+        beginning = passes.prefix(ids[:middle])
+        difference = largest_difference(expected, passes.next_cached([ids[middle:]], tokens, beginning, own_head))
+        if mode == "tries":
+            rows = pack([((*ids[middle:], 0), len(ids) - middle)], len(ids))
+            difference = max(difference, largest_difference(expected, [passes.next_in_rows(rows, tokens, beginning)[0][1]]))
+    except REFUSALS as error:
+        LOGGER.info("self-check: a cached beginning does not run for this model (%s)", type(error).__name__)
+        return False, float("inf")
+    if difference > TOLERANCE[dtype]:
+        LOGGER.info("self-check: a cached beginning differs by %.1e nats, so it is not used", difference)
+    return difference <= TOLERANCE[dtype], difference
+
+
 def largest_difference(one: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> float:
     """Largest absolute difference of two sets of values; infinite where one is not a number and the other is."""
     largest = 0.0
     for a, b in zip(one, other, strict=True):
         for x, y in zip(a, b, strict=True):
-            if x != x and y != y:
-                continue
-            difference = abs(x - y) if x != y else 0.0
-            largest = max(largest, difference if difference == difference else float("inf"))
+            if x != y and not (x != x and y != y):
+                difference = abs(x - y)
+                largest = max(largest, difference if difference == difference else float("inf"))
     return largest

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any
-
-import torch
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, TypeVar
 
 from worldprobe.log import LOGGER
 from worldprobe.models import loading, selfcheck
+from worldprobe.models.activations import fuse_activations
+from worldprobe.models.budget import Budget
 from worldprobe.models.checkpoint import Checkpoint, locate
+from worldprobe.models.constrain import Options
 from worldprobe.models.encoding import Encoded, Encoder
-from worldprobe.models.engine import NOT_FINITE, EngineFacts, Query, Scored
-from worldprobe.models.passes import Passes
-from worldprobe.models.tries import pack
+from worldprobe.models.engine import NOT_FINITE, EngineFacts, Query, Scored, Written
+from worldprobe.models.generation import Writer, shared_beginning
+from worldprobe.models.passes import Passes, Prefix, Sequenced
+from worldprobe.models.tries import Row, pack
 from worldprobe.provenance import versions
 
 #: Nodes per packed row: long enough to hold many tries, short enough that the mask's square stays cheap.
 ROW_WIDTH = 256
-#: Tokens per forward pass on a CPU, where more brings nothing; the same on every machine, so that scores are too.
-CPU_TOKENS = 1024
-#: Most tokens per forward pass on a GPU.
-GPU_TOKENS = 65_536
+#: A shared beginning shorter than this is not worth a cache.
+WORTH_SHARING = 16
+#: Tokens that stay free behind a prompt whose answer is one of a few options.
+OPTION_ROOM = 16
+
+Answer = TypeVar("Answer")
 
 
 class TransformersEngine:
@@ -32,106 +36,167 @@ class TransformersEngine:
         model: a causal LM in evaluation mode.
         encoder: its tokenizer with the start convention.
         facts: what was loaded; notes on the fast path are added.
-        fastest: the fastest mode to try; "plain" scores one sequence at a time, as the original did.
+        fastest: the fastest mode to try; "plain" takes one sequence at a time, as the original did.
     """
 
     def __init__(self, model: Any, encoder: Encoder, facts: EngineFacts, fastest: str = "tries") -> None:
         self.model, self.encoder, self.facts = model, encoder, facts
-        self.device = model.get_input_embeddings().weight.device
-        self.passes = Passes(model, self.device)
-        vocabulary = min(model.get_input_embeddings().weight.shape[0], len(encoder.tokenizer))
+        self.passes = Passes(model, model.get_input_embeddings().weight.device)
+        self.longest_row = loading.sliding_window(model.config)
         self.mode = "plain"
+        self.can_cache = False
         differences: dict[str, float] = {}
         if fastest != "plain":
-            self.mode, differences = selfcheck.choose_mode(self.passes, vocabulary, encoder.max_length, facts.dtype, fastest)
-        self.budget = self._first_budget()
+            vocabulary = min(model.get_input_embeddings().weight.shape[0], len(encoder.tokenizer))
+            probes = selfcheck.probes(vocabulary, encoder.max_length)
+            expected = [self.passes.plain(ids, start) for ids, start in probes]
+            undo = fuse_activations(model)
+            self.mode, differences = selfcheck.choose_mode(self.passes, probes, expected, facts.dtype, fastest)
+            if self.mode == "plain":
+                undo()
+            else:
+                self.can_cache, differences["cache"] = selfcheck.check_cache(self.passes, probes, facts.dtype, self.mode)
+        self.budget = Budget.for_model(model, self.passes.device, ROW_WIDTH)
         facts.notes.update(mode=self.mode, self_check={k: float(f"{v:.2g}") for k, v in differences.items()})
-
-    def _first_budget(self) -> int:
-        """Tokens per forward pass: on a GPU from its free memory, in powers of two."""
-        if self.device.type != "cuda":
-            return CPU_TOKENS
-        config = self.model.config.get_text_config()
-        width = config.hidden_size * 4 + (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
-        bytes_per_token = width * 3 * self.model.get_input_embeddings().weight.element_size() + 4 * ROW_WIDTH
-        free, _ = torch.cuda.mem_get_info(self.device)
-        tokens = int(free * 0.5 / bytes_per_token)
-        return max(ROW_WIDTH, min(GPU_TOKENS, 1 << max(tokens, 1).bit_length() - 1))
 
     def score(
         self, queries: Sequence[Query], *, skip: Collection[int] = (), per_token: bool = False
     ) -> Iterator[tuple[int, Scored]]:
         """See ``Engine.score``. What is packed together depends on the queries only, so a resumed run gives the same numbers."""
         encoded = self.encoder.encode(queries)
-        sequences = [(e.ids, e.start) for e in encoded]
-        skipped = set(skip)
-        blank = [i for i, (ids, start) in enumerate(sequences) if start >= len(ids)]
-        for i in blank:
-            if i not in skipped:
+        sequences: list[Sequenced] = [(e.ids, e.start) for e in encoded]
+        empty = [i for i, (ids, start) in enumerate(sequences) if start >= len(ids)]
+        for i in empty:
+            if i not in skip:
                 yield i, self._scored(encoded[i], [], per_token)
-        scored = [i for i in range(len(sequences)) if sequences[i][1] < len(sequences[i][0])]
-        for members in self._batches(sequences, scored):
-            if any(m not in skipped for m, _ in members):
-                for m, values in self._answers(members, sequences):
-                    if m not in skipped:
-                        yield m, self._scored(encoded[m], values, per_token)
-
-    def _batches(self, sequences: Sequence[tuple[Sequence[int], int]], chosen: Sequence[int]) -> Iterator[list[tuple[int, Any]]]:
-        """Groups of (member, row) or (member, None) that one forward pass takes."""
-        if self.mode == "tries":
-            local = [sequences[i] for i in chosen]
-            longest = max((len(ids) for ids, _ in local), default=1)
-            rows = pack(local, max(ROW_WIDTH, longest))
-            for row in rows:
-                row.members = [chosen[m] for m in row.members]
-            at = 0
-            while at < len(rows):
-                count = max(1, self.budget // max(len(rows[at].tokens), 1))
-                yield [(m, row) for row in rows[at : at + count] for m in row.members]
-                at += count
+        chosen = sorted(set(range(len(sequences))) - set(empty))
+        if self._packs([ids for ids, _ in sequences]):
+            answers = self._over_rows(sequences, chosen, skip, lambda rows: self.passes.rows(rows, sequences))
         else:
-            order = sorted(chosen, key=lambda i: (-len(sequences[i][0]), tuple(sequences[i][0])))
-            at = 0
-            while at < len(order):
-                count = 1 if self.mode == "plain" else max(1, self.budget // len(sequences[order[at]][0]))
-                yield [(m, None) for m in order[at : at + count]]
-                at += count
+            answers = self._over_members(sequences, chosen, skip, lambda members: self._score_members(members, sequences))
+        for i, values in answers:
+            if i not in skip:
+                yield i, self._scored(encoded[i], values, per_token)
 
-    def _answers(
-        self, members: Sequence[tuple[int, Any]], sequences: Sequence[tuple[Sequence[int], int]]
-    ) -> list[tuple[int, list[float]]]:
-        """One forward pass; out of memory halves the batch and remembers."""
-        try:
-            if self.mode == "tries":
-                rows = list({id(row): row for _, row in members}.values())
-                return self.passes.rows(rows, sequences)
-            chosen = [m for m, _ in members]
-            if self.mode == "plain":
-                return [(m, self.passes.plain(*sequences[m])) for m in chosen]
-            values = self.passes.padded([sequences[m] for m in chosen], own_head=self.mode == "logits")
-            return list(zip(chosen, values, strict=True))
-        except (torch.cuda.OutOfMemoryError, MemoryError, RuntimeError) as error:
-            if not _is_out_of_memory(error) or len({id(row) if row else m for m, row in members}) < 2:
-                raise
-        self.budget = max(1, self.budget // 2)
-        LOGGER.info("out of memory: from now on %d tokens per pass", self.budget)
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
-        middle = self._middle(members)
-        return self._answers(members[:middle], sequences) + self._answers(members[middle:], sequences)
+    def generate(
+        self, prompts: Sequence[str], *, max_new_tokens: int, stop: str, skip: Collection[int] = (), chat: bool = False
+    ) -> Iterator[tuple[int, Written]]:
+        """See ``Engine.generate``: prompts of equal length together, what all begin with read once."""
+        encoded = self.encoder.encode_prompts(prompts, max_new_tokens, chat)
+        rows = [ids for ids, _ in encoded]
+        prefix = self._prefix(rows)
+        writer = Writer(self.passes, self.encoder.tokenizer, self._ends(), self._own_head(), self.can_cache)
+        by_length: dict[int, list[int]] = {}
+        for i in sorted(range(len(rows)), key=lambda i: (-len(rows[i]), rows[i])):
+            by_length.setdefault(len(rows[i]), []).append(i)
+        used = prefix.length if prefix else 0
 
-    @staticmethod
-    def _middle(members: Sequence[tuple[int, Any]]) -> int:
-        """Where to cut a batch in two without cutting a row."""
-        middle = len(members) // 2
-        while 0 < middle < len(members) and members[middle][1] is not None and members[middle][1] is members[middle - 1][1]:
-            middle += 1
-        if middle < len(members):
-            return middle
-        middle = len(members) - 1
-        while members[middle][1] is members[middle - 1][1]:
-            middle -= 1
-        return middle
+        def work(members: Sequence[int]) -> list[tuple[int, str]]:
+            return list(zip(members, writer.write([rows[m] for m in members], prefix, max_new_tokens, stop), strict=True))
+
+        for members in by_length.values():
+            for batch in self._batches(members, lambda m: len(rows[m]) - used + max_new_tokens):
+                if any(m not in skip for m in batch):
+                    for m, text in self.budget.run(batch, work):
+                        if m not in skip:
+                            yield m, Written(text, encoded[m][1])
+
+    def choose(
+        self, prompts: Sequence[str], options: Sequence[str], *, skip: Collection[int] = (), chat: bool = False
+    ) -> Iterator[tuple[int, Written]]:
+        """See ``Engine.choose``: one forward pass per prompt, more only where options share their first token."""
+        allowed = Options(self.encoder.tokenizer, options)
+        encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM, chat)
+        waiting = {i: (ids, "", math.inf) for i, (ids, _) in enumerate(encoded)}
+        while waiting:
+            members = list(waiting)
+            tokens = list(allowed.pieces)
+            asked = self._next_logits([waiting[m][0] for m in members], tokens, {k for k, m in enumerate(members) if m in skip})
+            still = {}
+            for k, logits in asked:
+                m = members[k]
+                ids, written, margin = waiting[m]
+                token, text, gap = _best(dict(zip(tokens, logits, strict=True)), allowed.allowed(written))
+                settled = allowed.settled(written + text)
+                if settled is not None:
+                    yield m, Written(settled, encoded[m][1], min(margin, gap))
+                else:
+                    still[m] = ((*ids, token), written + text, min(margin, gap))
+            waiting = still
+
+    def _next_logits(
+        self, prompts: Sequence[Sequence[int]], tokens: Sequence[int], skip: Collection[int]
+    ) -> Iterator[tuple[int, list[float]]]:
+        """Logits of some tokens behind each prompt."""
+        if self._packs(prompts):
+            prefix = self._prefix(prompts)
+            used = prefix.length if prefix else 0
+            ended: list[Sequenced] = [((*ids[used:], 0), len(ids) - used) for ids in prompts]
+            yield from self._over_rows(
+                ended, range(len(ended)), skip, lambda rows: self.passes.next_in_rows(rows, tokens, prefix)
+            )
+            return
+
+        def work(members: Sequence[int]) -> list[tuple[int, list[float]]]:
+            chosen = [prompts[m] for m in members]
+            return list(zip(members, self.passes.next_padded(chosen, tokens, self._own_head()), strict=True))
+
+        yield from self._over_members([(ids, 1) for ids in prompts], range(len(prompts)), skip, work)
+
+    def _packs(self, sequences: Sequence[Sequence[int]]) -> bool:
+        """Tries, unless a sequence is longer than a window beyond which the model does not look."""
+        longest = max((len(ids) for ids in sequences), default=0)
+        return self.mode == "tries" and (self.longest_row is None or longest <= self.longest_row)
+
+    def _own_head(self) -> bool:
+        return self.mode in ("logits", "plain")
+
+    def _prefix(self, prompts: Sequence[Sequence[int]]) -> Prefix | None:
+        """What all prompts begin with, read once, where the model's cache gives the plain pass's numbers."""
+        length = shared_beginning(prompts) if len(prompts) > 1 and self.can_cache else 0
+        return self.passes.prefix(prompts[0][:length]) if length >= WORTH_SHARING else None
+
+    def _over_rows(
+        self,
+        sequences: Sequence[Sequenced],
+        chosen: Sequence[int],
+        skip: Collection[int],
+        work: Callable[[Sequence[Row]], list[tuple[int, Answer]]],
+    ) -> Iterator[tuple[int, Answer]]:
+        """Answers of packed rows; a row whose members are all known is not computed."""
+        rows = pack([sequences[i] for i in chosen], max(ROW_WIDTH, *(len(sequences[i][0]) for i in chosen), 1))
+        for row in rows:
+            row.members = [chosen[m] for m in row.members]
+        for batch in self.budget.batches(rows, lambda row: len(row.tokens)):
+            if any(m not in skip for row in batch for m in row.members):
+                yield from ((m, a) for m, a in self.budget.run(batch, work) if m not in skip)
+
+    def _over_members(
+        self,
+        sequences: Sequence[Sequenced],
+        chosen: Sequence[int],
+        skip: Collection[int],
+        work: Callable[[Sequence[int]], list[tuple[int, Answer]]],
+    ) -> Iterator[tuple[int, Answer]]:
+        """Answers of batches of whole sequences, longest first; one at a time in plain mode."""
+        order = sorted(chosen, key=lambda i: (-len(sequences[i][0]), tuple(sequences[i][0])))
+        for batch in self._batches(order, lambda i: len(sequences[i][0])):
+            if any(m not in skip for m in batch):
+                yield from ((m, a) for m, a in self.budget.run(batch, work) if m not in skip)
+
+    def _batches(self, order: Sequence[int], size: Callable[[int], int]) -> Iterator[list[int]]:
+        return ([m] for m in order) if self.mode == "plain" else self.budget.batches(order, size)
+
+    def _score_members(self, members: Sequence[int], sequences: Sequence[Sequenced]) -> list[tuple[int, list[float]]]:
+        if self.mode == "plain":
+            return [(m, self.passes.plain(*sequences[m])) for m in members]
+        return list(zip(members, self.passes.padded([sequences[m] for m in members], self._own_head()), strict=True))
+
+    def _ends(self) -> set[int]:
+        """Tokens that end a text."""
+        configured = getattr(getattr(self.model, "generation_config", None), "eos_token_id", None)
+        ends = set(configured if isinstance(configured, (list, tuple)) else [configured])
+        return {e for e in ends | {self.encoder.tokenizer.eos_token_id} if e is not None}
 
     def _scored(self, encoded: Encoded, values: Sequence[float], per_token: bool) -> Scored:
         """Sum in double precision; a log probability above zero is rounding, one that is not finite is flagged."""
@@ -143,8 +208,11 @@ class TransformersEngine:
         return Scored(math.fsum(values), len(values), encoded.flags, tuple(values) if per_token else None, names)
 
 
-def _is_out_of_memory(error: BaseException) -> bool:
-    return isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error)
+def _best(logits: dict[int, float], allowed: dict[int, str]) -> tuple[int, str, float]:
+    """The likeliest allowed token, its text, and how far the best token with another text is behind it."""
+    best = max(sorted(allowed), key=lambda token: logits[token])
+    others = [logits[token] for token, text in allowed.items() if text != allowed[best]]
+    return best, allowed[best], logits[best] - max(others, default=-math.inf)
 
 
 def open_engine(

