@@ -32,6 +32,7 @@ STAGES = (
     "correlate",
     "agree",
     "compare",
+    "evaluate",
     "reproduction",
     "table",
     "figure",
