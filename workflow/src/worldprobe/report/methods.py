@@ -178,7 +178,8 @@ def _models(summaries: pd.DataFrame, made: Sequence[Made], roster: Roster) -> li
 def _accuracy(made: Sequence[Made]) -> list[str]:
     sentences = [
         "For each target, accuracy is 1 if its matching context scores higher, 0.5 on an exact tie and 0 otherwise; an item's "
-        "accuracy is the mean of its two targets, a model's accuracy the mean over versions, reported with the range of the version means."
+        "accuracy is the mean of its two targets, a model's accuracy the mean over versions, reported with the range of the "
+        "version means."
     ]
     summaries = _of(made, "summaries")
     if summaries:

@@ -131,6 +131,7 @@ class Column:
         show: values of the cells -> printed text.
         is_number: right-aligned.
         over: heading shared with its neighbours.
+        once: LaTeX leaves the text out where the line above has the same.
     """
 
     heading: str
@@ -138,6 +139,7 @@ class Column:
     show: Callable[..., str] = as_text
     is_number: bool = True
     over: str = ""
+    once: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,10 +197,13 @@ class Sheet:
             lines += _latex_spans(self.columns)
         lines += ["    " + " & ".join(latex(column.heading) for column in self.columns) + r" \\", "    \\midrule"]
         breaks = self.breaks()
+        above: list[str] = []
         for number, row in enumerate(self.cells()):
             if number in breaks:
                 lines.append("    \\addlinespace")
-            lines.append("    " + " & ".join(latex(cell) for cell in row) + r" \\")
+            shown = ["" if c.once and above[i : i + 1] == row[i : i + 1] else row[i] for i, c in enumerate(self.columns)]
+            lines.append("    " + " & ".join(latex(cell) for cell in shown) + r" \\")
+            above = row
         lines += ["    \\bottomrule", "  \\end{tabular}"]
         if self.notes:
             notes = " ".join(latex(note) for note in self.notes)

@@ -34,14 +34,12 @@ def mixed_model(coefficients: pd.DataFrame, provenance: Provenance, fit: str | N
     fit = fit or str(coefficients.fit.iloc[0])
     frame = coefficients[coefficients.fit == fit].sort_values("position", kind="stable").reset_index(drop=True)
     frame = frame.assign(group_name=frame.group.map(GROUP_NAMES))
-    first = frame.group != frame.group.shift()
-    frame["shown_group"] = frame.group_name.where(first, "")
     kind = "Mixed effects logistic regression" if fit == "mixed_model" else "Logistic regression, fixed effects only"
     return Sheet(
         title=f"{kind}: domain, design and surface features as predictors of accuracy (log odds).",
         frame=frame,
         columns=(
-            Column("Predictor type", ("shown_group",), str, is_number=False),
+            Column("Predictor type", ("group_name",), is_number=False, once=True),
             Column("Predictor", ("label",), in_words, is_number=False),
             Column("Effect", ("estimate", "stars"), _with_stars),
             Column("SE", ("std_error",), decimals(2)),
@@ -51,7 +49,6 @@ def mixed_model(coefficients: pd.DataFrame, provenance: Provenance, fit: str | N
         label=fit.replace("_", "-"),
         notes=(STARS_NOTE, *_fit_notes(provenance)),
         group="group",
-        hidden=("shown_group",),
     )
 
 
