@@ -66,8 +66,8 @@ def test_a_run_leaves_tables_figures_and_report_with_a_log_and_a_benchmark_each(
         assert (results / "ewok" / "figures" / f"accuracy_by_domain.{suffix}").stat().st_size > 500
     assert (results / "report.html").read_text().count("<table") > 0
     logged = {path.parent.name if path.parent.name != "logs" else path.stem for path in (results / "logs").rglob("*.log")}
-    assert {"compile_templates", "train_control", "score_logprobs", "summarize", "table_mean_accuracy"} <= logged
-    assert {path.stem for path in (results / "benchmarks" / "score_logprobs").glob("*.tsv")} == {
+    assert {"compile_templates", "train_control", "score", "summarize", "table_mean_accuracy"} <= logged
+    assert {path.stem for path in (results / "benchmarks" / "score").glob("*.tsv")} == {
         "reduced_untrained",
         "reduced_gpt2",
         "reduced_llama",
@@ -127,7 +127,7 @@ def test_a_run_stopped_by_ctrl_c_is_finished_by_the_same_command(
     reduced: tuple[Path, ...],
 ) -> None:
     run = start(snakemake_command(unscored, configuration=reduced), environment)
-    wait_for(run, unscored, "results/logs/score_logprobs/*.log")
+    wait_for(run, unscored, "results/logs/score/*.log")
     time.sleep(1)
     os.killpg(run.pid, signal.SIGINT)
     assert run.wait(timeout=120) != 0

@@ -5,7 +5,7 @@ rule judge:
     """Accuracy of every target: 1 where its own context wins, 0.5 on an exact tie, 0 otherwise."""
     input:
         item_table="results/ewok/items.parquet",
-        evidence=evidence,
+        evidence=judged_evidence,
         code=modules("analysis/judge.py"),
     output:
         judgement_table="results/ewok/judgements/{eval_type}/{model}.parquet",
@@ -41,3 +41,89 @@ rule summarize:
         "Summarizing accuracy"
     shell:
         "python -m worldprobe summarize {input.judgement_tables} --out {output.summary_table} &> {log}"
+
+
+rule compare:
+    """Is one model better than another? Paired permutation tests, overall and by domain."""
+    input:
+        judgement_tables=judgement_tables(["logprobs"]),
+        code=modules("analysis/compare.py"),
+    output:
+        comparison_table="results/ewok/comparisons.parquet",
+    log:
+        "results/logs/compare.log",
+    benchmark:
+        "results/benchmarks/compare.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Comparing models in pairs"
+    shell:
+        "python -m worldprobe compare {input.judgement_tables} --out {output.comparison_table} &> {log}"
+
+
+rule agree:
+    """Choice against the choice that Likert ratings imply: confusion matrices."""
+    input:
+        response_tables=prompted_evidence(),
+        code=modules("analysis/agreement.py"),
+    output:
+        agreement_table="results/ewok/agreements.parquet",
+    log:
+        "results/logs/agree.log",
+    benchmark:
+        "results/benchmarks/agree.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Comparing choices with ratings"
+    shell:
+        "python -m worldprobe agree {input.response_tables} --out {output.agreement_table} &> {log}"
+
+
+rule correlate:
+    """Correlation of accuracy with word2vec, sentence length and word frequency, model by model."""
+    input:
+        judgement_tables=judgement_tables(["logprobs"], with_word2vec=True),
+        feature_table="results/ewok/surface_features.parquet",
+        code=modules("analysis/correlations.py"),
+    output:
+        point_table="results/ewok/feature_means.parquet",
+        correlation_table="results/ewok/correlations.parquet",
+    log:
+        "results/logs/correlate.log",
+    benchmark:
+        "results/benchmarks/correlate.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Correlating accuracy with surface features"
+    shell:
+        "python -m worldprobe correlate {input.judgement_tables} --surface {input.feature_table}"
+        " --points-out {output.point_table} --out {output.correlation_table} &> {log}"
+
+
+rule check_reproduction:
+    """Every published number beside ours."""
+    input:
+        summary_table="results/ewok/summaries.parquet",
+        item_table="results/ewok/items.parquet",
+        coefficients=mixed_model_coefficients(),
+        published=published_files(),
+        code=modules("analysis/reproduction.py", "analysis/published.py"),
+    output:
+        reproduction_table="results/ewok/reproduction.parquet",
+    log:
+        "results/logs/check_reproduction.log",
+    benchmark:
+        "results/benchmarks/check_reproduction.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        coefficients=flag("--coefficients", mixed_model_coefficients()),
+        published=published_folder,
+    message:
+        "Holding our numbers beside the published ones"
+    shell:
+        "python -m worldprobe reproduce-check {input.summary_table} --items {input.item_table} {params.coefficients}"
+        " --published {params.published} --out {output.reproduction_table} &> {log}"

@@ -185,24 +185,74 @@ def frequency():
     ).strip()
 
 
-def evidence(wildcards):
+def evidence(eval_type, model):
     """What a model is judged by: its scores or its responses."""
-    if wildcards.eval_type == "logprobs":
-        return f"results/ewok/scores/logprobs/{wildcards.model}.parquet"
-    return f"results/ewok/responses/{wildcards.eval_type}/{wildcards.model}.parquet"
+    if eval_type == "logprobs":
+        return f"results/ewok/scores/logprobs/{model}.parquet"
+    return f"results/ewok/responses/{eval_type}/{model}.parquet"
 
 
-def judgement_tables(eval_types=None):
-    """The judgements of all models and, with all eval types, of the yardsticks beside them."""
+def judged_evidence(wildcards):
+    """The evidence of one model, asked in one way."""
+    return evidence(wildcards.eval_type, wildcards.model)
+
+
+def prompted_evidence():
+    """The responses of all models to all prompts."""
+    return [
+        evidence(name, model)
+        for name in study["eval_types"]
+        if name != "logprobs"
+        for model in study["models"]
+    ]
+
+
+def asking(wildcards):
+    """How Likert and Choice ask, as options."""
+    prompting = study["prompting"]
+    options = [
+        flag("--prompts", prompting["prompts"]),
+        flag("--swap", prompting["swap"]),
+        flag("--chat", prompting["chat_template"]),
+    ]
+    return (
+        " ".join(option for option in options if option)
+        if study["eval_types"] != ["logprobs"]
+        else ""
+    )
+
+
+def judgement_tables(eval_types=None, with_word2vec=False):
+    """The judgements of all models; those of all ways of asking, where none is named, with the yardstick beside them."""
     chosen = eval_types or study["eval_types"]
     tables = expand(
         "results/ewok/judgements/{eval_type}/{model}.parquet",
         eval_type=chosen,
         model=study["models"],
     )
-    if eval_types is None and study["baselines"]["word2vec"]["enabled"]:
+    if (with_word2vec or eval_types is None) and study["baselines"]["word2vec"][
+        "enabled"
+    ]:
         tables.append("results/ewok/judgements/word2vec/word2vec.parquet")
     return tables
+
+
+def published_folder(wildcards):
+    """The folder of the published numbers."""
+    return ours("resources/published")
+
+
+def published_files():
+    """The published numbers and where they come from."""
+    return [
+        ours("resources/published/ewok.csv"),
+        ours("resources/published/sources.yaml"),
+    ]
+
+
+def mixed_model_coefficients():
+    """The mixed model's coefficients, where it is fitted."""
+    return ["results/ewok/regression/mixed_model.parquet"] if has_mixed_model() else []
 
 
 def control_judgement_tables():
@@ -212,24 +262,99 @@ def control_judgement_tables():
     )
 
 
+def has_logprobs():
+    """Whether models are scored by LogProbs, which the regressions and most figures are about."""
+    return "logprobs" in study["eval_types"]
+
+
+def has_mixed_model():
+    """Whether the mixed-effects model is fitted."""
+    return has_logprobs() and study["mixed_model"]["enabled"]
+
+
+def set_ups():
+    """The prompting set-ups in which both Likert and Choice ask, e.g. constrained_two."""
+    likert, choice = (
+        {name.partition("_")[2] for name in study["eval_types"] if name.startswith(p)}
+        for p in ("likert", "choice")
+    )
+    return sorted(likert & choice)
+
+
+def is_builtin():
+    """Whether the study asks about the built-in materials."""
+    return study["materials"]["source"] == "builtin"
+
+
+def made_from():
+    """The tables whose making the report tells."""
+    tables = [
+        "results/ewok/templates.parquet",
+        "results/ewok/items.parquet",
+        "results/ewok/surface_features.parquet",
+    ]
+    tables += [
+        evidence(eval_type, model)
+        for eval_type in study["eval_types"]
+        for model in study["models"]
+    ]
+    if has_logprobs():
+        tables += [
+            "results/ewok/regression/fixed_effects.parquet",
+            *mixed_model_coefficients(),
+        ]
+    return tables
+
+
+def item_text():
+    """The items, of which the report shows one per domain where they are our own."""
+    return "results/ewok/items.parquet" if is_builtin() else []
+
+
 def table_names():
     """The tables of this study."""
-    names = ["mean_accuracy", "accuracy_by_domain", "accuracy_by_paradigm", "dataset"]
-    if "logprobs" in study["eval_types"]:
-        names += ["fixed_effects"] + ["mixed_model"] * study["mixed_model"]["enabled"]
-    return names
+    names = [
+        "mean_accuracy",
+        "accuracy_by_domain",
+        "fixed_effects",
+        "correlations",
+    ] * has_logprobs()
+    names += ["mixed_model"] * has_mixed_model()
+    names += ["comparisons"] * (has_logprobs() and len(study["models"]) > 1)
+    names += ["accuracy_by_paradigm"] * (study["eval_types"] != ["logprobs"])
+    names += ["likert_strict"] * ("likert_constrained_two" in study["eval_types"])
+    return ["dataset", *names]
 
 
 def figure_names():
     """The figures of this study."""
-    if "logprobs" not in study["eval_types"]:
-        return []
-    names = ["accuracy_by_domain", "concepts"]
-    if sum(registry[model]["parameters"] is not None for model in study["models"]) > 1:
-        names.append("scaling")
-    if control_models() and study["materials"]["source"] == "builtin":
-        names.append("controls")
+    names = [
+        "accuracy_by_domain",
+        "concepts",
+        "design_features",
+        "n_words",
+        "log_frequency",
+    ] * has_logprobs()
+    names += ["word2vec"] * (
+        has_logprobs() and study["baselines"]["word2vec"]["enabled"]
+    )
+    names += ["scaling"] * (
+        has_logprobs()
+        and sum(registry[model]["parameters"] is not None for model in study["models"])
+        > 1
+    )
+    names += ["controls"] * has_generalisation()
+    names += ["agreement"] * ("constrained_two" in set_ups())
+    names += ["paradigms"] * (has_logprobs() and "constrained_two" in set_ups())
+    names += ["setups_by_model", "setups_by_domain"] * (
+        study["eval_types"] != ["logprobs"]
+    )
     return names
+
+
+def has_generalisation():
+    """Whether what the control models had seen can be told from what is new to them."""
+    return bool(has_logprobs() and control_models() and is_builtin())
 
 
 study, registry, registry_file = read_settings()

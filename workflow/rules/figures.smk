@@ -29,6 +29,152 @@ rule figure_accuracy_by_domain:
         " --out {output.pdf} {output.svg} {output.png} {output.csv} &> {log}"
 
 
+rule figure_design_features:
+    """Figure 5: accuracy by design and by surface features."""
+    input:
+        summary_table="results/ewok/summaries.parquet",
+        correlation_table="results/ewok/correlations.parquet",
+        registry=registry_file,
+        code=modules("figures"),
+    output:
+        pdf="results/ewok/figures/design_features.pdf",
+        svg=report(
+            "results/ewok/figures/design_features.svg",
+            category="Accuracy",
+            labels={"figure": "Design features"},
+        ),
+        png="results/ewok/figures/design_features.png",
+        csv="results/ewok/figures/design_features.csv",
+    log:
+        "results/logs/figure_design_features.log",
+    benchmark:
+        "results/benchmarks/figure_design_features.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Figure 5: design and surface features"
+    shell:
+        "python -m worldprobe figure design_features {input.summary_table} {input.correlation_table} --models {input.registry}"
+        " --out {output.pdf} {output.svg} {output.png} {output.csv} &> {log}"
+
+
+rule figure_surface_feature:
+    """Accuracy against a surface feature, a panel per model."""
+    input:
+        point_table="results/ewok/feature_means.parquet",
+        correlation_table="results/ewok/correlations.parquet",
+        registry=registry_file,
+        code=modules("figures"),
+    output:
+        pdf="results/ewok/figures/{feature}.pdf",
+        svg=report(
+            "results/ewok/figures/{feature}.svg",
+            category="Surface features",
+            labels={"figure": "{feature}"},
+        ),
+        png="results/ewok/figures/{feature}.png",
+        csv="results/ewok/figures/{feature}.csv",
+    log:
+        "results/logs/figure_surface_feature/{feature}.log",
+    benchmark:
+        "results/benchmarks/figure_surface_feature/{feature}.tsv"
+    wildcard_constraints:
+        feature="word2vec|n_words|log_frequency",
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Accuracy against {wildcards.feature}"
+    shell:
+        "python -m worldprobe figure surface_feature {input.point_table} {input.correlation_table} --feature {wildcards.feature} --models {input.registry}"
+        " --out {output.pdf} {output.svg} {output.png} {output.csv} &> {log}"
+
+
+rule figure_paradigms:
+    """Figure 6: LogProbs, Likert and Choice, model by model."""
+    input:
+        summary_table="results/ewok/summaries.parquet",
+        registry=registry_file,
+        code=modules("figures"),
+    output:
+        pdf="results/ewok/figures/paradigms.pdf",
+        svg=report(
+            "results/ewok/figures/paradigms.svg",
+            category="Prompting",
+            labels={"figure": "Ways of asking"},
+        ),
+        png="results/ewok/figures/paradigms.png",
+        csv="results/ewok/figures/paradigms.csv",
+    log:
+        "results/logs/figure_paradigms.log",
+    benchmark:
+        "results/benchmarks/figure_paradigms.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Figure 6: ways of asking"
+    shell:
+        "python -m worldprobe figure paradigms {input.summary_table} --models {input.registry}"
+        " --out {output.pdf} {output.svg} {output.png} {output.csv} &> {log}"
+
+
+rule figure_agreement:
+    """Figure 7: Choice against the choice that Likert ratings imply."""
+    input:
+        agreement_table="results/ewok/agreements.parquet",
+        registry=registry_file,
+        code=modules("figures"),
+    output:
+        pdf="results/ewok/figures/agreement.pdf",
+        svg=report(
+            "results/ewok/figures/agreement.svg",
+            category="Prompting",
+            labels={"figure": "Agreement"},
+        ),
+        png="results/ewok/figures/agreement.png",
+        csv="results/ewok/figures/agreement.csv",
+    log:
+        "results/logs/figure_agreement.log",
+    benchmark:
+        "results/benchmarks/figure_agreement.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Figure 7: choices and ratings"
+    shell:
+        "python -m worldprobe figure agreement {input.agreement_table} --models {input.registry}"
+        " --out {output.pdf} {output.svg} {output.png} {output.csv} &> {log}"
+
+
+rule figure_setups:
+    """Every prompting set-up, by model or by domain."""
+    input:
+        summary_table="results/ewok/summaries.parquet",
+        registry=registry_file,
+        code=modules("figures"),
+    output:
+        pdf="results/ewok/figures/setups_by_{by}.pdf",
+        svg=report(
+            "results/ewok/figures/setups_by_{by}.svg",
+            category="Prompting",
+            labels={"figure": "Set-ups by {by}"},
+        ),
+        png="results/ewok/figures/setups_by_{by}.png",
+        csv="results/ewok/figures/setups_by_{by}.csv",
+    log:
+        "results/logs/figure_setups/{by}.log",
+    benchmark:
+        "results/benchmarks/figure_setups/{by}.tsv"
+    wildcard_constraints:
+        by="model|domain",
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Prompting set-ups by {wildcards.by}"
+    shell:
+        "python -m worldprobe figure setups_by_{wildcards.by} {input.summary_table} --models {input.registry}"
+        " --out {output.pdf} {output.svg} {output.png} {output.csv} &> {log}"
+
+
 rule figure_concepts:
     """Which concepts fail for whom: concepts against models."""
     input:

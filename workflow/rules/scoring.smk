@@ -1,17 +1,17 @@
-# Models answer items (EWoK, Section 4.1 and Appendix A.3). A finished shard outlives its job: it lies in results/.shards.
+# Models answer items (EWoK, Section 4.1, Appendices A.3 and A.4). A finished shard outlives its job: it lies in results/.shards.
 
 
-rule score_logprobs:
-    """Log probability of both targets of every item, with and without each context."""
+rule score:
+    """Scores and responses: what a model makes of every item, in every way of asking; the model is loaded once."""
     input:
         item_table="results/ewok/items.parquet",
         control=trained_control,
     output:
-        target_scores="results/ewok/scores/logprobs/{model}.parquet",
+        evidence=[evidence(eval_type, "{model}") for eval_type in study["eval_types"]],
     log:
-        "results/logs/score_logprobs/{model}.log",
+        "results/logs/score/{model}.log",
     benchmark:
-        "results/benchmarks/score_logprobs/{model}.tsv"
+        "results/benchmarks/score/{model}.tsv"
     conda:
         "../../envs/scoring.yaml"
     threads: need("threads")
@@ -25,11 +25,13 @@ rule score_logprobs:
         dtype=card("dtype"),
         engine=card("engine"),
         trust=trust,
+        eval_types=",".join(study["eval_types"]),
+        asking=asking,
         method=1,
     message:
-        "Scoring items with {wildcards.model} (LogProbs)"
+        "Asking {wildcards.model} ({params.eval_types})"
     shell:
-        "python -m worldprobe score logprobs {input.item_table} --model {wildcards.model}"
+        "python -m worldprobe score all {input.item_table} --model {wildcards.model}"
         " --checkpoint {params.checkpoint:q} --revision {params.revision} --dtype {params.dtype}"
-        " --engine {params.engine} {params.trust} --method {params.method} --shards results/.shards"
-        " --out {output.target_scores} &> {log}"
+        " --engine {params.engine} {params.trust} --eval-types {params.eval_types} {params.asking}"
+        " --method {params.method} --shards results/.shards --out {output.evidence} &> {log}"

@@ -82,6 +82,87 @@ rule table_accuracy_by_paradigm:
         " --out {output.csv} {output.tex} {output.md} &> {log}"
 
 
+rule table_correlations:
+    """Correlation of accuracy with surface features (Figure 5, D to F)."""
+    input:
+        correlation_table="results/ewok/correlations.parquet",
+        registry=registry_file,
+        code=modules("tables"),
+    output:
+        csv=report(
+            "results/ewok/tables/correlations.csv",
+            category="Surface features",
+            labels={"table": "Correlations"},
+        ),
+        tex="results/ewok/tables/correlations.tex",
+        md="results/ewok/tables/correlations.md",
+    log:
+        "results/logs/table_correlations.log",
+    benchmark:
+        "results/benchmarks/table_correlations.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Correlations with surface features"
+    shell:
+        "python -m worldprobe table correlations {input.correlation_table} --models {input.registry}"
+        " --out {output.csv} {output.tex} {output.md} &> {log}"
+
+
+rule table_comparisons:
+    """Models compared in pairs."""
+    input:
+        comparison_table="results/ewok/comparisons.parquet",
+        registry=registry_file,
+        code=modules("tables"),
+    output:
+        csv=report(
+            "results/ewok/tables/comparisons.csv",
+            category="Accuracy",
+            labels={"table": "Comparisons"},
+        ),
+        tex="results/ewok/tables/comparisons.tex",
+        md="results/ewok/tables/comparisons.md",
+    log:
+        "results/logs/table_comparisons.log",
+    benchmark:
+        "results/benchmarks/table_comparisons.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Models compared in pairs"
+    shell:
+        "python -m worldprobe table comparisons {input.comparison_table} --models {input.registry}"
+        " --out {output.csv} {output.tex} {output.md} &> {log}"
+
+
+rule table_likert_strict:
+    """Table 4: Likert accuracy where equal ratings are wrong."""
+    input:
+        summary_table="results/ewok/summaries.parquet",
+        registry=registry_file,
+        code=modules("tables"),
+    output:
+        csv=report(
+            "results/ewok/tables/likert_strict.csv",
+            category="Prompting",
+            labels={"table": "Likert, ties wrong"},
+        ),
+        tex="results/ewok/tables/likert_strict.tex",
+        md="results/ewok/tables/likert_strict.md",
+    log:
+        "results/logs/table_likert_strict.log",
+    benchmark:
+        "results/benchmarks/table_likert_strict.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Table 4: Likert, ties wrong"
+    shell:
+        "python -m worldprobe table likert_strict {input.summary_table} --models {input.registry}"
+        " --out {output.csv} {output.tex} {output.md} &> {log}"
+
+
 rule table_dataset:
     """What the materials hold, by domain."""
     input:
