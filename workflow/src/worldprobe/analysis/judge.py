@@ -170,18 +170,38 @@ def _judge_choice(items: pd.DataFrame, rows: pd.DataFrame, model: str, eval_type
     return Judged(table, details)
 
 
-def _judge_cube(
-    items: pd.DataFrame, cube: np.ndarray, model: str, eval_type: str, near_tie: float, missing_status: str
-) -> Judged:
-    """Judge scores of shape (items, targets, contexts 0-2)."""
-    matching = np.stack([cube[:, 0, 1], cube[:, 1, 2]], axis=1)
-    other = np.stack([cube[:, 0, 2], cube[:, 1, 1]], axis=1)
+def compare_scores(
+    matching: np.ndarray, other: np.ndarray, near_tie: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Whether the matching context's score wins, element by element.
+
+    Args:
+        matching: scores after the context that the target fits.
+        other: scores after the other context, same shape.
+        near_tie: differences up to this that are no ties are near ties.
+
+    Returns:
+        accuracy (missing where a score is absent or not finite), is_tie, is_near_tie, is_missing.
+
+    >>> [part.tolist() for part in compare_scores(np.array([2.0, 1.0, 1.0]), np.array([1.0, 1.0, 3.0]), 0.1)][0]
+    [1.0, 0.5, 0.0]
+    """
     is_missing = ~(np.isfinite(matching) & np.isfinite(other))
     with np.errstate(invalid="ignore"):
         difference = matching - other
     is_tie = ~is_missing & (difference == 0)
     is_near_tie = ~is_missing & ~is_tie & (np.abs(difference) <= near_tie)
     accuracy = np.where(is_missing, np.nan, np.where(is_tie, 0.5, (difference > 0).astype(float)))
+    return accuracy, is_tie, is_near_tie, is_missing
+
+
+def _judge_cube(
+    items: pd.DataFrame, cube: np.ndarray, model: str, eval_type: str, near_tie: float, missing_status: str
+) -> Judged:
+    """Judge scores of shape (items, targets, contexts 0-2)."""
+    matching = np.stack([cube[:, 0, 1], cube[:, 1, 2]], axis=1)
+    other = np.stack([cube[:, 0, 2], cube[:, 1, 1]], axis=1)
+    accuracy, is_tie, is_near_tie, is_missing = compare_scores(matching, other, near_tie)
     table = _judgements(items, accuracy, is_tie, is_near_tie, is_missing, model, eval_type)
     table["status"] = table["status"].mask(table["status"] != "ok", missing_status)
     return Judged(table, {"near_tie": near_tie} | _tally(table))

@@ -1,7 +1,97 @@
-"""Placeholder."""
+"""``worldprobe import``: results and ratings that others made."""
+
+from __future__ import annotations
 
 import argparse
+import os
+from pathlib import Path
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """Nothing yet."""
+    """Add the stage's commands."""
+    stage = stages.add_parser("import", help="results released by EWoK's authors; human ratings")
+    actions = stage.add_subparsers(title="actions", metavar="ACTION", required=True)
+    results = actions.add_parser(
+        "ewok-results",
+        help="the authors' released results, with the paper's exclusion steps",
+        description=(
+            "Reads one CSV per domain under dataset-cfg=.../eval=.../model=..., human ratings and controls, from a folder or a "
+            "ZIP, and applies the released analysis's steps, printing rows in and out: recode_contrasts, check_versions, "
+            "drop_duplicates, require_human, exclude_flagged, reverse_flagged, drop_unreleased."
+        ),
+    )
+    results.add_argument("source", type=Path, metavar="FOLDER_OR_ZIP", help="released results")
+    results.add_argument("--password", help="of the ZIP (or in the environment: WORLDPROBE_MATERIALS_PASSWORD)")
+    results.add_argument("--skip", action="append", default=[], metavar="STEP", help="leave this step out; may be repeated")
+    results.add_argument(
+        "--flagged", type=Path, metavar="CSV", help="items flagged in human review (found by name in the release)"
+    )
+    results.add_argument("--removed", type=Path, metavar="CSV", help="items to remove (found by name in the release)")
+    results.add_argument(
+        "--surface-out", type=Path, metavar="FILE", help="surface features table, where the release has controls"
+    )
+    results.add_argument("--out", type=Path, required=True, metavar="FILE", help="judgements table of all models and eval types")
+    results.set_defaults(run=import_results)
+    ratings = actions.add_parser(
+        "human-ratings",
+        help="mean human ratings from a CSV",
+        description=(
+            "CSV, long: item_id, target, context, rating; or wide: item_id or the four texts, and "
+            "response_mean_target1_context1 to response_mean_target2_context2."
+        ),
+    )
+    ratings.add_argument("items", type=Path, metavar="ITEMS", help="items table")
+    ratings.add_argument("ratings", type=Path, metavar="CSV", help="ratings, averaged over raters")
+    ratings.add_argument("--out", type=Path, required=True, metavar="FILE", help="ratings table; judge it like any evidence")
+    ratings.set_defaults(run=import_ratings)
+
+
+def import_results(args: argparse.Namespace) -> None:
+    """Read the release, apply the steps, print their effects, write the tables."""
+    from dataclasses import asdict
+
+    from worldprobe.analysis.paper_steps import apply_steps
+    from worldprobe.analysis.released import read_listing, read_release
+    from worldprobe.contracts import Judgements, SurfaceFeatures, write_table
+    from worldprobe.errors import UserError
+    from worldprobe.provenance import Provenance, digests, versions
+
+    release = read_release(args.source, args.password or os.environ.get("WORLDPROBE_MATERIALS_PASSWORD"))
+    if args.flagged:
+        release.flagged = read_listing(args.flagged)
+    if args.removed:
+        release.removed = read_listing(args.removed)
+    judgements, surface, effects = apply_steps(release, args.skip)
+    for effect in effects:
+        print(effect)
+    provenance = Provenance(
+        method=1,
+        inputs=digests({"release": args.source}),
+        packages=versions(["numpy", "pandas"]),
+        details={"imported": "ewok-results", "steps": [asdict(e) for e in effects], "unread": release.unread},
+    )
+    if args.surface_out:
+        if surface.empty:
+            raise UserError(args.source, "has no surface features (eval=controls).", "Leave out --surface-out.")
+        write_table(surface, SurfaceFeatures, args.surface_out, provenance)
+    write_table(judgements, Judgements, args.out, provenance)
+
+
+def import_ratings(args: argparse.Namespace) -> None:
+    """Match ratings to items and write them."""
+    from worldprobe.contracts import Items, Ratings, read_table, write_table
+    from worldprobe.human.ratings import read_ratings
+    from worldprobe.log import LOGGER
+    from worldprobe.provenance import Provenance, digests, versions
+
+    items = read_table(args.items, Items)
+    ratings, n_unknown = read_ratings(args.ratings, items)
+    provenance = Provenance(
+        method=1,
+        model="human",
+        inputs=digests({"items": args.items, "ratings": args.ratings}),
+        packages=versions(["pandas"]),
+        details={"n_unknown_items": n_unknown},
+    )
+    write_table(ratings, Ratings, args.out, provenance)
+    LOGGER.info("ratings of %d items; %d items of the file are not in the items table", ratings["item_id"].nunique(), n_unknown)
