@@ -65,3 +65,12 @@ def test_a_rule_is_one_command_that_ends_in_its_outputs_and_its_log(name: str) -
 
 def test_no_rule_hides_work_in_a_lambda() -> None:
     assert not [path.name for path in (ROOT / "workflow" / "rules").glob("*.smk") if re.search(r"\blambda\b", path.read_text())]
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if re.match("(table|figure)_", name)])
+def test_a_table_or_figure_stands_in_snakemakes_report_with_a_caption_that_computes_its_numbers(name: str) -> None:
+    captions = re.findall(r'caption="\.\./(report/\w+\.rst)"', directives(RULES[name])["output"])
+    assert captions
+    for caption in captions:
+        text = re.sub(r"\{[{%].*?[%}]\}|(Figure|Table) \d(, \w to \w)?|word2vec", "", (ROOT / "workflow" / caption).read_text())
+        assert not re.search(r"\d", text), f"{caption} holds a typed number"

@@ -11,6 +11,7 @@ rule figure_accuracy_by_domain:
         pdf="results/ewok/figures/accuracy_by_domain.pdf",
         svg=report(
             "results/ewok/figures/accuracy_by_domain.svg",
+            caption="../report/accuracy_by_domain.rst",
             category="Accuracy",
             labels={"figure": "Accuracy by domain"},
         ),
@@ -40,6 +41,7 @@ rule figure_design_features:
         pdf="results/ewok/figures/design_features.pdf",
         svg=report(
             "results/ewok/figures/design_features.svg",
+            caption="../report/design_features.rst",
             category="Accuracy",
             labels={"figure": "Design features"},
         ),
@@ -69,6 +71,7 @@ rule figure_surface_feature:
         pdf="results/ewok/figures/{feature}.pdf",
         svg=report(
             "results/ewok/figures/{feature}.svg",
+            caption="../report/surface_feature.rst",
             category="Surface features",
             labels={"figure": "{feature}"},
         ),
@@ -99,6 +102,7 @@ rule figure_paradigms:
         pdf="results/ewok/figures/paradigms.pdf",
         svg=report(
             "results/ewok/figures/paradigms.svg",
+            caption="../report/paradigms.rst",
             category="Prompting",
             labels={"figure": "Ways of asking"},
         ),
@@ -127,6 +131,7 @@ rule figure_agreement:
         pdf="results/ewok/figures/agreement.pdf",
         svg=report(
             "results/ewok/figures/agreement.svg",
+            caption="../report/agreement.rst",
             category="Prompting",
             labels={"figure": "Agreement"},
         ),
@@ -155,6 +160,7 @@ rule figure_setups:
         pdf="results/ewok/figures/setups_by_{by}.pdf",
         svg=report(
             "results/ewok/figures/setups_by_{by}.svg",
+            caption="../report/setups.rst",
             category="Prompting",
             labels={"figure": "Set-ups by {by}"},
         ),
@@ -185,6 +191,7 @@ rule figure_concepts:
         pdf="results/ewok/figures/concepts.pdf",
         svg=report(
             "results/ewok/figures/concepts.svg",
+            caption="../report/concepts.rst",
             category="Accuracy",
             labels={"figure": "Concepts"},
         ),
@@ -213,6 +220,7 @@ rule figure_scaling:
         pdf="results/ewok/figures/scaling.pdf",
         svg=report(
             "results/ewok/figures/scaling.svg",
+            caption="../report/scaling.rst",
             category="Accuracy",
             labels={"figure": "Scaling"},
         ),
@@ -241,6 +249,7 @@ rule figure_controls:
         pdf="results/ewok/figures/controls.pdf",
         svg=report(
             "results/ewok/figures/controls.svg",
+            caption="../report/controls.rst",
             category="Controls",
             labels={"figure": "Seen and new"},
         ),

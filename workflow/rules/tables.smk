@@ -10,6 +10,7 @@ rule table_mean_accuracy:
     output:
         csv=report(
             "results/ewok/tables/mean_accuracy.csv",
+            caption="../report/mean_accuracy.rst",
             category="Accuracy",
             labels={"table": "Mean accuracy"},
         ),
@@ -37,6 +38,7 @@ rule table_accuracy_by_domain:
     output:
         csv=report(
             "results/ewok/tables/accuracy_by_domain.csv",
+            caption="../report/accuracy_by_domain_table.rst",
             category="Accuracy",
             labels={"table": "Accuracy by domain"},
         ),
@@ -64,6 +66,7 @@ rule table_accuracy_by_paradigm:
     output:
         csv=report(
             "results/ewok/tables/accuracy_by_paradigm.csv",
+            caption="../report/accuracy_by_paradigm.rst",
             category="Accuracy",
             labels={"table": "Accuracy by paradigm"},
         ),
@@ -91,6 +94,7 @@ rule table_correlations:
     output:
         csv=report(
             "results/ewok/tables/correlations.csv",
+            caption="../report/correlations.rst",
             category="Surface features",
             labels={"table": "Correlations"},
         ),
@@ -118,6 +122,7 @@ rule table_comparisons:
     output:
         csv=report(
             "results/ewok/tables/comparisons.csv",
+            caption="../report/comparisons.rst",
             category="Accuracy",
             labels={"table": "Comparisons"},
         ),
@@ -145,6 +150,7 @@ rule table_likert_strict:
     output:
         csv=report(
             "results/ewok/tables/likert_strict.csv",
+            caption="../report/likert_strict.rst",
             category="Prompting",
             labels={"table": "Likert, ties wrong"},
         ),
@@ -172,6 +178,7 @@ rule table_dataset:
     output:
         csv=report(
             "results/ewok/tables/dataset.csv",
+            caption="../report/dataset.rst",
             category="Materials",
             labels={"table": "Templates and items"},
         ),
@@ -198,6 +205,7 @@ rule table_regression:
     output:
         csv=report(
             "results/ewok/tables/{fit}.csv",
+            caption="../report/regression.rst",
             category="Regression",
             labels={"table": "{fit}"},
         ),
