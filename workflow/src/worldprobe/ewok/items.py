@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -33,9 +33,12 @@ def fill_fixed(domains: Mapping[str, list[Slots]], fillers: Fillers, versions: S
         short: dict[str, int] = {}
         for version in versions:
             sampler = FixedSampler(fillers, version, [template.keys for template in templates])
+            writer = _Writer(fillers.rules)
             before = len(rows)
             for template in templates:
-                rows += _rows(template, [(version, sampler.fill(template.keys))], fillers.rules)
+                fillings = sampler.fill(template.keys)
+                if fillings is not None:
+                    rows.append(writer.row(template, version, fillings))
             lost[version] = len(templates) - (len(rows) - before)
             short |= sampler.short
         if any(lost.values()):
@@ -58,7 +61,7 @@ def fill_independent(domains: Mapping[str, list[Slots]], fillers: Fillers, per_t
             fillings = list(sampler.sample(per_template))
             if len(fillings) < per_template:
                 short.append(f"{name} ({len(fillings)})")
-            rows += _rows(template, enumerate(fillings), fillers.rules)
+            rows += [_Writer(fillers.rules).row(template, number, filling) for number, filling in enumerate(fillings)]
     if short:
         LOGGER.warning(
             "%d templates have fewer than %d distinct fillings; all are made: %s", len(short), per_template, ", ".join(short)
@@ -66,16 +69,27 @@ def fill_independent(domains: Mapping[str, list[Slots]], fillers: Fillers, per_t
     return rows
 
 
-def _rows(template: Slots, numbered: Iterable[tuple[int, Mapping[str, str] | None]], rules: Rules) -> Iterator[Row]:
-    concept_a, concept_b, *contrasts = template.design
-    for version, fillings in numbered:
-        if fillings is None:
-            continue
-        texts = [fill(text, fillings, rules) for text in template.texts]
-        trace = json.dumps(fillings, sort_keys=True, ensure_ascii=False)
+class _Writer:
+    """Writes rows of the items table; texts that recur with the same fillings are filled once."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self._filled: dict[tuple[str, tuple[str, ...], tuple[str, ...]], str] = {}
+
+    def row(self, template: Slots, version: int, fillings: Mapping[str, str]) -> Row:
+        """One row, in the order of ``_COLUMNS``."""
         item_id = f"{template.domain}_{template.meta_template}_{template.template}_v{version}"
+        words = tuple(fillings.values())
+        texts = [self._fill(text, template.keys, words, fillings) for text in template.texts]
+        trace = json.dumps(fillings, sort_keys=True, ensure_ascii=False)
         numbers = (template.domain, version, template.meta_template, template.template)
-        yield (item_id, *numbers, *texts, concept_a, concept_b, *contrasts, trace, ",".join(template.keys))
+        return (item_id, *numbers, *texts, *template.design, trace, ",".join(template.keys))
+
+    def _fill(self, text: str, keys: tuple[str, ...], words: tuple[str, ...], fillings: Mapping[str, str]) -> str:
+        known = (text, keys, words)
+        if known not in self._filled:
+            self._filled[known] = fill(text, fillings, self.rules)
+        return self._filled[known]
 
 
 def items_table(rows: Sequence[Row]) -> pd.DataFrame:
