@@ -233,7 +233,7 @@ def test_a_range_of_negative_numbers_is_not_written_with_a_dash():
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex (apt-get install texlive-latex-recommended)")
-def test_every_latex_table_compiles_with_booktabs_alone(paper_study, tmp_path):
+def test_every_latex_table_compiles_with_booktabs(paper_study, tmp_path):
     sheets = {
         "mean": accuracy.mean_accuracy(paper_study.summaries, ROSTER),
         "domain": accuracy.accuracy_by_domain(paper_study.summaries, paper_study.roster),
@@ -241,11 +241,13 @@ def test_every_latex_table_compiles_with_booktabs_alone(paper_study, tmp_path):
         "mixed": statistics.mixed_model(paper_study.coefficients, Provenance()),
         "correlations": statistics.correlations(paper_study.correlations, paper_study.roster),
     }
+    long = pd.concat([sheets["mean"].frame] * 5, ignore_index=True)
+    sheets["long"] = Sheet("A table of several pages", long, sheets["mean"].columns, "long", ("A note.",))
     for name, sheet in sheets.items():
         sheet.write([tmp_path / f"{name}.tex"])
     inputs = "".join(f"\\input{{{name}}}\\clearpage" for name in sheets)
     (tmp_path / "paper.tex").write_text(
-        f"\\documentclass{{article}}\\usepackage{{booktabs}}\\usepackage[margin=2cm]{{geometry}}\\begin{{document}}{inputs}\\end{{document}}"
+        f"\\documentclass{{article}}\\usepackage{{booktabs,longtable}}\\usepackage[margin=2cm]{{geometry}}\\begin{{document}}{inputs}\\end{{document}}"
     )
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from worldprobe.vocabulary import EVAL_TYPES
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -42,6 +46,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     correlations = add("correlations", "accuracy against surface features (paper, Figure 5 D-F)", "correlations")
     correlations.add_argument("--eval-type", **eval_type)  # type: ignore[arg-type]
     correlations.add_argument("--unit", choices=("domain_version", "item"), default="domain_version", help="what one point is")
+    add("reproduction", "published numbers beside ours", "reproduction")
     add("comparisons", "paired comparisons of models", "comparisons")
     add("dataset", "what the materials hold, by domain", "templates", "items", roster=False)
     for parser in names.choices.values():
@@ -50,34 +55,28 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, build, write."""
-    from worldprobe.contracts import (
-        Coefficients,
-        Comparisons,
-        Correlations,
-        Items,
-        Summaries,
-        Templates,
-        read_provenance,
-        read_table,
-    )
+    from worldprobe import contracts
     from worldprobe.roster import read_roster
     from worldprobe.tables import accuracy, dataset, statistics
 
+    def read(name: str, contract: type[contracts.Table], columns: tuple[str, ...] | None = None) -> pd.DataFrame:
+        return contracts.read_table(getattr(args, name), contract, columns)
+
     roster = read_roster(getattr(args, "models", None))
-    name = args.table
-    if name == "dataset":
-        columns = dataset.DESIGN_COLUMNS
-        sheet = dataset.dataset(
-            read_table(args.templates, Templates, columns), read_table(args.items, Items, ("domain", "version"))
-        )
-    elif name == "mixed_model":
-        sheet = statistics.mixed_model(read_table(args.coefficients, Coefficients), read_provenance(args.coefficients), args.fit)
-    elif name == "correlations":
-        sheet = statistics.correlations(read_table(args.correlations, Correlations), roster, args.eval_type, args.unit)
-    elif name == "comparisons":
-        sheet = statistics.comparisons(read_table(args.comparisons, Comparisons), roster)
+    if args.table == "dataset":
+        templates = read("templates", contracts.Templates, dataset.DESIGN_COLUMNS)
+        sheet = dataset.dataset(templates, read("items", contracts.Items, ("domain", "version")))
+    elif args.table == "mixed_model":
+        made_by = contracts.read_provenance(args.coefficients)
+        sheet = statistics.mixed_model(read("coefficients", contracts.Coefficients), made_by, args.fit)
+    elif args.table == "correlations":
+        sheet = statistics.correlations(read("correlations", contracts.Correlations), roster, args.eval_type, args.unit)
+    elif args.table == "reproduction":
+        made_by = contracts.read_provenance(args.reproduction)
+        sheet = statistics.reproduction(read("reproduction", contracts.Reproduction), made_by, roster)
+    elif args.table == "comparisons":
+        sheet = statistics.comparisons(read("comparisons", contracts.Comparisons), roster)
     else:
-        summaries = read_table(args.summaries, Summaries)
         options = {key: getattr(args, key) for key in ("eval_type", "metric") if hasattr(args, key)}
-        sheet = getattr(accuracy, name)(summaries, roster, **options)
+        sheet = getattr(accuracy, args.table)(read("summaries", contracts.Summaries), roster, **options)
     sheet.write(args.out)

@@ -16,6 +16,8 @@ from worldprobe.files import write_text
 ABSENT = "–"
 EN_DASH = "–"
 MINUS = "−"
+#: Rows that fit on a page; longer tables break across pages in LaTeX.
+LONGEST_FLOAT = 45
 
 #: LaTeX's special characters and the typographic ones that our own labels use.
 LATEX_ESCAPES = {
@@ -154,6 +156,7 @@ class Sheet:
         notes: what a reader must know, below the table.
         group: CSV column whose changes draw a thin rule.
         hidden: columns of ``frame`` that only serve the printing and stay out of the CSV.
+        printed: row numbers that LaTeX and Markdown show; None: all of them.
     """
 
     title: str
@@ -163,17 +166,22 @@ class Sheet:
     notes: tuple[str, ...] = ()
     group: str | None = None
     hidden: tuple[str, ...] = ()
+    printed: tuple[int, ...] | None = None
+
+    def shown(self) -> pd.DataFrame:
+        """The rows that LaTeX and Markdown show."""
+        return self.frame if self.printed is None else self.frame.loc[list(self.printed)]
 
     def cells(self) -> list[list[str]]:
         """The printed text, row by row."""
-        records = self.frame.to_dict("records")
+        records = self.shown().to_dict("records")
         return [[column.show(*(row[name] for name in column.cells)) for column in self.columns] for row in records]
 
     def breaks(self) -> set[int]:
         """Row numbers above which a thin rule stands."""
         if self.group is None:
             return set()
-        values = self.frame[self.group].tolist()
+        values = self.shown()[self.group].tolist()
         return {i for i in range(1, len(values)) if values[i] != values[i - 1]}
 
     def to_csv(self) -> str:
@@ -181,34 +189,46 @@ class Sheet:
         return self.frame.drop(columns=list(self.hidden)).to_csv(index=False, float_format="%.9g", lineterminator="\n")
 
     def to_latex(self) -> str:
-        r"""A ``table`` float with ``booktabs`` rules; needs ``\usepackage{booktabs}`` only."""
-        align = "".join("r" if column.is_number else "l" for column in self.columns)
+        r"""A ``table`` float with ``booktabs`` rules; one of many rows is a ``longtable``, which breaks across pages."""
+        is_long = len(self.shown()) > LONGEST_FLOAT
+        align = "@{}" + "".join("r" if column.is_number else "l" for column in self.columns) + "@{}"
+        small = "\\small\\setlength{\\tabcolsep}{4pt}" if len(self.columns) > 7 else ""
+        caption = f"\\caption{{{latex(self.title)}}}"
+        label = f"\\label{{tab:{self.label}}}"
+        head = ["\\toprule"]
+        if any(column.over for column in self.columns):
+            head += _latex_spans(self.columns)
+        head += [" & ".join(latex(column.heading) for column in self.columns) + r" \\", "\\midrule"]
+        notes = " ".join(latex(note) for note in self.notes)
+        if is_long:
+            lines = ["% needs \\usepackage{booktabs,longtable}", f"{{\\footnotesize{small}", f"\\begin{{longtable}}{{{align}}}"]
+            lines += [f"{caption}{label}\\\\", *head, "\\endfirsthead", *head, "\\endhead", *self._latex_rows(), "\\bottomrule"]
+            return "\n".join([*lines, "\\end{longtable}", f"\\noindent {notes}\\par}}", ""])
         lines = [
             "% needs \\usepackage{booktabs}",
             "\\begin{table}",
-            "  \\centering" + ("\\small\\setlength{\\tabcolsep}{4pt}" if len(self.columns) > 7 else ""),
-            f"  \\caption{{{latex(self.title)}}}",
-            f"  \\label{{tab:{self.label}}}",
+            f"  \\centering{small}",
+            f"  {caption}",
+            f"  {label}",
             "  \\smallskip",
-            f"  \\begin{{tabular}}{{@{{}}{align}@{{}}}}",
-            "    \\toprule",
         ]
-        if any(column.over for column in self.columns):
-            lines += _latex_spans(self.columns)
-        lines += ["    " + " & ".join(latex(column.heading) for column in self.columns) + r" \\", "    \\midrule"]
-        breaks = self.breaks()
-        above: list[str] = []
-        for number, row in enumerate(self.cells()):
-            if number in breaks:
-                lines.append("    \\addlinespace")
-            shown = ["" if c.once and above[i : i + 1] == row[i : i + 1] else row[i] for i, c in enumerate(self.columns)]
-            lines.append("    " + " & ".join(latex(cell) for cell in shown) + r" \\")
-            above = row
-        lines += ["    \\bottomrule", "  \\end{tabular}"]
-        if self.notes:
-            notes = " ".join(latex(note) for note in self.notes)
+        lines += [f"  \\begin{{tabular}}{{{align}}}", *(f"    {line}" for line in [*head, *self._latex_rows(), "\\bottomrule"])]
+        lines.append("  \\end{tabular}")
+        if notes:
             lines.append(f"  \\par\\medskip\\begin{{minipage}}{{\\linewidth}}\\footnotesize {notes}\\end{{minipage}}")
         return "\n".join([*lines, "\\end{table}", ""])
+
+    def _latex_rows(self) -> list[str]:
+        """The body's lines, with a little space between groups."""
+        lines: list[str] = []
+        breaks, above = self.breaks(), [""] * len(self.columns)
+        for number, row in enumerate(self.cells()):
+            if number in breaks:
+                lines.append("\\addlinespace")
+            shown = ["" if c.once and above[i] == row[i] else row[i] for i, c in enumerate(self.columns)]
+            lines.append(" & ".join(latex(cell) for cell in shown) + r" \\")
+            above = row
+        return lines
 
     def to_markdown(self) -> str:
         """A GitHub table with its title above and its notes below; columns padded, so that it reads as plain text too."""
@@ -255,4 +275,4 @@ def _latex_spans(columns: Sequence[Column]) -> list[str]:
         if over:
             rules.append(f"\\cmidrule(lr){{{at}-{at + width - 1}}}")
         at += width
-    return ["    " + " & ".join(cells) + r" \\", "    " + "".join(rules)]
+    return [" & ".join(cells) + r" \\", "".join(rules)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import pandas as pd
@@ -90,6 +91,71 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
 
 def _interval(low: Any, high: Any) -> str:
     return as_text(None) if is_absent(low) or is_absent(high) else span(low, high, 2)
+
+
+#: Statuses of the reproduction table as they are printed; what was not run stays in the CSV only.
+STATUS_NAMES = {"within_rounding": "yes", "differs": "no", "not_comparable": "not comparable", "not_run": "not run"}
+BLOCK_NAMES = {
+    "table1": "Table 1",
+    "table2": "Table 2",
+    "mixed_model": "Mixed model",
+    "likert_strict": "Strict Likert",
+    "text": "Text",
+}
+
+
+def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
+    """Published numbers beside ours; lines that were not run are counted in the note and listed in the CSV.
+
+    Args:
+        table: the Reproduction table.
+        provenance: of that table; ``details["summary"]`` is its summary line.
+        roster: names of the models.
+    """
+    frame = table.assign(
+        block_name=table.block.map(lambda block: BLOCK_NAMES.get(block, in_words(block))),
+        of=[_of_what(row, roster) for row in table.to_dict("records")],
+        within=table.status.map(STATUS_NAMES),
+        rank=table.compared_with.map({"ours": 0, "repository": 1}),
+        against=table.compared_with.map({"ours": "ours", "repository": "authors' repository"}),
+    )
+    frame = frame.sort_values(["rank", "position"], kind="stable").drop(columns="rank").reset_index(drop=True)
+    shown = frame[frame.status != "not_run"]
+    n_hidden = len(frame) - len(shown)
+    notes = [str(provenance.details.get("summary", ""))]
+    if n_hidden:
+        notes.append(
+            f"{whole_number(n_hidden)} numbers whose models or paradigms were not run are left out here; the CSV lists them."
+        )
+    return Sheet(
+        title="Published numbers beside ours, and the paper's tables beside those of its repository.",
+        frame=frame,
+        columns=(
+            Column("Published in", ("block_name",), is_number=False, once=True),
+            Column("Number", ("of",), is_number=False),
+            Column("Published", ("printed",)),
+            Column("Beside", ("against",), is_number=False, once=True),
+            Column("Value", ("ours_printed",)),
+            Column("Difference", ("difference",), decimals(4)),
+            Column("Within rounding", ("within",), is_number=False),
+            Column("Why not", ("reason",), is_number=False),
+        ),
+        label="reproduction",
+        notes=tuple(note for note in notes if note),
+        group="block_name",
+        printed=tuple(shown.index),
+    )
+
+
+def _of_what(row: dict[Hashable, Any], roster: Roster) -> str:
+    """Which number of its table a line is about."""
+    parts = [roster[row["model"]].name] if isinstance(row["model"], str) else []
+    parts += [
+        in_words(row[name])
+        for name in ("eval_type", "group")
+        if isinstance(row[name], str) and row[name] not in ("logprobs", "human_likert")
+    ]
+    return ", ".join([*parts, in_words(row["quantity"])])
 
 
 def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
