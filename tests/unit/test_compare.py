@@ -9,7 +9,7 @@ import pytest
 
 from worldprobe import cli
 from worldprobe.analysis.agreement import agree, agreement_rate
-from worldprobe.analysis.compare import compare_models, compare_items
+from worldprobe.analysis.compare import compare_items, compare_models
 from worldprobe.analysis.correlations import correlate
 from worldprobe.analysis.simulate import simulate_features, simulate_items, simulate_judgements
 from worldprobe.contracts import (
@@ -28,7 +28,6 @@ from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 
 
-
 def two_models(difference, n_templates=120, seed=0):
     items = simulate_items(n_templates, 2, seed)
     common = np.random.default_rng(seed).normal(0.5, 1, (1, len(items), 2))
@@ -37,7 +36,7 @@ def two_models(difference, n_templates=120, seed=0):
 
 def test_the_p_value_is_that_of_all_sign_flips():
     first, second = np.array([1, 1, 0.5, 1, 0, 1, 1, 0.5]), np.array([0, 0.5, 0.5, 0, 1, 0, 0.5, 0])
-    tested = compare_items(first, second, np.arange(8), np.zeros(8), n_permutations=40_000, seed=1)
+    [tested] = compare_items(first[None], second[None], np.arange(8), np.zeros(8), n_permutations=40_000, seed=1)
     parts = (first - second) / 8
     exact = np.mean([abs(np.dot(signs, parts)) >= abs(parts.sum()) - 1e-12 for signs in product([-1, 1], repeat=8)])
     assert tested.p == pytest.approx(exact, abs=0.01)
@@ -52,7 +51,7 @@ def test_p_values_are_uniform_when_the_models_are_equally_good():
     for seed in range(200):
         taste = rng.normal(0, 1.0, (2, 40))[:, template]  # each model has its own strong and weak templates
         first, second = (rng.random((2, 120)) < 1 / (1 + np.exp(-taste))).astype(float)
-        found.append(compare_items(first, second, template, version, n_permutations=400, seed=seed).p)
+        found.append(compare_items(first[None], second[None], template, version, n_permutations=400, seed=seed)[0].p)
     shares = np.histogram(found, bins=[0, 0.25, 0.5, 0.75, 1.001])[0] / 200
     assert np.mean(np.array(found) <= 0.05) <= 0.10
     np.testing.assert_allclose(shares, 0.25, atol=0.1)
@@ -78,6 +77,18 @@ def test_no_difference_is_called_that_with_what_could_have_been_seen():
     same = compare_models(twin, n_permutations=100)
     assert (same["p"] == 1).all()
     assert "no item tells them apart" in same.query("grouping == 'overall'")["sentence"].item()
+
+
+def test_a_pairs_numbers_do_not_depend_on_the_other_models():
+    rows = two_models(0.4, n_templates=30)
+    third = rows[rows["model"] == "ant"].assign(model="cat", accuracy=1.0)
+    third.iloc[:4, third.columns.get_loc("accuracy")] = np.nan  # another set of items in common
+    alone = compare_models(rows, n_permutations=100)
+    together = compare_models(pd.concat([rows, third]), n_permutations=100)
+    same = together[(together["model_a"] == "ant") & (together["model_b"] == "bee")].reset_index(drop=True)
+    columns = ["difference", "p", "ci_low", "ci_high", "n_items"]
+    pd.testing.assert_frame_equal(alone[columns], same[columns])
+    assert (together[together["model_b"] == "cat"].query("grouping == 'overall'")["n_items"] == 58).all()
 
 
 def test_swapping_the_models_swaps_only_the_sign():

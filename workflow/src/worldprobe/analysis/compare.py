@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from worldprobe.analysis.panel import Panel, build_panel
 from worldprobe.analysis.summarize import metric_values
@@ -44,29 +45,31 @@ def compare_models(
         raise UserError("judgements", f"fewer than two models have {eval_type} judgements.", "Give the tables of two models.")
     accuracy = metric_values(panel)[0].astype(float)
     template = panel.items.groupby(["domain", "meta_template", "template"], sort=True).ngroup().to_numpy()
-    tables = []
-    for a, b in combinations(range(len(panel.series)), 2):
-        tables += _pair(panel, accuracy, template, a, b, n_permutations, seed)
-    table = pd.DataFrame(tables).assign(eval_type=eval_type)
+    table = pd.DataFrame(_rows(panel, accuracy, template, n_permutations, seed)).assign(eval_type=eval_type)
     table["p_holm"] = table.groupby("grouping")["p"].transform(_holm)
     table["sentence"] = [_sentence(row) for row in table.itertuples()]
     return table.drop(columns="std_error")
 
 
-def _pair(
-    panel: Panel, accuracy: np.ndarray, template: np.ndarray, a: int, b: int, n_permutations: int, seed: int
-) -> list[dict[str, object]]:
-    names = panel.series["model"]
-    both = ~np.isnan(accuracy[a]) & ~np.isnan(accuracy[b])
-    if not both.any():
-        raise UserError(names[a], f"and {names[b]} have no item in common.", "Compare models on the same items.")
-    domain = panel.items["domain"].to_numpy()
-    groups = [("overall", "all", both)] + [("domain", d, both & (domain == d)) for d in np.unique(domain[both])]
+def _rows(panel: Panel, accuracy: np.ndarray, template: np.ndarray, n_permutations: int, seed: int) -> list[dict[str, object]]:
+    """Every pair of series, overall and by domain; pairs that share their items are tested together."""
+    names, domain = panel.series["model"], panel.items["domain"].to_numpy()
+    version = panel.items["version"].to_numpy()
+    buckets: dict[bytes, list[tuple[int, int]]] = {}
+    for a, b in combinations(range(len(names)), 2):
+        both = ~np.isnan(accuracy[a]) & ~np.isnan(accuracy[b])
+        if not both.any():
+            raise UserError(names[a], f"and {names[b]} have no item in common.", "Compare models on the same items.")
+        buckets.setdefault(both.tobytes(), []).append((a, b))
     rows = []
-    for grouping, group, inside in groups:
-        first, second = accuracy[a][inside], accuracy[b][inside]
-        tested = compare_items(first, second, template[inside], panel.items["version"].to_numpy()[inside], n_permutations, seed)
-        rows.append({"model_a": names[a], "model_b": names[b], "grouping": grouping, "group": group} | vars(tested))
+    for mask, pairs in buckets.items():
+        both = np.frombuffer(mask, bool)
+        groups = [("overall", "all", both)] + [("domain", d, both & (domain == d)) for d in np.unique(domain[both])]
+        for grouping, group, inside in groups:
+            first, second = (accuracy[[pair[side] for pair in pairs]][:, inside] for side in (0, 1))
+            found = compare_items(first, second, template[inside], version[inside], n_permutations, seed)
+            for (a, b), tested in zip(pairs, found, strict=True):
+                rows.append({"model_a": names[a], "model_b": names[b], "grouping": grouping, "group": group} | vars(tested))
     return rows
 
 
@@ -90,51 +93,54 @@ class Tested:
 
 def compare_items(
     first: np.ndarray, second: np.ndarray, template: np.ndarray, version: np.ndarray, n_permutations: int, seed: int
-) -> Tested:
-    """Compare two models' item accuracies.
+) -> list[Tested]:
+    """Compare item accuracies of pairs of models; all pairs get the same flips and draws.
 
     Args:
-        first: accuracy of model A per item.
-        second: accuracy of model B, same items.
-        template: code of the item's template: what is exchanged and drawn.
-        version: of the item; the means are over version means.
+        first: accuracy of each pair's model A, shape (pairs, items).
+        second: accuracy of model B, same shape and items.
+        template: code of each item's template: what is exchanged and drawn.
+        version: of each item; the means are over version means.
         n_permutations: flips and draws.
         seed: of both.
+
+    Returns:
+        One result per pair.
     """
     _, version_code, sizes = np.unique(version, return_inverse=True, return_counts=True)
     weight = 1 / (len(sizes) * sizes[version_code])
     _, code = np.unique(template, return_inverse=True)
     n_templates = int(code.max()) + 1
-    parts = np.bincount(code, weights=weight * (first - second), minlength=n_templates)
-    difference = float(parts.sum())
+    member = sparse.csr_matrix((weight, (np.arange(len(code)), code)), (len(code), n_templates))
+    parts = np.asarray((first - second) @ member).T
+    difference = parts.sum(axis=0)
     rng = np.random.default_rng([seed, n_templates])
-    far = draws_low = draws_high = 0.0
-    flipped = np.empty(n_permutations)
-    drawn = np.empty(n_permutations)
+    n_far = np.zeros(len(first), int)
+    drawn = np.empty((n_permutations, len(first)))
     for start in range(0, n_permutations, 1000):
-        stop = min(start + 1000, n_permutations)
-        signs = rng.integers(0, 2, (stop - start, n_templates), dtype=np.int8) * 2 - 1
-        flipped[start:stop] = signs @ parts
-        drawn[start:stop] = rng.multinomial(n_templates, np.full(n_templates, 1 / n_templates), size=stop - start) @ parts
-    far = float((np.abs(flipped) >= abs(difference) - 1e-12).sum())
-    if n_templates > 1:
-        draws_low, draws_high = (float(q) for q in np.quantile(drawn, [0.025, 0.975]))
-    else:
-        draws_low = draws_high = float("nan")
-    return Tested(
-        mean_a=float(np.clip((weight * first).sum(), 0, 1)),
-        mean_b=float(np.clip((weight * second).sum(), 0, 1)),
-        difference=difference,
-        ci_low=draws_low,
-        ci_high=draws_high,
-        p=(1 + far) / (1 + n_permutations),
-        std_error=float(drawn.std()),
-        n_items=len(first),
-        n_templates=n_templates,
-        n_a_better=int((first > second).sum()),
-        n_b_better=int((first < second).sum()),
-        n_equal=int((first == second).sum()),
-    )
+        size = (min(1000, n_permutations - start), n_templates)
+        signs = rng.integers(0, 2, size, dtype=np.int8).astype(float) * 2 - 1
+        n_far += (np.abs(signs @ parts) >= np.abs(difference) - 1e-12).sum(axis=0)
+        counts = rng.multinomial(n_templates, np.full(n_templates, 1 / n_templates), size=size[0])
+        drawn[start : start + size[0]] = counts.astype(float) @ parts
+    ends = np.quantile(drawn, [0.025, 0.975], axis=0) if n_templates > 1 else np.full((2, len(first)), np.nan)
+    return [
+        Tested(
+            mean_a=float(np.clip(weight @ a, 0, 1)),
+            mean_b=float(np.clip(weight @ b, 0, 1)),
+            difference=float(np.clip(difference[i], -1, 1)),
+            ci_low=float(np.clip(ends[0, i], -1, 1)),
+            ci_high=float(np.clip(ends[1, i], -1, 1)),
+            p=float(1 + n_far[i]) / (1 + n_permutations),
+            std_error=float(drawn[:, i].std()),
+            n_items=len(a),
+            n_templates=n_templates,
+            n_a_better=int((a > b).sum()),
+            n_b_better=int((a < b).sum()),
+            n_equal=int((a == b).sum()),
+        )
+        for i, (a, b) in enumerate(zip(first, second, strict=True))
+    ]
 
 
 def _holm(p: pd.Series) -> pd.Series:
