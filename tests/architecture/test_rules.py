@@ -63,6 +63,14 @@ def test_a_rule_is_one_command_that_ends_in_its_outputs_and_its_log(name: str) -
     assert "--password" not in shell
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_rule_runs_beside_snakemake_or_says_what_it_needs_of_a_cluster(name: str) -> None:
+    found = directives(RULES[name])
+    if "localrule" not in found:
+        assert {"threads", "resources"} <= set(found)
+        assert {"mem_mb", "runtime"} <= set(re.findall(r"(\w+)=", found["resources"]))
+
+
 def test_no_rule_hides_work_in_a_lambda() -> None:
     assert not [path.name for path in (ROOT / "workflow" / "rules").glob("*.smk") if re.search(r"\blambda\b", path.read_text())]
 

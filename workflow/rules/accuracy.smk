@@ -15,6 +15,7 @@ rule judge:
         "results/benchmarks/judge/{eval_type}/{model}.tsv"
     wildcard_constraints:
         eval_type="|".join(study["eval_types"]),
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -35,6 +36,7 @@ rule summarize:
         "results/logs/summarize.log",
     benchmark:
         "results/benchmarks/summarize.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -54,6 +56,7 @@ rule compare:
         "results/logs/compare.log",
     benchmark:
         "results/benchmarks/compare.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -73,6 +76,7 @@ rule agree:
         "results/logs/agree.log",
     benchmark:
         "results/benchmarks/agree.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -94,6 +98,7 @@ rule correlate:
         "results/logs/correlate.log",
     benchmark:
         "results/benchmarks/correlate.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -117,6 +122,7 @@ rule check_reproduction:
         "results/logs/check_reproduction.log",
     benchmark:
         "results/benchmarks/check_reproduction.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:

@@ -11,6 +11,7 @@ rule train_vectors:
         "results/logs/train_vectors.log",
     benchmark:
         "results/benchmarks/train_vectors.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -33,6 +34,7 @@ rule judge_word2vec:
         "results/logs/judge_word2vec.log",
     benchmark:
         "results/benchmarks/judge_word2vec.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -56,6 +58,7 @@ rule measure_surface:
         "results/logs/measure_surface.log",
     benchmark:
         "results/benchmarks/measure_surface.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -63,5 +66,4 @@ rule measure_surface:
     message:
         "Measuring sentence length and word frequency"
     shell:
-        "python -m worldprobe baselines surface {input.item_table} {params.frequency}"
-        " --out {output.feature_table} &> {log}"
+        "python -m worldprobe baselines surface {input.item_table} {params.frequency}" " --out {output.feature_table} &> {log}"

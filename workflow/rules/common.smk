@@ -11,7 +11,7 @@ SOURCE = HOME / "workflow" / "src" / "worldprobe"
 sys.path.insert(0, str(SOURCE.parent))
 shell.prefix(f"export PYTHONPATH={quote(str(SOURCE.parent))}; ")
 
-from worldprobe.config import check_models, read_registry, read_study
+from worldprobe.config import check_models, read_registry, read_site, read_study
 from worldprobe.errors import UserError
 from worldprobe.needs import needs
 
@@ -24,37 +24,27 @@ def ours(path):
 def modules(*names):
     """The package's modules that a cheap stage depends on: a folder means all that is in it."""
     found = [
-        path
-        for name in names
-        for path in (
-            [SOURCE / name]
-            if name.endswith(".py")
-            else sorted((SOURCE / name).rglob("*.py"))
-        )
+        path for name in names for path in ([SOURCE / name] if name.endswith(".py") else sorted((SOURCE / name).rglob("*.py")))
     ]
     return [os.path.relpath(path) for path in found]
 
 
 def read_settings():
-    """The study, and the registry of models, both checked.
+    """The study, the registry of models and its file, and the facts of the site, all checked.
 
     Raises:
         SystemExit: with three lines: where, what, and how to mend it.
     """
     try:
-        study = read_study(
-            config, workflow.configfiles, workflow.config_settings.config
-        )
-        path = (
-            study["registry"]
-            if os.path.exists(study["registry"])
-            else ours(study["registry"])
-        )
+        study = read_study(config, workflow.configfiles, workflow.config_settings.config)
+        path = study["registry"] if os.path.exists(study["registry"]) else ours(study["registry"])
         registry = read_registry(path)
         check_models(study, registry, workflow.configfiles, path)
+        facts = "config/cluster.yaml" if os.path.exists("config/cluster.yaml") else ours("config/cluster.yaml")
+        site = read_site(facts, os.environ)
     except UserError as error:
         sys.exit(error.lines())
-    return study, registry, path
+    return study, registry, path, site
 
 
 def card(field):
@@ -81,12 +71,31 @@ def control_models():
 
 
 def need(resource):
-    """A function that says what a job's model needs of a machine: gpus, threads, mem_mb or runtime (minutes)."""
+    """A function that says what a job's model needs of a machine: gpus, threads, and, more with each attempt, mem_mb and runtime."""
 
     def look_up(wildcards, attempt):
-        return getattr(needs(registry[wildcards.model]), resource) * (
-            attempt if resource == "runtime" else 1
-        )
+        amount = getattr(needs(registry[wildcards.model], float(site["gpu_memory_gb"])), resource)
+        return amount * attempt if resource in ("mem_mb", "runtime") else amount
+
+    return look_up
+
+
+def grows(amount):
+    """A function that asks for more with each attempt."""
+
+    def look_up(wildcards, attempt):
+        return amount * attempt
+
+    return look_up
+
+
+def on_site(fact):
+    """A function that says where a job's model is to run: partition, constraint, gpu_model; the last two only with GPUs."""
+
+    def look_up(wildcards):
+        if not needs(registry[wildcards.model], float(site["gpu_memory_gb"])).gpus:
+            return site["partition"] if fact == "partition" else None
+        return site["gpu_partition"] or site["partition"] if fact == "partition" else site[fact]
 
     return look_up
 
@@ -120,9 +129,7 @@ def flag(option, value):
 def builtin_files():
     """The files of the built-in materials."""
     folder = HOME / "resources" / "materials" / "ewok-builtin"
-    return [
-        os.path.relpath(path) for path in sorted(folder.rglob("*")) if path.is_file()
-    ]
+    return [os.path.relpath(path) for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
 def builtin_source(wildcards):
@@ -141,11 +148,7 @@ def material_files(wildcards):
     if study["materials"]["source"] == "builtin":
         return builtin_files()
     source = Path(study["materials"]["source"])
-    return (
-        [str(path) for path in sorted(source.rglob("*")) if path.is_file()]
-        if source.is_dir()
-        else [str(source)]
-    )
+    return [str(path) for path in sorted(source.rglob("*")) if path.is_file()] if source.is_dir() else [str(source)]
 
 
 def filling():
@@ -180,9 +183,7 @@ def vectors():
 def frequency():
     """Where word frequencies come from, as options."""
     frequency = study["baselines"]["frequency"]
-    return " ".join(
-        [flag("--frequency", frequency["source"]), flag("--ngrams", frequency["files"])]
-    ).strip()
+    return " ".join([flag("--frequency", frequency["source"]), flag("--ngrams", frequency["files"])]).strip()
 
 
 def evidence(eval_type, model):
@@ -199,12 +200,7 @@ def judged_evidence(wildcards):
 
 def prompted_evidence():
     """The responses of all models to all prompts."""
-    return [
-        evidence(name, model)
-        for name in study["eval_types"]
-        if name != "logprobs"
-        for model in study["models"]
-    ]
+    return [evidence(name, model) for name in study["eval_types"] if name != "logprobs" for model in study["models"]]
 
 
 def asking(wildcards):
@@ -215,11 +211,7 @@ def asking(wildcards):
         flag("--swap", prompting["swap"]),
         flag("--chat", prompting["chat_template"]),
     ]
-    return (
-        " ".join(option for option in options if option)
-        if study["eval_types"] != ["logprobs"]
-        else ""
-    )
+    return " ".join(option for option in options if option) if study["eval_types"] != ["logprobs"] else ""
 
 
 def judgement_tables(eval_types=None, with_word2vec=False):
@@ -230,9 +222,7 @@ def judgement_tables(eval_types=None, with_word2vec=False):
         eval_type=chosen,
         model=study["models"],
     )
-    if (with_word2vec or eval_types is None) and study["baselines"]["word2vec"][
-        "enabled"
-    ]:
+    if (with_word2vec or eval_types is None) and study["baselines"]["word2vec"]["enabled"]:
         tables.append("results/ewok/judgements/word2vec/word2vec.parquet")
     return tables
 
@@ -257,9 +247,7 @@ def mixed_model_coefficients():
 
 def control_judgement_tables():
     """The LogProbs judgements of the control models."""
-    return expand(
-        "results/ewok/judgements/logprobs/{model}.parquet", model=control_models()
-    )
+    return expand("results/ewok/judgements/logprobs/{model}.parquet", model=control_models())
 
 
 def has_logprobs():
@@ -275,8 +263,7 @@ def has_mixed_model():
 def set_ups():
     """The prompting set-ups in which both Likert and Choice ask, e.g. constrained_two."""
     likert, choice = (
-        {name.partition("_")[2] for name in study["eval_types"] if name.startswith(p)}
-        for p in ("likert", "choice")
+        {name.partition("_")[2] for name in study["eval_types"] if name.startswith(p)} for p in ("likert", "choice")
     )
     return sorted(likert & choice)
 
@@ -293,11 +280,7 @@ def made_from():
         "results/ewok/items.parquet",
         "results/ewok/surface_features.parquet",
     ]
-    tables += [
-        evidence(eval_type, model)
-        for eval_type in study["eval_types"]
-        for model in study["models"]
-    ]
+    tables += [evidence(eval_type, model) for eval_type in study["eval_types"] for model in study["models"]]
     if has_logprobs():
         tables += [
             "results/ewok/regression/fixed_effects.parquet",
@@ -335,20 +318,12 @@ def figure_names():
         "n_words",
         "log_frequency",
     ] * has_logprobs()
-    names += ["word2vec"] * (
-        has_logprobs() and study["baselines"]["word2vec"]["enabled"]
-    )
-    names += ["scaling"] * (
-        has_logprobs()
-        and sum(registry[model]["parameters"] is not None for model in study["models"])
-        > 1
-    )
+    names += ["word2vec"] * (has_logprobs() and study["baselines"]["word2vec"]["enabled"])
+    names += ["scaling"] * (has_logprobs() and sum(registry[model]["parameters"] is not None for model in study["models"]) > 1)
     names += ["controls"] * has_generalisation()
     names += ["agreement"] * ("constrained_two" in set_ups())
     names += ["paradigms"] * (has_logprobs() and "constrained_two" in set_ups())
-    names += ["setups_by_model", "setups_by_domain"] * (
-        study["eval_types"] != ["logprobs"]
-    )
+    names += ["setups_by_model", "setups_by_domain"] * (study["eval_types"] != ["logprobs"])
     return names
 
 
@@ -357,13 +332,11 @@ def has_generalisation():
     return bool(has_logprobs() and control_models() and is_builtin())
 
 
-study, registry, registry_file = read_settings()
+study, registry, registry_file, site = read_settings()
 
 # Inherited by every job, on this machine and on a cluster; never part of a command line or a log.
 if study["materials"]["password"] is not None:
-    os.environ.setdefault(
-        "WORLDPROBE_MATERIALS_PASSWORD", study["materials"]["password"]
-    )
+    os.environ.setdefault("WORLDPROBE_MATERIALS_PASSWORD", study["materials"]["password"])
 
 
 wildcard_constraints:

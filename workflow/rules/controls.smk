@@ -12,6 +12,7 @@ rule compile_control_templates:
         "results/logs/compile_control_templates.log",
     benchmark:
         "results/benchmarks/compile_control_templates.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -33,6 +34,7 @@ rule write_corpus:
         "results/logs/write_corpus.log",
     benchmark:
         "results/benchmarks/write_corpus.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -62,6 +64,7 @@ rule train_tokenizer:
         "results/logs/train_tokenizer.log",
     benchmark:
         "results/benchmarks/train_tokenizer.tsv"
+    localrule: True
     conda:
         "../../envs/scoring.yaml"
     params:
@@ -87,6 +90,10 @@ rule train_control:
         "results/benchmarks/train_control/{model}.tsv"
     conda:
         "../../envs/scoring.yaml"
+    threads: 1
+    resources:
+        mem_mb=grows(3000),
+        runtime=grows(30),
     params:
         architecture=control("architecture"),
         layers=control("layers"),
@@ -118,6 +125,7 @@ rule measure_generalisation:
         "results/logs/measure_generalisation.log",
     benchmark:
         "results/benchmarks/measure_generalisation.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:

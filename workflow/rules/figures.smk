@@ -21,6 +21,7 @@ rule figure_accuracy_by_domain:
         "results/logs/figure_accuracy_by_domain.log",
     benchmark:
         "results/benchmarks/figure_accuracy_by_domain.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -51,6 +52,7 @@ rule figure_design_features:
         "results/logs/figure_design_features.log",
     benchmark:
         "results/benchmarks/figure_design_features.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -83,6 +85,7 @@ rule figure_surface_feature:
         "results/benchmarks/figure_surface_feature/{feature}.tsv"
     wildcard_constraints:
         feature="word2vec|n_words|log_frequency",
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -112,6 +115,7 @@ rule figure_paradigms:
         "results/logs/figure_paradigms.log",
     benchmark:
         "results/benchmarks/figure_paradigms.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -141,6 +145,7 @@ rule figure_agreement:
         "results/logs/figure_agreement.log",
     benchmark:
         "results/benchmarks/figure_agreement.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -172,6 +177,7 @@ rule figure_setups:
         "results/benchmarks/figure_setups/{by}.tsv"
     wildcard_constraints:
         by="model|domain",
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -201,6 +207,7 @@ rule figure_concepts:
         "results/logs/figure_concepts.log",
     benchmark:
         "results/benchmarks/figure_concepts.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -230,6 +237,7 @@ rule figure_scaling:
         "results/logs/figure_scaling.log",
     benchmark:
         "results/benchmarks/figure_scaling.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -259,6 +267,7 @@ rule figure_controls:
         "results/logs/figure_controls.log",
     benchmark:
         "results/benchmarks/figure_controls.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:

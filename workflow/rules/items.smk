@@ -13,6 +13,7 @@ rule fill_items:
         "results/logs/fill_items.log",
     benchmark:
         "results/benchmarks/fill_items.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:

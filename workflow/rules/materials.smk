@@ -31,6 +31,7 @@ rule compile_templates:
         "results/logs/compile_templates.log",
     benchmark:
         "results/benchmarks/compile_templates.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -39,5 +40,4 @@ rule compile_templates:
     message:
         "Compiling templates from {params.source}"
     shell:
-        "python -m worldprobe templates compile {params.source:q} {params.compat}"
-        " --out {output.template_table} &> {log}"
+        "python -m worldprobe templates compile {params.source:q} {params.compat}" " --out {output.template_table} &> {log}"

@@ -14,6 +14,10 @@ rule fit_mixed_model:
         "results/benchmarks/fit_mixed_model.tsv"
     conda:
         "../../envs/stats.yaml"
+    threads: 1
+    resources:
+        mem_mb=grows(8000),
+        runtime=grows(120),
     params:
         method=1,
     message:
@@ -34,6 +38,7 @@ rule fit_fixed_effects:
         "results/logs/fit_fixed_effects.log",
     benchmark:
         "results/benchmarks/fit_fixed_effects.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:

@@ -18,6 +18,7 @@ rule build_report:
         "results/logs/build_report.log",
     benchmark:
         "results/benchmarks/build_report.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     params:

@@ -17,6 +17,9 @@ rule score:
     threads: need("threads")
     resources:
         gpu=need("gpus"),
+        gpu_model=on_site("gpu_model"),
+        constraint=on_site("constraint"),
+        slurm_partition=on_site("partition"),
         mem_mb=need("mem_mb"),
         runtime=need("runtime"),
     params:

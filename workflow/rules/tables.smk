@@ -20,6 +20,7 @@ rule table_mean_accuracy:
         "results/logs/table_mean_accuracy.log",
     benchmark:
         "results/benchmarks/table_mean_accuracy.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -48,6 +49,7 @@ rule table_accuracy_by_domain:
         "results/logs/table_accuracy_by_domain.log",
     benchmark:
         "results/benchmarks/table_accuracy_by_domain.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -76,6 +78,7 @@ rule table_accuracy_by_paradigm:
         "results/logs/table_accuracy_by_paradigm.log",
     benchmark:
         "results/benchmarks/table_accuracy_by_paradigm.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -104,6 +107,7 @@ rule table_correlations:
         "results/logs/table_correlations.log",
     benchmark:
         "results/benchmarks/table_correlations.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -132,6 +136,7 @@ rule table_comparisons:
         "results/logs/table_comparisons.log",
     benchmark:
         "results/benchmarks/table_comparisons.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -160,6 +165,7 @@ rule table_likert_strict:
         "results/logs/table_likert_strict.log",
     benchmark:
         "results/benchmarks/table_likert_strict.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -188,6 +194,7 @@ rule table_dataset:
         "results/logs/table_dataset.log",
     benchmark:
         "results/benchmarks/table_dataset.tsv"
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
@@ -217,6 +224,7 @@ rule table_regression:
         "results/benchmarks/table_regression/{fit}.tsv"
     wildcard_constraints:
         fit="mixed_model|fixed_effects",
+    localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:

@@ -143,6 +143,19 @@ def read_study(
     return with_defaults(merged, "config")
 
 
+def read_site(path: Path | str, environment: Mapping[str, str]) -> dict[str, Any]:
+    """The facts of a SLURM site; ``WORLDPROBE_PARTITION`` and its like in the environment are stronger than the file.
+
+    Raises:
+        UserError: the file is missing or breaks ``cluster.schema.yaml``.
+    """
+    source = read_yaml(path)
+    stated = source.document or {}
+    validate(stated, "cluster", [source])
+    site = with_defaults(stated, "cluster")
+    return {fact: environment.get(f"WORLDPROBE_{fact.upper()}") or value for fact, value in site.items()}
+
+
 def merge(base: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with stronger ones laid over them: mappings are merged, everything else is replaced.
 
