@@ -21,7 +21,7 @@ from transformers import logging as transformers_logging
 
 from worldprobe.controls.tokenizer import END_OF_TEXT, PADDING
 from worldprobe.errors import UserError
-from worldprobe.log import Progress
+from worldprobe.log import LOGGER, Progress
 from worldprobe.provenance import Provenance
 
 ARCHITECTURES = ("gpt2", "llama")
@@ -86,6 +86,7 @@ def train(texts: Sequence[str], tokenizer: Tokenizer, settings: Settings, name: 
     ]
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: learning_rate_factor(step, settings.steps))
+    LOGGER.info("Training %s: %s parameters, %d documents", name, f"{model.num_parameters():,}", len(documents))
     losses: list[float] = []
     model.train()
     with Progress(f"Training {name}", settings.steps, "steps") as progress:
@@ -97,7 +98,7 @@ def train(texts: Sequence[str], tokenizer: Tokenizer, settings: Settings, name: 
             optimiser.step()
             schedule.step()
             optimiser.zero_grad()
-            losses.append(float(loss))
+            losses.append(loss.item())
             progress.what = f"Training {name} (loss {last_loss(losses)})"
             progress.advance()
     return model.eval(), losses
@@ -111,6 +112,7 @@ def last_loss(losses: Sequence[float]) -> float | None:
 def build_model(settings: Settings, tokenizer: Tokenizer) -> PreTrainedModel:
     """A model with random weights, without dropout (the corpus is seen about once)."""
     transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
     end = tokenizer.token_to_id(END_OF_TEXT)
     tokens: dict[str, Any] = {
         "vocab_size": tokenizer.get_vocab_size(),
