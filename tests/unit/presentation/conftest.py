@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from worldprobe import contracts
+from worldprobe.analysis.summarize import summarize
 from worldprobe.provenance import Provenance
 from worldprobe.roster import Roster, read_roster
 from worldprobe.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, EVAL_TYPES, TARGET_CONTRASTS
@@ -251,6 +252,27 @@ def control_accuracies_of(models: dict) -> pd.DataFrame:
     return contracts.validate(pd.DataFrame(rows, columns=columns), contracts.ControlAccuracies)
 
 
+def judgements_of(models: dict, versions: int) -> pd.DataFrame:
+    """Two templates per concept pair, every target judged by every model; a model's level is its chance of being right."""
+    rng = np.random.default_rng(17)
+    rows = []
+    for model, facts in models.items():
+        level = facts[2] if model in CONTROLS else rng.uniform(0.55, 0.8)
+        for domain in DOMAINS:
+            for pair in range(len(CONCEPTS) // 2):
+                first, second = CONCEPTS[2 * pair : 2 * pair + 2]
+                for template in (1, 2):
+                    for version in range(versions):
+                        for target in (1, 2):
+                            design = (CONTEXT_CONTRASTS[pair], CONTEXT_TYPES[template - 1], TARGET_CONTRASTS[template - 1])
+                            place = (domain, version, pair + 1, template, first, second)
+                            item = f"{domain}_{pair + 1}_{template}_v{version}"
+                            accuracy = float(rng.random() < level)
+                            rows.append((item, target, model, "logprobs", accuracy, False, False, "ok", *place, *design))
+    columns = list(contracts.Judgements.to_schema().columns)
+    return contracts.validate(pd.DataFrame(rows, columns=columns), contracts.Judgements)
+
+
 def study_of(folder: Path, models: dict, eval_types: tuple[str, ...], versions: int, human: bool) -> Study:
     registry_path = folder / "models.yaml"
     registry_path.write_text(yaml.safe_dump(registry(models), sort_keys=False), encoding="utf-8")
@@ -288,3 +310,16 @@ def paper_study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 @pytest.fixture(params=["small_study", "paper_study"])
 def study(request: pytest.FixtureRequest) -> Study:
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def finished_run(tmp_path_factory) -> Path:
+    """A results folder as a finished run leaves it, from invented judgements."""
+    folder = tmp_path_factory.mktemp("results")
+    judgements = judgements_of(CONTROLS, versions=2)
+    for model, rows in judgements.groupby("model"):
+        contracts.write_table(rows, contracts.Judgements, folder / "judgements" / "logprobs" / f"{model}.parquet", Provenance())
+    summaries = summarize(judgements, seed=0, n_bootstrap=200)
+    contracts.write_table(summaries, contracts.Summaries, folder / "summaries.parquet", Provenance())
+    (folder / "models.yaml").write_text(yaml.safe_dump(registry(CONTROLS), sort_keys=False))
+    return folder
