@@ -6,16 +6,20 @@ import io
 import json
 import zipfile
 
-import pandas as pd
 import pytest
 
+from worldprobe.errors import UserError
 from worldprobe.ewok.compile import compile_templates
+from worldprobe.ewok.differences import differences
+from worldprobe.ewok.export import official_files, refuse_protected
 from worldprobe.ewok.fillers import Fillers
 from worldprobe.ewok.items import fill_fixed, items_table
 from worldprobe.ewok.materials import read_materials
 from worldprobe.ewok.release import apply_release_filter
 from worldprobe.ewok.rules import ORIGINAL
 from worldprobe.ewok.slots import open_slots
+from worldprobe.ewok.source import Source
+from worldprobe.ewok.swaps import parse_swaps
 
 PASSWORD = "ewok"
 
@@ -119,7 +123,37 @@ def test_the_release_filter_leaves_4374_items_and_4357_distinct_texts(filtered, 
     assert len(texts.drop_duplicates()) == expected["totals"]["distinct_item_texts_filtered"] == 4357
 
 
-def test_fillers_of_an_item_are_the_words_found_in_its_tags(items):
-    for row in items.sample(50, random_state=0).itertuples():
-        assert ",".join(json.loads(row.fillers)) == row.tags
-    assert isinstance(items, pd.DataFrame)
+@pytest.mark.parametrize("version", [0, 1])
+def test_the_official_format_equals_the_originals_files_byte_by_byte(items, templates, materials, reference, version):
+    with zipfile.ZipFile(reference / "ewok-expected.zip") as archive:
+        for name, text in official_files(items[items["version"] == version], templates, materials.canary):
+            folder, file = name.split("/")
+            original = archive.read(f"items/{folder}/unfiltered/{file}", PASSWORD.encode())
+            assert hashlib.sha256(text.encode()).hexdigest() == hashlib.sha256(original).hexdigest(), name
+
+
+def test_items_of_the_official_materials_are_not_exported_as_plain_text(materials):
+    with pytest.raises(UserError, match="terms forbid"):
+        refuse_protected(materials.canary, "items.parquet")
+
+
+def test_a_version_with_too_few_restricted_fillers_loses_the_items_that_the_original_loses(materials, templates):
+    fillers = Fillers(materials.fillers, ORIGINAL)
+    slots = open_slots(templates, fillers, parse_swaps(["agent->agent:western=false"], list(materials.fillers)))
+    assert len(items_table(fill_fixed(slots, fillers, [4]))) == 906
+
+
+def test_mending_the_originals_quirks_changes_what_the_specification_says(reference):
+    found = {d.quirk: d for d in differences(Source(reference / "ewok-config.zip", PASSWORD), [0])}
+    assert (len(found["Q1"].new), len(found["Q1"].gone)) == (10, 0)
+    assert found["Q2"].new == ["physical-interactions_21_1"]
+    assert [name.rpartition("-")[2] for name in found["Q3"].gone] == [
+        "properties_5_1",
+        *(f"relations_{m}_{t}" for m in (5, 6) for t in (1, 2, 3)),
+    ]
+    assert len(found["Q3"].new) == 2
+    assert set(found["Q4"].items_gone) >= {f"physical-relations_6_{n}_v0" for n in (1, 2, 3)}
+    assert len(found["Q7"].gone) == 4
+    assert len(found["Q14"].relabelled) == 3
+    unchanged = {"Q5", "Q10", "Q12", "Q15", "Q16", "Q17", "Q18", "Q21"}
+    assert {quirk for quirk, difference in found.items() if difference.is_nothing()} >= unchanged

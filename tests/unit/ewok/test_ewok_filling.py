@@ -327,3 +327,18 @@ def test_the_order_of_fillers_versions_and_asking_does_not_matter(garden):
     slots = open_slots(garden.compile(), some)
     forwards, backwards = (items_table(fill_fixed(slots, some, versions)) for versions in ([0, 1, 2], [2, 0, 1]))
     assert forwards.equals(backwards.sort_values("version", ignore_index=True))
+
+
+def test_items_of_ones_own_materials_are_exported_in_the_originals_format(garden):
+    templates, out = garden.folder.parent / "t.parquet", garden.folder.parent / "official"
+    build(garden, "--versions", "0-1", "--templates-out", str(templates))
+    assert main(["items", "export", str(garden.folder.parent / "items.parquet"), str(templates), "--out", str(out)]) == 0
+    assert sorted(path.relative_to(out).as_posix() for path in out.rglob("*.csv")) == [
+        "version-0/testsuite-garden_work.csv",
+        "version-1/testsuite-garden_work.csv",
+    ]
+    canary, header, row = (out / "version-0" / "testsuite-garden_work.csv").read_text().splitlines()
+    assert canary == "# GARDEN canary 0000"
+    assert header.startswith("MetaTemplateID,TemplateID,PairID,Domain,ConceptA,ConceptB,Target1,Target2,TargetDiff,Context1")
+    assert row.startswith("1,1,,garden-work,lift,lower,")
+    assert row.endswith(',direct,template-garden_work,0,"agent1,object1"')

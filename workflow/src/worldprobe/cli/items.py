@@ -20,7 +20,7 @@ METHOD = 1
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``items build`` and ``items fill``."""
+    """``items build``, ``items fill`` and ``items export``."""
     actions = stages.add_parser("items", help="fill templates into items").add_subparsers(metavar="ACTION", required=True)
     build = actions.add_parser("build", help="compile and fill in one go")
     add_materials_arguments(build)
@@ -30,6 +30,12 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     fill.add_argument("templates", metavar="TEMPLATES", help="from `templates compile`")
     add_materials_arguments(fill)
     fill.set_defaults(run=run_fill)
+    export = actions.add_parser("export", help="write items in the original's CSV format, for tools made for it")
+    export.add_argument("items", metavar="ITEMS", help="from `items build` or `items fill`")
+    export.add_argument("templates", metavar="TEMPLATES", help="the templates they come from")
+    export.add_argument("--format", choices=["official"], default="official", help="the original's files (default: %(default)s)")
+    export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="one folder per version, one file per domain")
+    export.set_defaults(run=run_export)
     for parser in (build, fill):
         add = parser.add_argument
         add(
@@ -144,3 +150,19 @@ def _fill_and_write(args: argparse.Namespace, templates: pd.DataFrame, materials
     write_table(items, Items, args.out, made)
     repeated = f", {n_duplicates} of them with the texts of another" if n_duplicates else ""
     LOGGER.info("%d items of %d templates%s: %s", len(items), len(templates), repeated, args.out)
+
+
+def run_export(args: argparse.Namespace) -> None:
+    """Read, refuse what may not leave, write."""
+    from worldprobe.contracts import Items, Templates, read_provenance, read_table
+    from worldprobe.ewok.export import official_files, refuse_protected
+    from worldprobe.files import whole_folder
+
+    canary = read_provenance(args.items).canary
+    refuse_protected(canary, args.items)
+    files = official_files(read_table(args.items, Items), read_table(args.templates, Templates), canary)
+    with whole_folder(args.out) as folder:
+        for name, text in files:
+            path = folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="")
