@@ -37,6 +37,7 @@ STAGES = (
     "table",
     "figure",
     "report",
+    "status",
     "unlock",
 )
 

@@ -1,0 +1,43 @@
+"""``worldprobe status``: where a study stands, and what to do next."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_parsers(stages: argparse._SubParsersAction) -> None:
+    """Add the command."""
+    parser = stages.add_parser(
+        "status",
+        help="which models are done, running, waiting or failed",
+        description="From the results tree, the processes of this machine and SLURM's queue: every model of a study, with the "
+        "last line of its log, and the next step. Changes nothing.",
+    )
+    parser.add_argument(
+        "--configfile", type=Path, nargs="+", default=[Path("config/config.yaml")], metavar="FILE", help="as given to snakemake"
+    )
+    parser.add_argument("--directory", type=Path, default=Path(), metavar="FOLDER", help="as given to snakemake (.)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Look and tell."""
+    from worldprobe import locks, status
+    from worldprobe.config import check_models, merge, read_registry, read_study, read_yaml
+
+    settings: dict = {}
+    for path in args.configfile:
+        settings = merge(settings, read_yaml(path).document or {})
+    study = read_study(settings, args.configfile)
+    registry = read_registry(study["registry"])
+    check_models(study, registry, args.configfile, study["registry"])
+    queue = status.read_queue()
+    pids = locks.running(args.directory)
+    states = status.model_states(study, registry, args.directory, queue or [], bool(pids))
+    width = max(len(state.model) for state in states)
+    for state in states:
+        print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())
+    print()
+    for step in status.next_steps(states, args.directory, queue or [], pids, queue is not None):
+        print(step)
