@@ -220,6 +220,29 @@ def test_without_r_the_message_gives_the_three_ways_out(stored, tmp_path):
     assert not Path(stored[-1]).exists()
 
 
+@needs_r
+def test_r_without_lme4_gives_the_three_ways_out_too(stored, tmp_path):
+    source = Path(cli.__file__).parents[2]
+    libraries = {name: str(tmp_path / "none") for name in ("R_LIBS", "R_LIBS_SITE", "R_LIBS_USER")}
+    environment = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"} | libraries | {"PYTHONPATH": str(source)}
+    has_lme4 = subprocess.run(
+        ["Rscript", "-e", 'cat(requireNamespace("lme4", quietly = TRUE))'], capture_output=True, text=True, env=environment
+    )
+    if has_lme4.stdout.endswith("TRUE"):
+        pytest.skip("lme4 is in R's base library here, it cannot be hidden")
+    command = [sys.executable, "-m", "worldprobe", "fit", "mixed-model", *stored]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 2
+    assert "its package lme4 is not" in done.stderr
+    assert "r-cran-lme4" in done.stderr
+
+
+def test_a_missing_rpy2_is_told_before_anything_is_read(monkeypatch):
+    monkeypatch.setattr(mixed_model.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match="rpy2 is not installed"):
+        mixed_model.start_r()
+
+
 def test_no_judgements_of_the_wanted_kind_is_the_users_to_mend():
     table, surface = study(n_templates=10, n_models=1)
     with pytest.raises(UserError, match="no likert_free_two judgements"):

@@ -85,7 +85,7 @@ def _groups(items: pd.DataFrame) -> Iterator[Group]:
     concepts: dict[str, list[int]] = {}
     columns = zip(items["domain"], items["concept_a"], items["concept_b"], strict=True)
     for position, (domain, concept_a, concept_b) in enumerate(columns):
-        for concept in dict.fromkeys(c for c in (concept_a, concept_b) if c is not None):
+        for concept in dict.fromkeys(c for c in (concept_a, concept_b) if isinstance(c, str)):
             concepts.setdefault(f"{domain}/{concept}", []).append(position)
     for name in sorted(concepts):
         yield Group("concept", name, np.array(concepts[name]))
