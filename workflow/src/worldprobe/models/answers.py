@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from worldprobe.models.constrain import Options
 from worldprobe.models.encoding import Encoded
 from worldprobe.models.engine import NOT_FINITE, Scored
 
-#: Prompt tokens that are decoded together with new ones, because some tokenizers write a token differently at the start of a text.
+#: Prompt tokens decoded together with new ones, because some tokenizers write a token differently at the start of a text.
 ANCHOR = 4
 HOW = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
 
@@ -42,3 +43,32 @@ def continuation(tokenizer: Any, prompt: Sequence[int], new: Sequence[int]) -> s
     anchor = list(prompt[-ANCHOR:])
     before = tokenizer.decode(anchor, **HOW)
     return tokenizer.decode([*anchor, *new], **HOW)[len(before) :]
+
+
+def read_choice(
+    tokens: Sequence[int], logprobs: Sequence[Mapping[int, float]] | None, allowed: Options
+) -> tuple[str | None, float | None]:
+    """The option that constrained tokens settle on, and the margin of the closest step.
+
+    Args:
+        tokens: what was written.
+        logprobs: for each step, token -> log probability or logit, at least of the likeliest allowed ones.
+        allowed: the options.
+
+    Returns:
+        The option, or None where the tokens settle on none; and by how many nats, at the closest step, the best token of other
+        text is behind the chosen one, or None where that is not known.
+    """
+    written, margin = "", math.inf
+    for step, token in enumerate(tokens):
+        texts = allowed.allowed(written)
+        if token not in texts:
+            break
+        found = logprobs[step] if logprobs is not None and step < len(logprobs) else {}
+        others = [value for other, value in found.items() if other in texts and texts[other] != texts[token]]
+        margin = min(margin, found[token] - max(others) if others and token in found else math.inf)
+        written += texts[token]
+        option = allowed.settled(written)
+        if option is not None:
+            return option, margin if math.isfinite(margin) else None
+    return None, None

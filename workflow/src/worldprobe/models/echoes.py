@@ -1,7 +1,8 @@
 """Where the tokens of an echoed prompt stand in its text, as far as a server's answer tells for certain.
 
-Servers list start tokens that are not in the text, shift offsets by their length, or drop the space that some tokenizers put before
-a word. Offsets are taken only where they agree with the text; else the tokens are laid along the text; else they are refused.
+Servers list start tokens that are not in the text, shift offsets by their length, or drop the space that some tokenizers put
+before a word. Offsets are taken only where they agree with the text; else the tokens are laid along the text; else they are
+refused.
 """
 
 from __future__ import annotations

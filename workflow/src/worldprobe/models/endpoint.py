@@ -33,7 +33,7 @@ Key = TypeVar("Key")
 Question = Callable[[Callable[[str, Mapping[str, Any]], Awaitable[Any]]], Awaitable[Answer]]
 
 
-class MalformedAnswer(Exception):
+class MalformedAnswerError(Exception):
     """An answer without the parts that the API promises."""
 
 
@@ -131,7 +131,7 @@ class Endpoint:
             try:
                 return await question(post)
             except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-                raise MalformedAnswer(type(error).__name__) from error
+                raise MalformedAnswerError(type(error).__name__) from error
 
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception(is_passing),
@@ -151,7 +151,7 @@ class Endpoint:
 
         try:
             return await retrying(once)
-        except (openai.OpenAIError, MalformedAnswer) as error:
+        except (openai.OpenAIError, MalformedAnswerError) as error:
             raise self._refusal(error) from error
 
     def _wait(self, state: Any) -> float:
@@ -175,7 +175,7 @@ class Endpoint:
                 f"cannot be reached ({_root(error)}).",
                 "Start the server, or mend --endpoint (address, port, /v1 at its end).",
             )
-        if isinstance(error, MalformedAnswer):
+        if isinstance(error, MalformedAnswerError):
             return UserError(
                 self.url, f"answers, but not in the form of the API ({error}).", "Check that --endpoint ends in /v1."
             )
@@ -196,7 +196,11 @@ class Endpoint:
             )
         if status is not None and status >= 500:
             return UserError(self.url, f"failed with status {status}, {self.attempts} times.", kept)
-        return UserError(self.url, f"refuses the request: {describe(error)}.", "See the server's own log for its reason.")
+        return UserError(
+            self.url,
+            f"refuses the request: {describe(error)}.",
+            "See the server's own log for the reason, e.g. a prompt longer than its model takes.",
+        )
 
 
 def is_passing(error: BaseException) -> bool:
@@ -207,7 +211,7 @@ def is_passing(error: BaseException) -> bool:
         if getattr(error, "code", None) == "insufficient_quota":
             return False
         return error.status_code in PASSING or error.status_code >= 500
-    return isinstance(error, (openai.APIConnectionError, MalformedAnswer))
+    return isinstance(error, (openai.APIConnectionError, MalformedAnswerError))
 
 
 def describe(error: BaseException | None) -> str:

