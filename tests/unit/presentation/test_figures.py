@@ -184,6 +184,38 @@ def test_a_lollipop_is_open_where_the_correlation_is_not_significant(paper_study
     assert len(faces) == len(rows)
 
 
+def test_stars_that_are_all_empty_stay_empty_and_leave_every_lollipop_open(paper_study):
+    correlations = paper_study.correlations.assign(stars="")
+    frame = FIGURES["design_features"].tidy(paper_study.summaries, correlations, paper_study.roster)
+    read = from_csv(to_csv(frame))
+    assert set(read.stars) == {""}
+    figure = FIGURES["design_features"].draw(read)
+    axes = next(axes for axes in figure.axes if axes.get_xlabel() == "r with number of words")
+    faces = [
+        face for collection in axes.collections if isinstance(collection, PathCollection) for face in collection.get_facecolors()
+    ]
+    assert all(np.allclose(face[:3], 1) for face in faces)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_column_of_a_tidy_table_survives_its_csv(name, paper_study):
+    frame = tidy_of(name, paper_study).reset_index(drop=True)
+    read = from_csv(to_csv(frame))
+    assert list(read.columns) == list(frame.columns)
+    for column in frame:
+        if pd.api.types.is_numeric_dtype(read[column]):
+            assert np.allclose(read[column].astype(float), frame[column].astype(float), equal_nan=True, rtol=1e-8), column
+        else:
+            assert read[column].tolist() == frame[column].astype(str).tolist(), column
+
+
+def test_a_concept_called_null_keeps_its_name():
+    frame = pd.DataFrame({"concept": ["null", "NA", "none"], "mean": [0.1, np.nan, 0.3]})
+    read = from_csv(to_csv(frame))
+    assert read.concept.tolist() == ["null", "NA", "none"]
+    assert read["mean"].isna().tolist() == [False, True, False]
+
+
 def simulated(rgb: np.ndarray, kind: str) -> np.ndarray:
     """Linear-light simulation of a dichromat (Vienot, Brettel and Mollon 1999)."""
     matrix = {

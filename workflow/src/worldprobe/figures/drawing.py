@@ -17,11 +17,39 @@ def to_csv(frame: pd.DataFrame) -> str:
     return frame.to_csv(index=False, float_format="%.9g", lineterminator="\n")
 
 
+#: Columns of tidy tables that hold text; all others hold numbers, or nothing.
+TEXT_COLUMNS = {
+    "panel",
+    "group",
+    "block",
+    "row",
+    "model",
+    "name",
+    "family",
+    "colour",
+    "eval_type",
+    "paradigm",
+    "setup",
+    "domain",
+    "concept",
+    "feature",
+    "stars",
+    "likert",
+    "choice",
+    "templates",
+    "fillers",
+    "is_untrained",
+}
+
+
 def from_csv(text: str) -> pd.DataFrame:
-    """The tidy table as the drawing functions take it; empty fields of text columns are empty strings."""
-    frame = pd.read_csv(io.StringIO(text), dtype={"model": str, "name": str, "group": str, "panel": str})
-    words = frame.select_dtypes(include=["object", "string"]).columns
-    return frame.assign(**{column: frame[column].fillna("") for column in words})
+    """The tidy table as the drawing functions take it.
+
+    A text field is taken letter by letter: a concept named "null" is no missing value, and a column of empty fields is text too.
+    """
+    frame = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+    numbers = {column: pd.to_numeric(frame[column]) for column in frame.columns if column not in TEXT_COLUMNS}
+    return frame.assign(**numbers)
 
 
 def render(frame: pd.DataFrame, draw: Callable[..., Figure], paths: Sequence[Path | str], **options: object) -> None:

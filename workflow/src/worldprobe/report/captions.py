@@ -45,7 +45,7 @@ SECTIONS = (
         "Design and surface of the items",
         "How the type of context, the contrasts between contexts and between targets, and the sentences' surface go with "
         "accuracy.",
-        ("design_features", "surface_word2vec", "surface_n_words", "surface_log_frequency", "surface_feature"),
+        ("design_features", "word2vec", "n_words", "log_frequency"),
         ("correlations", "mixed_model", "fixed_effects"),
     ),
     Section(
@@ -74,10 +74,9 @@ CAPTIONS = {
     "design_features": "A-C: accuracy by design feature, a dot per model, red their mean. D-F: correlation of accuracy with the "
     "word2vec baseline's accuracy, the number of words and word frequency over domains and versions, with 95% intervals; "
     "filled: p < 0.05.",
-    "surface_word2vec": "Accuracy against the accuracy of the word2vec baseline; a point is a domain in a version.",
-    "surface_n_words": "Accuracy against the number of words; a point is a domain in a version.",
-    "surface_log_frequency": "Accuracy against word frequency; a point is a domain in a version.",
-    "surface_feature": "Accuracy against a surface feature; a point is a domain in a version.",
+    "word2vec": "Accuracy against the accuracy of the word2vec baseline; a point is a domain in a version.",
+    "n_words": "Accuracy against the number of words; a point is a domain in a version.",
+    "log_frequency": "Accuracy against word frequency; a point is a domain in a version.",
     "paradigms": "LogProbs, Likert and Choice on the same items, with the range over versions.",
     "agreement": "The context chosen outright against the context that Likert ratings prefer, in percent of targets. "
     "No preference: equal ratings, or a choice that follows the position. Beside each name: agreement among readable answers.",
