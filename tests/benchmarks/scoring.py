@@ -237,16 +237,15 @@ def print_table(runs: dict[str, list[dict]], pairs: Pairs, n_items: int) -> None
     yardstick = runs.get("original") or runs["ours"]
     expected = yardstick[0]["values"]
     medians = {way: statistics.median(run["seconds"] for run in many) for way, many in runs.items()}
-    print(
-        f"{'way':10} {'seconds':>8} {'items/s':>8} {'x original':>10} {'ours is x':>9} {'peak MB':>8} {'max diff':>9} {'bare diff':>9}"
-    )
+    names = (f"{name:>9}" for name in ("seconds", "items/s", "x origin.", "ours is x", "peak MB", "max diff", "bare diff"))
+    print(f"{'way':10} {' '.join(names)}")
     for way, median in medians.items():
         gaps: dict[bool, float] = {True: 0.0, False: 0.0}
         for (context, _), a, b in zip(pairs, expected, runs[way][0]["values"], strict=True):
             gaps[context is None] = max(gaps[context is None], abs(a - b) if b is not None and b == b else float("nan"))
         print(
-            f"{way:10} {median:8.2f} {n_items / median:8.1f} {medians.get('original', float('nan')) / median:10.2f}"
-            f" {median / medians['ours']:9.2f} {max(r['peak_mb'] for r in runs[way]):8.0f} {gaps[False]:9.1e} {gaps[True]:9.1e}"
+            f"{way:10} {median:9.2f} {n_items / median:9.1f} {medians.get('original', float('nan')) / median:9.2f}"
+            f" {median / medians['ours']:9.2f} {max(r['peak_mb'] for r in runs[way]):9.0f} {gaps[False]:9.1e} {gaps[True]:9.1e}"
         )
     peers = {way: median for way, median in medians.items() if way not in ("ours", "original")}
     if peers:

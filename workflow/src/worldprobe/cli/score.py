@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from worldprobe.cli.engines import add_engine_flags, open_engine
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -44,7 +46,7 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", required=True, help="model folder, or hub id that was fetched before")
     parser.add_argument("--revision", help="branch, tag or commit of the hub id")
     parser.add_argument("--dtype", default="float32", help="float32 (default), bfloat16 or float16")
-    parser.add_argument("--engine", default="transformers", help="transformers (default)")
+    add_engine_flags(parser)
     parser.add_argument("--device", default="auto", help="auto (default: all GPUs given, else the CPU), cpu, cuda:0, ...")
     parser.add_argument("--bos", default="auto", choices=("auto", "always", "never"), help="start token before a text")
     parser.add_argument("--allow-pickle", action="store_true", help="load weights that exist as pickles only (can run code)")
@@ -60,28 +62,6 @@ def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompts", default="ewok", help="set of prompts in resources/prompts, or a YAML file (default: ewok)")
     parser.add_argument("--swap", action="store_true", help="ask Choice also with the contexts in the other order")
     parser.add_argument("--chat", action="store_true", help="ask through the model's chat template (the paper did not)")
-
-
-def open_engine(args: argparse.Namespace) -> Engine:
-    """Load the model that the flags name; the inputs must have been checked before."""
-    from worldprobe.errors import UserError, did_you_mean
-
-    if args.engine != "transformers":
-        raise UserError(
-            f"--engine {args.engine}", f"is unknown;{did_you_mean(args.engine, ['transformers'])}", "Choose transformers."
-        )
-    from worldprobe.models.transformers_engine import open_engine as open_transformers
-
-    return open_transformers(
-        args.checkpoint,
-        dtype=args.dtype,
-        revision=args.revision or None,
-        device=args.device,
-        bos=args.bos,
-        allow_pickle=args.allow_pickle,
-        trust_remote_code=args.trust_remote_code,
-        fastest="plain" if args.plain else "tries",
-    )
 
 
 def model_name(args: argparse.Namespace) -> str:
@@ -150,12 +130,12 @@ def write_logprobs(args: argparse.Namespace, items: pd.DataFrame, engine: Engine
     from worldprobe.files import digest_file
     from worldprobe.scoring.logprobs import provenance, score_logprobs
 
-    tokens_out = getattr(args, "tokens_out", None)
+    tokens_out: Path | None = getattr(args, "tokens_out", None)
     scores, tokens, counts = score_logprobs(
         items, engine, args.shards or out.parent / ".shards", args.method, model_name(args), per_token=tokens_out is not None
     )
     made = provenance(engine, digest_file(args.items), args.method, model_name(args), counts)
-    if tokens is not None:
+    if tokens is not None and tokens_out is not None:
         made.canary = read_provenance(args.items).canary
         write_table(tokens, TokenScores, tokens_out, made)
         made.canary = None

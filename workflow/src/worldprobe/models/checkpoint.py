@@ -94,7 +94,8 @@ def _cached_snapshot(name: str, revision: str | None) -> Path:
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(name, revision=revision, local_files_only=True))
+        # Only config.json: a snapshot without the files that we do not fetch (e.g. pickles) counts as incomplete otherwise.
+        return Path(snapshot_download(name, revision=revision, local_files_only=True, allow_patterns=["config.json"]))
     except (LocalEntryNotFoundError, FileNotFoundError) as error:
         at = f" in revision {revision}" if revision else ""
         raise UserError(

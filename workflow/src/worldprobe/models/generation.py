@@ -10,11 +10,8 @@ from typing import Any
 
 import torch
 
+from worldprobe.models.answers import continuation
 from worldprobe.models.passes import Passes, Prefix
-
-#: Prompt tokens that are decoded with the new ones, because some tokenizers write a token differently at the start of a text.
-ANCHOR = 4
-HOW = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
 
 
 def shared_beginning(prompts: Sequence[Sequence[int]]) -> int:
@@ -62,7 +59,7 @@ class Writer:
                 if token in self.ends:
                     continue
                 new[member].append(token)
-                texts[member] = self._text(prompts[member], new[member])
+                texts[member] = continuation(self.tokenizer, prompts[member], new[member])
                 if stop not in texts[member]:
                     kept.append(place)
             alive = [alive[place] for place in kept]
@@ -77,8 +74,3 @@ class Writer:
                     layer.batch_select_indices(chosen_rows.to(layer.keys.device))
             step = torch.tensor([[new[m][-1]] for m in alive], device=self.passes.device)
         return [text.split(stop, 1)[0] for text in texts]
-
-    def _text(self, prompt: Sequence[int], new: Sequence[int]) -> str:
-        anchor = list(prompt[-ANCHOR:])
-        before = self.tokenizer.decode(anchor, **HOW)
-        return self.tokenizer.decode([*anchor, *new], **HOW)[len(before) :]

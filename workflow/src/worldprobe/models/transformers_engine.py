@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 from worldprobe.log import LOGGER
 from worldprobe.models import loading, selfcheck
 from worldprobe.models.activations import fuse_activations
+from worldprobe.models.answers import scored
 from worldprobe.models.budget import Budget
 from worldprobe.models.checkpoint import Checkpoint, locate
 from worldprobe.models.constrain import Options
-from worldprobe.models.encoding import Encoded, Encoder
-from worldprobe.models.engine import NOT_FINITE, EngineFacts, Query, Scored, Written
+from worldprobe.models.encoding import Encoder
+from worldprobe.models.engine import EngineFacts, Query, Scored, Written
 from worldprobe.models.generation import Writer, shared_beginning
 from worldprobe.models.passes import Passes, Prefix, Sequenced
 from worldprobe.models.tries import Row, pack
@@ -63,12 +64,12 @@ class TransformersEngine:
         self, queries: Sequence[Query], *, skip: Collection[int] = (), per_token: bool = False
     ) -> Iterator[tuple[int, Scored]]:
         """See ``Engine.score``. What is packed together depends on the queries only, so a resumed run gives the same numbers."""
-        encoded = self.encoder.encode(queries)
+        encoded, tokenizer = self.encoder.encode(queries), self.encoder.tokenizer
         sequences: list[Sequenced] = [(e.ids, e.start) for e in encoded]
         empty = [i for i, (ids, start) in enumerate(sequences) if start >= len(ids)]
         for i in empty:
             if i not in skip:
-                yield i, self._scored(encoded[i], [], per_token)
+                yield i, scored(tokenizer, encoded[i], [], per_token)
         chosen = sorted(set(range(len(sequences))) - set(empty))
         if self._packs([ids for ids, _ in sequences]):
             answers = self._over_rows(sequences, chosen, skip, lambda rows: self.passes.rows(rows, sequences))
@@ -76,7 +77,7 @@ class TransformersEngine:
             answers = self._over_members(sequences, chosen, skip, lambda members: self._score_members(members, sequences))
         for i, values in answers:
             if i not in skip:
-                yield i, self._scored(encoded[i], values, per_token)
+                yield i, scored(tokenizer, encoded[i], values, per_token)
 
     def generate(
         self, prompts: Sequence[str], *, max_new_tokens: int, stop: str, skip: Collection[int] = (), chat: bool = False
@@ -197,15 +198,6 @@ class TransformersEngine:
         configured = getattr(getattr(self.model, "generation_config", None), "eos_token_id", None)
         ends = set(configured if isinstance(configured, (list, tuple)) else [configured])
         return {e for e in ends | {self.encoder.tokenizer.eos_token_id} if e is not None}
-
-    def _scored(self, encoded: Encoded, values: Sequence[float], per_token: bool) -> Scored:
-        """Sum in double precision; a log probability above zero is rounding, one that is not finite is flagged."""
-        names = tuple(self.encoder.tokenizer.convert_ids_to_tokens(list(encoded.ids[encoded.start :]))) if per_token else None
-        if not values or not all(math.isfinite(v) for v in values):
-            flags = (*encoded.flags, NOT_FINITE) if values else encoded.flags
-            return Scored(None, len(values), flags, tuple(values) if per_token else None, names)
-        values = [min(v, 0.0) for v in values]
-        return Scored(math.fsum(values), len(values), encoded.flags, tuple(values) if per_token else None, names)
 
 
 def _best(logits: dict[int, float], allowed: dict[int, str]) -> tuple[int, str, float]:

@@ -14,7 +14,7 @@ import pandas as pd
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import Progress
 from worldprobe.models.engine import Engine, Written
-from worldprobe.scoring.logprobs import digest_texts
+from worldprobe.scoring.logprobs import ITEM_COLUMNS, digest_texts
 from worldprobe.scoring.prompts import Prompt
 from worldprobe.scoring.shards import Shards, collect
 from worldprobe.vocabulary import EVAL_TYPES
@@ -25,7 +25,7 @@ STOP = "\n\n"
 #: Answers closer than this, in nats, are counted as near ties.
 NEAR_TIE = 1e-3
 NUMERAL = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d+)*(?![\w])")
-#: Items of which one block of presentations is made at a time.
+#: (presentation, target, context) of the four Likert questions per item.
 LIKERT = (("t1c1", 1, 1), ("t1c2", 1, 2), ("t2c1", 2, 1), ("t2c2", 2, 2))
 
 
@@ -49,15 +49,16 @@ def parse_eval_type(eval_type: str) -> tuple[str, str, str]:
 
 def presentations(items: pd.DataFrame, paradigm: str, swap: bool = False) -> Iterator[tuple[str, str, dict[str, str]]]:
     """(item_id, presentation, slots) of every prompt; ``swap`` also asks Choice with the contexts in the other order."""
-    for row in items.itertuples(index=False):
-        contexts, targets = (row.context1, row.context2), (row.target1, row.target2)
+    columns = (items[name].tolist() for name in ITEM_COLUMNS)
+    for item, *texts in zip(*columns, strict=True):
+        contexts, targets = texts[:2], texts[2:]
         if paradigm == "likert":
             for name, target, context in LIKERT:
-                yield row.item_id, name, {"context": contexts[context - 1], "target": targets[target - 1]}
+                yield item, name, {"context": contexts[context - 1], "target": targets[target - 1]}
             continue
         for target in (1, 2):
             for name, order in ((f"t{target}", contexts), (f"t{target}s", contexts[::-1]))[: 2 if swap else 1]:
-                yield row.item_id, name, {"context1": order[0], "context2": order[1], "target": targets[target - 1]}
+                yield item, name, {"context1": order[0], "context2": order[1], "target": targets[target - 1]}
 
 
 def read_answer(text: str, answers: Sequence[str]) -> tuple[float | None, str]:

@@ -103,4 +103,4 @@ def _read(path: Path, paradigm: str, entry: Any) -> Prompt:
     answers = entry["answers"]
     if not answers or any(not isinstance(answer, str) or not re.fullmatch(r"\d+", answer) for answer in answers):
         raise UserError(f"{where}.answers", 'must be numerals in quotes, such as "1".', "Mend the answers.")
-    return Prompt(tuple(answers), *(entry[key] for key in TEXTS), tuple(entry["trials"]))
+    return Prompt(answers=tuple(answers), trials=tuple(entry["trials"]), **{key: entry[key] for key in TEXTS})
