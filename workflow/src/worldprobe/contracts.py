@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pandera.pandas as pa
@@ -30,6 +31,8 @@ class Table(pa.DataFrameModel):
 
     class Config:
         strict = True
+        name = ""
+        metadata: dict[str, Any] = {}  # version, and the key by which rows are sorted
         coerce = False
 
 
@@ -47,7 +50,7 @@ class Templates(Table):
     target_contrast: Series[str] = pa.Field(isin=TARGET_CONTRASTS)
     context1: Series[str]
     context2: Series[str]
-    context_contrast: Series[str] = pa.Field(nullable=True, description="As the materials label it; vocabulary.contrast_group groups it.")
+    context_contrast: Series[str] = pa.Field(nullable=True, description="The materials' label; contrast_group groups it.")
     context_type: Series[str] = pa.Field(isin=CONTEXT_TYPES)
 
     class Config(Table.Config):
@@ -120,7 +123,7 @@ class Responses(Table):
 
     item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
     eval_type: Series[str] = pa.Field(isin=EVAL_TYPES[1:])
-    presentation: Series[str] = pa.Field(description="likert: t1c1, t1c2, t2c1, t2c2; choice: t1, t2 and, contexts swapped, t1s, t2s.")
+    presentation: Series[str] = pa.Field(description="likert: t1c1 to t2c2; choice: t1, t2 and, contexts swapped, t1s, t2s.")
     prompt_digest: Series[str] = pa.Field(str_matches=r"^[0-9a-f]{64}$")
     text: Series[str] = pa.Field(description="What the model wrote.")
     value: Series[float] = pa.Field(nullable=True, description="The parsed rating or choice; missing where none was found.")
@@ -139,7 +142,7 @@ class Judgements(Table):
     target: Series[int] = pa.Field(isin=[1, 2])
     model: Series[str]
     eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
-    accuracy: Series[float] = pa.Field(isin=ACCURACIES, nullable=True, description="1, 0.5 on an exact tie, 0; missing: see status.")
+    accuracy: Series[float] = pa.Field(isin=ACCURACIES, nullable=True, description="1, 0.5 (exact tie), 0; missing: see status.")
     is_tie: Series[bool]
     is_near_tie: Series[bool] = pa.Field(description="Not a tie, but within the tolerance that the provenance states.")
     status: Series[str] = pa.Field(isin=["ok", "missing_response", "missing_score"])
@@ -165,7 +168,7 @@ class SurfaceFeatures(Table):
     item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
     target: Series[int] = pa.Field(isin=[1, 2])
     n_words: Series[float] = pa.Field(gt=0, description="Words.")
-    log_frequency: Series[float] = pa.Field(nullable=True, description="Mean log word frequency; the provenance names source and unit.")
+    log_frequency: Series[float] = pa.Field(nullable=True, description="Mean log word frequency; provenance: source, unit.")
 
     class Config(Table.Config):
         name = "surface_features"
@@ -408,7 +411,7 @@ class ControlAccuracies(Table):
     templates: Series[str] = pa.Field(
         isin=["all", "held_in", "held_out", "new_pairing", "new_context"], description="held_out: the last two together."
     )
-    fillers: Series[str] = pa.Field(isin=["all", "seen", "some_unseen"], description="some_unseen: an item with a held-out filler.")
+    fillers: Series[str] = pa.Field(isin=["all", "seen", "some_unseen"], description="some_unseen: with a held-out filler.")
     mean: Series[float] = pa.Field(ge=0, le=1, nullable=True)
     n_items: Series[int] = pa.Field(ge=0)
     n_ties: Series[int] = pa.Field(ge=0, description="Target rows that were exact ties.")
@@ -467,9 +470,8 @@ def read_table(path: Path | str, contract: type[Table], columns: Sequence[str] |
         except (pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
             failed = getattr(error, "schema_errors", None) or [error]
             columns_at_fault = ", ".join(sorted({str(getattr(e.schema, "name", None) or e.column_name) for e in failed}))
-            raise UserError(
-                path, f"breaks the contract of {contract.Config.name} in {columns_at_fault}.", "Make it again with this worldprobe."
-            ) from error
+            problem = f"breaks the contract of {contract.Config.name} in {columns_at_fault}."
+            raise UserError(path, problem, "Make it again with this worldprobe.") from error
     return frame
 
 
@@ -500,7 +502,7 @@ def check_kind(path: Path | str, contract: type[Table]) -> None:
     name, version = contract.Config.name, contract.Config.metadata["version"]
     found = metadata.get(b"worldprobe.table", b"").decode()
     if found != name:
-        raise UserError(path, f'holds {found or "no table of worldprobe"}, not {name}.', f"Give the {name} table here.")
+        raise UserError(path, f"holds {found or 'no table of worldprobe'}, not {name}.", f"Give the {name} table here.")
     found_version = metadata.get(b"worldprobe.schema_version", b"?").decode()
     if found_version != str(version):
         raise UserError(
