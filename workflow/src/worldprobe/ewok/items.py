@@ -125,14 +125,13 @@ def filter_tags(items: pd.DataFrame, pattern: str) -> pd.DataFrame:
 
 def flag_duplicates(items: pd.DataFrame) -> pd.DataFrame:
     """Name, for each item whose four texts another item has, the first such item (by template, then version)."""
-    ordered = items.sort_values(["domain", "meta_template", "template", "version"], kind="stable")
+    columns = [items[c].tolist() for c in ("domain", "meta_template", "template", "version", "item_id", *TEXTS)]
     first: dict[tuple[str, ...], str] = {}
-    texts = zip(*(ordered[c].tolist() for c in TEXTS), strict=True)
-    duplicate_of = [
-        None if (found := first.setdefault(four, item_id)) == item_id else found
-        for item_id, four in zip(ordered["item_id"], texts, strict=True)
-    ]
-    return ordered.assign(duplicate_of=pd.Series(duplicate_of, index=ordered.index, dtype="str"))
+    for *_, item_id, context1, context2, target1, target2 in sorted(zip(*columns, strict=True)):
+        first.setdefault((context1, context2, target1, target2), item_id)
+    found = [first[texts] for texts in zip(*columns[5:], strict=True)]
+    duplicate_of = [None if name == item_id else name for name, item_id in zip(found, columns[4], strict=True)]
+    return items.assign(duplicate_of=pd.Series(duplicate_of, index=items.index, dtype="str"))
 
 
 def shortfalls(items: pd.DataFrame, templates: pd.DataFrame, asked: int) -> dict[str, int]:

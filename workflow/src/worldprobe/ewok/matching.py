@@ -51,16 +51,15 @@ def variable_counts(sentence: str, rules: Rules) -> Counter[str]:
 def is_compatible(target: Counter[str], context: Counter[str]) -> bool:
     """Whether a context names about the same participants as a target does.
 
+    No agent may be missing from the context (unless both speak of one object), no type of the target may differ by two, and no
+    two types may differ at all.
+
     Args:
         target: the target sentence's variables by type.
         context: the context sentence's.
     """
-    for kind, count in target.items():
-        if kind == "agent":
-            if count > context["agent"] and not context["object"] == 1 == target["object"]:
-                return False
-        elif context["agent"] > target["agent"] and target["object"] > context["object"]:
-            return False
-        if abs(count - context[kind]) >= 2:
-            return False
+    if target["agent"] > context["agent"] and not context["object"] == 1 == target["object"]:
+        return False
+    if any(abs(count - context[kind]) >= 2 for kind, count in target.items()):
+        return False
     return sum(target[kind] != context[kind] for kind in target.keys() | context.keys()) < 2

@@ -10,10 +10,12 @@ import pandas as pd
 
 from worldprobe.errors import UserError
 from worldprobe.ewok.rules import Rules
+from worldprobe.ewok.slots import TEXTS
 from worldprobe.ewok.source import Source
 
 LISTED, REVERSED = "utils/items_in_results.csv", "utils/flagged_reverse.csv"
-_TEXTS = ("Context1", "Context2", "Target1", "Target2")
+#: The official names of the columns ``slots.TEXTS``.
+_OFFICIAL_TEXTS = ("Context1", "Context2", "Target1", "Target2")
 
 
 def apply_release_filter(items: pd.DataFrame, source: Source, rules: Rules) -> pd.DataFrame:
@@ -31,7 +33,7 @@ def apply_release_filter(items: pd.DataFrame, source: Source, rules: Rules) -> p
     if rules.exclude_first:
         kept = items[[texts in listed for texts in _rows(items)]]
         return _exchange_targets(kept, [texts in flagged for texts in _rows(kept)])
-    names = list(zip(items["domain"], items["meta_template"], items["template"], strict=True))
+    names = list(zip(*(items[column].tolist() for column in ("domain", "meta_template", "template")), strict=True))
     templates = {name for name, texts in zip(names, _rows(items), strict=True) if texts in flagged}
     exchanged = _exchange_targets(items, [name in templates for name in names])
     return exchanged[[texts in listed for texts in _rows(exchanged)]]
@@ -45,8 +47,8 @@ def _exchange_targets(items: pd.DataFrame, where: list[bool]) -> pd.DataFrame:
     return exchanged
 
 
-def _rows(frame: pd.DataFrame) -> Iterator[tuple[str, str, str, str]]:
-    return zip(frame["context1"], frame["context2"], frame["target1"], frame["target2"], strict=True)
+def _rows(frame: pd.DataFrame) -> Iterator[tuple[str, ...]]:
+    return zip(*(frame[text].tolist() for text in TEXTS), strict=True)
 
 
 def _texts(source: Source, name: str) -> Iterator[tuple[str, ...]]:
@@ -58,8 +60,8 @@ def _texts(source: Source, name: str) -> Iterator[tuple[str, ...]]:
     reader = csv.reader(io.StringIO("".join(line for i, line in enumerate(lines) if i or not line.startswith("#"))))
     header = next(reader)
     try:
-        columns = [header.index(column) for column in _TEXTS]
+        columns = [header.index(column) for column in _OFFICIAL_TEXTS]
     except ValueError as error:
-        raise UserError(name, f"lacks a column: {error}.", f"It needs the columns {', '.join(_TEXTS)}.") from error
+        raise UserError(name, f"lacks a column: {error}.", f"It needs the columns {', '.join(_OFFICIAL_TEXTS)}.") from error
     for row in reader:
         yield tuple(row[column] for column in columns)
