@@ -215,7 +215,7 @@ def open_engine(
     bos: str = "auto",
     allow_pickle: bool = False,
     trust_remote_code: bool = False,
-    tensor_parallel: int = 1,
+    tensor_parallel: int | None = None,
     longest: int = LONGEST,
 ) -> VllmEngine:
     """Load a checkpoint by folder or hub id into vLLM.
@@ -227,13 +227,15 @@ def open_engine(
         bos: auto, always or never; see ``Encoder``.
         allow_pickle: accept weights that exist as pickles only.
         trust_remote_code: accept models that bring their own code.
-        tensor_parallel: GPUs that share the model.
+        tensor_parallel: GPUs that share the model; by default all that this process sees.
         longest: longest sequence, in tokens, where the model takes more.
 
     Raises:
         UserError: vLLM is not here, the model is not there, not whole or not safe, or vLLM cannot run it.
     """
     loading.check_dtype(dtype)
+    if tensor_parallel is not None and tensor_parallel < 1:
+        raise UserError(f"tensor_parallel {tensor_parallel}", "is no number of GPUs.", "Give 1 or more.")
     package = installed_package()
     checkpoint = locate(name, revision, allow_pickle, trust_remote_code)
     for key, value in {
@@ -244,6 +246,7 @@ def open_engine(
     }.items():
         os.environ.setdefault(key, value)
     os.environ["HF_HUB_OFFLINE"] = "1"
+    import torch
     from transformers import AutoConfig, AutoTokenizer
 
     common = {"local_files_only": True, "trust_remote_code": trust_remote_code}
@@ -253,6 +256,7 @@ def open_engine(
     room = min(loading.longest_sequence(config), longest + 1)
     encoder = Encoder(tokenizer, config.model_type, getattr(config, "bos_token_id", None), room - 1, bos, name)
     LOGGER.info("loading %s in %s into vLLM", name, dtype)
+    tensor_parallel = tensor_parallel or max(torch.cuda.device_count(), 1)
     llm, step_tokens = _load(checkpoint, config, dtype, tensor_parallel, room)
     facts = EngineFacts(
         checkpoint=name,

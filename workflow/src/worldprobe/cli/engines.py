@@ -1,0 +1,95 @@
+"""Which engine runs a model: transformers, vLLM, or a server that speaks OpenAI's protocol; flags and loading for every stage."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from worldprobe.errors import UserError, did_you_mean
+
+if TYPE_CHECKING:
+    from worldprobe.models.engine import Engine
+
+ENGINES = ("transformers", "vllm", "openai")
+#: Flags that go with one engine only.
+FLAGS = {
+    "plain": "transformers",
+    "tensor_parallel": "vllm",
+    "endpoint": "openai",
+    "tokenizer": "openai",
+    "concurrency": "openai",
+}
+
+
+def add_engine_flags(parser: argparse.ArgumentParser) -> None:
+    """The engine, and what only some engines need."""
+    parser.add_argument("--engine", default="transformers", help="transformers (default), vllm, or openai (a server)")
+    parser.add_argument("--tensor-parallel", type=int, metavar="N", help="vllm: GPUs that share the model (default: all given)")
+    parser.add_argument("--endpoint", metavar="URL", help="openai: the server's base URL, e.g. http://127.0.0.1:8000/v1")
+    parser.add_argument("--tokenizer", metavar="FOLDER", help="openai: the model's tokenizer; token ids are sent then, not text")
+    parser.add_argument("--concurrency", type=int, metavar="N", help="openai: requests in flight (default: 16)")
+
+
+def open_engine(args: argparse.Namespace) -> Engine:
+    """Load the model, or reach the server, that the flags name.
+
+    Raises:
+        UserError: the engine is unknown, or a flag does not go with it.
+    """
+    if args.engine not in ENGINES:
+        raise UserError(
+            f"--engine {args.engine}", f"is unknown;{did_you_mean(args.engine, ENGINES)}", f"Choose one of {', '.join(ENGINES)}."
+        )
+    for flag, engine in FLAGS.items():
+        if getattr(args, flag) not in (None, False) and args.engine != engine:
+            name = "--" + flag.replace("_", "-")
+            raise UserError(name, f"does nothing with --engine {args.engine}.", f"Leave it out, or add --engine {engine}.")
+    return {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[args.engine](args)
+
+
+def _transformers(args: argparse.Namespace) -> Engine:
+    from worldprobe.models.transformers_engine import open_engine
+
+    return open_engine(
+        args.checkpoint,
+        dtype=args.dtype,
+        revision=args.revision or None,
+        device=args.device,
+        bos=args.bos,
+        allow_pickle=args.allow_pickle,
+        trust_remote_code=args.trust_remote_code,
+        fastest="plain" if args.plain else "tries",
+    )
+
+
+def _vllm(args: argparse.Namespace) -> Engine:
+    if args.device != "auto":
+        raise UserError(
+            f"--device {args.device}", "is not for vLLM, which takes the GPUs that it sees.", "Set CUDA_VISIBLE_DEVICES instead."
+        )
+    from worldprobe.models.vllm_engine import open_engine
+
+    return open_engine(
+        args.checkpoint,
+        dtype=args.dtype,
+        revision=args.revision or None,
+        bos=args.bos,
+        allow_pickle=args.allow_pickle,
+        trust_remote_code=args.trust_remote_code,
+        tensor_parallel=args.tensor_parallel,
+    )
+
+
+def _openai(args: argparse.Namespace) -> Engine:
+    if not args.endpoint:
+        raise UserError("--engine openai", "needs the server's address.", "Add --endpoint URL, e.g. http://127.0.0.1:8000/v1.")
+    from worldprobe.models.openai_engine import open_engine
+
+    return open_engine(
+        args.endpoint,
+        args.checkpoint,
+        tokenizer=args.tokenizer,
+        bos=args.bos,
+        concurrency=args.concurrency,
+        trust_remote_code=args.trust_remote_code,
+    )
