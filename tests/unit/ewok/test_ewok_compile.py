@@ -48,6 +48,17 @@ def test_a_symmetric_concept_is_never_swapped(garden):
     assert garden.compile()["target_contrast"].tolist() == ["concept swap"]
 
 
+def test_variables_are_not_swapped_for_a_symmetric_second_concept(garden):
+    garden.concepts(
+        {"concept": "lift", "opposite_concepts": ["lower"]},
+        {"concept": "lower", "opposite_concepts": ["lift"], "symmetric": True},
+    )
+    garden.targets({"pattern": "[agent1] can {CONCEPT} [agent2].", "swappable_variables": True})
+    garden.contexts(PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above")]})
+    rows = garden.compile()
+    assert rows["target2"].tolist() == ["{agent1} can lower {agent2}.", "{agent2} can lift {agent1}."]
+
+
 def test_a_swappable_context_also_swaps_its_variables_for_each_segment(garden):
     garden.targets({"pattern": "[agent1] can {CONCEPT} [agent2]."})
     garden.contexts(PUSH | {"probes": [probe("[agent1] is {segment1} [agent2].", "below", "above", swappable_variables=True)]})
@@ -144,12 +155,13 @@ def test_a_segments_own_type_holds_for_it_alone_but_leaks_in_the_original(garden
     assert garden.compile(ORIGINAL)["context_type"].tolist() == ["indirect", "indirect"]
 
 
-def test_a_template_that_answers_itself_is_dropped_and_its_unit_keeps_its_number(garden):
+@pytest.mark.parametrize("segments", [("lifts", "lowers"), ("lifts", "drops"), ("raises", "lowers")])
+def test_a_template_that_answers_itself_is_dropped_and_its_unit_keeps_its_number(garden, segments):
     garden.contexts(
         PUSH
         | {
             "probes": [
-                probe("[agent1] {segment1} [object1].", "lifts", "lowers"),
+                probe("[agent1] {segment1} [object1].", *segments),
                 probe("[agent1] moves [object1] {segment1}.", "up", "down"),
             ]
         }
