@@ -64,6 +64,9 @@ PreemptMode=REQUEUE
 JobCompType=jobcomp/filetxt
 JobCompLoc={folder}/log/finished.txt
 AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=2
+JobAcctGatherParams=OverMemoryKill
 GresTypes=gpu
 """
 PARTITIONS = """\
@@ -241,12 +244,13 @@ class LocalSlurm:
         return pwd.getpwuid(os.geteuid()).pw_name
 
 
+def missing() -> list[str]:
+    """SLURM's programs that are not installed here."""
+    return [name for name in PROGRAMS if not shutil.which(name, path=SYSTEM)]
+
+
 def install() -> list[str]:
     """Install what is missing where that is allowed; returns what is missing still."""
-
-    def missing() -> list[str]:
-        return [name for name in PROGRAMS if not shutil.which(name, path=SYSTEM)]
-
     if missing() and os.geteuid() == 0 and shutil.which("apt-get"):
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         subprocess.run(["apt-get", "-qq", "update"], **quiet)
