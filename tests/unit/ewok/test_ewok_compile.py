@@ -100,6 +100,12 @@ def test_variables_are_swapped_one_and_two_of_two_or_two_and_three_of_three(sent
     assert swap_variables(sentence, RIGHT) == swapped
 
 
+def test_a_form_that_a_concept_states_goes_before_the_regular_one(garden):
+    garden.replace("concept-garden", "opposite_concepts: [lower]", "opposite_concepts: [lower]\n  present_3sg_form: heaves up")
+    (row,) = garden.compile().itertuples()
+    assert (row.target1, row.target2) == ("{agent1} heaves up {object1}.", "{agent1} lowers {object1}.")
+
+
 def test_a_target_serves_where_one_of_its_criteria_holds_for_both_concepts(garden):
     garden.concepts({"concept": "lift", "agentive": True}, {"concept": "lower", "non-agentive": True, "agentive": True})
     garden.targets(

@@ -278,13 +278,11 @@ def test_items_are_filtered_by_their_tags(garden):
 
 def test_an_item_with_the_texts_of_another_names_the_first_of_them():
     texts = {"context1": "a", "context2": "b", "target1": "c", "target2": "d", "domain": "garden-work"}
-    rows = [
-        texts | {"meta_template": m, "template": 1, "version": v, "item_id": f"m{m}v{v}"}
-        for m, v in ((2, 0), (1, 1), (1, 0), (3, 0))
-    ]
+    where = ((2, 0), (1, 2), (1, 1), (3, 0))
+    rows = [texts | {"meta_template": m, "template": 1, "version": v, "item_id": f"m{m}v{v}"} for m, v in where]
     rows[-1]["target2"] = "e"
     flagged = flag_duplicates(pd.DataFrame(rows)).set_index("item_id")["duplicate_of"].fillna("").to_dict()
-    assert flagged == {"m1v0": "", "m1v1": "m1v0", "m2v0": "m1v0", "m3v0": ""}
+    assert flagged == {"m1v1": "", "m1v2": "m1v1", "m2v0": "m1v1", "m3v0": ""}
 
 
 def test_the_release_filter_reverses_whole_templates_first_but_the_original_excludes_them(garden):
