@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as arrow
 import pyarrow.compute as compute
 from pyarrow import csv
@@ -47,10 +48,10 @@ def frequencies_of_ngrams(words: Collection[str], paths: Sequence[Path | str]) -
     counts: Counter[bytes] = Counter()
     wanted = {part for word in words for part in (word, *parts(word))}
     spellings = arrow.array(sorted(part.encode() for part in wanted), arrow.binary())
-    for batch in records(paths):
-        found = batch.filter(compute.is_in(batch["ngram"], value_set=spellings))
-        for row in arrow.table(found).group_by("ngram").aggregate([("match_count", "sum")]).to_pylist():
-            counts[row["ngram"]] += row["match_count_sum"]
+    for ngrams, _, totals in runs(paths):
+        found = np.flatnonzero(compute.is_in(ngrams, value_set=spellings))
+        for ngram, total in zip(ngrams.take(found).to_pylist(), totals[found].tolist(), strict=True):
+            counts[ngram] += total
 
     def own(spelling: str) -> int:
         return counts[spelling.encode()]
@@ -71,14 +72,13 @@ def records_that_begin_with(words: Collection[str], paths: Sequence[Path | str])
     counts: Counter[bytes] = Counter()
     wanted = {word.encode() for word in words}
     lengths = sorted({len(word) for word in wanted})
-    for batch in records(paths):
-        for row in compute.value_counts(batch["ngram"]).to_pylist():
-            ngram = row["values"]
+    for ngrams, n_records, _ in runs(paths):
+        for ngram, n in zip(ngrams.to_pylist(), n_records.tolist(), strict=True):
             for length in lengths:
                 if length > len(ngram):
                     break
                 if ngram[:length] in wanted:
-                    counts[ngram[:length]] += row["counts"]
+                    counts[ngram[:length]] += n
     return {word: float(counts[word.encode()]) for word in sorted(words)}
 
 
@@ -90,6 +90,21 @@ def parts(word: str) -> list[str]:
     """
     pieces = [piece for part in word.split("-") for piece in CONTRACTION.split(part) if piece and piece != "'s"]
     return pieces if pieces != [word] else []
+
+
+def runs(paths: Iterable[Path | str]) -> Iterator[tuple[arrow.BinaryArray, np.ndarray, np.ndarray]]:
+    """Records of the same n-gram that follow each other, taken together; the files list an n-gram's years in a row.
+
+    Yields:
+        n-grams, and for each its number of records and the sum of their match_count.
+    """
+    for batch in records(paths):
+        if not batch.num_rows:
+            continue
+        encoded = compute.run_end_encode(batch["ngram"])
+        ends = encoded.run_ends.to_numpy()
+        starts = np.concatenate([[0], ends[:-1]])
+        yield encoded.values, ends - starts, np.add.reduceat(batch["match_count"].to_numpy(), starts)
 
 
 def records(paths: Iterable[Path | str]) -> Iterator[arrow.RecordBatch]:

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worldprobe.cli.materials import add_materials_arguments, password
+from worldprobe.cli.materials import add_materials_arguments
+from worldprobe.cli.templates import read_and_check
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from worldprobe.ewok.materials import Materials
 
 DOCUMENTS, TEMPLATES, FILLERS = "documents.parquet", "templates.parquet", "fillers.parquet"
 
@@ -95,8 +98,6 @@ def run_corpus(args: argparse.Namespace) -> None:
     from worldprobe.controls.corpus import write_corpus
     from worldprobe.errors import UserError
     from worldprobe.ewok.fillers import Fillers
-    from worldprobe.ewok.materials import read_materials
-    from worldprobe.ewok.rules import ORIGINAL, RIGHT
     from worldprobe.ewok.slots import open_slots
     from worldprobe.files import digest_file, whole_folder
     from worldprobe.provenance import Provenance, versions
@@ -105,19 +106,17 @@ def run_corpus(args: argparse.Namespace) -> None:
         raise UserError(
             "--stories, --sentences", "ask for at least one story and no less than 0 sentences.", "Give whole numbers."
         )
-    rules = ORIGINAL if args.compat else RIGHT
     templates = read_table(args.templates, Templates)
-    materials = read_materials(args.materials, rules, password(args))
-    materials.problems.raise_first()
+    materials = read_and_check(args)
     fillers = {
         name: pd.DataFrame([{"item": filler.text} | filler.columns for filler in kind.fillers])
         for name, kind in materials.fillers.items()
     }
-    opened = open_slots(templates, Fillers(materials.fillers, rules))
+    opened = open_slots(templates, Fillers(materials.fillers, materials.rules))
     slots = {key for rows in opened.values() for row in rows for key in row.keys}
 
     def fill(chosen: pd.DataFrame, allowed: Mapping[str, pd.DataFrame], per_template: int, seed: int) -> pd.DataFrame:
-        return _fill(chosen, allowed, materials.fillers, rules, per_template, seed)
+        return _fill(chosen, allowed, materials, per_template, seed)
 
     held_out_templates = split.split_templates(templates, args.held_out_templates, args.seed)
     held_out_fillers = split.split_fillers(fillers, slots, args.held_out_fillers, args.seed)
@@ -147,7 +146,9 @@ def run_corpus(args: argparse.Namespace) -> None:
         write_table(held_out_fillers, ControlFillers, folder / FILLERS, provenance)
 
 
-def _fill(chosen, allowed, classes, rules, per_template, seed):  # type: ignore[no-untyped-def]
+def _fill(
+    chosen: pd.DataFrame, allowed: Mapping[str, pd.DataFrame], materials: Materials, per_template: int, seed: int
+) -> pd.DataFrame:
     """Fill templates with the fillers that are allowed, by the compiler's own independent sampling."""
     import dataclasses
 
@@ -157,9 +158,9 @@ def _fill(chosen, allowed, classes, rules, per_template, seed):  # type: ignore[
 
     some = {
         name: dataclasses.replace(kind, fillers=tuple(f for f in kind.fillers if f.text in set(allowed[name]["item"])))
-        for name, kind in classes.items()
+        for name, kind in materials.fillers.items()
     }
-    fillers = Fillers(some, rules)
+    fillers = Fillers(some, materials.rules)
     return filling.items_table(filling.fill_independent(open_slots(chosen, fillers), fillers, per_template, seed))
 
 

@@ -67,10 +67,11 @@ def write_corpus(
 
 def evened(items: pd.DataFrame, count: int) -> pd.DataFrame:
     """The same number of fillings for every template: where fewer exist, they are repeated in turn."""
-    picked = [
-        group.iloc[np.arange(count) % len(group)]
-        for _, group in items.groupby(["domain", "meta_template", "template"], sort=False)
-    ]
+    groups = items.groupby(["domain", "meta_template", "template"], sort=False)
+    picked = [group.iloc[np.arange(count) % len(group)] for _, group in groups]
+    n_short = sum(len(group) < count for _, group in groups)
+    if n_short:
+        LOGGER.info("%d templates have fewer than %d distinct fillings; theirs are told again", n_short, count)
     return pd.concat(picked, ignore_index=True) if picked else items
 
 
