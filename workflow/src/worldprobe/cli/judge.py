@@ -70,6 +70,12 @@ def run(args: argparse.Namespace) -> None:
         rows["is_near_tie"].sum(),
         (rows["status"] != "ok").sum(),
     )
+    if "position_bias" in judged.details:
+        LOGGER.info(
+            "%s: position bias %s (0.5 of the answers name the first context where there is none)",
+            model,
+            judged.details["position_bias"],
+        )
 
 
 def _contract(path: Path) -> type[contracts.Table]:
