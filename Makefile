@@ -12,10 +12,10 @@ reproduce: python
 
 test: python
 	@envs/install-r || true
-	.venv/bin/pytest
+	.venv/bin/pytest -m "not slurm"
 
 test-slurm: python
-	.venv/bin/pytest -m slurm tests/workflow
+	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm tests/workflow
 
 format: python
 	.venv/bin/ruff format .

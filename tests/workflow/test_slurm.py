@@ -58,15 +58,11 @@ class Study:
         self.folder, self.repository, self.cluster, self.models = folder, repository, cluster, models
         self.faults = folder / "faults"
         self.faults.mkdir()
-        wrappers = folder / "bin"
-        wrappers.mkdir()
-        shutil.copy(HERE / "slurm" / "python", wrappers / "python")
-        tools = Path(sys.executable).parent
         self.environment = os.environ | {
             "SLURM_CONF": cluster.environment["SLURM_CONF"],
-            "PATH": f"{wrappers}:{tools}:{cluster.environment['PATH']}",
+            "PATH": f"{Path(sys.executable).parent}:{cluster.environment['PATH']}",
+            "BASH_ENV": str(HERE / "slurm" / "faults.sh"),
             "FAULTS": str(self.faults),
-            "REAL_PYTHON": sys.executable,
         }
         self.study = folder / "study.yaml"
         self.study.write_text(f"models: [{', '.join(models)}]\n")

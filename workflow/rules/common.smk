@@ -9,7 +9,9 @@ from shlex import quote
 HOME = Path(workflow.current_basedir).parents[1]
 SOURCE = HOME / "workflow" / "src" / "worldprobe"
 sys.path.insert(0, str(SOURCE.parent))
-shell.prefix(f"export PYTHONPATH={quote(str(SOURCE.parent))}; ")
+# Jobs find the package in this repository, and without --sdm the Python beside Snakemake, activated or not.
+BESIDE = "" if workflow.deployment_settings.deployment_method else f"{Path(sys.executable).parent}:"
+shell.prefix(f"export PYTHONPATH={quote(str(SOURCE.parent))} PATH={quote(BESIDE)}$PATH; ")
 
 from worldprobe.config import check_models, read_registry, read_site, read_study
 from worldprobe.errors import UserError
