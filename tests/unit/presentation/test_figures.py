@@ -20,7 +20,7 @@ from worldprobe.errors import UserError
 from worldprobe.figures import style
 from worldprobe.figures.catalogue import FIGURES
 from worldprobe.figures.drawing import from_csv, to_csv
-from worldprobe.roster import HUMAN, Model, Roster
+from worldprobe.roster import HUMAN, Model, Roster, read_roster
 
 NEEDS_PROMPTING = {"paradigms", "agreement"}
 OPTIONS = {"surface_feature": {"feature": "n_words"}}
@@ -77,26 +77,39 @@ def overlap(a: np.ndarray, b: np.ndarray) -> bool:
     return True
 
 
-@pytest.mark.parametrize("width", ["double", "single"])
+def clashes(boxes: list[tuple[str, np.ndarray]]) -> list[tuple[str, str]]:
+    """Pairs of labels that overlap; upright bounds rule most pairs out before the exact test."""
+    shapes = np.array([box for _label, box in boxes])
+    low, high = shapes.min(axis=1), shapes.max(axis=1)
+    near = ((low[:, None] < high[None]) & (low[None] < high[:, None])).all(axis=2)
+    pairs = zip(*np.nonzero(np.triu(near, k=1)), strict=True)
+    return [(boxes[i][0], boxes[j][0]) for i, j in pairs if overlap(shapes[i], shapes[j])]
+
+
+@pytest.mark.parametrize(("scale", "width"), [("small", "double"), ("paper", "double"), ("paper", "single")])
 @pytest.mark.parametrize("name", FIGURES)
-def test_no_two_labels_of_a_figure_overlap_and_none_leaves_the_page(name, width, study):
-    if name in NEEDS_PROMPTING and "likert_constrained_two" not in set(study.summaries.eval_type):
+def test_no_two_labels_of_a_figure_overlap_and_none_leaves_the_page(name, scale, width, request):
+    if name in NEEDS_PROMPTING and scale == "small":
         pytest.skip("the small study has no prompted paradigm")
-    _frame, figure = drawn(name, study, width)
+    _frame, figure = drawn(name, request.getfixturevalue(f"{scale}_study"), width)
     renderer = FigureCanvasAgg(figure).get_renderer()
     texts = texts_of(figure)
     boxes = [(label, corners(text, renderer)) for label, text in texts]
     page = figure.bbox
-    outside = [
-        label
-        for label, box in boxes
-        if box[:, 0].min() < -1 or box[:, 1].min() < -1 or box[:, 0].max() > page.x1 + 1 or box[:, 1].max() > page.y1 + 1
-    ]
-    assert outside == []
-    clashes = [(a, b) for (a, one), (b, two) in itertools.combinations(boxes, 2) if overlap(one, two)]
-    assert clashes == []
-    smallest = min(text.get_fontsize() for _label, text in texts)
-    assert smallest >= 4.2
+    inside = {label for label, box in boxes if (box >= -1).all() and (box <= [page.x1 + 1, page.y1 + 1]).all()}
+    assert [label for label, _box in boxes if label not in inside] == []
+    assert clashes(boxes) == []
+    assert min(text.get_fontsize() for _label, text in texts) >= 4.2
+
+
+def test_the_test_for_overlaps_finds_one():
+    figure = Figure(figsize=(3, 1))
+    figure.text(0.1, 0.5, "one label")
+    figure.text(0.2, 0.5, "another", rotation=30)
+    figure.text(0.7, 0.5, "apart")
+    texts = texts_of(figure)
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    assert clashes([(label, corners(text, renderer)) for label, text in texts]) == [("one label", "another")]
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -232,6 +245,17 @@ def test_any_two_families_stay_apart_for_colour_blind_readers(kind):
 
     seen = [np.cbrt(simulated(np.array(to_rgb(colour)), kind)) for colour in style.FAMILY_COLOURS]
     gaps = {(i, j): np.linalg.norm(a - b) for (i, a), (j, b) in itertools.combinations(enumerate(seen), 2)}
+    assert min(gaps.values()) > 0.07, min(gaps, key=gaps.get)
+
+
+@pytest.mark.parametrize("kind", ["protan", "deutan"])
+def test_the_registry_gives_each_family_a_hue_of_its_own_for_colour_blind_readers(kind, repository):
+    from matplotlib.colors import to_rgb
+
+    models = read_roster(repository / "config" / "models.yaml").models.values()
+    largest = {m.family: m.colour for m in sorted(models, key=lambda m: m.parameters or 0) if m.colour and not m.is_control}
+    seen = {family: np.cbrt(simulated(np.array(to_rgb(colour)), kind)) for family, colour in largest.items()}
+    gaps = {pair: np.linalg.norm(seen[pair[0]] - seen[pair[1]]) for pair in itertools.combinations(seen, 2)}
     assert min(gaps.values()) > 0.07, min(gaps, key=gaps.get)
 
 

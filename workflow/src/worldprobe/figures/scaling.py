@@ -39,7 +39,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A logarithmic scale of parameters; a thin line joins a family, bars are the range over versions."""
     models = frame[frame.parameters.notna()].copy()
     families = list(dict.fromkeys(models.family))
-    hues = style.family_colours(families)
+    hues = {family: _of_largest(models[models.family == family]) for family in families}
     size = style.BODY if width == "double" else style.SMALL
     total = style.WIDTHS[width]
     right = (
@@ -86,6 +86,11 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         handles=handles, loc="upper right", fontsize=size, bbox_to_anchor=(0.999, 0.99), borderaxespad=0.1, labelspacing=0.55
     )
     return figure
+
+
+def _of_largest(family: pd.DataFrame) -> str:
+    """A family's colour is that of its largest model, the strongest shade of its hue."""
+    return str(family.sort_values(["parameters", "model"], kind="stable").colour.iloc[-1])
 
 
 def _ranks_within(parameters: pd.Series) -> np.ndarray:
