@@ -14,6 +14,8 @@ from worldprobe.ewok.source import Source
 CONTEXT, TARGET, CONCEPT = (f"{kind}s/{kind}-garden-work.yml" for kind in ("context", "target", "concept"))
 AGENTS, OBJECTS = "fillers/filler-agent.csv", "fillers/filler-object.csv"
 
+TWICE = "          contrast: antonym\n        - segmentA: upward\n          segmentB: downward\n"
+AGAIN = 'garden-work:\n  - pattern: "[agent1] {CONCEPT} [object1]."\n    criteria: agentive\n    tags: present_3sg_form\n'
 #: (file, what stands there, what is written instead, its line, part of what it says, part of the mend)
 MISTAKES = {
     "unknown concept": (CONTEXT, "conceptB: lower", "conceptB: lowr", 2, 'no concept "lowr"; did you mean "lower"?', "add"),
@@ -55,6 +57,8 @@ MISTAKES = {
     "cell missing": (AGENTS, "Gardener3,true", "Gardener3", 5, "has 1 cells, the header 2", "Give every column"),
     "cell empty": (AGENTS, "Gardener3,true", "Gardener3,", 5, 'column "tall" is empty', "Fill it"),
     "no item column": (AGENTS, "item,tall", "name,tall", 1, 'no column "item"', "Name the columns"),
+    "same contrast twice": (CONTEXT, "          contrast: antonym\n", TWICE, 11, "says the same as line 8", "Remove one"),
+    "target twice": (TARGET, "garden-work:\n", AGAIN, 6, "is the same target as in line 3", "Remove one"),
 }  # fmt: skip
 
 
