@@ -102,13 +102,15 @@ def on_site(fact):
     return look_up
 
 
-def trust(wildcards):
-    """What a model's entry allows its checkpoint to do, as options."""
+def loading(wildcards):
+    """How a model is loaded, as options: its engine with what only that engine takes, and what its checkpoint may do."""
     entry = registry[wildcards.model]
-    options = [
-        flag("--allow-pickle", entry["allow_pickle"]),
-        flag("--trust-remote-code", entry["trust_remote_code"]),
-    ]
+    options = [flag("--engine", entry["engine"])]
+    if entry["engine"] == "vllm":
+        options.append(flag("--tensor-parallel", needs(entry, float(site["gpu_memory_gb"])).gpus))
+    if entry["engine"] == "openai":
+        options += [flag(f"--{key}", entry[key]) for key in ("endpoint", "tokenizer", "concurrency")]
+    options += [flag("--allow-pickle", entry["allow_pickle"]), flag("--trust-remote-code", entry["trust_remote_code"])]
     return " ".join(option for option in options if option)
 
 

@@ -26,8 +26,7 @@ rule score:
         checkpoint=card("checkpoint"),
         revision=card("revision"),
         dtype=card("dtype"),
-        engine=card("engine"),
-        trust=trust,
+        loading=loading,
         eval_types=",".join(study["eval_types"]),
         asking=asking,
         method=1,
@@ -36,5 +35,5 @@ rule score:
     shell:
         "python -m worldprobe score all {input.item_table} --model {wildcards.model}"
         " --checkpoint {params.checkpoint:q} --revision {params.revision} --dtype {params.dtype}"
-        " --engine {params.engine} {params.trust} --eval-types {params.eval_types} {params.asking}"
+        " {params.loading} --eval-types {params.eval_types} {params.asking}"
         " --method {params.method} --shards results/.shards --out {output.evidence} &> {log}"
