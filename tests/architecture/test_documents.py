@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from worldprobe.cli import build_parser
+from worldprobe.cli import build_parser, main
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "config/README.md", "results/README.md"]
@@ -36,6 +36,14 @@ def test_links_lead_somewhere(document: str) -> None:
 def test_the_commands_that_are_shown_are_ones_that_the_parser_takes(document: str) -> None:
     for line in re.findall(r"^ *python -m worldprobe (.+?)(?:  +#.*)?$", (ROOT / document).read_text(), re.MULTILINE):
         build_parser().parse_args(shlex.split(line))
+
+
+def test_the_readme_shows_what_models_plan_prints(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["models", "plan"]) == 0
+    printed = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("control")]
+    assert len(printed) == 21
+    assert "\n".join(printed) in (ROOT / "README.md").read_text()
 
 
 def test_the_citation_file_and_the_readme_name_both_papers() -> None:

@@ -110,14 +110,26 @@ def loading(wildcards):
         options.append(flag("--tensor-parallel", needs(entry, float(site["gpu_memory_gb"])).gpus))
     if entry["engine"] == "openai":
         options += [flag(f"--{key}", entry[key]) for key in ("endpoint", "tokenizer", "concurrency")]
-    options += [flag("--allow-pickle", entry["allow_pickle"]), flag("--trust-remote-code", entry["trust_remote_code"])]
+    options.append(trust(wildcards))
     return " ".join(option for option in options if option)
 
 
-def trained_control(wildcards):
-    """The folder of a control model, which a rule trains; nothing for any other model."""
+def trust(wildcards):
+    """What a model's checkpoint may do, as options."""
     entry = registry[wildcards.model]
-    return [entry["checkpoint"]] if "control" in entry else []
+    options = [flag("--allow-pickle", entry["allow_pickle"]), flag("--trust-remote-code", entry["trust_remote_code"])]
+    return " ".join(option for option in options if option)
+
+
+def weights(wildcards):
+    """What must be there before a model is loaded: a control model's folder, or the note that a hub model was fetched."""
+    entry = registry[wildcards.model]
+    if "control" in entry:
+        return [entry["checkpoint"]]
+    is_local = (
+        entry["engine"] == "openai" or os.path.isdir(entry["checkpoint"]) or entry["checkpoint"].startswith((".", "/", "~"))
+    )
+    return [] if is_local else [f"results/models/{wildcards.model}.json"]
 
 
 def flag(option, value):

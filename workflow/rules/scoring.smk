@@ -1,11 +1,33 @@
 # Models answer items (EWoK, Section 4.1, Appendices A.3 and A.4). A finished shard outlives its job: it lies in results/.shards.
 
 
+rule fetch_model:
+    """Weights and tokenizer from the hub into the local cache, where there is a network; scoring itself needs none."""
+    output:
+        facts="results/models/{model}.json",
+    log:
+        "results/logs/fetch_model/{model}.log",
+    benchmark:
+        "results/benchmarks/fetch_model/{model}.tsv"
+    localrule: True
+    conda:
+        "../../envs/scoring.yaml"
+    params:
+        checkpoint=card("checkpoint"),
+        revision=card("revision"),
+        trust=trust,
+    message:
+        "Fetching {wildcards.model} ({params.checkpoint})"
+    shell:
+        "python -m worldprobe models fetch {params.checkpoint:q} --revision {params.revision} {params.trust}"
+        " --out {output.facts} &> {log}"
+
+
 rule score:
     """Scores and responses: what a model makes of every item, in every way of asking; the model is loaded once."""
     input:
         item_table="results/ewok/items.parquet",
-        control=trained_control,
+        weights=weights,
     output:
         evidence=[evidence(eval_type, "{model}") for eval_type in study["eval_types"]],
     log:
