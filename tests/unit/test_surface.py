@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worldprobe import cli
@@ -91,6 +91,7 @@ def test_the_papers_count_is_the_number_of_records_that_begin_with_the_word(tmp_
     assert counted == {"cat": 4, "ca": 4, "cats": 1, "dog": 0}
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.dictionaries(st.sampled_from(["a", "ab", "abc", "b", "ba"]), st.lists(st.integers(0, 9), min_size=1, max_size=5)))
 def test_counting_does_not_depend_on_how_records_are_spread_over_files(tmp_path_factory, counts):
     folder = tmp_path_factory.mktemp("ngrams")

@@ -1,7 +1,7 @@
 """What the control models' corpus leaves out, so that accuracy above chance means generalisation.
 
 Two things are held out. *Templates*: no story joins their contexts with their targets, although each of these sentences
-stands in other stories (``new_pairing``), or at least the targets do (``new_context``), and all of them stand alone.
+stands in other stories (``new_pairing``), or at least the targets and not every context (``new_context``); all stand alone.
 *Fillers*: they occur in single sentences only, so that their words are known, never in a story.
 """
 
@@ -101,6 +101,7 @@ def split_templates(templates: pd.DataFrame, share: float, seed: int) -> pd.Data
         for kind in ("context", "target")
     )
     kept = Counter(sentence for texts in (*contexts, *targets) for sentence in texts)
+    promised: set[str] = set()
     for domain, rows in chosen.groupby("domain"):
         wanted, held = round(share * len(rows)), 0
         members = {group: list(np.flatnonzero(chosen.group == group)) for group in rows.group.unique()}
@@ -113,7 +114,8 @@ def split_templates(templates: pd.DataFrame, share: float, seed: int) -> pd.Data
                     text for row in which for text in (targets[row] | contexts[row] if status == "new_pairing" else targets[row])
                 }
                 is_free = statuses[which[0]] == "held_in" and held + len(which) <= wanted
-                if is_free and all(kept[text] > lost[text] for text in needed):
+                if is_free and all(kept[text] > count for text, count in lost.items() if text in needed | promised):
+                    promised |= needed
                     kept.subtract(lost)
                     held += len(which)
                     statuses[which] = status
