@@ -367,7 +367,7 @@ class ControlTemplates(Table):
     group: Series[int] = pa.Field(ge=0, description="Templates that share a right pairing of texts are held out together.")
     status: Series[str] = pa.Field(
         isin=["held_in", "new_pairing", "new_context"],
-        description="new_pairing: no story joins its contexts and targets; new_context: a context of it stands in no story at all.",
+        description="new_pairing: no story joins its contexts and targets; new_context: one of its contexts is in no story.",
     )
 
     class Config(Table.Config):
