@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -194,6 +195,13 @@ def test_the_headline_says_who_is_best_and_that_the_untrained_control_sits_at_ch
     assert said.all_controls
 
 
+def test_a_best_model_that_may_be_guessing_is_said_to(small_study):
+    summaries = small_study.summaries.copy()
+    summaries[["mean", "ci_low", "ci_high"]] = np.clip(summaries[["mean", "ci_low", "ci_high"]], 0.48, [0.505, 0.49, 0.51])
+    assert "not even it can be told from guessing" in headline(summaries, small_study.roster).sentence
+    assert "guessing" not in headline(small_study.summaries, small_study.roster).sentence
+
+
 def test_an_untrained_control_off_chance_is_called_a_reason_for_doubt(small_study):
     summaries = small_study.summaries.copy()
     off = (summaries.model == "control_untrained") & (summaries.version == -1)
@@ -209,8 +217,10 @@ def test_the_methods_paragraph_takes_its_numbers_from_provenance(small_study, tm
     scores = methods.Made(
         "target_scores", Path("t.parquet"), Provenance(model="m", dtype="bfloat16", packages={"torch": "9.8.7"})
     )
+    details = {"formula": "y ~ x + (1|Item)", "n_rows": 1717, "r_versions": {"lme4": "1.1.99"}}
+    fitted = methods.Made("coefficients", Path("c.parquet"), Provenance(details=details))
     own = methods.Made("items", Path("i.parquet"), Provenance(packages={"worldprobe": "0.0.1"}))
-    text = methods.describe(small_study.summaries, [*made, summaries, scores, own], small_study.roster).text
+    text = methods.describe(small_study.summaries, [*made, summaries, scores, own, fitted], small_study.roster).text
     for part in (
         "1,234 draws, seed 41",
         "weights in bfloat16",

@@ -41,6 +41,8 @@ def headline(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
     sentence = f"{roster[best.model].name} does best: {best['mean']:.3f} of 1, where chance is 0.5"
     if not math.isnan(best.ci_low):
         sentence += f" (95% interval {best.ci_low:.3f} to {best.ci_high:.3f})"
+        if best.ci_low <= 0.5:
+            sentence += ", so not even it can be told from guessing"
     human = means[means.model == HUMAN]
     sentence += f"; humans reach {human['mean'].iloc[0]:.3f}." if len(human) else "."
     more = [f"The {len(pool)} trained models together average {pool['mean'].mean():.3f}."] if len(pool) > 1 else []

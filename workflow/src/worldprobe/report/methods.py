@@ -23,6 +23,7 @@ NAMED_PACKAGES = (
     "vllm",
     "gensim",
     "wordfreq",
+    "R",
     "lme4",
     "rpy2",
     "statsmodels",
@@ -98,7 +99,7 @@ def _packages(made: Sequence[Made]) -> dict[str, str]:
     """Every package named by any table; two versions of one are both told."""
     versions: dict[str, set[str]] = {}
     for one in made:
-        for name, version in one.provenance.packages.items():
+        for name, version in (one.provenance.packages | one.provenance.details.get("r_versions", {})).items():
             versions.setdefault(name, set()).add(str(version))
     return {name: " and ".join(sorted(found)) for name, found in sorted(versions.items())}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 from worldprobe.errors import UserError
@@ -35,9 +36,12 @@ def rulegraph_svg(path: Path | str) -> str:
 def draw(names: dict[str, str], edges: list[tuple[str, str]]) -> str:
     """Boxes in layers from first inputs to last outputs, arrows downwards; arrows that a longer way implies are left out."""
     edges = _reduced(edges)
-    layers = _ordered(_layers(names, edges), edges)
+    layers, routes = _routed(_layers(names, edges), edges)
+    layers = _ordered(layers, [step for route in routes for step in pairwise(route)])
     width_of = {node: max(52.0, LETTER * max(map(len, _lines(name))) + 2 * PAD) for node, name in names.items()}
-    height_of = {node: LINE * len(_lines(name)) + 2 * PAD - 3 for node, name in names.items()}
+    height_of = {node: float(LINE * len(_lines(name)) + 2 * PAD - 3) for node, name in names.items()}
+    for node in (node for layer in layers for node in layer if node not in names):
+        width_of[node], height_of[node] = 4.0, 0.0
     total = max(sum(width_of[n] for n in layer) + GAP_X * (len(layer) - 1) for layer in layers) + 2 * GAP_X
     spots: dict[str, tuple[float, float]] = {}
     top = 6.0
@@ -50,7 +54,7 @@ def draw(names: dict[str, str], edges: list[tuple[str, str]]) -> str:
             left += width_of[node] + GAP_X
         top += tall + GAP_Y
     height = top - GAP_Y + 6
-    shapes = [_arrow(spots[a], spots[b], height_of[a], height_of[b]) for a, b in edges]
+    shapes = [_arrow([spots[node] for node in route], height_of[route[0]], height_of[route[-1]]) for route in routes]
     shapes += [_box(names[n], spots[n], width_of[n], height_of[n]) for n in names]
     label = "The workflow's rules and what each needs"
     return (
@@ -95,7 +99,7 @@ def _reduced(edges: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _layers(names: dict[str, str], edges: list[tuple[str, str]]) -> list[list[str]]:
-    """Every node one layer below the lowest of its inputs; inputs that only late rules use move down to them."""
+    """Every node one layer below the lowest of its inputs; what only late rules use moves down to them."""
     before: dict[str, list[str]] = {node: [] for node in names}
     after: dict[str, list[str]] = {node: [] for node in names}
     for a, b in edges:
@@ -111,9 +115,23 @@ def _layers(names: dict[str, str], edges: list[tuple[str, str]]) -> list[list[st
     for node in names:
         settle(node)
     for node in sorted(names, key=lambda n: -depth[n]):
-        if after[node] and not before[node]:
+        if after[node] and len(after[node]) <= max(len(before[node]), 1):
             depth[node] = min(depth[b] for b in after[node]) - 1
     return [[n for n in names if depth[n] == level] for level in range(max(depth.values()) + 1)]
+
+
+def _routed(layers: list[list[str]], edges: list[tuple[str, str]]) -> tuple[list[list[str]], list[list[str]]]:
+    """The layers with a waypoint in each layer that an arrow passes, and each arrow as its way through them."""
+    level = {node: depth for depth, layer in enumerate(layers) for node in layer}
+    grown = [list(layer) for layer in layers]
+    routes = []
+    for a, b in edges:
+        route = [a]
+        for depth in range(level[a] + 1, level[b]):
+            route.append(f"{a}>{b}@{depth}")
+            grown[depth].append(route[-1])
+        routes.append([*route, b])
+    return grown, routes
 
 
 def _ordered(layers: list[list[str]], edges: list[tuple[str, str]]) -> list[list[str]]:
@@ -131,10 +149,13 @@ def _ordered(layers: list[list[str]], edges: list[tuple[str, str]]) -> list[list
     return layers
 
 
-def _arrow(start: tuple[float, float], end: tuple[float, float], from_height: float, to_height: float) -> str:
-    x1, y1, x2, y2 = start[0], start[1] + from_height / 2, end[0], end[1] - to_height / 2 - 1
-    bend = min(GAP_Y * 0.8, (y2 - y1) / 2)
-    path = f"M{x1:.1f} {y1:.1f} C{x1:.1f} {y1 + bend:.1f} {x2:.1f} {y2 - bend:.1f} {x2:.1f} {y2:.1f}"
+def _arrow(spots: list[tuple[float, float]], from_height: float, to_height: float) -> str:
+    """A smooth line from below the first box through the waypoints to the top of the last."""
+    points = [(spots[0][0], spots[0][1] + from_height / 2), *spots[1:-1], (spots[-1][0], spots[-1][1] - to_height / 2 - 1)]
+    path = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
+    for (x1, y1), (x2, y2) in pairwise(points):
+        bend = (y2 - y1) / 2
+        path += f" C{x1:.1f} {y1 + bend:.1f} {x2:.1f} {y2 - bend:.1f} {x2:.1f} {y2:.1f}"
     return f'<path d="{path}" fill="none" stroke="#b0b0b0" stroke-width="1.1" marker-end="url(#rulegraph-head)"/>'
 
 
