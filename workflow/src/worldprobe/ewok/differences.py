@@ -12,7 +12,7 @@ from worldprobe.errors import UserError
 from worldprobe.ewok.compile import compile_templates
 from worldprobe.ewok.fillers import Fillers
 from worldprobe.ewok.items import fill_fixed, items_table
-from worldprobe.ewok.materials import read_materials
+from worldprobe.ewok.materials import Materials, read_materials
 from worldprobe.ewok.release import LISTED, apply_release_filter
 from worldprobe.ewok.rules import ORIGINAL, RIGHT, Rules
 from worldprobe.ewok.slots import DESIGN, TEXTS, open_slots
@@ -69,17 +69,22 @@ def differences(source: Source, versions: Sequence[int]) -> list[Difference]:
     Raises:
         UserError: not even the original would read these materials.
     """
-    original = _build(source, ORIGINAL, versions)
+    materials = read_materials(source, ORIGINAL, is_lenient=True)
+    original = _build(materials, ORIGINAL, versions)
     found = []
     for switch, (quirk, about) in Rules.quirks().items():
         mended = dataclasses.replace(ORIGINAL, **{switch: False})
-        found.append(_compare(quirk, about, original, _build(source, mended, versions), ONLY_WITH.get(switch, "")))
-    found.append(_compare("all", "all of these together: what --compat changes", original, _build(source, RIGHT, versions)))
+        found.append(_compare(quirk, about, original, _build(materials, mended, versions), ONLY_WITH.get(switch, "")))
+    found.append(_compare("all", "all of these together: what --compat changes", original, _build(materials, RIGHT, versions)))
     return found
 
 
-def _build(source: Source, rules: Rules, versions: Sequence[int]) -> Build:
-    materials = read_materials(source, rules, is_lenient=True)
+def _build(materials: Materials, rules: Rules, versions: Sequence[int]) -> Build:
+    source = materials.source
+    if rules.reads_like(materials.rules):
+        materials = dataclasses.replace(materials, rules=rules)
+    else:
+        materials = read_materials(source, rules, is_lenient=True)
     materials.problems.raise_first()
     templates = compile_templates(materials)
     fillers = Fillers(materials.fillers, rules)

@@ -15,9 +15,9 @@ import dataclasses
 from dataclasses import dataclass, field
 
 
-def _quirk(number: str, about: str) -> bool:
-    """A switch that is off by default and knows which quirk it stands for."""
-    switch: bool = field(default=False, metadata={"quirk": number, "about": about})
+def _quirk(number: str, about: str, in_reading: bool = False) -> bool:
+    """A switch that is off by default; it knows which quirk it stands for, and whether that shows as soon as files are read."""
+    switch: bool = field(default=False, metadata={"quirk": number, "about": about, "in_reading": in_reading})
     return switch
 
 
@@ -28,9 +28,11 @@ class Rules:
     """
 
     opposites_untrimmed: bool = _quirk(
-        "Q1", 'names after the comma in "opposite_concepts: a, b" keep their space and never match'
+        "Q1", 'names after the comma in "opposite_concepts: a, b" keep their space and never match', in_reading=True
     )
-    yaml_1_1_truth: bool = _quirk("Q2", "the bare words yes, no, on and off are truth values where text is meant")
+    yaml_1_1_truth: bool = _quirk(
+        "Q2", "the bare words yes, no, on and off are truth values where text is meant", in_reading=True
+    )
     one_restriction: bool = _quirk("Q3", "the compiler does not see a slot with two restrictions")
     greedy_filling: bool = _quirk("Q4", "filling a slot may swallow the text up to the sentence's last slot")
     type_by_last_letter: bool = _quirk("Q5", "a variable's type is its name without the last character, digit or not")
@@ -45,7 +47,7 @@ class Rules:
     )
     prefix_swaps: bool = _quirk("Q17", "a swap replaces text prefixes instead of whole slots")
     joined_by_comma: bool = _quirk("Q18", "restrictions of context and target are joined by a comma, which cannot be read later")
-    repeated_fillers: bool = _quirk("Q20", "a filler listed twice counts twice")
+    repeated_fillers: bool = _quirk("Q20", "a filler listed twice counts twice", in_reading=True)
     careless_plural_y: bool = _quirk("Q21", "the third person of a verb in -ay, -ey, -oy, -uy ends in -ies")
     narrow_restrictions: bool = _quirk(
         "S2", "the compiler does not see a slot whose restriction holds a hyphen, a space or the like"
@@ -61,9 +63,10 @@ class Rules:
         """Switch -> (number of the quirk, what the original does)."""
         return {f.name: (f.metadata["quirk"], f.metadata["about"]) for f in dataclasses.fields(cls)}
 
-    def with_quirk(self, switch: str) -> Rules:
-        """The same rules with one more behaviour of the original."""
-        return dataclasses.replace(self, **{switch: True})
+    def reads_like(self, others: Rules) -> bool:
+        """Whether both read the same from the same files."""
+        switches = [f.name for f in dataclasses.fields(self) if f.metadata["in_reading"]]
+        return all(getattr(self, switch) == getattr(others, switch) for switch in switches)
 
 
 RIGHT = Rules()
