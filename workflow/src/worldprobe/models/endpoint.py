@@ -6,7 +6,9 @@ Nothing here logs a key or a prompt. Requests run in one event loop in the calle
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
+import ssl
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -83,10 +85,15 @@ class Endpoint:
         Raises:
             UserError: the server refuses, or fails for longer than we wait.
         """
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-        key = os.environ.get(KEY_VARIABLE) or "none"
-        client = AsyncOpenAI(api_key=key, base_url=self.url, max_retries=0, timeout=self.timeout)
+        client = AsyncOpenAI(
+            api_key=os.environ.get(KEY_VARIABLE) or "none",
+            base_url=self.url,
+            max_retries=0,
+            timeout=self.timeout,
+            http_client=DefaultAsyncHttpxClient(verify=_certificates()),
+        )
         loop = asyncio.new_event_loop()
         running: dict[asyncio.Task[Answer], Key] = {}
 
@@ -201,6 +208,12 @@ class Endpoint:
             f"refuses the request: {describe(error)}.",
             "See the server's own log for the reason, e.g. a prompt longer than its model takes.",
         )
+
+
+@functools.cache
+def _certificates() -> ssl.SSLContext:
+    """The system's certificates, read once: that takes longer than most questions."""
+    return ssl.create_default_context()
 
 
 def is_passing(error: BaseException) -> bool:
