@@ -354,6 +354,10 @@ study, registry, registry_file, site = read_settings()
 if study["materials"]["password"] is not None:
     os.environ.setdefault("WORLDPROBE_MATERIALS_PASSWORD", study["materials"]["password"])
 
+# What slurm/config.yaml asks for; "None" leaves it to the site.
+for fact in ("partition", "account", "qos"):
+    os.environ[f"WORLDPROBE_SITE_{fact.upper()}"] = str(site[fact])
+
 
 wildcard_constraints:
     model="|".join(re.escape(model) for model in registry),
