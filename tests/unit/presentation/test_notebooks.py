@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from worldprobe.cli import main
 from worldprobe.report.page import read_fragment
 
 ROOT = Path(__file__).parents[3]
@@ -26,15 +27,20 @@ def test_notebooks_are_committed_without_outputs(path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run_and_become_fragments_that_the_report_takes(path, finished_run, tmp_path, monkeypatch):
     pytest.importorskip("ipykernel")
-    exporters = pytest.importorskip("nbconvert")
-    from nbconvert.preprocessors import ExecutePreprocessor
-
-    monkeypatch.setenv("WORLDPROBE_STUDY", str(finished_run))
-    monkeypatch.setenv("WORLDPROBE_REGISTRY", str(finished_run / "models.yaml"))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "workflow" / "src"), os.environ.get("PYTHONPATH", "")]))
-    notebook = nbformat.read(path, as_version=4)
-    ExecutePreprocessor(timeout=120, kernel_name="python3").preprocess(notebook, {"metadata": {"path": str(path.parent)}})
-    html, _resources = exporters.HTMLExporter(template_name="basic").from_notebook_node(notebook)
-    (tmp_path / "fragment.html").write_text(html)
-    assert len(read_fragment(tmp_path / "fragment.html")) > 1000
-    assert "Traceback" not in html
+    before = path.read_bytes()
+    out = tmp_path / "fragment.html"
+    arguments = ["--study", str(finished_run), "--models", str(finished_run / "models.yaml"), "--out", str(out)]
+    assert main(["report", "notebook", str(path), *arguments]) == 0
+    assert path.read_bytes() == before
+    assert len(read_fragment(out)) > 1000
+    assert "Traceback" not in out.read_text()
+
+
+def test_a_notebook_that_fails_says_why_and_writes_nothing(tmp_path, capsys):
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("raise ValueError('no such concept')")])
+    nbformat.write(notebook, tmp_path / "broken.ipynb")
+    assert main(["report", "notebook", str(tmp_path / "broken.ipynb"), "--out", str(tmp_path / "x.html")]) == 2
+    assert "ValueError: no such concept" in capsys.readouterr().err
+    assert not (tmp_path / "x.html").exists()

@@ -1,4 +1,4 @@
-"""``report build``: one HTML page from summaries, printed tables, drawn figures and provenance."""
+"""``report build``: one HTML page that opens offline; ``report notebook``: a notebook, run, as a part of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     build.add_argument("--benchmarks", metavar="FOLDER", help="Snakemake's benchmark files, for the run times")
     build.add_argument("--rulegraph", metavar="FILE", help="what `snakemake --rulegraph` prints, or a picture of it (.svg)")
     build.add_argument(
-        "--notebooks", nargs="*", default=[], metavar="HTML", help="executed notebooks (nbconvert --template basic)"
+        "--notebooks", nargs="*", default=[], metavar="HTML", help="notebooks that were run (from `report notebook`)"
     )
     build.add_argument("--item-text", metavar="ITEMS", help="show one item per domain; only for worldprobe's own materials")
     build.add_argument(
@@ -29,6 +29,19 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     build.add_argument("--out", required=True, metavar="HTML", help="the page")
     build.set_defaults(run=run)
+    notebook = actions.add_parser(
+        "notebook", help="run a notebook over a finished study", description="Run a notebook over a finished study."
+    )
+    notebook.add_argument("notebook", metavar="NOTEBOOK", help="an .ipynb file; it is read, never written")
+    notebook.add_argument(
+        "--study", default="results/ewok", metavar="FOLDER", help="results that it reads (default: %(default)s)"
+    )
+    notebook.add_argument("--models", default="config/models.yaml", metavar="FILE", help="model registry (default: %(default)s)")
+    notebook.add_argument(
+        "--materials", metavar="FOLDER", help="materials that it may copy and extend (default: the built-in ones)"
+    )
+    notebook.add_argument("--out", required=True, metavar="HTML", help="a fragment for `report build --notebooks`")
+    notebook.set_defaults(run=run_notebook)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -58,3 +71,16 @@ def run(args: argparse.Namespace) -> None:
         eval_type=args.eval_type,
     )
     write(parts, args.out)
+
+
+def run_notebook(args: argparse.Namespace) -> None:
+    """Run, convert, write."""
+    from pathlib import Path
+
+    from worldprobe.files import write_text
+    from worldprobe.report import notebooks
+
+    settings = {"WORLDPROBE_STUDY": str(Path(args.study).resolve()), "WORLDPROBE_REGISTRY": str(Path(args.models).resolve())}
+    if args.materials:
+        settings["WORLDPROBE_MATERIALS"] = str(Path(args.materials).resolve())
+    write_text(args.out, notebooks.run_notebook(args.notebook, settings))

@@ -1,0 +1,57 @@
+"""Notebooks, run from beginning to end and turned into fragments of the report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from worldprobe.errors import UserError
+
+#: Seconds that a cell may take; the notebooks read finished tables, so they are quick.
+LONGEST_CELL = 300
+
+
+def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
+    """Run a notebook in its own folder and return it as HTML without head, scripts or anything to fetch.
+
+    Args:
+        path: an .ipynb file; it is read, never written.
+        settings: environment variables that the notebook reads, e.g. ``WORLDPROBE_STUDY``.
+
+    Raises:
+        UserError: no such file, no notebook, no kernel to run it, or a cell that failed.
+    """
+    try:
+        import nbformat
+        from nbclient import NotebookClient
+        from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+        from nbconvert import HTMLExporter
+    except ImportError as error:
+        raise UserError(
+            "notebooks", f"need a package that is missing ({error.name}).", "pip install nbconvert ipykernel"
+        ) from error
+    path = Path(path).resolve()
+    try:
+        notebook = nbformat.read(path, as_version=4)
+    except FileNotFoundError as error:
+        raise UserError(path, "there is no such file.", "Give an .ipynb file, e.g. from notebooks/.") from error
+    except nbformat.reader.NotJSONError as error:
+        raise UserError(path, "is no notebook.", "Give an .ipynb file, e.g. from notebooks/.") from error
+    resources = {"metadata": {"path": str(path.parent)}}
+    client = NotebookClient(notebook, timeout=LONGEST_CELL, kernel_name="python3", resources=resources)
+    try:
+        client.execute(env={**os.environ, **settings})
+    except CellExecutionError as error:
+        problem = f"a cell failed: {error.ename}: {error.evalue}."
+        raise UserError(
+            path, problem, "Open it in Jupyter and run it cell by cell; check that the study has finished."
+        ) from error
+    except (CellTimeoutError, DeadKernelError) as error:
+        raise UserError(
+            path, "a cell took too long, or its process died.", "Run it again with less running beside it."
+        ) from error
+    html, _resources = HTMLExporter(
+        template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True
+    ).from_notebook_node(notebook)
+    return str(html)
