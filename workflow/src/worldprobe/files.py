@@ -29,13 +29,17 @@ def whole_file(path: Path | str) -> Iterator[Path]:
         with open(temporary, "wb"):
             pass
     except OSError as error:
-        raise UserError(path, f"cannot be written ({error.strerror}).", "Free the disk or choose a folder you may write.") from error
+        raise UserError(
+            path, f"cannot be written ({error.strerror}).", "Free the disk or choose a folder you may write."
+        ) from error
     try:
         yield temporary
         os.replace(temporary, path)
     except OSError as error:
         if error.errno in (28, 30, 122):  # no space, read-only, quota
-            raise UserError(path, f"cannot be written ({error.strerror}).", "Free the disk, then run the same command again.") from error
+            raise UserError(
+                path, f"cannot be written ({error.strerror}).", "Free the disk, then run the same command again."
+            ) from error
         raise
     finally:
         with contextlib.suppress(OSError):
@@ -64,7 +68,9 @@ def whole_folder(path: Path | str) -> Iterator[Path]:
                 shutil.rmtree(left, ignore_errors=True)
         temporary.mkdir()
     except OSError as error:
-        raise UserError(path, f"cannot be written ({error.strerror}).", "Free the disk or choose a folder you may write.") from error
+        raise UserError(
+            path, f"cannot be written ({error.strerror}).", "Free the disk or choose a folder you may write."
+        ) from error
     try:
         yield temporary
         old = temporary.with_name(f"{temporary.name}.old")

@@ -13,7 +13,7 @@ GENERATIONS = ("free", "constrained")
 SHOTS = ("zero", "two")
 
 #: eval_type = paradigm x generation x shots; LogProbs asks nothing, so it stands alone.
-EVAL_TYPES = ("logprobs",) + tuple(f"{p}_{g}_{s}" for p in PARADIGMS[1:] for g in GENERATIONS for s in SHOTS)
+EVAL_TYPES = ("logprobs", *(f"{p}_{g}_{s}" for p in PARADIGMS[1:] for g in GENERATIONS for s in SHOTS))
 
 ACCURACIES = (0.0, 0.5, 1.0)
 
