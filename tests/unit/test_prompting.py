@@ -17,9 +17,9 @@ from worldprobe.scoring.prompts import load_prompts
 
 CHOICE_HEAD = (
     "# INSTRUCTIONS\n\n"
-    "In this study, you will see multiple examples. In each example, you will be given two contexts and a scenario. Your task is "
-    "to read the two contexts and the subsequent scenario, and pick the context that makes more sense considering the scenario that "
-    'follows. The contexts will be numbered "1" or "2". You must answer using "1" or "2" in your response.'
+    "In this study, you will see multiple examples. In each example, you will be given two contexts and a scenario. "
+    "Your task is to read the two contexts and the subsequent scenario, and pick the context that makes more sense considering "
+    'the scenario that follows. The contexts will be numbered "1" or "2". You must answer using "1" or "2" in your response.'
 )
 LIKERT_HEAD = (
     "# INSTRUCTIONS\n\n"

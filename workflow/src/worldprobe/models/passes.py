@@ -17,6 +17,8 @@ from worldprobe.models.tries import Row
 
 #: Vocabulary columns per block of the projection.
 BLOCK = 2048
+#: Logits up to this size need no shift: exp(60) is far from float32's limit of exp(88).
+MODERATE = 60.0
 
 #: Token ids of a whole sequence, and the first position that is scored (at least 1).
 Sequenced = tuple[Sequence[int], int]
@@ -56,6 +58,7 @@ class Passes:
         self.device = device
         self.body: Any = model.base_model if model.base_model is not model else None
         self.head: Any = model.get_output_embeddings()
+        self.dtype = self.head.weight.dtype
 
     @torch.inference_mode()
     def plain(self, ids: Sequence[int], start: int) -> list[float]:
@@ -141,14 +144,17 @@ class Passes:
         width = max(len(row.tokens) for row in rows)
         before = prefix.length if prefix else 0
         depths = np.zeros((len(rows), width), dtype=np.int64)
-        mask = np.ones((len(rows), 1, width, before + width), dtype=bool)
+        hidden = np.zeros((len(rows), 1, width, before + width), dtype=bool)
         for r, row in enumerate(rows):
             depths[r, : len(row.tokens)] = row.depths
-            mask[r, 0, :, before:] = row.ancestors(width)
+            hidden[r, 0, :, before:] = ~row.ancestors(width)
+        # A mask that is added, because every way of attention takes one, and once for all layers.
+        mask = torch.zeros(hidden.shape, dtype=self.dtype, device=self.device)
+        mask.masked_fill_(torch.from_numpy(hidden).to(self.device), torch.finfo(self.dtype).min)
         return self.body(
             input_ids=self._pad([row.tokens for row in rows]),
             position_ids=torch.from_numpy(depths + before).to(self.device),
-            attention_mask=torch.from_numpy(mask).to(self.device),
+            attention_mask=mask,
             past_key_values=prefix.cache(len(rows)) if prefix else None,
             use_cache=prefix is not None,
         ).last_hidden_state
@@ -193,18 +199,20 @@ class Passes:
 def normalisers(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
     """Log of the sum of exponentials of all logits, shape (states,), float32; one block of the vocabulary at a time.
 
-    The first block's maximum is the shift for all of them, which spares a pass over each block; should a later logit be so much
-    larger that the sum overflows, the exact shift of each block is used instead.
+    The first block's largest logits say which shift keeps the sum in range: none where they are moderate, as they nearly always
+    are. Should the sum run out of range nevertheless, each block's exact shift is used.
     """
     total = shift = None
     for block in _blocks(states, weight, bias):
-        if shift is None:
-            shift = block.amax(-1, keepdim=True)
-        part = block.sub_(shift).exp_().sum(-1)
-        total = part if total is None else total + part
+        if total is None:
+            largest = block.amax(-1, keepdim=True)
+            shift = None if largest.abs().max() < MODERATE else largest
+        if shift is not None:
+            block.sub_(shift)
+        part = block.exp_().sum(-1)
+        total = part if total is None else total.add_(part)
     assert total is not None
-    assert shift is not None
-    result = total.log() + shift[:, 0]
+    result = total.log() if shift is None else total.log() + shift[:, 0]
     if torch.isfinite(result).all():
         return result
     return torch.logsumexp(torch.stack([torch.logsumexp(b, dim=-1) for b in _blocks(states, weight, bias)]), dim=0)

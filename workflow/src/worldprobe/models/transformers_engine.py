@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from worldprobe.log import LOGGER
 from worldprobe.models import loading, selfcheck
-from worldprobe.models.activations import fuse_activations
 from worldprobe.models.answers import scored
 from worldprobe.models.budget import Budget
 from worldprobe.models.checkpoint import Checkpoint, locate
@@ -16,12 +15,13 @@ from worldprobe.models.constrain import Options
 from worldprobe.models.encoding import Encoder
 from worldprobe.models.engine import EngineFacts, Query, Scored, Written
 from worldprobe.models.generation import Writer, shared_beginning
+from worldprobe.models.kernels import quicken
 from worldprobe.models.passes import Passes, Prefix, Sequenced
 from worldprobe.models.tries import Row, pack
 from worldprobe.provenance import versions
 
 #: Nodes per packed row: long enough to hold many tries, short enough that the mask's square stays cheap.
-ROW_WIDTH = 256
+ROW_WIDTH = 128
 #: A shared beginning shorter than this is not worth a cache.
 WORTH_SHARING = 16
 #: Tokens that stay free behind a prompt whose answer is one of a few options.
@@ -51,7 +51,7 @@ class TransformersEngine:
             vocabulary = min(model.get_input_embeddings().weight.shape[0], len(encoder.tokenizer))
             probes = selfcheck.probes(vocabulary, encoder.max_length)
             expected = [self.passes.plain(ids, start) for ids, start in probes]
-            undo = fuse_activations(model)
+            undo = quicken(model)
             self.mode, differences = selfcheck.choose_mode(self.passes, probes, expected, facts.dtype, fastest)
             if self.mode == "plain":
                 undo()
