@@ -234,6 +234,35 @@ rule table_regression:
         " --out {output.csv} {output.tex} {output.md} &> {log}"
 
 
+rule table_reproduction:
+    """Published numbers beside ours."""
+    input:
+        reproduction_table="results/ewok/reproduction.parquet",
+        registry=registry_file,
+        code=modules("tables"),
+    output:
+        csv=report(
+            "results/ewok/tables/reproduction.csv",
+            caption="../report/reproduction.rst",
+            category="Published numbers",
+            labels={"table": "Beside the published numbers"},
+        ),
+        tex="results/ewok/tables/reproduction.tex",
+        md="results/ewok/tables/reproduction.md",
+    log:
+        "results/logs/table_reproduction.log",
+    benchmark:
+        "results/benchmarks/table_reproduction.tsv"
+    localrule: True
+    conda:
+        "../../envs/analysis.yaml"
+    message:
+        "Published numbers beside ours"
+    shell:
+        "python -m worldprobe table reproduction {input.reproduction_table} --models {input.registry}"
+        " --out {output.csv} {output.tex} {output.md} &> {log}"
+
+
 rule tables:
     """All tables."""
     input:
