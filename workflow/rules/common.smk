@@ -302,6 +302,8 @@ def made_from():
             "results/ewok/regression/fixed_effects.parquet",
             *mixed_model_coefficients(),
         ]
+    if study["baselines"]["word2vec"]["enabled"]:
+        tables.append("results/ewok/judgements/word2vec/word2vec.parquet")
     return tables
 
 
@@ -320,6 +322,7 @@ def table_names():
     ] * has_logprobs()
     names += ["mixed_model"] * has_mixed_model()
     names += ["comparisons"] * (has_logprobs() and len(study["models"]) > 1)
+    names += ["reproduction"] * (not is_builtin())
     names += ["accuracy_by_paradigm"] * (study["eval_types"] != ["logprobs"])
     names += ["likert_strict"] * ("likert_constrained_two" in study["eval_types"])
     return ["dataset", *names]
@@ -346,6 +349,11 @@ def figure_names():
 def has_generalisation():
     """Whether what the control models had seen can be told from what is new to them."""
     return bool(has_logprobs() and control_models() and is_builtin())
+
+
+def notebooks(wildcards, input):
+    """The notebooks that were run for the report, as an option."""
+    return flag("--notebooks", list(input.notebooks))
 
 
 study, registry, registry_file, site = read_settings()

@@ -1,6 +1,32 @@
 # One page with everything on it.
 
 
+rule run_notebook:
+    """A notebook, run over the finished study, as a part of the report."""
+    input:
+        notebook=ours("notebooks/{notebook}.ipynb"),
+        summary_table="results/ewok/summaries.parquet",
+        judgement_tables=judgement_tables(),
+        registry=registry_file,
+        materials=builtin_files(),
+    output:
+        fragment="results/notebooks/{notebook}.html",
+    log:
+        "results/logs/run_notebook/{notebook}.log",
+    benchmark:
+        "results/benchmarks/run_notebook/{notebook}.tsv"
+    localrule: True
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        materials=builtin_source,
+    message:
+        "Running the notebook {wildcards.notebook}"
+    shell:
+        "python -m worldprobe report notebook {input.notebook} --study results/ewok --models {input.registry}"
+        " --materials {params.materials:q} --out {output.fragment} &> {log}"
+
+
 rule build_report:
     """The report: tables, figures, what they say and how they were made, as one HTML page that opens offline."""
     input:
@@ -8,6 +34,7 @@ rule build_report:
         registry=registry_file,
         tables=expand("results/ewok/tables/{table}.md", table=table_names()),
         figures=expand("results/ewok/figures/{figure}.svg", figure=figure_names()),
+        notebooks=expand("results/notebooks/{notebook}.html", notebook=study["report"]["notebooks"]),
         made_from=made_from(),
         item_text=item_text(),
         rulegraph=ours("resources/rulegraph.dot"),
@@ -23,12 +50,13 @@ rule build_report:
         "../../envs/analysis.yaml"
     params:
         item_text=flag("--item-text", item_text()),
+        notebooks=notebooks,
     message:
         "Building the report"
     shell:
         "python -m worldprobe report build {input.summary_table} --models {input.registry}"
         " --tables {input.tables} --figures {input.figures} --made-from {input.made_from}"
-        " --benchmarks results/benchmarks --rulegraph {input.rulegraph} {params.item_text}"
+        " --benchmarks results/benchmarks --rulegraph {input.rulegraph} {params.notebooks} {params.item_text}"
         " --out {output.page} &> {log}"
 
 
