@@ -88,7 +88,13 @@ def test_every_rule_is_part_of_one_of_the_two_studies(
 ) -> None:
     listed = re.findall(r"^(\w+) \(", snakemake(tmp_path, "--list-rules").stdout, re.MULTILINE)
     assert len(listed) > 30
-    never_a_job = {"tables", "figures", "report", "fetch_materials"}  # names of parts; and the archive is there already
+    never_a_job = {
+        "tables",
+        "figures",
+        "report",
+        "fetch_materials",
+        "run_notebook",
+    }  # parts; what is there; what is not asked for
     assert set(listed) - set(jobs(default)) - set(jobs(paper)) == never_a_job
 
 
