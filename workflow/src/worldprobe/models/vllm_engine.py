@@ -241,6 +241,7 @@ def open_engine(
     for key, value in {
         "HF_HUB_OFFLINE": "1",
         "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_HOST_IP": "127.0.0.1",  # processes of one machine meet on loopback
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # in this process: a signal ends all of it, an error keeps its traceback
         "VLLM_LOGGING_LEVEL": "ERROR",
     }.items():
