@@ -12,14 +12,18 @@ from worldprobe.errors import UserError
 
 
 def running(folder: Path) -> list[int]:
-    """Process ids of the Snakemakes of this machine that work in a folder, this process's own ancestors left out."""
+    """Process ids of the Snakemakes of this machine that work in a folder.
+
+    This process's own ancestors are left out, and so are the Snakemakes that a cluster's jobs consist of.
+    """
     here, mine = folder.resolve(), {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
     found = []
     for process in psutil.process_iter():
         try:
             words = process.cmdline()
             is_snakemake = any(Path(word).name == "snakemake" for word in words[:2]) or words[1:3] == ["-m", "snakemake"]
-            if is_snakemake and process.pid not in mine and Path(process.cwd()).resolve() == here:
+            is_job = "--target-jobs" in words
+            if is_snakemake and not is_job and process.pid not in mine and Path(process.cwd()).resolve() == here:
                 found.append(process.pid)
         except (psutil.Error, OSError):
             continue
