@@ -1,0 +1,87 @@
+"""How fast constrained Likert and Choice are beside the original's loop: one prompt at a time, constrained greedy generation.
+
+    python tests/benchmarks/prompting.py ITEMS [--n-items 10] [--runs 5] [--eval-type choice_constrained_two]
+
+A model of GPT-2-small's shape with random weights; both ways in one process, in turn, and every answer compared. The bar: at least
+10 times the original's way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve()
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "workflow" / "src")]
+
+from scoring import build_checkpoint, read_pairs  # noqa: E402
+
+
+def main() -> None:
+    """Build, ask in turn, compare, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("items", type=Path)
+    parser.add_argument("--n-items", type=int, default=10)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--eval-type", default="choice_constrained_two")
+    parser.add_argument("--checkpoint", type=Path, help="keep the model here")
+    args = parser.parse_args()
+
+    import pandas as pd
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from worldprobe.models.transformers_engine import open_engine
+    from worldprobe.scoring.prompting import parse_eval_type, presentations
+    from worldprobe.scoring.prompts import load_prompts
+
+    paradigm, _, shots = parse_eval_type(args.eval_type)
+    prompt = load_prompts()[paradigm]
+    items = pd.read_parquet(args.items)
+    items = items.iloc[:: max(len(items) // args.n_items, 1)].head(args.n_items)
+    prompts = [prompt.text(slots, shots) for _, _, slots in presentations(items, paradigm)]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = args.checkpoint or Path(temporary)
+        if not (folder / "config.json").exists():
+            build_checkpoint(folder, read_pairs(args.items, 100), layers=12, vocabulary=50_257)
+        engine = open_engine(str(folder))
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    allowed = [tokenizer(answer)["input_ids"][0] for answer in prompt.answers]
+
+    def original() -> list[str]:
+        answers = []
+        for text in prompts:
+            inputs = tokenizer(text, return_tensors="pt", return_token_type_ids=False)
+            with torch.no_grad():
+                out = model.generate(
+                    **inputs, max_new_tokens=1, do_sample=False, pad_token_id=0, prefix_allowed_tokens_fn=lambda *_: allowed
+                )
+            answers.append(tokenizer.decode(out[0, -1:]))
+        return answers
+
+    def ours() -> list[str]:
+        found = dict(engine.choose(prompts, prompt.answers))
+        return [found[i].text for i in range(len(prompts))]
+
+    seconds: dict[str, list[float]] = {"ours": [], "original": []}
+    answers: dict[str, list[str]] = {}
+    for _ in range(args.runs):
+        for name, way in (("ours", ours), ("original", original)):
+            started = time.perf_counter()
+            answers[name] = way()
+            seconds[name].append(time.perf_counter() - started)
+    for name, runs in seconds.items():
+        print(f"{name:10} {statistics.median(runs):8.2f} s  {len(prompts) / statistics.median(runs):8.1f} prompts/s")
+    differing = sum(a != b for a, b in zip(answers["ours"], answers["original"], strict=True))
+    ratio = statistics.median(seconds["original"]) / statistics.median(seconds["ours"])
+    print(f"answers that differ: {differing} of {len(prompts)}")
+    print(f"bar: {ratio:.1f}x the original's way (at least 10)")
+
+
+if __name__ == "__main__":
+    main()
