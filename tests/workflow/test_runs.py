@@ -24,8 +24,8 @@ LATER = (
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Every result but logs, times and shards -> its digest."""
-    left_out = {"logs", "benchmarks", ".shards"}
+    """Every result but logs, shards, and times, which the report tells too -> its digest."""
+    left_out = {"logs", "benchmarks", ".shards", "report.html"}
     files = [path for path in (folder / "results").rglob("*") if path.is_file()]
     kept = [path for path in files if not left_out & set(path.relative_to(folder / "results").parts)]
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(kept)}
@@ -44,7 +44,13 @@ def unscored(finished: Path, tmp_path: Path) -> Path:
 
 def start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests started in the background ignore Ctrl-C
     )
 
 
