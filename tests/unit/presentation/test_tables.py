@@ -118,6 +118,7 @@ def test_the_strict_likert_table_takes_the_strict_metric(paper_study):
     ).set_index("model")["mean"]
     models = sheet.frame[sheet.frame.kind == "model"].set_index("model")["mean"]
     assert models.to_dict() == pytest.approx(rows.to_dict())
+    assert "word2vec" not in set(sheet.frame.model)  # cosines have no Likert ratings
 
 
 def test_a_paradigm_that_was_not_run_for_a_model_is_a_dash(paper_study):

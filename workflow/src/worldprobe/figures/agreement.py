@@ -48,7 +48,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     columns = min(most, len(names))
     rows = math.ceil(len(names) / columns)
     size = style.SMALL
-    left, top, head, gap, foot = 0.98, 0.1, 0.24, 0.13, 0.85
+    left, top, head, gap, foot = 0.98, 0.05, 0.34, 0.13, 0.85
     cell = min(0.36, (style.WIDTHS[width] - left - 0.06 - gap * (columns - 1)) / columns / len(levels))
     side = cell * len(levels)
     figure = style.canvas(width, top + rows * (side + head) + foot)
@@ -73,9 +73,10 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         readable = [i for i, level in enumerate(levels) if level != "missing"]
         whole = np.nansum(values[np.ix_(readable, readable)])
         agreed = np.nansum(np.diag(values)[readable]) / whole if whole > 0 else float("nan")
-        share = "" if math.isnan(agreed) else f": {agreed:.0%}"
-        title = style.shortened(name, size, side + 0.02 - style.text_width(share, size)) + share
-        axes.set_title(title, fontsize=size, fontweight="bold" if name == ALL_MODELS else "normal", pad=2)
+        title = style.shortened(name, size, side + 0.04)
+        axes.set_title(title, fontsize=size, fontweight="bold" if name == ALL_MODELS else "normal", pad=9.5)
+        share = "" if math.isnan(agreed) else f"{agreed:.0%} agree"
+        axes.text(0, 1 + 0.02 / side, share, transform=axes.transAxes, va="bottom", fontsize=size, color=style.SOFT_INK)
     height = figure.get_size_inches()[1]
     figure.text(
         0.012,

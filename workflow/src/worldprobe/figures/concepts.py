@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations, pairwise
+
 import pandas as pd
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
@@ -79,24 +81,20 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
 
 
 def _stacks(rows_of: dict[str, int], columns: int) -> list[list[tuple[str, int]]]:
-    """Domains in reading order, cut into columns of nearly equal height.
+    """Domains in reading order, cut into columns so that the tallest is as short as it can be.
 
-    >>> _stacks({"a": 3, "b": 3, "c": 3}, 3)
-    [[('a', 3)], [('b', 3)], [('c', 3)]]
+    >>> _stacks({"a": 3, "b": 3, "c": 7}, 2)
+    [[('a', 3), ('b', 3)], [('c', 7)]]
     """
-    weights = {domain: rows + ROWS_BETWEEN for domain, rows in rows_of.items()}
-    stacks: list[list[tuple[str, int]]] = [[]]
-    filled, left = 0.0, sum(weights.values())
-    for domain, rows in rows_of.items():
-        columns_left = columns - len(stacks) + 1
-        aim = (left + filled) / columns_left
-        if stacks[-1] and len(stacks) < columns and filled + weights[domain] / 2 > aim:
-            stacks.append([])
-            filled = 0.0
-        stacks[-1].append((domain, rows))
-        filled += weights[domain]
-        left -= weights[domain]
-    return stacks
+    blocks = list(rows_of.items())
+    best: list[list[tuple[str, int]]] = []
+    lowest = float("inf")
+    for cuts in combinations(range(1, len(blocks)), columns - 1):
+        stacks = [blocks[start:end] for start, end in pairwise((0, *cuts, len(blocks)))]
+        tallest = max(sum(rows + ROWS_BETWEEN for _domain, rows in stack) for stack in stacks)
+        if tallest < lowest:
+            best, lowest = stacks, tallest
+    return best
 
 
 def _key(figure: Figure, size: float) -> None:

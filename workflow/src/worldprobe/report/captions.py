@@ -79,7 +79,7 @@ CAPTIONS = {
     "log_frequency": "Accuracy against word frequency; a point is a domain in a version.",
     "paradigms": "LogProbs, Likert and Choice on the same items, with the range over versions.",
     "agreement": "The context chosen outright against the context that Likert ratings prefer, in percent of targets. "
-    "No preference: equal ratings, or a choice that follows the position. Beside each name: agreement among readable answers.",
+    "No preference: equal ratings, or a choice that follows the position. Below each name: agreement among readable answers.",
     "setups_by_model": "Accuracy under every prompting set-up, by model.",
     "setups_by_domain": "Accuracy under every prompting set-up, by domain, averaged over models.",
 }

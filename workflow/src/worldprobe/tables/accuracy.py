@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from worldprobe.roster import HUMAN, Roster, is_yardstick
+from worldprobe.roster import HUMAN, WORD2VEC, Roster, is_yardstick
 from worldprobe.selection import domain_order, in_words, language_models, over_versions, pick, single_versions
 from worldprobe.tables.sheet import Column, Sheet, decimals, span, whole_number
 from worldprobe.vocabulary import EVAL_TYPES
@@ -22,6 +22,8 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "log
         metric: "accuracy" (ties count one half) or "strict" (ties count as wrong).
     """
     rows = pick(summaries, "overall", eval_type, metric)
+    if metric == "strict" or eval_type != "logprobs":  # cosines are a yardstick for LogProbs only
+        rows = rows[rows.model != WORD2VEC]
     versions = single_versions(rows).groupby("model")["version"].nunique()
     means = over_versions(rows).set_index("model", drop=False)
     order = roster.in_order(means.index)
@@ -35,14 +37,13 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "log
     frame = frame[[*wanted, "n_versions", "n_items", "n_ties", "n_near_ties", "n_missing"]]
     count = int(versions.max()) if len(versions) else 0
     notes = [f"Range: lowest and highest of {count} versions.", INTERVAL_NOTE]
-    has_word2vec = "word2vec" in set(frame.model)
-    if has_word2vec and metric == "accuracy":
+    if WORD2VEC in set(frame.model):
         notes.append("word2vec: summed word vectors of target and context, compared by cosine.")
-    if frame.n_ties.sum():
-        kept = "one half" if metric == "accuracy" else "as wrong"
-        notes.append(f"Exact ties count {kept}: {whole_number(int(frame.n_ties.sum()))} target rows in all.")
-    if frame.n_missing.sum():
-        notes.append(f"{whole_number(int(frame.n_missing.sum()))} target rows have no readable answer.")
+    kept = "one half" if metric == "accuracy" else "as wrong"
+    of_models = frame[frame.kind == "model"]
+    notes.append(f"Exact ties count {kept}: {_rows(int(of_models.n_ties.sum()))} of the models in all.")
+    if of_models.n_missing.sum():
+        notes.append(f"{_rows(int(of_models.n_missing.sum()))} of the models have no readable answer.")
     return Sheet(
         title=f"Accuracy by model ({in_words(eval_type)}), mean and range over {count} versions of the items; chance is 0.5.",
         frame=frame,
@@ -56,6 +57,10 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "log
         notes=tuple(notes),
         group="kind",
     )
+
+
+def _rows(count: int) -> str:
+    return f"{whole_number(count)} target {'row' if count == 1 else 'rows'}"
 
 
 def likert_strict(summaries: pd.DataFrame, roster: Roster, eval_type: str = "likert_constrained_two") -> Sheet:
