@@ -24,7 +24,7 @@ IMPATIENT = ("--slurm-init-seconds-before-status-checks", "1", "--max-status-che
 TABLES = ("mean_accuracy", "accuracy_by_domain", "fixed_effects")
 
 
-def wait_until(test: Callable[[], Any], seconds: float = 300) -> Any:
+def wait_until(test: Callable[[], Any], seconds: float = 600) -> Any:
     end = time.monotonic() + seconds
     while not (found := test()):
         assert time.monotonic() < end, "waited in vain"
@@ -63,6 +63,7 @@ class Study:
             "PATH": f"{Path(sys.executable).parent}:{cluster.environment['PATH']}",
             "BASH_ENV": str(HERE / "slurm" / "faults.sh"),
             "FAULTS": str(self.faults),
+            "WORLDPROBE_SECONDS_PER_SHARD": "2",
         }
         self.study = folder / "study.yaml"
         self.study.write_text(f"models: [{', '.join(models)}]\n")
@@ -83,7 +84,7 @@ class Study:
 
     def run(self, *arguments: str, profile: bool = True) -> subprocess.CompletedProcess[str]:
         command = self.command(*arguments, profile=profile)
-        return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=900)
+        return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=1800)
 
     @contextlib.contextmanager
     def running(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
@@ -181,7 +182,7 @@ def test_faults_of_jobs_and_nodes_leave_the_tables_of_an_undisturbed_run(study: 
         slurm.run("scontrol", "update", f"nodename={node}", "state=down", "reason=test")  # at once, not after SlurmdTimeout
         slurm.stop("slurmctld")
         slurm.up()  # the controller comes back, and so does the node
-        assert run.wait(900) == 0, stormy.printed()
+        assert run.wait(1800) == 0, stormy.printed()
     assert stormy.digests(*TABLES) == calm.digests(*TABLES)
     assert not list(stormy.faults.iterdir()), "a fault did not happen"
     assert_every_question_was_answered_once(stormy)
@@ -240,7 +241,7 @@ def test_a_preempted_job_is_requeued_and_goes_on(study: Callable[..., Study], sl
         number = one.job("undisturbed")
         slurm.run("sbatch", "--partition=high", "--nodes=2", "--exclusive", "--time=1", "--output=/dev/null", "--wrap", "sleep 2")
         wait_until(lambda: one.job("undisturbed", "PENDING") == number)
-        assert run.wait(600) == 0, one.printed()
+        assert run.wait(1200) == 0, one.printed()
     assert_every_question_was_answered_once(one)
 
 

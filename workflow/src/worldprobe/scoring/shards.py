@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import signal
 import threading
 import time
@@ -22,7 +23,8 @@ from worldprobe.log import LOGGER, Progress
 
 #: Exit status of a run that was asked to stop (EX_TEMPFAIL): the same command goes on later.
 PREEMPTED = 75
-SECONDS_PER_SHARD = 20.0
+#: How much work a sudden end may cost; WORLDPROBE_SECONDS_PER_SHARD changes it where ends are more frequent.
+SECONDS_PER_SHARD = float(os.environ.get("WORLDPROBE_SECONDS_PER_SHARD", "20"))
 #: Answers per shard at most, so that very fast engines do not hold many in memory.
 ANSWERS_PER_SHARD = 50_000
 
