@@ -2,8 +2,8 @@
 
     python tests/benchmarks/prompting.py ITEMS [--n-items 10] [--runs 5] [--eval-type choice_constrained_two]
 
-A model of GPT-2-small's shape with random weights; both ways in one process, in turn, and every answer compared. The bar: at least
-10 times the original's way.
+A model of GPT-2-small's shape with random weights; both ways in one process, in turn, and every answer compared. The bar: at
+least 10 times the original's way.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.checkpoint or Path(temporary)
         if not (folder / "config.json").exists():
-            build_checkpoint(folder, read_pairs(args.items, 100), layers=12, vocabulary=50_257)
+            learned = [*read_pairs(args.items, 100), *((None, text) for text in prompts)]
+            build_checkpoint(folder, learned, layers=12, vocabulary=50_257)
         engine = open_engine(str(folder))
         tokenizer = AutoTokenizer.from_pretrained(folder)
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
@@ -69,18 +70,22 @@ def main() -> None:
         return [found[i].text for i in range(len(prompts))]
 
     seconds: dict[str, list[float]] = {"ours": [], "original": []}
+    work: dict[str, list[float]] = {"ours": [], "original": []}
     answers: dict[str, list[str]] = {}
     for _ in range(args.runs):
         for name, way in (("ours", ours), ("original", original)):
-            started = time.perf_counter()
+            started, cpu = time.perf_counter(), time.process_time()
             answers[name] = way()
             seconds[name].append(time.perf_counter() - started)
+            work[name].append(time.process_time() - cpu)
     for name, runs in seconds.items():
-        print(f"{name:10} {statistics.median(runs):8.2f} s  {len(prompts) / statistics.median(runs):8.1f} prompts/s")
+        median = statistics.median(runs)
+        print(f"{name:10} {median:8.2f} s  {statistics.median(work[name]):8.2f} CPU s  {len(prompts) / median:8.1f} prompts/s")
     differing = sum(a != b for a, b in zip(answers["ours"], answers["original"], strict=True))
     ratio = statistics.median(seconds["original"]) / statistics.median(seconds["ours"])
     print(f"answers that differ: {differing} of {len(prompts)}")
-    print(f"bar: {ratio:.1f}x the original's way (at least 10)")
+    busy = statistics.median(work["original"]) / statistics.median(work["ours"])
+    print(f"bar: {ratio:.1f}x the original's way (at least 10); by CPU time, which a busy machine does not stretch, {busy:.1f}x")
 
 
 if __name__ == "__main__":
