@@ -29,9 +29,14 @@ def target_scores(**changes):
 def test_a_failed_write_leaves_the_old_file_and_no_leftover(tmp_path):
     path = tmp_path / "table.txt"
     files.write_text(path, "old")
-    with pytest.raises(RuntimeError), files.whole_file(path) as temporary:
-        temporary.write_text("half of the ne")
-        raise RuntimeError
+
+    def fail_halfway():
+        with files.whole_file(path) as temporary:
+            temporary.write_text("half of the ne")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_halfway()
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["table.txt"]
 
@@ -118,8 +123,13 @@ def test_what_the_user_can_mend_is_three_lines_and_status_2(tmp_path, capsys):
 
 
 def test_help_loads_nothing_heavy(repository):
-    code = "import sys, worldprobe.cli as c; c.build_parser(); print(*{'torch', 'transformers', 'pandas', 'matplotlib', 'rpy2'} & set(sys.modules))"
+    heavy = "{'torch', 'transformers', 'pandas', 'matplotlib', 'rpy2'}"
+    code = f"import sys, worldprobe.cli as c; c.build_parser(); print(*{heavy} & set(sys.modules))"
     run = subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": str(repository / "workflow/src")}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(repository / "workflow/src")},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert run.stdout.strip() == ""

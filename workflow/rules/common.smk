@@ -126,9 +126,9 @@ def weights(wildcards):
     entry = registry[wildcards.model]
     if "control" in entry:
         return [entry["checkpoint"]]
-    is_local = (
-        entry["engine"] == "openai" or os.path.isdir(entry["checkpoint"]) or entry["checkpoint"].startswith((".", "/", "~"))
-    )
+    checkpoint = entry["checkpoint"]
+    is_folder = os.path.isdir(checkpoint) or os.path.isabs(checkpoint) or checkpoint.startswith((".", "~"))
+    is_local = entry["engine"] == "openai" or is_folder
     return [] if is_local else [f"results/models/{wildcards.model}.json"]
 
 
