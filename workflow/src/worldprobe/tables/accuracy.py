@@ -9,7 +9,7 @@ from worldprobe.selection import domain_order, in_words, language_models, over_v
 from worldprobe.tables.sheet import Column, Sheet, decimals, span, whole_number
 from worldprobe.vocabulary import EVAL_TYPES
 
-INTERVAL_NOTE = "Interval: 95% bootstrap over items and versions."
+INTERVAL_NOTE = "Interval: 95% bootstrap over templates and versions."
 
 
 def mean_accuracy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs", metric: str = "accuracy") -> Sheet:
