@@ -126,8 +126,8 @@ def weights(wildcards):
     entry = registry[wildcards.model]
     if "control" in entry:
         return [entry["checkpoint"]]
-    checkpoint = entry["checkpoint"]
-    is_folder = os.path.isdir(checkpoint) or os.path.isabs(checkpoint) or checkpoint.startswith((".", "~"))
+    place = entry["checkpoint"]
+    is_folder = os.path.isdir(place) or os.path.isabs(place) or place.startswith((".", "~"))
     is_local = entry["engine"] == "openai" or is_folder
     return [] if is_local else [f"results/models/{wildcards.model}.json"]
 
