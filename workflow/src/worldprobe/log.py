@@ -11,10 +11,18 @@ LOGGER = logging.getLogger("worldprobe")
 SECONDS_BETWEEN_LINES = 10.0
 
 
+class _StandardError(logging.StreamHandler):
+    """Writes to what standard error is at that moment, as it may be redirected."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
+
+
 def configure(verbose: bool = False) -> None:
     """Send the log to standard error, once."""
     if not LOGGER.handlers:
-        handler = logging.StreamHandler(sys.stderr)
+        handler = _StandardError()
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S"))
         LOGGER.addHandler(handler)
         LOGGER.propagate = False

@@ -86,11 +86,16 @@ def start_r() -> Any:
         raise UserError("mixed model", "the Python package rpy2 is not installed.", WAYS_OUT)
     if not os.environ.get("R_HOME") and shutil.which("R") is None:
         raise UserError("mixed model", "R is not on the PATH.", WAYS_OUT)
+    libraries = os.environ.get("LD_LIBRARY_PATH")
     try:
         import rpy2.rinterface_lib.callbacks as callbacks
         from rpy2 import robjects
     except Exception as error:  # rpy2 fails in many ways where R is broken
         raise UserError("mixed model", f"rpy2 cannot start R ({type(error).__name__}: {error}).", WAYS_OUT) from error
+    finally:  # rpy2 adds R's folders, in which programs started later from here would find another Python's library
+        os.environ.pop("LD_LIBRARY_PATH", None)
+        if libraries is not None:
+            os.environ["LD_LIBRARY_PATH"] = libraries
     callbacks.consolewrite_warnerror = lambda text: None
     if not robjects.r('requireNamespace("lme4", quietly = TRUE) && requireNamespace("minqa", quietly = TRUE)')[0]:
         raise UserError("mixed model", "R is there, but its package lme4 is not.", WAYS_OUT)
