@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from worldprobe.models.tries import pack
@@ -16,6 +16,8 @@ WIDTHS = st.integers(4, 40)
 
 
 @given(SEQUENCES, WIDTHS)
+@example([((0, 0, 0, 0), 1), ((0, 0, 0, 0, 0), 1), ((0, 0, 0, 0, 1), 1)], 4)  # one is the beginning of the next
+@example([((0, 0, 0, 0, 0), 1), ((0, 0, 0, 0, 0, 0), 1)], 4)
 def test_every_sequence_is_in_one_row_and_can_be_read_off_it(sequences, width):
     rows = pack(sequences, width)
     assert sorted(m for row in rows for m in row.members) == list(range(len(sequences)))

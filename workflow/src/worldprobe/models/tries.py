@@ -2,8 +2,7 @@
 
 A row holds one or more tries in depth-first order. Its nodes are tokens; a node attends to its ancestors and itself, and its
 position is its depth. The last token of a sequence is never fed to the model: nothing follows it. Sorting the sequences puts
-those with a
-common beginning side by side, so one comparison with the neighbour before finds all that is shared.
+those with a common beginning side by side, so one comparison with the neighbour before finds all that is shared.
 
 This module is plain Python and NumPy, and knows nothing of models.
 """
@@ -91,7 +90,7 @@ def pack(sequences: Sequence[tuple[Sequence[int], int]], width: int) -> list[Row
     before: Sequence[int] = ()
     for index in order:
         ids = sequences[index][0]
-        common = min(shared(before, ids), len(ids) - 1)
+        common = min(shared(before, ids), len(ids) - 1, max(len(before) - 1, 0))
         new = len(ids) - 1 - common
         if groups and common > LITTLE_SHARED and sizes[-1] + new <= width:
             groups[-1].append(index)
