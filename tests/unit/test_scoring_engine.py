@@ -231,6 +231,28 @@ def test_a_fast_path_that_would_give_other_numbers_is_not_used(tiny_checkpoint, 
     assert [found[i].logprob for i in range(len(QUERIES))] == pytest.approx(reference_scores(folder, QUERIES), abs=1e-4)
 
 
+def test_a_model_that_caps_its_logits_is_scored_by_its_own_logits(tiny_checkpoint, tmp_path):
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint("gemma", "sentencepiece"))
+    tokenizer.save_pretrained(tmp_path)
+    config = transformers.Gemma2Config(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        final_logit_softcapping=2.0,
+        initializer_range=0.3,
+    )
+    torch.manual_seed(1)
+    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    engine = open_engine(str(tmp_path))
+    assert engine.mode == "logits"
+    found = dict(engine.score(QUERIES))
+    assert [found[i].logprob for i in range(len(QUERIES))] == pytest.approx(reference_scores(tmp_path, QUERIES), abs=1e-4)
+
+
 def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_checkpoint, monkeypatch):
     engine = open_engine(str(tiny_checkpoint()))
     monkeypatch.setattr("worldprobe.models.transformers_engine.ROW_WIDTH", 30)

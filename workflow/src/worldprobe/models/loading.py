@@ -111,6 +111,13 @@ def sliding_window(config: Any) -> int | None:
     return min((w for w in windows if isinstance(w, int) and w > 0), default=None)
 
 
+def has_plain_head(config: Any) -> bool:
+    """Are the logits the projection of the last hidden state, neither scaled nor capped behind it?"""
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    changes = ("final_logit_softcapping", "logit_scale", "logits_scaling", "lm_head_multiplier")
+    return all(getattr(text, key, None) in (None, 1, 1.0) for key in changes)
+
+
 def longest_sequence(config: Any) -> int:
     """Tokens that the model takes, by its configuration."""
     text = config.get_text_config() if hasattr(config, "get_text_config") else config

@@ -58,7 +58,7 @@ class Passes:
         self.device = device
         self.body: Any = model.base_model if model.base_model is not model else None
         self.head: Any = model.get_output_embeddings()
-        self.dtype = self.head.weight.dtype
+        self.dtype = next(model.parameters()).dtype
 
     @torch.inference_mode()
     def plain(self, ids: Sequence[int], start: int) -> list[float]:

@@ -52,6 +52,8 @@ class TransformersEngine:
             probes = selfcheck.probes(vocabulary, encoder.max_length)
             expected = [self.passes.plain(ids, start) for ids, start in probes]
             undo = quicken(model)
+            if not loading.has_plain_head(model.config):
+                fastest = "logits"
             self.mode, differences = selfcheck.choose_mode(self.passes, probes, expected, facts.dtype, fastest)
             if self.mode == "plain":
                 undo()

@@ -108,7 +108,7 @@ def collect(
         progress.done = progress.already = reported = progress.total * len(known) // total
     with progress or contextlib.nullcontext(), _Preemption() as preemption:
         try:
-            for index, answer in ask(known.keys()):
+            for index, answer in ask(frozenset(known)):
                 known[index] = answer
                 fresh[index] = to_json(answer)
                 if len(fresh) >= ANSWERS_PER_SHARD or time.monotonic() - last >= SECONDS_PER_SHARD:
