@@ -124,3 +124,18 @@ def test_another_precision_rescores_that_model_alone(change_a_card: Callable[[st
     found = change_a_card("reduced_gpt2", "dtype", "bfloat16")
     assert found["score"] == 1
     assert not found["train_control"]
+
+
+def rules_and_arrows(text: str) -> tuple[set[str], set[tuple[str, str]]]:
+    names = dict(re.findall(r'^\s*(\d+)\s*\[label = "([^"\\]+)', text, re.MULTILINE))
+    return set(names.values()), {(names[a], names[b]) for a, b in re.findall(r"^\s*(\d+) -> (\d+)", text, re.MULTILINE)}
+
+
+def test_the_picture_of_the_rules_in_the_report_is_that_of_the_default_study(
+    snakemake: Snakemake, repository: Path, tmp_path: Path
+) -> None:
+    drawn = snakemake(tmp_path, "--rulegraph", "dot")
+    assert drawn.returncode == 0, drawn.stderr
+    kept = (repository / "resources" / "rulegraph.dot").read_text()
+    assert len(rules_and_arrows(kept)[0]) > 20
+    assert rules_and_arrows(kept) == rules_and_arrows(drawn.stdout), "snakemake --rulegraph dot > resources/rulegraph.dot"
