@@ -274,7 +274,10 @@ def open_engine(
             "step_tokens": step_tokens,
         },
     )
-    return VllmEngine(llm, encoder, facts, _ends(checkpoint, config, tokenizer), STEPS_PER_GROUP * step_tokens)
+    try:
+        return VllmEngine(llm, encoder, facts, _ends(checkpoint, config, tokenizer), STEPS_PER_GROUP * step_tokens)
+    except RuntimeError as error:  # some shapes of attention are refused at the first step only
+        raise _cannot_run(checkpoint, error) from error
 
 
 def installed_package() -> str:
@@ -324,11 +327,15 @@ def _load(checkpoint: Checkpoint, config: Any, dtype: str, tensor_parallel: int,
             **how,
         ), step_tokens
     except (ValueError, RuntimeError, NotImplementedError, KeyError, OSError, ImportError) as error:
-        raise UserError(
-            checkpoint.name,
-            f"vLLM cannot run it: {type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}",
-            "Give it more memory or GPUs if that is what it lacks (tensor_parallel, dtype); else use engine: transformers.",
-        ) from error
+        raise _cannot_run(checkpoint, error) from error
+
+
+def _cannot_run(checkpoint: Checkpoint, error: Exception) -> UserError:
+    return UserError(
+        checkpoint.name,
+        f"vLLM cannot run it: {type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}",
+        "Give it more memory or GPUs if that is what it lacks (tensor_parallel, dtype); else use engine: transformers.",
+    )
 
 
 def _cache_bytes(text: Any) -> int:
