@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("openai")
@@ -354,6 +354,7 @@ def test_another_model_or_server_never_shares_shards(server: Server) -> None:
 WORDS = st.text(st.sampled_from("ab é日."), min_size=1, max_size=12)
 
 
+@settings(deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=8), st.sampled_from([[], ["<s>"], ["<|begin|>"]]), st.booleans())
 def test_spans_give_back_the_pieces_of_any_text_behind_any_start_tokens(
     pieces: list[str], starts: list[str], shifts: bool
@@ -365,6 +366,7 @@ def test_spans_give_back_the_pieces_of_any_text_behind_any_start_tokens(
     assert found == (len(starts), [(b, b + len(p)) for b, p in zip(begins, pieces, strict=True)])
 
 
+@settings(deadline=None)
 @given(st.lists(WORDS, min_size=2, max_size=8), st.integers(0, 7), st.sampled_from(["x", "xyz"]))
 def test_spans_refuse_tokens_that_are_not_of_the_text(pieces: list[str], where: int, foreign: str) -> None:
     wrong = list(pieces)
