@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -54,4 +55,15 @@ def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
     html, _resources = HTMLExporter(
         template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True
     ).from_notebook_node(notebook)
-    return str(html)
+    return number_table_ids(str(html))
+
+
+def number_table_ids(html: str) -> str:
+    """Replace pandas' random table ids by their numbers, so that the same notebook gives the same bytes.
+
+    >>> number_table_ids('<style>#T_0f3a9 td {}</style><table id="T_0f3a9"></table><table id="T_b01c2"></table>')
+    '<style>#T_1 td {}</style><table id="T_1"></table><table id="T_2"></table>'
+    """
+    random_id = re.compile(r"\bT_[0-9a-f]{5}(?![0-9a-zA-Z])")
+    numbers = {found: f"T_{number}" for number, found in enumerate(dict.fromkeys(random_id.findall(html)), start=1)}
+    return random_id.sub(lambda match: numbers[match.group(0)], html)
