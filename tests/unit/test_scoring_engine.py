@@ -255,7 +255,7 @@ def test_a_model_that_caps_its_logits_is_scored_by_its_own_logits(tiny_checkpoin
 
 def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_checkpoint, monkeypatch):
     engine = open_engine(str(tiny_checkpoint()))
-    monkeypatch.setattr("worldprobe.models.transformers_engine.ROW_WIDTH", 30)
+    monkeypatch.setattr("worldprobe.models.transformers_engine.ROW_WIDTH", (30, 30))
     expected = dict(engine.score(QUERIES))
     rows = engine.passes.rows
 

@@ -20,8 +20,9 @@ from worldprobe.models.passes import Passes, Prefix, Sequenced
 from worldprobe.models.tries import Row, pack
 from worldprobe.provenance import versions
 
-#: Nodes per packed row: long enough to hold many tries, short enough that the mask's square stays cheap.
-ROW_WIDTH = 128
+#: Nodes per packed row: room for several of the longest sequences, so that little is left empty, yet the mask's square stays cheap.
+ROW_WIDTH = (128, 512)
+SEQUENCES_PER_ROW = 4
 #: A shared beginning shorter than this is not worth a cache.
 WORTH_SHARING = 16
 #: Tokens that stay free behind a prompt whose answer is one of a few options.
@@ -59,7 +60,7 @@ class TransformersEngine:
                 undo()
             else:
                 self.can_cache, differences["cache"] = selfcheck.check_cache(self.passes, probes, facts.dtype, self.mode)
-        self.budget = Budget.for_model(model, self.passes.device, ROW_WIDTH)
+        self.budget = Budget.for_model(model, self.passes.device, ROW_WIDTH[1])
         facts.notes.update(mode=self.mode, self_check={k: float(f"{v:.2g}") for k, v in differences.items()})
 
     def score(
@@ -167,7 +168,8 @@ class TransformersEngine:
         work: Callable[[Sequence[Row]], list[tuple[int, Answer]]],
     ) -> Iterator[tuple[int, Answer]]:
         """Answers of packed rows; a row whose members are all known is not computed."""
-        rows = pack([sequences[i] for i in chosen], max(ROW_WIDTH, *(len(sequences[i][0]) for i in chosen), 1))
+        longest = max((len(sequences[i][0]) for i in chosen), default=1)
+        rows = pack([sequences[i] for i in chosen], row_width(longest))
         for row in rows:
             row.members = [chosen[m] for m in row.members]
         for batch in self.budget.batches(rows, lambda row: len(row.tokens)):
@@ -200,6 +202,16 @@ class TransformersEngine:
         configured = getattr(getattr(self.model, "generation_config", None), "eos_token_id", None)
         ends = set(configured if isinstance(configured, (list, tuple)) else [configured])
         return {e for e in ends | {self.encoder.tokenizer.eos_token_id} if e is not None}
+
+
+def row_width(longest: int) -> int:
+    """Nodes per row for sequences of up to ``longest`` tokens.
+
+    >>> row_width(20), row_width(60), row_width(300), row_width(900)
+    (128, 240, 512, 900)
+    """
+    low, high = ROW_WIDTH
+    return max(low, min(high, SEQUENCES_PER_ROW * longest), longest)
 
 
 def _best(logits: dict[int, float], allowed: dict[int, str]) -> tuple[int, str, float]:
