@@ -107,7 +107,7 @@ def test_a_run_that_was_killed_is_finished_by_the_next_with_the_same_bytes(
     repository: Path,
 ) -> None:
     run = start(snakemake_command(unscored, configuration=reduced), environment)
-    wait_for(run, unscored, "results/ewok/scores/logprobs/*.parquet")
+    wait_for(run, unscored, "results/ewok/judgements/logprobs/*.parquet")
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
     kept = {path: path.stat().st_mtime_ns for path in unscored.glob("results/ewok/scores/logprobs/*.parquet")}

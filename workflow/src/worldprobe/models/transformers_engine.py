@@ -20,7 +20,7 @@ from worldprobe.models.passes import Passes, Prefix, Sequenced
 from worldprobe.models.tries import Row, pack
 from worldprobe.provenance import versions
 
-#: Nodes per packed row: room for several of the longest sequences, so that little is left empty, yet the mask's square stays cheap.
+#: Nodes per packed row: room for several of the longest sequences, so that little is left empty; the mask's square stays cheap.
 ROW_WIDTH = (128, 512)
 SEQUENCES_PER_ROW = 4
 #: A shared beginning shorter than this is not worth a cache.
