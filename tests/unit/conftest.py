@@ -74,6 +74,9 @@ def build_model(architecture: str, vocabulary: int, start: int):
 @pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory):
     """A function: architecture, kind of tokenizer -> folder in Hugging Face format."""
+    import torch
+
+    torch.set_num_threads(1)  # models this small wait for threads longer than they compute
     made: dict[tuple[str, str], Path] = {}
 
     def make(architecture: str = "gpt2", kind: str = "byte_level") -> Path:
