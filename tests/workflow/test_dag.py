@@ -64,11 +64,30 @@ def test_the_papers_study_asks_its_twenty_models_in_nine_ways_and_trains_nothing
     assert not found["train_control"]
 
 
-def test_every_command_of_both_studies_is_one_that_the_real_parser_takes(
-    default: subprocess.CompletedProcess[str], paper: subprocess.CompletedProcess[str]
+@pytest.fixture(scope="module")
+def rated(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """The default study with people's ratings beside it; an empty file stands for them, as a dry run opens none."""
+    folder = tmp_path_factory.mktemp("rated")
+    (folder / "ratings of 2024.csv").touch()
+    (folder / "rated.yaml").write_text("human:\n  ratings: ratings of 2024.csv\n")
+    return snakemake(folder, "--dry-run", "--printshellcmds", configuration=(folder / "rated.yaml",))
+
+
+def test_peoples_ratings_are_judged_and_stand_beside_the_models(rated: subprocess.CompletedProcess[str]) -> None:
+    users = {
+        words[3]
+        for words in map(shlex.split, commands(rated))
+        if "results/ewok/judgements/human_likert/human.parquet" in words[:-4]
+    }
+    assert {"summarize", "correlate"} <= users
+    assert "compare" not in users
+
+
+def test_every_command_of_the_studies_is_one_that_the_real_parser_takes(
+    default: subprocess.CompletedProcess[str], paper: subprocess.CompletedProcess[str], rated: subprocess.CompletedProcess[str]
 ) -> None:
     parser = build_parser()
-    lines = commands(default) + commands(paper)
+    lines = commands(default) + commands(paper) + commands(rated)
     assert len(lines) > 200
     for line in lines:
         words = shlex.split(line)
@@ -83,8 +102,12 @@ def test_no_command_shows_the_password(
     assert not [line for line in commands(default) + commands(paper) if "--password" in line]
 
 
-def test_every_rule_is_part_of_one_of_the_two_studies(
-    snakemake: Snakemake, default: subprocess.CompletedProcess[str], paper: subprocess.CompletedProcess[str], tmp_path: Path
+def test_every_rule_is_part_of_one_of_the_studies(
+    snakemake: Snakemake,
+    default: subprocess.CompletedProcess[str],
+    paper: subprocess.CompletedProcess[str],
+    rated: subprocess.CompletedProcess[str],
+    tmp_path: Path,
 ) -> None:
     listed = re.findall(r"^(\w+) \(", snakemake(tmp_path, "--list-rules").stdout, re.MULTILINE)
     assert len(listed) > 30
@@ -95,7 +118,7 @@ def test_every_rule_is_part_of_one_of_the_two_studies(
         "fetch_materials",
         "run_notebook",
     }  # parts; what is there; what is not asked for
-    assert set(listed) - set(jobs(default)) - set(jobs(paper)) == never_a_job
+    assert set(listed) - set(jobs(default)) - set(jobs(paper)) - set(jobs(rated)) == never_a_job
 
 
 @pytest.fixture

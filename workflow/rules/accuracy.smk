@@ -88,7 +88,7 @@ rule agree:
 rule correlate:
     """Correlation of accuracy with word2vec, sentence length and word frequency, model by model."""
     input:
-        judgement_tables=judgement_tables(["logprobs"], with_word2vec=True),
+        judgement_tables=judgement_tables(["logprobs"], with_yardsticks=True),
         feature_table="results/ewok/surface_features.parquet",
         code=modules("analysis/correlations.py"),
     output:

@@ -230,17 +230,30 @@ def asking(wildcards):
     return " ".join(option for option in options if option) if study["eval_types"] != ["logprobs"] else ""
 
 
-def judgement_tables(eval_types=None, with_word2vec=False):
-    """The judgements of all models; those of all ways of asking, where none is named, with the yardstick beside them."""
+def judgement_tables(eval_types=None, with_yardsticks=False):
+    """The judgements of all models; those of all ways of asking, where none is named, with the yardsticks beside them."""
     chosen = eval_types or study["eval_types"]
     tables = expand(
         "results/ewok/judgements/{eval_type}/{model}.parquet",
         eval_type=chosen,
         model=study["models"],
     )
-    if (with_word2vec or eval_types is None) and study["baselines"]["word2vec"]["enabled"]:
+    return tables + (yardstick_tables() if with_yardsticks or eval_types is None else [])
+
+
+def yardstick_tables():
+    """The judgements of what stands beside the models: word2vec, and people where their ratings are given."""
+    tables = []
+    if study["baselines"]["word2vec"]["enabled"]:
         tables.append("results/ewok/judgements/word2vec/word2vec.parquet")
+    if human_ratings():
+        tables.append("results/ewok/judgements/human_likert/human.parquet")
     return tables
+
+
+def human_ratings():
+    """The file of people's ratings, where there is one."""
+    return study["human"]["ratings"] or []
 
 
 def published_folder(wildcards):
