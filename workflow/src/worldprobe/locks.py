@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import psutil
@@ -28,6 +30,15 @@ def running(folder: Path) -> list[int]:
         except (psutil.Error, OSError):
             continue
     return sorted(found)
+
+
+def is_on_cluster(pids: Iterable[int]) -> bool:
+    """Whether one of these Snakemakes was told to use SLURM."""
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            if any("slurm" in Path(word).name for word in psutil.Process(pid).cmdline()[1:]):
+                return True
+    return False
 
 
 def is_locked(folder: Path) -> bool:

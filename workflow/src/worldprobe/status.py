@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,10 +19,24 @@ JOB_PREFIX = "worldprobe"
 #: The two steps a model goes through: rule -> what it leaves.
 STEPS = {"train_control": "trained", "score": "scored"}
 LINES_SHOWN = 3
+#: A log that stands still for longer may belong to a job that hangs; a working one writes every ten seconds.
+MINUTES_OF_SILENCE = 10
+#: States of squeue in which a job has not ended.
+ALIVE = {"RUNNING", "PENDING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "STOPPED"}
+#: Why SLURM never starts a job as it was asked for: squeue's reason -> what to change.
+NEVER = {
+    "PartitionTimeLimit": "its time is more than the partition gives: another partition in config/cluster.yaml",
+    "PartitionNodeLimit": "it wants more than the partition has: another partition in config/cluster.yaml",
+    "BadConstraints": "no node is like that: constraint, gpu_model and gpu_memory_gb in config/cluster.yaml",
+    "QOSMaxWallDurationPerJobLimit": "its time is more than the QOS gives: another qos in config/cluster.yaml",
+    "AssocMaxWallDurationPerJobLimit": "its time is more than the account gives: another account in config/cluster.yaml",
+    "InvalidAccount": "the account is unknown: account in config/cluster.yaml",
+    "InvalidQOS": "the QOS is unknown: qos in config/cluster.yaml",
+}
 
 
 class Job(NamedTuple):
-    """A job of the queue.
+    """A job of SLURM's, in the queue or lately ended.
 
     Attributes:
         number: SLURM's id.
@@ -36,6 +52,16 @@ class Job(NamedTuple):
     reason: str
     comment: str
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended."""
+        return self.state in ALIVE
+
+    @property
+    def why(self) -> str:
+        """Its reason without brackets."""
+        return self.reason.strip("()")
+
 
 class ModelState(NamedTuple):
     """One line of the overview.
@@ -44,24 +70,37 @@ class ModelState(NamedTuple):
         model: its id.
         state: done, running, waiting, failed or not started.
         detail: what it is at, or the last lines of its log.
+        job: its latest job of SLURM's.
+        is_lost: whether a Snakemake is at work on a cluster, but no job of the model is in the queue.
     """
 
     model: str
     state: str
     detail: str
+    job: Job | None = None
+    is_lost: bool = False
 
 
-def read_queue() -> list[Job] | None:
-    """This user's jobs of ours; None where there is no SLURM or it does not answer."""
+def read_queue(folder: Path) -> tuple[list[Job], str] | None:
+    """This user's jobs that were submitted from a folder (or from here), and why SLURM does not answer, if so.
+
+    The latest comes first; jobs that ended are among them as long as SLURM remembers them, usually five minutes. None where there
+    is no SLURM, or none is set up.
+    """
     if not shutil.which("squeue"):
         return None
-    command = ["squeue", "--me", "--noheader", "--format", "%j|%i|%T|%M|%R|%k"]
+    command = ["squeue", "--me", "--states=all", "--noheader", "--sort=-i", "--format", "%j|%i|%T|%M|%R|%k|%Z"]
     try:
-        printed = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
-    except (subprocess.SubprocessError, OSError):
-        return None
-    rows = [line.split("|", 5) for line in printed.splitlines()]
-    return [Job(*row[1:]) for row in rows if len(row) == 6 and row[0].startswith(JOB_PREFIX)]
+        printed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    except subprocess.CalledProcessError as error:
+        last = (error.stderr.strip().splitlines() or ["squeue failed"])[-1]
+        return None if "configuration source" in last else ([], last)
+    except (subprocess.SubprocessError, OSError) as error:
+        return [], str(error)
+    places = {os.path.realpath(folder), os.path.realpath(".")}
+    rows = [line.split("|", 6) for line in printed.splitlines()]
+    ours = [row for row in rows if len(row) == 7 and row[0].startswith(JOB_PREFIX) and os.path.realpath(row[6].strip()) in places]
+    return [Job._make([*row[1:5], row[5].strip()]) for row in ours], ""
 
 
 def evidence_of(study: Mapping[str, Any], model: str, folder: Path) -> list[Path]:
@@ -72,7 +111,12 @@ def evidence_of(study: Mapping[str, Any], model: str, folder: Path) -> list[Path
 
 
 def model_states(
-    study: Mapping[str, Any], registry: Mapping[str, Any], folder: Path, queue: Sequence[Job], is_snakemake_running: bool
+    study: Mapping[str, Any],
+    registry: Mapping[str, Any],
+    folder: Path,
+    queue: Sequence[Job],
+    is_snakemake_running: bool,
+    on_cluster: bool = False,
 ) -> list[ModelState]:
     """Every model of the study, in its order.
 
@@ -80,8 +124,9 @@ def model_states(
         study: a validated study.
         registry: model id -> card.
         folder: where Snakemake runs.
-        queue: jobs of ours in SLURM's queue.
+        queue: jobs of ours, the latest first.
         is_snakemake_running: whether a Snakemake of this machine is at work in the folder.
+        on_cluster: whether that Snakemake submits jobs to SLURM.
     """
     at_work = _scored_here(folder)
     states = []
@@ -90,51 +135,74 @@ def model_states(
         rule = "score"
         if "control" in registry[model] and not (folder / registry[model]["checkpoint"]).is_dir():
             rule = "train_control"
-        job = next((job for job in queue if job.comment.strip() == f"rule_{rule}_wildcards_{model}"), None)
-        lines = _last_lines(folder / "results" / "logs" / rule / f"{model}.log")
+        job = next((job for job in queue if job.comment == f"rule_{rule}_wildcards_{model}"), None)
+        log = folder / "results" / "logs" / rule / f"{model}.log"
+        lines = _last_lines(log)
         verb = "training" if rule == "train_control" else "asking"
+        ended = f"job {job.number} ended: {job.state}" if job and not job.is_alive else ""
         if not left:
             states.append(ModelState(model, "done", ""))
-        elif job and job.state == "RUNNING":
+        elif job and job.state in ("RUNNING", "COMPLETING"):
             where = f"job {job.number} on {job.reason}, {verb} for {job.elapsed}"
-            states.append(ModelState(model, "running", "; ".join([where, *lines[-1:]])))
-        elif job:
-            states.append(ModelState(model, "waiting", f"job {job.number} is {job.state.lower()} {job.reason}"))
+            states.append(ModelState(model, "running", "; ".join([where, *lines[-1:], *_silence(log)]), job))
+        elif job and job.is_alive:
+            states.append(ModelState(model, "waiting", f"job {job.number} is {job.state.lower()} ({job.why})", job))
         elif (rule, model) in at_work:
-            states.append(ModelState(model, "running", "; ".join([f"process {at_work[rule, model]}", *lines[-1:]])))
-        elif lines and not is_snakemake_running:
-            states.append(ModelState(model, "failed", " / ".join(lines)))
+            process = f"process {at_work[rule, model]}"
+            states.append(ModelState(model, "running", "; ".join([process, *lines[-1:], *_silence(log)])))
+        elif (lines or job) and not is_snakemake_running:
+            states.append(ModelState(model, "failed", " / ".join([*([ended] if ended else []), *lines]), job))
         elif is_snakemake_running:
-            states.append(ModelState(model, "waiting", f"for its turn at {verb}" + (", again" if lines else "")))
+            begun = bool(lines or job)
+            detail = "; ".join([*([ended] if ended else []), f"for its turn at {verb}" + (", again" if begun else "")])
+            states.append(ModelState(model, "waiting", detail, job, is_lost=begun and on_cluster))
         else:
             states.append(ModelState(model, "not started", ""))
     return states
 
 
 def next_steps(
-    states: Iterable[ModelState], folder: Path, queue: Sequence[Job], pids: Sequence[int], on_cluster: bool
+    states: Iterable[ModelState],
+    folder: Path,
+    queue: Sequence[Job],
+    pids: Sequence[int],
+    on_cluster: bool,
+    silence: str = "",
 ) -> list[str]:
     """What to do now, in words and commands; the first matters most.
 
     Args:
         states: the models' states.
         folder: where Snakemake runs.
-        queue: jobs of ours in SLURM's queue.
+        queue: jobs of ours, the latest first.
         pids: Snakemakes of this machine at work in the folder.
-        on_cluster: whether there is a queue at all.
+        on_cluster: whether there is a SLURM at all.
+        silence: why SLURM does not answer, if so.
     """
+    states = list(states)
     counted = {state.state for state in states}
     again = "snakemake --profile slurm" if on_cluster else "snakemake --cores all --rerun-incomplete"
-    if pids and on_cluster and not queue and counted & {"waiting", "failed"} and "running" not in counted:
-        return [
-            f"Snakemake (process {pids[0]}) runs, but none of its jobs is in the queue. If that lasts five minutes, it has lost",
-            f"them: press Ctrl-C in its terminal (or kill -INT {pids[0]}), then run `{again}` again; finished shards are kept.",
-        ]
+    restart = f"press Ctrl-C in its terminal (or kill -INT {pids[0]}), then run `{again}` again" if pids else ""
+    alive = [job for job in queue if job.is_alive]
+    steps = [step for state in states if (step := _about_a_job(state))]
+    if silence:
+        steps.append(f"SLURM does not answer ({silence}). Leave all as it is: jobs go on, and Snakemake asks again for an hour.")
+    preempted = [state.model for state in states if state.is_lost and state.job and state.job.state == "PREEMPTED"]
+    lost = [state.model for state in states if state.is_lost and state.model not in preempted]
+    if preempted:
+        steps.append(
+            f"{', '.join(preempted)}: preempted by cancelling, for which Snakemake waits for ever: {restart}; "
+            "a partition that requeues is better (config/cluster.yaml)."
+        )
+    if lost and not silence:
+        steps.append(
+            f"{', '.join(lost)}: Snakemake (process {pids[0]}) is at work, but none of its jobs is in the queue for it. It "
+            f"submits again within three minutes; if not, it has lost them: {restart}; finished shards are kept."
+        )
     if pids:
-        return [f"Snakemake (process {pids[0]}) is at work here; nothing to do."]
-    steps = []
-    if queue:
-        numbers = " ".join(job.number for job in queue)
+        return steps or [f"Snakemake (process {pids[0]}) is at work here; nothing to do."]
+    if alive:
+        numbers = " ".join(job.number for job in alive)
         steps.append(
             f"Jobs are left of a Snakemake that is gone from this machine: `scancel {numbers}`, unless it runs elsewhere."
         )
@@ -145,6 +213,28 @@ def next_steps(
     if counted - {"done"}:
         steps.append(f"Run `{again}` (again); what is finished is not done twice.")
     return steps or ["All models are done."]
+
+
+def _about_a_job(state: ModelState) -> str:
+    """What to do about a job that will not go on by itself."""
+    job = state.job
+    if job is None or job.state != "PENDING":
+        return ""
+    if "held" in job.why.lower() or job.why.startswith("JobHeld"):
+        return f"{state.model}: job {job.number} is held ({job.why}): `scontrol release {job.number}`."
+    if (reason := job.why.split(",")[0]) in NEVER:
+        return f"{state.model}: job {job.number} will not start: {NEVER[reason]}, then `scancel {job.number}` and start again."
+    return ""
+
+
+def _silence(log: Path) -> list[str]:
+    """A remark on a log that stands still, if it does."""
+    try:
+        minutes = (time.time() - log.stat().st_mtime) / 60
+    except OSError:
+        return []
+    remark = f"no new line for {minutes:.0f} min: if it hangs, its time limit ends it, or scancel; it goes on from its shards"
+    return [remark] if minutes > MINUTES_OF_SILENCE else []
 
 
 def _scored_here(folder: Path) -> dict[tuple[str, str], int]:

@@ -14,9 +14,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         description="From the results tree, the processes of this machine and SLURM's queue: every model of a study, with the "
         "last line of its log, and the next step. Changes nothing.",
     )
-    parser.add_argument(
-        "--configfile", type=Path, nargs="+", default=[Path("config/config.yaml")], metavar="FILE", help="as given to snakemake"
-    )
+    parser.add_argument("--configfile", type=Path, nargs="+", default=[], metavar="FILE", help="as given to snakemake")
     parser.add_argument("--directory", type=Path, default=Path(), metavar="FOLDER", help="as given to snakemake (.)")
     parser.set_defaults(run=run)
 
@@ -27,17 +25,19 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.config import check_models, merge, read_registry, read_study, read_yaml
 
     settings: dict = {}
-    for path in args.configfile:
+    base = Path("config/config.yaml")  # the Snakefile lays the others over it
+    for path in [*([base] if base.exists() else []), *args.configfile]:
         settings = merge(settings, read_yaml(path).document or {})
     study = read_study(settings, args.configfile)
     registry = read_registry(study["registry"])
     check_models(study, registry, args.configfile, study["registry"])
-    queue = status.read_queue()
+    found = status.read_queue(args.directory)
+    queue, silence = found or ([], "")
     pids = locks.running(args.directory)
-    states = status.model_states(study, registry, args.directory, queue or [], bool(pids))
+    states = status.model_states(study, registry, args.directory, queue, bool(pids), bool(queue) or locks.is_on_cluster(pids))
     width = max(len(state.model) for state in states)
     for state in states:
         print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())
     print()
-    for step in status.next_steps(states, args.directory, queue or [], pids, queue is not None):
+    for step in status.next_steps(states, args.directory, queue, pids, found is not None, silence):
         print(step)

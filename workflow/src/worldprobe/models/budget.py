@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import torch
 
+from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
 #: Tokens per forward pass on a CPU, where more brings nothing; the same on every machine, so that scores are too.
@@ -55,8 +56,14 @@ class Budget:
         try:
             return work(units)
         except (torch.cuda.OutOfMemoryError, MemoryError, RuntimeError) as error:
-            if not is_out_of_memory(error) or len(units) < 2:
+            if not is_out_of_memory(error):
                 raise
+            if len(units) < 2:
+                raise UserError(
+                    "memory",
+                    f"not enough for the longest text alone: {(str(error).splitlines() or ['no message'])[0]}",
+                    "Give the model more GPUs (tensor_parallel in its card), or GPUs with more memory, or a smaller dtype.",
+                ) from error
         self.tokens = max(1, self.tokens // 2)
         LOGGER.info("out of memory: from now on %d tokens per pass", self.tokens)
         if torch.cuda.is_available():
