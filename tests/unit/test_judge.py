@@ -199,3 +199,18 @@ def test_the_command_tells_what_kind_of_evidence_it_got(tmp_path, capsys):
 
     assert cli.main(["judge", str(items), str(items), "--out", str(out)]) == 2
     assert "target_scores, responses, similarities, ratings" in capsys.readouterr().err
+
+
+def test_one_command_judges_many_tables_each_into_its_own_file(tmp_path, capsys):
+    items = tmp_path / "items.parquet"
+    write_table(items_of(ONE), Items, items, Provenance())
+    for name, value in (("choice_free_two", 1), ("choice_free_zero", 2)):
+        answers = answers_of(ONE, name, {"t1": value, "t2": 2})
+        write_table(answers, Responses, tmp_path / f"{name}.parquet", Provenance(model="tiny"))
+    evidence = [str(tmp_path / "choice_free_two.parquet"), str(tmp_path / "choice_free_zero.parquet")]
+    outs = [tmp_path / "two.parquet", tmp_path / "zero.parquet"]
+    assert cli.main(["judge", str(items), *evidence, "--out", *map(str, outs)]) == 0
+    assert [read_table(out, Judgements)["accuracy"].tolist() for out in outs] == [[1.0, 1.0], [0.0, 1.0]]
+
+    assert cli.main(["judge", str(items), *evidence, "--out", str(outs[0])]) == 2
+    assert "1 files for 2 tables" in capsys.readouterr().err

@@ -2,34 +2,35 @@
 
 
 rule judge:
-    """Accuracy of every target: 1 where its own context wins, 0.5 on an exact tie, 0 otherwise."""
+    """Accuracy of every target, asked in every way: 1 where its own context wins, 0.5 on an exact tie, 0 otherwise."""
     input:
         item_table="results/ewok/items.parquet",
-        evidence=judged_evidence,
-        code=modules("analysis/judge.py"),
+        evidence=[evidence(eval_type, "{model}") for eval_type in study["eval_types"]],
+        code=modules("cli/judge.py"),
     output:
-        judgement_table="results/ewok/judgements/{eval_type}/{model}.parquet",
+        judgement_tables=expand(
+            "results/ewok/judgements/{eval_type}/{{model}}.parquet",
+            eval_type=study["eval_types"],
+        ),
     log:
-        "results/logs/judge/{eval_type}/{model}.log",
+        "results/logs/judge/{model}.log",
     benchmark:
-        "results/benchmarks/judge/{eval_type}/{model}.tsv"
-    wildcard_constraints:
-        eval_type="|".join(study["eval_types"]),
+        "results/benchmarks/judge/{model}.tsv"
     localrule: True
     conda:
         "../../envs/analysis.yaml"
     message:
-        "Judging {wildcards.model} ({wildcards.eval_type})"
+        "Judging {wildcards.model}"
     shell:
         "python -m worldprobe judge {input.item_table} {input.evidence} --model {wildcards.model}"
-        " --out {output.judgement_table} &> {log}"
+        " --out {output.judgement_tables} &> {log}"
 
 
 rule summarize:
     """Means per model and group, by version and over versions, with range and interval."""
     input:
         judgement_tables=judgement_tables(),
-        code=modules("analysis/summarize.py"),
+        code=modules("cli/summarize.py"),
     output:
         summary_table="results/ewok/summaries.parquet",
     log:
@@ -49,7 +50,7 @@ rule compare:
     """Is one model better than another? Paired permutation tests, overall and by domain."""
     input:
         judgement_tables=judgement_tables(["logprobs"]),
-        code=modules("analysis/compare.py"),
+        code=modules("cli/compare.py"),
     output:
         comparison_table="results/ewok/comparisons.parquet",
     log:
@@ -69,7 +70,7 @@ rule agree:
     """Choice against the choice that Likert ratings imply: confusion matrices."""
     input:
         response_tables=prompted_evidence(),
-        code=modules("analysis/agreement.py"),
+        code=modules("cli/agree.py"),
     output:
         agreement_table="results/ewok/agreements.parquet",
     log:
@@ -90,7 +91,7 @@ rule correlate:
     input:
         judgement_tables=judgement_tables(["logprobs"], with_yardsticks=True),
         feature_table="results/ewok/surface_features.parquet",
-        code=modules("analysis/correlations.py"),
+        code=modules("cli/correlate.py"),
     output:
         point_table="results/ewok/feature_means.parquet",
         correlation_table="results/ewok/correlations.parquet",
@@ -115,7 +116,7 @@ rule check_reproduction:
         item_table="results/ewok/items.parquet",
         coefficients=mixed_model_coefficients(),
         published=published_files(),
-        code=modules("analysis/reproduction.py", "analysis/published.py"),
+        code=modules("cli/reproduction.py"),
     output:
         reproduction_table="results/ewok/reproduction.parquet",
     log:

@@ -15,6 +15,7 @@ shell.prefix(f"export PYTHONPATH={quote(str(SOURCE.parent))} PATH={quote(BESIDE)
 
 from worldprobe.config import check_models, read_registry, read_site, read_study
 from worldprobe.errors import UserError
+from worldprobe.imports import closure
 from worldprobe.needs import needs
 
 
@@ -24,11 +25,8 @@ def ours(path):
 
 
 def modules(*names):
-    """The package's modules that a cheap stage depends on: a folder means all that is in it."""
-    found = [
-        path for name in names for path in ([SOURCE / name] if name.endswith(".py") else sorted((SOURCE / name).rglob("*.py")))
-    ]
-    return [os.path.relpath(path) for path in found]
+    """The package's modules that a cheap stage depends on: those named and all that they import; a folder means its files."""
+    return [os.path.relpath(path) for path in closure(names)]
 
 
 def read_settings():
@@ -72,6 +70,16 @@ def control_models():
     return [model for model in study["models"] if "control" in registry[model]]
 
 
+def trained_folders():
+    """The folders of the control models, which state how many parameters each has."""
+    return [registry[model]["checkpoint"] for model in control_models()]
+
+
+def has_parameters(model):
+    """Whether it is known how many parameters a model has: its card says so, or its training will."""
+    return registry[model]["parameters"] is not None or "control" in registry[model]
+
+
 def need(resource):
     """A function that says what a job's model needs of a machine: gpus, threads, and, more with each attempt, mem_mb and runtime."""
 
@@ -80,6 +88,12 @@ def need(resource):
         return amount * attempt if resource in ("mem_mb", "runtime") else amount
 
     return look_up
+
+
+def gpus_asked_for(wildcards):
+    """How many GPUs each model's job asks for, as an option of the report."""
+    counts = {model: needs(registry[model], float(site["gpu_memory_gb"])).gpus for model in study["models"]}
+    return flag("--gpus", [f"{model}={count}" for model, count in counts.items()])
 
 
 def grows(amount):
@@ -207,11 +221,6 @@ def evidence(eval_type, model):
     if eval_type == "logprobs":
         return f"results/ewok/scores/logprobs/{model}.parquet"
     return f"results/ewok/responses/{eval_type}/{model}.parquet"
-
-
-def judged_evidence(wildcards):
-    """The evidence of one model, asked in one way."""
-    return evidence(wildcards.eval_type, wildcards.model)
 
 
 def prompted_evidence():
@@ -351,7 +360,7 @@ def figure_names():
         "log_frequency",
     ] * has_logprobs()
     names += ["word2vec"] * (has_logprobs() and study["baselines"]["word2vec"]["enabled"])
-    names += ["scaling"] * (has_logprobs() and sum(registry[model]["parameters"] is not None for model in study["models"]) > 1)
+    names += ["scaling"] * (has_logprobs() and sum(map(has_parameters, study["models"])) > 1)
     names += ["controls"] * has_generalisation()
     names += ["agreement"] * ("constrained_two" in set_ups())
     names += ["paradigms"] * (has_logprobs() and "constrained_two" in set_ups())

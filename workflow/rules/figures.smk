@@ -6,7 +6,7 @@ rule figure_accuracy_by_domain:
     input:
         summary_table="results/ewok/summaries.parquet",
         registry=registry_file,
-        code=modules("figures"),
+        code=modules("cli/figure.py"),
     output:
         pdf="results/ewok/figures/accuracy_by_domain.pdf",
         svg=report(
@@ -37,7 +37,7 @@ rule figure_design_features:
         summary_table="results/ewok/summaries.parquet",
         correlation_table="results/ewok/correlations.parquet",
         registry=registry_file,
-        code=modules("figures"),
+        code=modules("cli/figure.py"),
     output:
         pdf="results/ewok/figures/design_features.pdf",
         svg=report(
@@ -68,7 +68,7 @@ rule figure_surface_feature:
         point_table="results/ewok/feature_means.parquet",
         correlation_table="results/ewok/correlations.parquet",
         registry=registry_file,
-        code=modules("figures"),
+        code=modules("cli/figure.py"),
     output:
         pdf="results/ewok/figures/{feature}.pdf",
         svg=report(
@@ -100,7 +100,7 @@ rule figure_paradigms:
     input:
         summary_table="results/ewok/summaries.parquet",
         registry=registry_file,
-        code=modules("figures"),
+        code=modules("cli/figure.py"),
     output:
         pdf="results/ewok/figures/paradigms.pdf",
         svg=report(
@@ -130,7 +130,7 @@ rule figure_agreement:
     input:
         agreement_table="results/ewok/agreements.parquet",
         registry=registry_file,
-        code=modules("figures"),
+        code=modules("cli/figure.py"),
     output:
         pdf="results/ewok/figures/agreement.pdf",
         svg=report(
@@ -160,7 +160,7 @@ rule figure_setups:
     input:
         summary_table="results/ewok/summaries.parquet",
         registry=registry_file,
-        code=modules("figures"),
+        code=modules("cli/figure.py"),
     output:
         pdf="results/ewok/figures/setups_by_{by}.pdf",
         svg=report(
@@ -192,7 +192,7 @@ rule figure_concepts:
     input:
         summary_table="results/ewok/summaries.parquet",
         registry=registry_file,
-        code=modules("figures"),
+        code=modules("cli/figure.py"),
     output:
         pdf="results/ewok/figures/concepts.pdf",
         svg=report(
@@ -221,8 +221,9 @@ rule figure_scaling:
     """Accuracy against the number of parameters."""
     input:
         summary_table="results/ewok/summaries.parquet",
+        trained=trained_folders(),
         registry=registry_file,
-        code=modules("figures"),
+        code=modules("cli/figure.py"),
     output:
         pdf="results/ewok/figures/scaling.pdf",
         svg=report(
@@ -240,10 +241,12 @@ rule figure_scaling:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    params:
+        trained=flag("--trained", trained_folders()),
     message:
         "Accuracy against the number of parameters"
     shell:
-        "python -m worldprobe figure scaling {input.summary_table} --models {input.registry}"
+        "python -m worldprobe figure scaling {input.summary_table} --models {input.registry} {params.trained}"
         " --out {output.pdf} {output.svg} {output.png} {output.csv} &> {log}"
 
 
@@ -252,7 +255,7 @@ rule figure_controls:
     input:
         accuracy_table="results/ewok/control_accuracies.parquet",
         registry=registry_file,
-        code=modules("figures"),
+        code=modules("cli/figure.py"),
     output:
         pdf="results/ewok/figures/controls.pdf",
         svg=report(

@@ -27,7 +27,7 @@ rule judge_human:
     input:
         item_table="results/ewok/items.parquet",
         rating_table="results/ewok/ratings.parquet",
-        code=modules("analysis/judge.py"),
+        code=modules("cli/judge.py"),
     output:
         judgement_table="results/ewok/judgements/human_likert/human.parquet",
     log:

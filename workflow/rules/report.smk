@@ -9,6 +9,7 @@ rule run_notebook:
         judgement_tables=judgement_tables(),
         registry=registry_file,
         materials=builtin_files(),
+        code=modules("cli/report.py"),
     output:
         fragment="results/notebooks/{notebook}.html",
     log:
@@ -38,7 +39,7 @@ rule build_report:
         made_from=made_from(),
         item_text=item_text(),
         rulegraph=ours("resources/rulegraph.dot"),
-        code=modules("report"),
+        code=modules("cli/report.py", "report/assets"),
     output:
         page="results/report.html",
     log:
@@ -51,12 +52,13 @@ rule build_report:
     params:
         item_text=flag("--item-text", item_text()),
         notebooks=notebooks,
+        gpus=gpus_asked_for,
     message:
         "Building the report"
     shell:
         "python -m worldprobe report build {input.summary_table} --models {input.registry}"
         " --tables {input.tables} --figures {input.figures} --made-from {input.made_from}"
-        " --benchmarks results/benchmarks --rulegraph {input.rulegraph} {params.notebooks} {params.item_text}"
+        " --benchmarks results/benchmarks {params.gpus} --rulegraph {input.rulegraph} {params.notebooks} {params.item_text}"
         " --out {output.page} &> {log}"
 
 

@@ -6,7 +6,7 @@ rule table_mean_accuracy:
     input:
         summary_table="results/ewok/summaries.parquet",
         registry=registry_file,
-        code=modules("tables"),
+        code=modules("cli/table.py"),
     output:
         csv=report(
             "results/ewok/tables/mean_accuracy.csv",
@@ -35,7 +35,7 @@ rule table_accuracy_by_domain:
     input:
         summary_table="results/ewok/summaries.parquet",
         registry=registry_file,
-        code=modules("tables"),
+        code=modules("cli/table.py"),
     output:
         csv=report(
             "results/ewok/tables/accuracy_by_domain.csv",
@@ -64,7 +64,7 @@ rule table_accuracy_by_paradigm:
     input:
         summary_table="results/ewok/summaries.parquet",
         registry=registry_file,
-        code=modules("tables"),
+        code=modules("cli/table.py"),
     output:
         csv=report(
             "results/ewok/tables/accuracy_by_paradigm.csv",
@@ -93,7 +93,7 @@ rule table_correlations:
     input:
         correlation_table="results/ewok/correlations.parquet",
         registry=registry_file,
-        code=modules("tables"),
+        code=modules("cli/table.py"),
     output:
         csv=report(
             "results/ewok/tables/correlations.csv",
@@ -122,7 +122,7 @@ rule table_comparisons:
     input:
         comparison_table="results/ewok/comparisons.parquet",
         registry=registry_file,
-        code=modules("tables"),
+        code=modules("cli/table.py"),
     output:
         csv=report(
             "results/ewok/tables/comparisons.csv",
@@ -151,7 +151,7 @@ rule table_likert_strict:
     input:
         summary_table="results/ewok/summaries.parquet",
         registry=registry_file,
-        code=modules("tables"),
+        code=modules("cli/table.py"),
     output:
         csv=report(
             "results/ewok/tables/likert_strict.csv",
@@ -180,7 +180,7 @@ rule table_dataset:
     input:
         template_table="results/ewok/templates.parquet",
         item_table="results/ewok/items.parquet",
-        code=modules("tables"),
+        code=modules("cli/table.py"),
     output:
         csv=report(
             "results/ewok/tables/dataset.csv",
@@ -208,7 +208,7 @@ rule table_regression:
     """Table 3: coefficients of the regression, from the mixed model or from its fixed-effects cross-check."""
     input:
         coefficient_table="results/ewok/regression/{fit}.parquet",
-        code=modules("tables"),
+        code=modules("cli/table.py"),
     output:
         csv=report(
             "results/ewok/tables/{fit}.csv",
@@ -239,7 +239,7 @@ rule table_reproduction:
     input:
         reproduction_table="results/ewok/reproduction.parquet",
         registry=registry_file,
-        code=modules("tables"),
+        code=modules("cli/table.py"),
     output:
         csv=report(
             "results/ewok/tables/reproduction.csv",

@@ -185,6 +185,17 @@ def test_the_scaling_plot_leaves_out_models_of_unknown_size_and_joins_no_control
     assert joined == []
 
 
+def test_a_control_models_size_is_what_its_training_counted(tmp_path):
+    roster = Roster({"ours": Model("ours", "Ours", family="control", is_control=True)})
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "provenance.json").write_text('{"details": {"n_parameters": 293632}}')
+    counted = roster.with_trained([tmp_path / "ours"])["ours"]
+    assert (counted.parameters, counted.name, counted.is_control) == (293632, "Ours", True)
+    (tmp_path / "ours" / "provenance.json").write_text("{}")
+    with pytest.raises(UserError, match="does not say how many parameters"):
+        roster.with_trained([tmp_path / "ours"])
+
+
 def test_a_lollipop_is_open_where_the_correlation_is_not_significant(paper_study):
     frame, figure = drawn("design_features", paper_study)
     rows = frame[frame.panel == "E"]

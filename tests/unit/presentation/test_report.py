@@ -26,7 +26,7 @@ from worldprobe.report.headline import headline
 from worldprobe.report.page import Parts, build, read_fragment
 from worldprobe.report.pictures import inline_svg
 from worldprobe.report.printed import read_printed
-from worldprobe.report.runtimes import read_run_times
+from worldprobe.report.runtimes import read_gpu_times, read_run_times
 from worldprobe.tables import accuracy
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
@@ -82,15 +82,16 @@ def page(small_study, tmp_path_factory) -> Path:
     accuracy.mean_accuracy(small_study.summaries, roster).write([folder / "mean_accuracy.md"])
     accuracy.accuracy_by_domain(small_study.summaries, roster).write([folder / "accuracy_by_domain.md"])
     (folder / "rules.dot").write_text(RULES)
-    (folder / "benchmarks" / "score_logprobs").mkdir(parents=True)
-    for model, seconds in (("a", 12.5), ("b", 30.0)):
-        (folder / "benchmarks" / "score_logprobs" / f"{model}.tsv").write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0:00:12\t900.5\n")
+    (folder / "benchmarks" / "score").mkdir(parents=True)
+    for model, seconds in (("control_gpt2_small", 12.5), ("control_untrained", 30.0)):
+        (folder / "benchmarks" / "score" / f"{model}.tsv").write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0:00:12\t900.5\n")
     (folder / "explore_failures.html").write_text("<div class='cell'><p>Looked at failures.</p></div>")
     command = ["report", "build", str(small_study.folder / "summaries.parquet"), "--models", str(small_study.registry_path)]
     command += ["--figures", *(str(folder / f"{name}.svg") for name in ("accuracy_by_domain", "concepts", "controls"))]
     command += ["--tables", str(folder / "mean_accuracy.md"), str(folder / "accuracy_by_domain.md")]
     command += ["--made-from", str(items_table(folder / "items.parquet", OWN)), str(small_study.folder / "coefficients.parquet")]
     command += ["--benchmarks", str(folder / "benchmarks"), "--rulegraph", str(folder / "rules.dot")]
+    command += ["--gpus", "control_gpt2_small=4", "control_untrained=0", "control_never_run=1"]
     command += ["--notebooks", str(folder / "explore_failures.html"), "--out", str(folder / "report.html")]
     assert main(command) == 0
     return folder / "report.html"
@@ -241,10 +242,17 @@ def test_a_paragraph_without_provenance_claims_no_version(small_study):
 
 def test_run_times_add_up_by_rule(page):
     times = read_run_times(page.parent / "benchmarks")
-    assert [(time.rule, time.jobs, time.seconds, time.longest, time.peak) for time in times] == [
-        ("score_logprobs", 2, 42.5, 30.0, 900.5)
-    ]
+    assert [(time.rule, time.jobs, time.seconds, time.longest, time.peak) for time in times] == [("score", 2, 42.5, 30.0, 900.5)]
     assert "42.5" in page.read_text()
+
+
+def test_gpu_hours_are_hours_times_gpus_of_the_models_that_ran(page):
+    times = read_gpu_times(page.parent / "benchmarks", {"control_gpt2_small": 4, "control_untrained": 0, "control_never_run": 1})
+    assert [(time.model, round(time.hours * 3600, 6), time.gpus) for time in times] == [
+        ("control_gpt2_small", 12.5, 4),
+        ("control_untrained", 30.0, 0),
+    ]
+    assert '<td class="n">0.014</td>' in page.read_text()  # 12.5 s on 4 GPUs
 
 
 def test_the_rule_graph_leaves_out_arrows_that_a_longer_way_implies(tmp_path):

@@ -6,8 +6,9 @@ touches figures and never scores.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,26 @@ class Roster:
             return ((model != HUMAN) + (model == WORD2VEC), self[model].position, model)
 
         return sorted(set(models), key=place)
+
+    def with_trained(self, folders: Iterable[Path | str]) -> Roster:
+        """The roster with the number of parameters that each control model's folder states.
+
+        Args:
+            folders: as ``worldprobe controls train`` writes them, named by their model.
+
+        Raises:
+            UserError: a folder does not say how many parameters its model has.
+        """
+        models = dict(self.models)
+        for folder in map(Path, folders):
+            try:
+                made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+                count = int(made["details"]["n_parameters"])
+            except (OSError, ValueError, KeyError) as error:
+                problem = "does not say how many parameters its model has."
+                raise UserError(folder / "provenance.json", problem, "Train the control model again.") from error
+            models[folder.name] = replace(self[folder.name], parameters=count)
+        return Roster(models)
 
 
 def is_yardstick(model: str) -> bool:

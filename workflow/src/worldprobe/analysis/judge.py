@@ -72,7 +72,9 @@ def judge_target_scores(
     cube = _cube(items, scores, values)
     if metric == "pmi":
         cube = cube - cube[:, :, :1]
-    flags = Counter(flag for text in scores["flags"] for flag in text.split(",") if flag)
+    flags: Counter[str] = Counter()
+    for text, count in scores["flags"].value_counts().items():
+        flags.update({flag: int(count) for flag in str(text).split(",") if flag})
     judged = _judge_cube(items, cube, model, "logprobs", near_tie, "missing_score")
     judged.details |= {"metric": metric, "flagged_scores": dict(sorted(flags.items()))}
     return judged
@@ -132,10 +134,10 @@ def _judge_likert(items: pd.DataFrame, rows: pd.DataFrame, model: str, eval_type
     judged = _judge_cube(items, cube, model, eval_type, 0.0, "missing_response")
     missing = judged.table["status"] != "ok"
     judged.table["accuracy"] = judged.table["accuracy"].mask(missing, 0.0)
-    counts = Counter(int(v) for v in values[np.isfinite(values)])
+    ratings, counts = np.unique(values[np.isfinite(values)].astype(int), return_counts=True)
     judged.details |= {
         "missing_counts_as": 0.0,
-        "rating_counts": {str(k): counts[k] for k in sorted(counts)},
+        "rating_counts": {str(rating): int(count) for rating, count in zip(ratings, counts, strict=True)},
         "response_status": _counts(rows["status"]),
     }
     return judged

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import ndtr
 
 #: two-sided 95% quantile of the normal distribution.
 Z95 = 1.959963984540054
@@ -40,7 +40,7 @@ def coefficient_table(fit: str, terms: pd.DataFrame, estimates: np.ndarray, std_
     table.loc[terms["is_estimated"].to_numpy(), "estimate"] = estimates
     table.loc[terms["is_estimated"].to_numpy(), "std_error"] = std_errors
     table["z"] = table["estimate"] / table["std_error"]
-    table["p"] = 2 * stats.norm.sf(np.abs(table["z"]))
+    table["p"] = 2 * ndtr(-np.abs(table["z"]))
     table["stars"] = [stars(p) for p in table["p"]]
     table["ci_low"] = table["estimate"] - Z95 * table["std_error"]
     table["ci_high"] = table["estimate"] + Z95 * table["std_error"]

@@ -39,7 +39,11 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         parser = add(f"setups_by_{by}", f"every prompting set-up by {by}", "summaries")
         parser.add_argument("--metric", choices=("accuracy", "strict"), default="accuracy", help="default: %(default)s")
     eval_type(add("concepts", "which concepts fail for whom: concepts against models", "summaries"))
-    eval_type(add("scaling", "accuracy against the number of parameters", "summaries"))
+    scaling = add("scaling", "accuracy against the number of parameters", "summaries")
+    scaling.add_argument(
+        "--trained", nargs="*", default=[], metavar="FOLDER", help="control models that were trained; each states its parameters"
+    )
+    eval_type(scaling)
     add("controls", "control models on held-in and held-out templates", "control_accuracies")
     for parser in names.choices.values():
         parser.add_argument("--out", nargs="+", required=True, metavar="FILE", help="paths that end in .pdf, .svg, .png or .csv")
@@ -53,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.roster import read_roster
 
     plan = catalogue.FIGURES[args.figure]
-    roster = read_roster(args.models)
+    roster = read_roster(args.models).with_trained(getattr(args, "trained", []))
     tables = [contracts.read_table(getattr(args, name), contract) for name, contract in plan.inputs.items()]
     options = {name: getattr(args, name) for name in plan.options}
     render(plan.tidy(*tables, roster, **options), plan.draw, args.out, width=args.width)

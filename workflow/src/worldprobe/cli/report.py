@@ -19,6 +19,9 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         "--made-from", nargs="*", default=[], metavar="PARQUET", help="tables whose provenance the methods paragraph tells"
     )
     build.add_argument("--benchmarks", metavar="FOLDER", help="Snakemake's benchmark files, for the run times")
+    build.add_argument(
+        "--gpus", nargs="*", default=[], metavar="MODEL=N", help="GPUs of each model's scoring job, for the GPU-hours"
+    )
     build.add_argument("--rulegraph", metavar="FILE", help="what `snakemake --rulegraph` prints, or a picture of it (.svg)")
     build.add_argument(
         "--notebooks", nargs="*", default=[], metavar="HTML", help="notebooks that were run (from `report notebook`)"
@@ -54,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.report.page import Parts, read_fragment, write
     from worldprobe.report.printed import read_printed
     from worldprobe.report.rulegraph import rulegraph_svg
-    from worldprobe.report.runtimes import read_run_times
+    from worldprobe.report.runtimes import read_gpu_times, read_run_times
     from worldprobe.roster import read_roster
 
     made_from = list(dict.fromkeys([args.summaries, *args.made_from]))
@@ -65,12 +68,30 @@ def run(args: argparse.Namespace) -> None:
         figures=[Path(path) for path in args.figures],
         made=read_made(made_from),
         run_times=read_run_times(args.benchmarks),
+        gpu_times=read_gpu_times(args.benchmarks, _counts(args.gpus)),
         rulegraph=rulegraph_svg(args.rulegraph) if args.rulegraph else None,
         examples=read_examples(args.item_text) if args.item_text else [],
         notebooks={Path(path).stem.replace("_", " "): read_fragment(path) for path in args.notebooks},
         eval_type=args.eval_type,
     )
     write(parts, args.out)
+
+
+def _counts(pairs: list[str]) -> dict[str, int]:
+    """Model -> GPUs.
+
+    Raises:
+        UserError: an entry is not MODEL=N.
+    """
+    from worldprobe.errors import UserError
+
+    counts = {}
+    for pair in pairs:
+        model, _, count = pair.rpartition("=")
+        if not model or not count.isdigit():
+            raise UserError("--gpus", f'"{pair}" is not of the form MODEL=N.', "Give, for instance, gpt2_xl=1.")
+        counts[model] = int(count)
+    return counts
 
 
 def run_notebook(args: argparse.Namespace) -> None:

@@ -21,7 +21,7 @@ from worldprobe.report.headline import headline
 from worldprobe.report.methods import Made, describe
 from worldprobe.report.pictures import inline_svg
 from worldprobe.report.printed import Printed
-from worldprobe.report.runtimes import RunTime, in_words
+from worldprobe.report.runtimes import GpuTime, RunTime, in_words
 from worldprobe.roster import Roster
 
 
@@ -36,6 +36,7 @@ class Parts:
         figures: SVG files.
         made: tables whose provenance the methods paragraph tells.
         run_times: of the rules.
+        gpu_times: of the models, in the order in which they are shown.
         rulegraph: SVG of the workflow, or None.
         examples: items that may be shown, or none.
         notebooks: HTML fragments by title.
@@ -48,6 +49,7 @@ class Parts:
     figures: Sequence[Path] = ()
     made: Sequence[Made] = ()
     run_times: Sequence[RunTime] = ()
+    gpu_times: Sequence[GpuTime] = ()
     rulegraph: str | None = None
     examples: Sequence[Example] = ()
     notebooks: dict[str, str] = field(default_factory=dict)
@@ -78,6 +80,8 @@ def build(parts: Parts) -> str:
         "domains": by_domain,
         "methods": describe(parts.summaries, parts.made, parts.roster),
         "run_times": parts.run_times,
+        "gpu_times": [(parts.roster[time.model].name, time) for time in parts.gpu_times],
+        "gpu_hours": sum(time.hours * time.gpus for time in parts.gpu_times),
         "rulegraph": parts.rulegraph,
         "examples": parts.examples,
         "notebooks": parts.notebooks,

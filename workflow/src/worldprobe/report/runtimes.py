@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,32 @@ def read_run_times(folder: Path | str | None) -> list[RunTime]:
         lengths = [length for length, _peak in jobs]
         times.append(RunTime(rule, len(jobs), sum(lengths), max(lengths), max(peaks) if peaks else None))
     return sorted(times, key=lambda time: (-time.seconds, time.rule))
+
+
+@dataclass(frozen=True)
+class GpuTime:
+    """What one model's answers cost: hours of its job, GPUs it asked for; GPU-hours are their product."""
+
+    model: str
+    hours: float
+    gpus: int
+
+
+def read_gpu_times(folder: Path | str | None, gpus: Mapping[str, int]) -> list[GpuTime]:
+    """The scoring time of every model that has a benchmark file ``folder/score/model.tsv``, in the order of ``gpus``.
+
+    Args:
+        folder: of Snakemake's benchmark files.
+        gpus: model -> GPUs that its job asks for.
+    """
+    times = []
+    for model, count in gpus.items():
+        path = Path(folder or "") / "score" / f"{model}.tsv"
+        if folder is not None and path.is_file():
+            with open(path, encoding="utf-8", newline="") as stream:
+                seconds = [_number(line.get("s")) or 0.0 for line in csv.DictReader(stream, delimiter="\t")]
+            times.append(GpuTime(model, sum(seconds) / 3600, count))
+    return times
 
 
 def _number(text: str | None) -> float | None:

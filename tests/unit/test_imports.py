@@ -1,0 +1,28 @@
+"""A stage's code is found by what its modules import."""
+
+import pytest
+
+from worldprobe.imports import PACKAGE, closure
+
+
+def names(*modules: str) -> set[str]:
+    return {str(path.relative_to(PACKAGE)) for path in closure(modules)}
+
+
+def test_a_command_depends_on_what_is_imported_inside_its_functions_and_on_what_that_imports():
+    found = names("cli/summarize.py")
+    assert {"cli/summarize.py", "analysis/summarize.py", "analysis/panel.py", "analysis/judge.py", "vocabulary.py"} <= found
+    assert not {"analysis/compare.py", "cli/judge.py", "scoring/logprobs.py"} & found
+
+
+def test_what_only_says_things_is_no_dependency():
+    assert not {"log.py", "errors.py"} & names("cli/judge.py")
+
+
+def test_a_folder_means_its_files_and_not_what_they_import():
+    assert names("ewok") == {f"ewok/{path.name}" for path in (PACKAGE / "ewok").glob("*.py")}
+
+
+def test_a_name_that_is_no_module_is_an_error():
+    with pytest.raises(FileNotFoundError):
+        closure(["cli/no_such_stage.py"])

@@ -1,0 +1,58 @@
+"""Which of the package's modules a module needs, so that a stage is made again when any of its code has changed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+#: what no result depends on.
+IRRELEVANT = ("__init__.py", "errors.py", "files.py", "locks.py", "log.py")
+
+
+def closure(names: Sequence[str]) -> list[Path]:
+    """The modules of these names and all modules of the package that they import, directly or not.
+
+    Args:
+        names: paths inside the package: modules (``cli/judge.py``), or folders, which mean the files in them and no more.
+
+    Returns:
+        Files, sorted; those whose edits change no result (messages, logs) are left out.
+
+    Raises:
+        FileNotFoundError: there is nothing of that name.
+
+    >>> [path.name for path in closure(["palette.py", "report/assets"])]
+    ['palette.py', 'page.css', 'page.html.jinja', 'page.js']
+    """
+    found: set[Path] = set()
+    waiting = []
+    for path in (PACKAGE / name for name in names):
+        if path.is_dir():
+            found |= {file for file in path.rglob("*") if file.is_file() and file.suffix != ".pyc"}
+        elif path.is_file():
+            waiting.append(path)
+        else:
+            raise FileNotFoundError(path)
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting.extend(_imported(path))
+    return sorted(path for path in found if str(path.relative_to(PACKAGE)) not in IRRELEVANT)
+
+
+@cache
+def _imported(path: Path) -> tuple[Path, ...]:
+    """What a module imports of the package, inside functions too."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    inside = [PACKAGE.joinpath(*name.split(".")[1:]) for name in names if name.split(".")[0] == PACKAGE.name]
+    candidates = [place for stem in inside for place in (stem.with_suffix(".py"), stem / "__init__.py")]
+    return tuple(path for path in candidates if path.is_file())
