@@ -37,7 +37,8 @@ def test_a_rule_has_log_benchmark_message_and_environment_with_its_wildcards(nam
     found = directives(RULES[name])
     assert {"output", "log", "benchmark", "conda", "message", "shell"} <= set(found)
     assert not {"run", "script"} & set(found)
-    wildcards = set(re.findall(r"\{(\w+)\}", found["output"]))
+    braces = r"\{\{(\w+)\}\}" if "expand(" in found["output"] else r"\{(\w+)\}"
+    wildcards = set(re.findall(braces, found["output"]))
     for kind, folder in (("log", "results/logs/"), ("benchmark", "results/benchmarks/")):
         assert f'"{folder}{name}' in found[kind]
         assert set(re.findall(r"\{(\w+)\}", found[kind])) == wildcards, kind
@@ -64,11 +65,14 @@ def test_a_rule_is_one_command_that_ends_in_its_outputs_and_its_log(name: str) -
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_rule_runs_beside_snakemake_or_says_what_it_needs_of_a_cluster(name: str) -> None:
+def test_a_rule_says_what_it_needs_of_a_machine_and_only_models_and_r_are_jobs_of_a_cluster(name: str) -> None:
     found = directives(RULES[name])
-    if "localrule" not in found:
-        assert {"threads", "resources"} <= set(found)
-        assert {"mem_mb", "runtime"} <= set(re.findall(r"(\w+)=", found["resources"]))
+    assert {"threads", "resources"} <= set(found)
+    if "localrule" in found:
+        assert found["resources"].split() == ["**SMALL,"]
+    else:
+        assert {"gpu", "mem_mb", "runtime"} <= set(re.findall(r"(\w+)=", found["resources"]))
+        assert name in ("score", "train_control", "fit_mixed_model")
 
 
 def test_no_rule_hides_work_in_a_lambda() -> None:

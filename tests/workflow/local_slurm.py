@@ -24,6 +24,7 @@ import psutil
 PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client")
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo")
 CLIENTS = ("sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo", "sacct", "sacctmgr")
+N_GPUS = 8
 SYSTEM = os.environ["PATH"] + ":/usr/sbin:/sbin"
 
 CONFIGURATION = """\
@@ -55,7 +56,7 @@ PropagateResourceLimits=NONE
 ReturnToService=2
 SlurmdTimeout=10
 KillWait=2
-MinJobAge=300
+MinJobAge=3600
 SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
 JobRequeue=1
@@ -69,9 +70,9 @@ JobAcctGatherFrequency=task=2
 JobAcctGatherParams=OverMemoryKill
 GresTypes=gpu
 """
+#: Beside these, each node is a partition of its own, of jobs that may be preempted.
 PARTITIONS = """\
 PartitionName=main Nodes=ALL Default=YES PriorityTier=10 PreemptMode=OFF DefaultTime=10 MaxTime=1-0 State=UP
-PartitionName=low Nodes=ALL PriorityTier=1 PreemptMode=REQUEUE DefaultTime=10 MaxTime=1-0 State=UP
 PartitionName=high Nodes=ALL PriorityTier=20 PreemptMode=OFF DefaultTime=10 MaxTime=1-0 State=UP
 """
 
@@ -81,7 +82,7 @@ class LocalSlurm:
 
     Args:
         folder: holds everything: configuration, state, sockets, logs.
-        n_nodes: nodes of 8 CPUs, 64 GB and 4 GPUs each; SLURM believes it whatever the machine has.
+        n_nodes: nodes of 16 CPUs, 64 GB and 8 GPUs each; SLURM believes it whatever the machine has.
     """
 
     def __init__(self, folder: Path | str, n_nodes: int = 2) -> None:
@@ -158,11 +159,12 @@ class LocalSlurm:
         text = CONFIGURATION.format(folder=self.folder, host=host, user=self._user(), ports=ports)
         for node, port in zip(self.nodes, ports[1:], strict=True):
             text += (
-                f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 RealMemory=64000"
-                " Gres=gpu:a100:4 Feature=a100 State=UNKNOWN\n"
+                f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=16 RealMemory=64000"
+                f" Gres=gpu:a100:{N_GPUS} Feature=a100 State=UNKNOWN\n"
             )
+            text += f"PartitionName={node} Nodes={node} PriorityTier=1 PreemptMode=REQUEUE DefaultTime=10 MaxTime=1-0 State=UP\n"
             (self.folder / "spool" / node).mkdir(exist_ok=True)
-        devices = [self._device(number) for number in range(4)]
+        devices = [self._device(number) for number in range(N_GPUS)]
         etc = self.folder / "etc"
         (etc / "gres.conf").write_text(f"NodeName={','.join(self.nodes)} Name=gpu Type=a100 File={','.join(devices)}\n")
         # Named though none is used: to find out by itself slurmd needs a cgroup tree, which containers lack.

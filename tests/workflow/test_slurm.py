@@ -1,10 +1,14 @@
-"""``snakemake --profile slurm`` on a real SLURM, and the faults of clusters: nothing finished is lost or done twice."""
+"""``snakemake --profile slurm`` on a real SLURM, and the faults of clusters: nothing finished is lost or done twice.
+
+One study meets all faults, most of them at once, so that the time one waits for is spent on the others; each test looks at one.
+"""
 
 import contextlib
 import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,27 +25,40 @@ pytestmark = pytest.mark.slurm
 HERE = Path(__file__).parent
 #: The profile waits 20 s before it first asks after a job, and 10 s between questions; tests are less patient.
 IMPATIENT = ("--slurm-init-seconds-before-status-checks", "1", "--max-status-checks-per-second", "1", "--latency-wait", "10")
-TABLES = ("mean_accuracy", "accuracy_by_domain", "fixed_effects")
+#: What befalls a model (slurm/faulty.py); ``stop`` waits for what the test does to its job.
+FAULTS = {
+    "cancelled": "stop",
+    "crashed": "stop",
+    "preempted": "stop",
+    "killed": "stop",
+    "out_of_time": "stop",
+    "hangs": "hang",
+    "out_of_memory": "memory",
+    "cuda_out_of_memory": "cuda",
+}
+MODELS = ("undisturbed", *FAULTS, "disk_full")
+ONE_FILE = "results/ewok/scores/logprobs/{}.parquet"
 
 
-def wait_until(test: Callable[[], Any], seconds: float = 600) -> Any:
+def wait_until(test: Callable[[], Any], study: "Study", run: subprocess.Popen[bytes] | None = None, seconds: float = 900) -> Any:
     end = time.monotonic() + seconds
     while not (found := test()):
-        assert time.monotonic() < end, "waited in vain"
+        assert run is None or run.poll() is None, f"Snakemake ended early:\n{study.printed()[-4000:]}"
+        assert time.monotonic() < end, f"waited in vain:\n{study.printed()[-4000:]}"
         time.sleep(0.2)
     return found
 
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A SLURM of two nodes; installed where WORLDPROBE_INSTALL_SLURM says so, else the tests are skipped where it is missing."""
+    """A SLURM of three nodes; installed if WORLDPROBE_INSTALL_SLURM says so, else the tests are skipped where it is missing."""
     specification = importlib.util.spec_from_file_location("local_slurm", HERE / "local_slurm.py")
     local_slurm = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(local_slurm)
     missing = local_slurm.install() if os.environ.get("WORLDPROBE_INSTALL_SLURM") else local_slurm.missing()
     if missing:
         pytest.skip(f"SLURM is not installed here ({', '.join(missing)} missing); `make test-slurm` as root installs it")
-    cluster = local_slurm.LocalSlurm(tmp_path_factory.mktemp("s"))
+    cluster = local_slurm.LocalSlurm(tmp_path_factory.mktemp("s"), n_nodes=3)
     try:
         cluster.up()
     except RuntimeError as error:
@@ -52,45 +69,41 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 class Study:
-    """A study in a folder of its own, run on the cluster."""
+    """A study in a folder of its own."""
 
-    def __init__(self, folder: Path, repository: Path, cluster: Any, models: tuple[str, ...]) -> None:
-        self.folder, self.repository, self.cluster, self.models = folder, repository, cluster, models
+    def __init__(self, folder: Path, repository: Path, cluster: Any) -> None:
+        self.folder, self.repository, self.cluster = folder, repository, cluster
         self.faults = folder / "faults"
         self.faults.mkdir()
         self.environment = os.environ | {
             "SLURM_CONF": cluster.environment["SLURM_CONF"],
             "PATH": f"{Path(sys.executable).parent}:{cluster.environment['PATH']}",
+            "PYTHONPATH": str(repository / "workflow" / "src"),
             "BASH_ENV": str(HERE / "slurm" / "faults.sh"),
             "FAULTS": str(self.faults),
-            "WORLDPROBE_SECONDS_PER_SHARD": "2",
+            "WORLDPROBE_PARTITION": "node1",  # the site's facts may come from the environment
         }
-        self.study = folder / "study.yaml"
-        self.study.write_text(f"models: [{', '.join(models)}]\n")
+        self.configuration = [str(repository / "config" / "config.yaml"), str(HERE / "slurm" / "config.yaml")]
 
-    def command(self, *arguments: str, profile: bool = True) -> list[str]:
-        files = [self.repository / "config" / "config.yaml", HERE / "slurm" / "config.yaml", self.study]
-        base = [
-            sys.executable,
-            "-m",
-            "snakemake",
-            "--snakefile",
-            str(self.repository / "Snakefile"),
-            "--directory",
-            str(self.folder),
-        ]
-        how = ["--profile", str(self.repository / "slurm"), *IMPATIENT] if profile else ["--cores", "2"]
-        return [*base, *how, *arguments, "--configfile", *map(str, files)]
+    def command(self, *arguments: str, how: tuple[str, ...] = ()) -> list[str]:
+        how = how or ("--profile", str(self.repository / "slurm"), *IMPATIENT)
+        files = ["--configfile", *self.configuration]
+        return [sys.executable, "-m", "snakemake", "--snakefile", str(self.repository / "Snakefile"), *how, *arguments, *files]
 
-    def run(self, *arguments: str, profile: bool = True) -> subprocess.CompletedProcess[str]:
-        command = self.command(*arguments, profile=profile)
-        return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=1800)
+    def run(self, *arguments: str, how: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        command = self.command(*arguments, how=how)
+        return subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=900)
 
     @contextlib.contextmanager
     def running(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         with open(self.folder / "snakemake.log", "wb") as log:
             process = subprocess.Popen(
-                self.command(*arguments), env=self.environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+                self.command(*arguments),
+                cwd=self.folder,
+                env=self.environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         try:
             yield process
@@ -98,172 +111,225 @@ class Study:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)  # never only SIGTERM: a Snakemake that waits for a job ignores it
                 process.wait()
-            self.cluster.run("scancel", "--full", "--user", "root", check=False)
 
     def printed(self) -> str:
-        return (self.folder / "snakemake.log").read_text(errors="replace")[-4000:]
+        log = self.folder / "snakemake.log"
+        return log.read_text(errors="replace") if log.exists() else ""
 
-    def job(self, model: str, state: str = "RUNNING") -> str | None:
-        """SLURM's number of the job that scores a model."""
-        listed = self.cluster.run("squeue", "--noheader", "--format", "%i|%T|%k", check=False)
-        for line in listed.splitlines():
-            number, found, comment = line.split("|")
-            if found == state and comment.strip() == f"rule_score_wildcards_{model}":
-                return number
-        return None
+    def worldprobe(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "worldprobe", *arguments]
+        return subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=120)
 
-    def node(self, model: str) -> str:
-        return self.cluster.run("squeue", "--noheader", "--job", self.job(model), "--format", "%N").strip()
+    def status(self) -> str:
+        done = self.worldprobe("status", "--configfile", *self.configuration)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
-    def digests(self, *names: str) -> dict[str, str]:
-        paths = [self.folder / "results" / "ewok" / "tables" / f"{name}.csv" for name in names]
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    def has_reached(self, *models: str) -> bool:
+        """Whether the faults have befallen these models."""
+        return all((self.faults / f"{model}.reached").exists() for model in models)
+
+    def jobs(self, model: str) -> list[str]:
+        """SLURM's numbers of the jobs that asked a model, in this run of Snakemake."""
+        return re.findall(rf"SLURM jobid (\d+) \(log: \S*/rule_score/{model}/", self.printed())
+
+    def state(self, number: str) -> str:
+        return self.cluster.run("squeue", "--noheader", "--states=all", "--job", number, "--format", "%T", check=False).strip()
+
+    def log(self, model: str) -> str:
+        return (self.folder / "results" / "logs" / "score" / f"{model}.log").read_text()
+
+    def n_shards(self) -> int:
+        return len(list((self.folder / "results" / ".shards").rglob("shard-*.jsonl")))
+
+    def digests(self) -> dict[str, str]:
+        tables = (self.folder / "results" / "ewok" / "tables").iterdir()
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(tables)}
 
 
 @pytest.fixture(scope="module")
-def trained(slurm: Any, repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Study:
-    """All models of the tests, trained (which costs nothing here) on the cluster, and their items; nothing is scored yet."""
-    models = ("undisturbed", "cancelled", "crashed", "out_of_memory", "cuda_out_of_memory", "hangs")
-    study = Study(tmp_path_factory.mktemp("trained"), repository, slurm, models)
-    done = study.run("results/ewok/items.parquet", *(f"results/controls/models/{model}" for model in models))
+def calm(slurm: Any, repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """The whole study, without a cluster and without a fault."""
+    study = Study(tmp_path_factory.mktemp("calm"), repository, slurm)
+    done = study.run("tables", how=("--executor", "local", "--cores", "2"))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return study
 
 
-@pytest.fixture
-def study(trained: Study, slurm: Any, repository: Path, tmp_path: Path) -> Callable[..., Study]:
-    """A fresh copy of the trained models in a folder of its own, with some of them to be asked."""
+class Storm(Study):
+    """The same study under all faults, act by act; each act leaves what the tests look at."""
 
-    def make(*models: str) -> Study:
-        folder = tmp_path / "study"
-        for name in (".snakemake", "results"):
-            shutil.copytree(trained.folder / name, folder / name, copy_function=shutil.copy2)
-        shutil.rmtree(folder / ".snakemake" / "locks", ignore_errors=True)
-        return Study(folder, repository, slurm, models)
+    def start_from(self, calm: Study) -> None:
+        """Take over what needs no cluster, and all trained models but one."""
+        for name in (".snakemake", "results/controls"):
+            shutil.copytree(calm.folder / name, self.folder / name)
+        shutil.rmtree(self.folder / "results/controls/models/undisturbed")
+        (self.folder / "results/ewok").mkdir()
+        for name in ("templates", "items"):
+            shutil.copy2(calm.folder / f"results/ewok/{name}.parquet", self.folder / "results/ewok")
+        for model, fault in FAULTS.items():
+            (self.faults / model).write_text(fault)
 
-    return make
+    def mount(self, *options: str) -> bool:
+        """A disk of a given size for the shards, if that is allowed here."""
+        shards = self.folder / "results" / ".shards"
+        shards.mkdir(exist_ok=True)
+        command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", str(shards)]
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+    def fill_the_disk(self) -> None:
+        """A disk that cannot be written, then one that is full in the midst of the work, then one with room."""
+        self.has_small_disk = self.mount("size=64k", "ro")
+        if not self.has_small_disk:
+            return
+        self.on_read_only = self.run(ONE_FILE.format("disk_full"), "--retries", "0"), self.log("disk_full")
+        assert self.mount("remount", "size=64k", "rw")
+        self.on_full = self.run(ONE_FILE.format("disk_full"), "--retries", "0"), self.log("disk_full")
+        self.shards_on_full, self.told_on_full = self.n_shards(), self.status()
+        assert self.mount("remount", "size=64m", "rw")
+
+    def kill_snakemake(self) -> None:
+        """``kill -9`` while a job of it runs, and what a user does then."""
+        with self.running(ONE_FILE.format("killed")) as run:
+            wait_until(lambda: self.has_reached("killed"), self, run)
+            os.killpg(run.pid, signal.SIGKILL)
+            run.wait()
+        [self.left_behind] = self.jobs("killed")
+        self.told_after_kill = self.status()
+        self.unlock_with_jobs = self.worldprobe("unlock")
+        self.cluster.run("scancel", self.left_behind)
+        wait_until(lambda: self.state(self.left_behind) == "CANCELLED", self)
+        self.start_with_lock = self.run(ONE_FILE.format("killed"))
+        self.unlock_without_jobs = self.worldprobe("unlock")
+
+    def break_out(self) -> None:
+        """All other faults, in one run: first slurmctld goes away, then jobs and nodes are struck."""
+        node = "'node2' if wildcards.model == 'crashed' else 'node3' if wildcards.model == 'preempted' else 'node1'"
+        minutes = "1 if wildcards.model in ('hangs', 'out_of_time') and attempt == 1 else 20"
+        needs = [f"score:slurm_partition={node}", f"score:runtime={minutes}", "score:mem_mb=1500 * attempt"]
+        with self.running("tables", "--set-resources", *needs) as run:
+            wait_until(lambda: self.has_reached("cancelled", "crashed", "preempted"), self, run)
+            [cancelled], [preempted] = self.jobs("cancelled"), self.jobs("preempted")
+            self.asked_for = self.cluster.run("scontrol", "show", "job", "-d", self.jobs("cuda_out_of_memory")[0])
+            self.told_at_work = self.status()
+            self.cluster.stop("slurmctld")
+            self.told_without_slurmctld = self.status()
+            wait_until(lambda: "Falling back to 'sacct'" in self.printed(), self, run)
+            self.cluster.up()
+            self.cluster.stop("node2", kill=True)
+            self.cluster.run(
+                "scontrol", "update", "nodename=node2", "state=down", "reason=test"
+            )  # at once, not after SlurmdTimeout
+            high = "--partition=high --nodelist=node3 --exclusive --time=1 --output=/dev/null --wrap true"
+            self.cluster.run("sbatch", *high.split())
+            self.cluster.run("scancel", cancelled)
+            wait_until(lambda: self.state(preempted) == "PENDING" or self.n_restarts(preempted), self, run)
+            self.cluster.up()
+            self.code = run.wait(900)
+        self.told_at_the_end = self.status()
+
+    def n_restarts(self, number: str) -> int:
+        shown = self.cluster.run("scontrol", "show", "job", number, check=False)
+        return int((re.findall(r"Restarts=(\d+)", shown) or ["0"])[0])
+
+    def history(self, model: str) -> list[tuple[str, int]]:
+        """How each job that asked a model ended, and how often SLURM had started it again."""
+        return [(self.state(number), self.n_restarts(number)) for number in self.jobs(model)]
 
 
-def assert_every_question_was_answered_once(study: Study) -> None:
-    folders = [folder for folder in (study.folder / "results" / ".shards").iterdir() if folder.is_dir()]
-    assert len(folders) == len(study.models)
+@pytest.fixture(scope="module")
+def storm(calm: Study, slurm: Any, repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storm]:
+    storm = Storm(tmp_path_factory.mktemp("storm"), repository, slurm)
+    storm.start_from(calm)
+    try:
+        storm.fill_the_disk()
+        storm.kill_snakemake()
+        storm.break_out()
+        yield storm
+    finally:
+        slurm.run("scancel", "--full", "--user", "root", check=False)
+        subprocess.run(["umount", str(storm.folder / "results" / ".shards")], capture_output=True)
+
+
+def test_after_all_faults_the_tables_are_those_of_an_undisturbed_run_without_a_cluster(storm: Storm, calm: Study) -> None:
+    assert storm.code == 0, storm.printed()[-4000:]
+    assert storm.has_reached(*FAULTS)
+    assert len(calm.digests()) > 10
+    assert storm.digests() == calm.digests()
+
+
+def test_no_answer_was_lost_or_computed_twice(storm: Storm) -> None:
+    folders = [folder for folder in (storm.folder / "results" / ".shards").iterdir() if folder.is_dir()]
+    assert len(folders) == len(MODELS)
     for folder in folders:
         answered = [json.loads(line)[0] for shard in folder.glob("shard-*.jsonl") for line in shard.read_text().splitlines()]
+        assert len(answered) > 1000
         assert sorted(answered) == list(range(len(answered))), "a finished shard was computed again, or lost"
 
 
-def progress(study: Study, model: str) -> bool:
-    """Whether the log says that some items are scored."""
-    log = study.folder / "results" / "logs" / "score" / f"{model}.log"
-    return log.exists() and " items, " in log.read_text()
-
-
-def n_shards(study: Study) -> int:
-    return len(list((study.folder / "results" / ".shards").rglob("shard-*.jsonl")))
-
-
-def test_faults_of_jobs_and_nodes_leave_the_tables_of_an_undisturbed_run(study: Callable[..., Study], slurm: Any) -> None:
-    models = ("undisturbed", "cancelled", "crashed", "out_of_memory", "cuda_out_of_memory", "hangs")
-    calm, stormy = study(*models), None
-    done = calm.run("tables", profile=False)  # the same workflow, without a cluster
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    shutil.move(calm.folder, calm.folder.with_name("calm"))
-    calm.folder = calm.folder.with_name("calm")
-    stormy = study(*models)
-    for model, kind in {"out_of_memory": "memory", "cuda_out_of_memory": "cuda", "hangs": "hang"}.items():
-        (stormy.faults / model).write_text(kind)
-    with stormy.running("tables", "--set-resources", "score:runtime=1+20*(attempt-1)") as run:
-        number = wait_until(lambda: progress(stormy, "cancelled") and stormy.job("cancelled"))
-        assert slurm.run("scontrol", "show", "job", number).count("gres/gpu=1")
-        slurm.run("scancel", number)
-        wait_until(lambda: progress(stormy, "crashed") and n_shards(stormy) >= 2)
-        node, before = stormy.node("crashed"), stormy.job("crashed")
-        slurm.stop(node, kill=True)
-        slurm.run("scontrol", "update", f"nodename={node}", "state=down", "reason=test")  # at once, not after SlurmdTimeout
-        slurm.stop("slurmctld")
-        slurm.up()  # the controller comes back, and so does the node
-        assert run.wait(1800) == 0, stormy.printed()
-    assert stormy.digests(*TABLES) == calm.digests(*TABLES)
-    assert not list(stormy.faults.iterdir()), "a fault did not happen"
-    assert_every_question_was_answered_once(stormy)
-    finished = (slurm.folder / "log" / "finished.txt").read_text()
-    assert "JobState=CANCELLED" in finished
-    assert "JobState=TIMEOUT" in finished
-    assert before
-
-
-def test_a_killed_snakemake_leaves_jobs_that_status_names_and_the_next_run_finishes(
-    study: Callable[..., Study], slurm: Any
+@pytest.mark.parametrize(
+    ("model", "history"),
+    [
+        ("undisturbed", [("COMPLETED", 0)]),
+        ("cancelled", [("CANCELLED", 0), ("COMPLETED", 0)]),
+        ("out_of_time", [("TIMEOUT", 0), ("COMPLETED", 0)]),
+        ("hangs", [("TIMEOUT", 0), ("COMPLETED", 0)]),
+        ("out_of_memory", [("OUT_OF_MEMORY", 0), ("COMPLETED", 0)]),
+        ("cuda_out_of_memory", [("FAILED", 0), ("COMPLETED", 0)]),
+        ("crashed", [("COMPLETED", 1)]),
+        ("preempted", [("COMPLETED", 1)]),
+        ("killed", [("COMPLETED", 0)]),
+    ],
+)
+def test_a_job_that_fails_is_submitted_again_and_one_that_slurm_restarts_is_not(
+    storm: Storm, model: str, history: list[tuple[str, int]]
 ) -> None:
-    one = study("undisturbed")
-    with one.running(one_target := "results/ewok/scores/logprobs/undisturbed.parquet") as run:
-        wait_until(lambda: n_shards(one))
-        os.killpg(run.pid, signal.SIGKILL)
-        run.wait()
-        number = one.job("undisturbed")
-        assert number, "the job goes on without its Snakemake"
-        told = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "worldprobe",
-                "status",
-                "--directory",
-                str(one.folder),
-                "--configfile",
-                str(HERE / "slurm" / "config.yaml"),
-                str(one.study),
-            ],
-            cwd=one.repository,
-            env=one.environment | {"PYTHONPATH": str(one.repository / "workflow" / "src")},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        assert f"scancel {number}" in told
-        assert "worldprobe unlock" in told
-        slurm.run("scancel", number)
-        wait_until(lambda: not one.job("undisturbed"))
-        refused = one.run(one_target)
-        assert refused.returncode != 0
-        unlock = [sys.executable, "-m", "worldprobe", "unlock", str(one.folder)]
-        subprocess.run(unlock, env=one.environment | {"PYTHONPATH": str(one.repository / "workflow" / "src")}, check=True)
-        done = one.run(one_target)
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert_every_question_was_answered_once(one)
+    assert storm.history(model) == history
 
 
-def test_a_preempted_job_is_requeued_and_goes_on(study: Callable[..., Study], slurm: Any) -> None:
-    one = study("undisturbed")
-    one.environment["WORLDPROBE_PARTITION"] = "low"  # the site's facts may come from the environment
-    with one.running("results/ewok/scores/logprobs/undisturbed.parquet") as run:
-        wait_until(lambda: n_shards(one))
-        number = one.job("undisturbed")
-        slurm.run("sbatch", "--partition=high", "--nodes=2", "--exclusive", "--time=1", "--output=/dev/null", "--wrap", "sleep 2")
-        wait_until(lambda: one.job("undisturbed", "PENDING") == number)
-        assert run.wait(1200) == 0, one.printed()
-    assert_every_question_was_answered_once(one)
+def test_a_job_gets_the_gpus_memory_and_time_of_its_model(storm: Storm) -> None:
+    assert re.search(r"TRES=cpu=1,mem=1500M,node=1,\S*gres/gpu=2", storm.asked_for)
+    assert "GRES=gpu:a100:2" in storm.asked_for
+    assert "TimeLimit=00:20:00" in storm.asked_for
 
 
-def test_a_full_disk_is_one_clear_message_and_the_next_run_goes_on(study: Callable[..., Study]) -> None:
-    one = study("undisturbed")
-    small = one.folder / "results" / "ewok" / "scores"
-    small.mkdir(parents=True)
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(small)], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("a small disk cannot be mounted here (no root)")
-    try:
-        (small / "filler").write_bytes(b"x" * 4096)
-        failed = one.run("results/ewok/scores/logprobs/undisturbed.parquet", "--retries", "0")
-        assert failed.returncode != 0
-        log = (one.folder / "results" / "logs" / "score" / "undisturbed.log").read_text()
-        assert "cannot be written (No space left on device)" in log
+def test_a_disk_that_is_full_or_cannot_be_written_is_one_clear_message_and_the_next_run_goes_on(storm: Storm) -> None:
+    if not storm.has_small_disk:
+        pytest.skip("a small disk cannot be mounted here")
+    for (done, log), reason in ((storm.on_read_only, "Read-only file system"), (storm.on_full, "No space left on device")):
+        assert done.returncode != 0
+        assert f"cannot be written ({reason})" in log
         assert "Traceback" not in log
-    finally:
-        subprocess.run(["umount", str(small)], check=True)
-    done = one.run("results/ewok/scores/logprobs/undisturbed.parquet")
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert_every_question_was_answered_once(one)
+    assert storm.shards_on_full > 2
+    assert re.search(r"disk_full +failed .*No space left on device", storm.told_on_full)
+
+
+def test_after_a_killed_snakemake_status_names_what_is_left_and_nothing_starts_before_that_is_gone(storm: Storm) -> None:
+    assert re.search(rf"killed +running +job {storm.left_behind} on node1", storm.told_after_kill)
+    assert f"scancel {storm.left_behind}" in storm.told_after_kill
+    assert "worldprobe unlock" in storm.told_after_kill
+    assert storm.unlock_with_jobs.returncode == 2
+    assert f"scancel {storm.left_behind}" in storm.unlock_with_jobs.stderr
+    assert storm.start_with_lock.returncode != 0
+    assert "LockException" in storm.start_with_lock.stderr + storm.start_with_lock.stdout
+    assert storm.unlock_without_jobs.returncode == 0
+
+
+def test_status_tells_each_state(storm: Storm) -> None:
+    assert re.search(r"disk_full +done" if storm.has_small_disk else "disk_full", storm.told_at_work)
+    assert re.search(r"preempted +running +job \d+ on node3, asking for ", storm.told_at_work)
+    assert "is at work" in storm.told_at_work
+    assert "SLURM does not answer" in storm.told_without_slurmctld
+    assert storm.told_at_the_end.rstrip().endswith("All models are done.")
+
+
+def test_one_file_is_one_job_and_figures_touch_no_score(storm: Storm) -> None:
+    plan = storm.run("--dry-run", "figures")
+    assert "figure_accuracy_by_domain" in plan.stdout
+    assert not re.findall(r"^(?:score|train_control) ", plan.stdout, re.MULTILINE)
+    plan = storm.run("--dry-run", "--forcerun", "score", "--", ONE_FILE.format("cancelled"))
+    assert re.findall(r"^score +(\d+)$", plan.stdout, re.MULTILINE) == ["1"]
+    assert "Asking cancelled" in plan.stdout
 
 
 def test_the_bare_command_uses_our_profile_from_the_root(repository: Path, slurm: Any) -> None:
@@ -272,10 +338,3 @@ def test_the_bare_command_uses_our_profile_from_the_root(repository: Path, slurm
     told = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True)
     assert told.returncode == 0, told.stderr
     assert "Using profile slurm" in told.stdout + told.stderr
-
-
-def test_one_models_file_is_one_job_and_figures_touch_no_score(study: Callable[..., Study], slurm: Any) -> None:
-    one = study("undisturbed", "cancelled")
-    planned = one.run("--dry-run", "results/ewok/scores/logprobs/cancelled.parquet")
-    assert planned.stdout.count("Asking ") + planned.stderr.count("Asking ") == 1
-    assert "Asking cancelled" in planned.stdout + planned.stderr

@@ -19,6 +19,9 @@ rule judge:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Judging {wildcards.model}"
     shell:
@@ -40,6 +43,9 @@ rule summarize:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Summarizing accuracy"
     shell:
@@ -60,6 +66,9 @@ rule compare:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Comparing models in pairs"
     shell:
@@ -80,6 +89,9 @@ rule agree:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Comparing choices with ratings"
     shell:
@@ -102,6 +114,9 @@ rule correlate:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Correlating accuracy with surface features"
     shell:
@@ -126,6 +141,9 @@ rule check_reproduction:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         coefficients=flag("--coefficients", mixed_model_coefficients()),
         published=published_folder,

@@ -14,6 +14,9 @@ rule train_vectors:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         seed=study["controls"]["seed"],
         method=1,
@@ -37,6 +40,9 @@ rule judge_word2vec:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         method=1,
     message:
@@ -61,6 +67,9 @@ rule measure_surface:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         frequency=frequency(),
     message:

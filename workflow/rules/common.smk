@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 from shlex import quote
@@ -17,6 +18,9 @@ from worldprobe.config import check_models, read_registry, read_site, read_study
 from worldprobe.errors import UserError
 from worldprobe.imports import closure
 from worldprobe.needs import needs
+
+# What the many small rules need, which run beside Snakemake, on a cluster too: nothing there is worth a job of its own.
+SMALL = {"gpu": 0, "mem_mb": 4000, "runtime": 30}
 
 
 def ours(path):
@@ -84,8 +88,8 @@ def need(resource):
     """A function that says what a job's model needs of a machine: gpus, threads, and, more with each attempt, mem_mb and runtime."""
 
     def look_up(wildcards, attempt):
-        amount = getattr(needs(registry[wildcards.model], float(site["gpu_memory_gb"])), resource)
-        return amount * attempt if resource in ("mem_mb", "runtime") else amount
+        wanted = needs(registry[wildcards.model], float(site["gpu_memory_gb"]))
+        return getattr(wanted.in_attempt(attempt, site["longest_minutes"]), resource)
 
     return look_up
 
@@ -383,6 +387,10 @@ study, registry, registry_file, site = read_settings()
 # Inherited by every job, on this machine and on a cluster; never part of a command line or a log.
 if study["materials"]["password"] is not None:
     os.environ.setdefault("WORLDPROBE_MATERIALS_PASSWORD", study["materials"]["password"])
+
+# So that Snakemake outlives an absence of slurmctld (slurm/bin/sacct says why).
+if shutil.which("sbatch") and str(HOME / "slurm" / "bin") not in os.environ["PATH"].split(os.pathsep):
+    os.environ["PATH"] = f"{HOME / 'slurm' / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
 # What slurm/config.yaml asks for; "None" leaves it to the site.
 for fact in ("partition", "account", "qos"):

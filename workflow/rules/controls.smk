@@ -15,6 +15,9 @@ rule compile_control_templates:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         source=builtin_source,
     message:
@@ -37,6 +40,9 @@ rule write_corpus:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         source=builtin_source,
         stories=study["controls"]["stories"],
@@ -67,6 +73,9 @@ rule train_tokenizer:
     localrule: True
     conda:
         "../../envs/scoring.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         vocabulary=study["controls"]["vocabulary"],
         method=1,
@@ -92,6 +101,7 @@ rule train_control:
         "../../envs/scoring.yaml"
     threads: 1
     resources:
+        gpu=0,
         mem_mb=grows(3000),
         runtime=grows(30),
     params:
@@ -128,6 +138,9 @@ rule measure_generalisation:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Telling what the control models had seen from what is new to them"
     shell:

@@ -24,6 +24,9 @@ rule figure_accuracy_by_domain:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Figure 4: accuracy by domain"
     shell:
@@ -55,6 +58,9 @@ rule figure_design_features:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Figure 5: design and surface features"
     shell:
@@ -88,6 +94,9 @@ rule figure_surface_feature:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Accuracy against {wildcards.feature}"
     shell:
@@ -118,6 +127,9 @@ rule figure_paradigms:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Figure 6: ways of asking"
     shell:
@@ -148,6 +160,9 @@ rule figure_agreement:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Figure 7: choices and ratings"
     shell:
@@ -180,6 +195,9 @@ rule figure_setups:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Prompting set-ups by {wildcards.by}"
     shell:
@@ -210,6 +228,9 @@ rule figure_concepts:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Concepts against models"
     shell:
@@ -241,6 +262,9 @@ rule figure_scaling:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         trained=flag("--trained", trained_folders()),
     message:
@@ -273,6 +297,9 @@ rule figure_controls:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Control models: seen and new"
     shell:

@@ -16,6 +16,9 @@ rule import_human_ratings:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Reading people's ratings ({input.ratings})"
     shell:
@@ -37,6 +40,9 @@ rule judge_human:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Judging people's ratings"
     shell:

@@ -16,6 +16,9 @@ rule fill_items:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         source=material_source,
         filling=filling(),

@@ -14,6 +14,9 @@ rule fetch_materials:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Downloading the official EWoK materials"
     shell:
@@ -34,6 +37,9 @@ rule compile_templates:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         source=material_source,
         compat=flag("--compat", study["materials"]["compat"]),

@@ -16,6 +16,7 @@ rule fit_mixed_model:
         "../../envs/stats.yaml"
     threads: 1
     resources:
+        gpu=0,
         mem_mb=grows(8000),
         runtime=grows(120),
     params:
@@ -41,6 +42,9 @@ rule fit_fixed_effects:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         method=1,
     message:

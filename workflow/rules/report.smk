@@ -19,6 +19,9 @@ rule run_notebook:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         materials=builtin_source,
     message:
@@ -49,6 +52,9 @@ rule build_report:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         item_text=flag("--item-text", item_text()),
         notebooks=notebooks,

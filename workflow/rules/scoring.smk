@@ -12,6 +12,9 @@ rule fetch_model:
     localrule: True
     conda:
         "../../envs/scoring.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     params:
         checkpoint=card("checkpoint"),
         revision=card("revision"),

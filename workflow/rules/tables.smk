@@ -23,6 +23,9 @@ rule table_mean_accuracy:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Table 1: mean accuracy"
     shell:
@@ -52,6 +55,9 @@ rule table_accuracy_by_domain:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Table 2: accuracy by domain"
     shell:
@@ -81,6 +87,9 @@ rule table_accuracy_by_paradigm:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Accuracy by paradigm"
     shell:
@@ -110,6 +119,9 @@ rule table_correlations:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Correlations with surface features"
     shell:
@@ -139,6 +151,9 @@ rule table_comparisons:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Models compared in pairs"
     shell:
@@ -168,6 +183,9 @@ rule table_likert_strict:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Table 4: Likert, ties wrong"
     shell:
@@ -197,6 +215,9 @@ rule table_dataset:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Templates and items by domain"
     shell:
@@ -227,6 +248,9 @@ rule table_regression:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Table 3: coefficients ({wildcards.fit})"
     shell:
@@ -256,6 +280,9 @@ rule table_reproduction:
     localrule: True
     conda:
         "../../envs/analysis.yaml"
+    threads: 1
+    resources:
+        **SMALL,
     message:
         "Published numbers beside ours"
     shell:

@@ -147,13 +147,16 @@ def read_site(path: Path | str, environment: Mapping[str, str]) -> dict[str, Any
     """The facts of a SLURM site; ``WORLDPROBE_PARTITION`` and its like in the environment are stronger than the file.
 
     Raises:
-        UserError: the file is missing or breaks ``cluster.schema.yaml``.
+        UserError: the file is missing, or it or the environment breaks ``cluster.schema.yaml``.
     """
     source = read_yaml(path)
     stated = source.document or {}
     validate(stated, "cluster", [source])
     site = with_defaults(stated, "cluster")
-    return {fact: environment.get(f"WORLDPROBE_{fact.upper()}") or value for fact, value in site.items()}
+    given: dict[str, Any] = {fact: text for fact in site if (text := environment.get(f"WORLDPROBE_{fact.upper()}"))}
+    given |= {fact: yaml.safe_load(given[fact]) for fact in ("gpu_memory_gb", "longest_minutes") if fact in given}
+    validate(given, "cluster", [Source("the environment's WORLDPROBE_...", given, {})])
+    return site | given
 
 
 def merge(base: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 WEIGHT_SHARE = 0.55
 #: A control model: a few million parameters.
 CONTROL_MEMORY_MB = 3_000
+#: How often a job is submitted at most: ``retries`` of slurm/config.yaml and one. Each attempt gets more memory and time.
+ATTEMPTS = 4
 
 
 class Needs(NamedTuple):
@@ -29,6 +31,21 @@ class Needs(NamedTuple):
     threads: int
     mem_mb: int
     runtime: int
+
+    def in_attempt(self, attempt: int, longest: int | None = None) -> Needs:
+        """The request of the first attempt (1) or a later one: that many times the memory and the time.
+
+        Args:
+            attempt: from 1.
+            longest: minutes that a job may ask for at most.
+
+        >>> Needs(1, 4, 15_000, 84).in_attempt(3)
+        Needs(gpus=1, threads=4, mem_mb=45000, runtime=252)
+        >>> Needs(1, 4, 15_000, 84).in_attempt(3, longest=240).runtime
+        240
+        """
+        minutes = self.runtime * attempt
+        return self._replace(mem_mb=self.mem_mb * attempt, runtime=min(minutes, longest) if longest else minutes)
 
 
 def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:

@@ -79,12 +79,12 @@ def run_plan(args: argparse.Namespace) -> None:
             "" if p.weights_gb_per_gpu is None else f"{p.weights_gb_per_gpu:.1f}",
             str(p.threads),
             f"{p.mem_mb / 1000:.0f}",
-            str(p.minutes),
+            ", ".join(map(str, p.minutes)),
         )
         for p in planned
     ]
     print_columns(
-        ("model", "engine", "dtype", "weights GB", "GPUs", "tensor parallel", "GB per GPU", "threads", "memory GB", "minutes"),
+        ("model", "engine", "dtype", "weights GB", "GPUs", "tensor parallel", "GB per GPU", "threads", "memory GB", "minutes by attempt"),
         rows,
     )
 

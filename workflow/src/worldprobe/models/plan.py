@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from worldprobe.needs import BYTES, needs
+from worldprobe.needs import ATTEMPTS, BYTES, needs
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class PlannedModel:
         tensor_parallel: GPUs that share each weight (vLLM); 1 where layers are spread over them instead (transformers).
         weights_gb_per_gpu: of them on each GPU.
         threads: CPU cores.
-        mem_mb: main memory.
-        minutes: time of the first attempt.
+        mem_mb: main memory of the first attempt; later ones get more.
+        minutes: time limits, attempt by attempt.
     """
 
     model: str
@@ -35,7 +35,7 @@ class PlannedModel:
     weights_gb_per_gpu: float | None
     threads: int
     mem_mb: int
-    minutes: int
+    minutes: tuple[int, ...]
 
 
 def plan(registry: Mapping[str, Mapping[str, Any]], models: Iterable[str], gpu_memory_gb: float = 80.0) -> list[PlannedModel]:
@@ -62,7 +62,7 @@ def plan(registry: Mapping[str, Mapping[str, Any]], models: Iterable[str], gpu_m
                 weights_gb_per_gpu=round(weights / wanted.gpus, 1) if weights and wanted.gpus else None,
                 threads=wanted.threads,
                 mem_mb=wanted.mem_mb,
-                minutes=wanted.runtime,
+                minutes=tuple(wanted.in_attempt(attempt).runtime for attempt in range(1, ATTEMPTS + 1)),
             )
         )
     return planned

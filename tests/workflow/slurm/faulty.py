@@ -1,0 +1,61 @@
+"""``worldprobe score all``, where what $FAULTS/MODEL names befalls the model, once.
+
+The file is renamed to MODEL.reached when it does: for a ``hang`` before the first answer, else when two shards are on disk and
+more answers are to come. ``stop`` waits there for what the test does to the job.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from worldprobe.cli import main
+from worldprobe.models import budget
+from worldprobe.scoring import shards
+
+FAULT = Path(os.environ["FAULTS"]) / sys.argv[sys.argv.index("--model") + 1]
+#: Small shards and small batches, so that there are several of each.
+shards.ANSWERS_PER_SHARD, budget.CPU_TOKENS = 200, 256
+collect, run = shards.collect, budget.Budget.run
+struck_by = ""
+
+
+def strike(kind: str) -> None:
+    global struck_by
+    FAULT.rename(FAULT.with_suffix(".reached"))
+    struck_by = kind
+    if kind == "memory":
+        strike.held = b"x" * 2_000_000_000  # real pages, which SLURM counts
+    if kind == "hang":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while kind != "cuda":
+        time.sleep(0.1)
+
+
+def collect_until_struck(ask: Callable[[Any], Iterator[Any]], *arguments: Any) -> list[Any]:
+    kind = FAULT.read_text() if FAULT.exists() else ""
+
+    def asking(skip: Any) -> Iterator[Any]:
+        for number, answer in enumerate(ask(skip)):
+            if kind and number == (0 if kind == "hang" else 2 * shards.ANSWERS_PER_SHARD):
+                strike(kind)
+            yield answer
+
+    return collect(asking, *arguments)
+
+
+def run_unless_struck(self: budget.Budget, units: Any, work: Any) -> Any:
+    def fail(_units: Any) -> Any:
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    return run(self, units, fail if struck_by == "cuda" else work)
+
+
+budget.Budget.run = run_unless_struck
+shards.collect = collect_until_struck  # before anything imports it by name
+sys.exit(main())
