@@ -36,16 +36,15 @@ def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
 
 
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A logarithmic scale of parameters; a thin line joins a family, bars are the range over versions."""
+    """A logarithmic scale of parameters; a thin line joins a family's means, bars are the range over versions."""
     models = frame[frame.parameters.notna()].copy()
-    families = list(dict.fromkeys(models.family))
-    hues = {family: _of_largest(models[models.family == family]) for family in families}
+    # Controls differ in more than size: each is a series of its own, and no line joins them.
+    models["series"] = models["name"].where(models.family == CONTROL_FAMILY, models.family.map(family_name))
+    series = list(dict.fromkeys(models.series))
+    hues = {one: _of_largest(models[models.series == one]) for one in series}
     size = style.BODY if width == "double" else style.SMALL
     total = style.WIDTHS[width]
-    right = (
-        style.widest([family_name(f) for f in families] + ["humans, range" if HUMAN in set(frame.model) else "chance"], size)
-        + 0.42
-    )
+    right = style.widest([*series, "humans, range" if HUMAN in set(frame.model) else "chance"], size) + 0.42
     plot = (total - 0.45 - right, 2.6 if width == "double" else 1.9)
     figure = style.canvas(width, plot[1] + 0.08 + 0.4)
     axes = style.place(figure, 0.45, 0.08, *plot)
@@ -56,14 +55,14 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.axhline(0.5, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
     # Models of one size stand a little apart, or they would cover each other.
     models["x"] = models.parameters.astype(float) * 1.035 ** _ranks_within(models.parameters)
-    for number, family in enumerate(families):
-        part = models[models.family == family].sort_values(["x", "model"], kind="stable")
-        if family != CONTROL_FAMILY:  # controls differ in more than size: a line through them would tell a false story
-            means = part.groupby("parameters").agg(x=("x", "mean"), mean=("mean", "mean"))
-            axes.plot(means.x, means["mean"], color=hues[family], lw=0.8, alpha=0.6, zorder=2)
-        axes.vlines(part.x, part.low, part.high, color=hues[family], lw=0.8, zorder=3)
+    for number, one in enumerate(series):
+        part = models[models.series == one].sort_values(["x", "model"], kind="stable")
+        means = part.groupby("parameters").agg(x=("x", "mean"), mean=("mean", "mean"))
+        if len(means) > 1:
+            axes.plot(means.x, means["mean"], color=hues[one], lw=0.8, alpha=0.6, zorder=2)
+        axes.vlines(part.x, part.low, part.high, color=hues[one], lw=0.8, zorder=3)
         mark = MARKS[number % len(MARKS)]
-        axes.scatter(part.x, part["mean"], s=20, marker=mark, color=hues[family], edgecolors="white", linewidths=0.4, zorder=4)
+        axes.scatter(part.x, part["mean"], s=20, marker=mark, color=hues[one], edgecolors="white", linewidths=0.4, zorder=4)
     axes.set_xscale("log")
     span = np.log10(models.x.max() / models.x.min()) if len(models) > 1 else 1
     axes.set_xlim(models.x.min() / 10 ** (0.06 * span + 0.03), models.x.max() * 10 ** (0.06 * span + 0.03))
@@ -76,8 +75,8 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.set_xlabel("parameters", fontsize=size)
     axes.set_ylabel(f"accuracy ({in_words(frame.eval_type[~frame.model.isin([HUMAN, WORD2VEC])].iloc[0])})", fontsize=size)
     handles: list[Line2D | Patch] = [
-        Line2D([], [], marker=MARKS[i % len(MARKS)], ms=4.5, color=hues[f], mec="white", mew=0.4, lw=0.8, label=family_name(f))
-        for i, f in enumerate(families)
+        Line2D([], [], marker=MARKS[i % len(MARKS)], ms=4.5, color=hues[one], mec="white", mew=0.4, lw=0.8, label=one)
+        for i, one in enumerate(series)
     ]
     handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance"))
     if len(human):
@@ -88,9 +87,9 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     return figure
 
 
-def _of_largest(family: pd.DataFrame) -> str:
+def _of_largest(series: pd.DataFrame) -> str:
     """A family's colour is that of its largest model, the strongest shade of its hue."""
-    return str(family.sort_values(["parameters", "model"], kind="stable").colour.iloc[-1])
+    return str(series.sort_values(["parameters", "model"], kind="stable").colour.iloc[-1])
 
 
 def _ranks_within(parameters: pd.Series) -> np.ndarray:

@@ -62,6 +62,8 @@ SECTIONS = (
     Section("materials", "Materials", "What the items are made of.", (), ("dataset",)),
 )
 
+_SETUPS = "Free: any answer; constr.: only the numerals of the scale; ex.: examples in the prompt. White is chance."
+
 CAPTIONS = {
     "accuracy_by_domain": "Accuracy by domain, from the easiest to the hardest for the models. Bars: mean over versions; dots: "
     "single versions; dashed: chance; grey band, where present: humans' range over versions, with their mean.",
@@ -69,8 +71,8 @@ CAPTIONS = {
     "easiest in each domain.",
     "controls": "Control models on templates whose pairing of context and target stood in their stories, and on templates whose "
     "pairing was held out; left with fillers they had read, right with at least one held-out filler.",
-    "scaling": "Accuracy against the number of parameters; vertical lines: range over versions. Models of the same size are "
-    "drawn side by side.",
+    "scaling": "Accuracy against the number of parameters; vertical lines: range over versions; slanting lines: a family's mean at "
+    "each size. Models of the same size are drawn side by side; control models are not joined.",
     "design_features": "A-C: accuracy by design feature, a dot per model, red their mean. D-F: correlation of accuracy with the "
     "word2vec baseline's accuracy, the number of words and word frequency over domains and versions, with 95% intervals; "
     "filled: p < 0.05.",
@@ -80,6 +82,6 @@ CAPTIONS = {
     "paradigms": "LogProbs, Likert and Choice on the same items, with the range over versions.",
     "agreement": "The context chosen outright against the context that Likert ratings prefer, in percent of targets. "
     "No preference: equal ratings, or a choice that follows the position. Below each name: agreement among readable answers.",
-    "setups_by_model": "Accuracy under every prompting set-up, by model.",
-    "setups_by_domain": "Accuracy under every prompting set-up, by domain, averaged over models.",
+    "setups_by_model": f"Accuracy under every prompting set-up, by model. {_SETUPS}",
+    "setups_by_domain": f"Accuracy under every prompting set-up, by domain, averaged over models. {_SETUPS}",
 }
