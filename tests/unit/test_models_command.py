@@ -8,6 +8,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 from worldprobe.cli import main
 from worldprobe.errors import UserError
@@ -62,6 +63,12 @@ def test_plan_counts_gpus_and_their_share_of_the_weights(registry, capsys):
     assert (half.gpus, half.tensor_parallel) == (8, 8)
     assert main(["models", "plan", "--registry", str(registry), "--models", "vats"]) == 2
     assert 'did you mean "vast"' in capsys.readouterr().err
+
+
+def test_a_model_is_planned_for_as_many_attempts_as_the_profile_makes_each_longer_than_the_last(repository):
+    [one] = plan({"one": {"parameters": 7e9}}, ["one"])
+    assert len(one.minutes) == yaml.safe_load((repository / "slurm" / "config.yaml").read_text())["retries"] + 1
+    assert sorted(set(one.minutes)) == list(one.minutes)
 
 
 def test_planning_and_help_import_nothing_heavy():

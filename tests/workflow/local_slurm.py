@@ -82,7 +82,7 @@ class LocalSlurm:
 
     Args:
         folder: holds everything: configuration, state, sockets, logs.
-        n_nodes: nodes of 16 CPUs, 64 GB and 8 GPUs each; SLURM believes it whatever the machine has.
+        n_nodes: nodes of 64 CPUs, 512 GB and 8 GPUs each; SLURM believes it whatever the machine has.
     """
 
     def __init__(self, folder: Path | str, n_nodes: int = 2) -> None:
@@ -159,7 +159,7 @@ class LocalSlurm:
         text = CONFIGURATION.format(folder=self.folder, host=host, user=self._user(), ports=ports)
         for node, port in zip(self.nodes, ports[1:], strict=True):
             text += (
-                f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=16 RealMemory=64000"
+                f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=64 RealMemory=512000"
                 f" Gres=gpu:a100:{N_GPUS} Feature=a100 State=UNKNOWN\n"
             )
             text += f"PartitionName={node} Nodes={node} PriorityTier=1 PreemptMode=REQUEUE DefaultTime=10 MaxTime=1-0 State=UP\n"

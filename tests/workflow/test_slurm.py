@@ -20,6 +20,9 @@ from typing import Any
 
 import pytest
 
+from worldprobe.config import read_registry
+from worldprobe.models.plan import plan
+
 pytestmark = pytest.mark.slurm
 
 HERE = Path(__file__).parent
@@ -274,7 +277,7 @@ def test_no_answer_was_lost_or_computed_twice(storm: Storm) -> None:
         ("cancelled", [("CANCELLED", 0), ("COMPLETED", 0)]),
         ("out_of_time", [("TIMEOUT", 0), ("COMPLETED", 0)]),
         ("hangs", [("TIMEOUT", 0), ("COMPLETED", 0)]),
-        ("out_of_memory", [("OUT_OF_MEMORY", 0), ("COMPLETED", 0)]),
+        ("out_of_memory", [("FAILED", 0), ("COMPLETED", 0)]),
         ("cuda_out_of_memory", [("FAILED", 0), ("COMPLETED", 0)]),
         ("crashed", [("COMPLETED", 1)]),
         ("preempted", [("COMPLETED", 1)]),
@@ -285,6 +288,11 @@ def test_a_job_that_fails_is_submitted_again_and_one_that_slurm_restarts_is_not(
     storm: Storm, model: str, history: list[tuple[str, int]]
 ) -> None:
     assert storm.history(model) == history
+
+
+def test_it_was_slurm_that_ended_the_job_with_too_much_memory(storm: Storm) -> None:
+    [log] = (storm.folder / "results/logs/slurm/rule_score/out_of_memory").glob(f"{storm.jobs('out_of_memory')[0]}.log")
+    assert "Exceeded job memory limit" in log.read_text()
 
 
 def test_a_job_gets_the_gpus_memory_and_time_of_its_model(storm: Storm) -> None:
@@ -338,3 +346,43 @@ def test_the_bare_command_uses_our_profile_from_the_root(repository: Path, slurm
     told = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True)
     assert told.returncode == 0, told.stderr
     assert "Using profile slurm" in told.stdout + told.stderr
+
+
+def test_the_papers_models_are_twenty_jobs_with_what_their_cards_need_and_ctrl_c_takes_them_back(
+    repository: Path, slurm: Any, tmp_path: Path
+) -> None:
+    """A closed partition takes jobs and starts none; empty files stand for the archive, the items and the models."""
+    study = Study(tmp_path, repository, slurm)
+    study.configuration[1:] = [str(repository / "config" / "paper.yaml")]
+    registry = read_registry(repository / "config" / "models.yaml")
+    models = [model for model, card in registry.items() if "control" not in card]
+    there = ["resources/downloads/ewok-config.zip", "results/ewok/templates.parquet", "results/ewok/items.parquet"]
+    for name in [*there, *(f"results/models/{model}.json" for model in models)]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    slurm.run("scontrol", "update", "PartitionName=node1", "State=DOWN")
+    try:
+        with study.running(*map(ONE_FILE.format, models)) as run:
+            jobs = wait_until(lambda: found if len(found := pending(slurm)) >= 20 else None, study, run)
+            os.killpg(run.pid, signal.SIGINT)
+            wait_until(lambda: not pending(slurm), study)
+    finally:
+        slurm.run("scontrol", "update", "PartitionName=node1", "State=UP")
+    assert jobs == {one.model: (one.gpus, one.mem_mb, one.minutes[0]) for one in plan(registry, models)}
+    assert {jobs["Llama_3_70B"][0], jobs["Mixtral_8x7B"][0]} == {4}
+
+
+def pending(slurm: Any) -> dict[str, tuple[int, int, int]]:
+    """Model -> GPUs, MB and minutes that its waiting job asks for."""
+    found = {}
+    for job in slurm.run("scontrol", "--oneliner", "show", "jobs", check=False).splitlines():
+        fields = dict(field.split("=", 1) for field in job.split() if "=" in field)
+        if fields.get("JobState") == "PENDING":
+            hours, minutes, _seconds = fields["TimeLimit"].rpartition("-")[2].split(":")
+            days = int(fields["TimeLimit"].rpartition("-")[0] or 0)
+            memory = fields["MinMemoryNode"]
+            mem_mb = int(float(memory[:-1]) * {"M": 1, "G": 1024}[memory[-1]])
+            gpus = int(fields["TresPerJob"].rpartition(":")[2])
+            model = fields["Comment"].removeprefix("rule_score_wildcards_")
+            found[model] = (gpus, mem_mb, (days * 24 + int(hours)) * 60 + int(minutes))
+    return found
