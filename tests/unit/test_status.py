@@ -192,7 +192,8 @@ def test_the_command_prints_a_line_per_model_and_the_next_step(
     tmp_path: Path, repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(repository)
-    assert main(["status", "--directory", str(tmp_path)]) == 0
+    assert main(["status", "--directory", str(tmp_path), "--configfile", "config/config.yaml"]) == 0
     printed = capsys.readouterr().out
+    assert f"--configfile config/config.yaml --directory {tmp_path}`" in printed
     assert "control_untrained    not started" in printed
     assert "Run `snakemake" in printed

@@ -168,6 +168,7 @@ def next_steps(
     pids: Sequence[int],
     on_cluster: bool,
     silence: str = "",
+    options: str = "",
 ) -> list[str]:
     """What to do now, in words and commands; the first matters most.
 
@@ -178,10 +179,11 @@ def next_steps(
         pids: Snakemakes of this machine at work in the folder.
         on_cluster: whether there is a SLURM at all.
         silence: why SLURM does not answer, if so.
+        options: what Snakemake was given besides, e.g. " --configfile config/paper.yaml".
     """
     states = list(states)
     counted = {state.state for state in states}
-    again = "snakemake --profile slurm" if on_cluster else "snakemake --cores all --rerun-incomplete"
+    again = ("snakemake --profile slurm" if on_cluster else "snakemake --cores all --rerun-incomplete") + options
     restart = f"press Ctrl-C in its terminal (or kill -INT {pids[0]}), then run `{again}` again" if pids else ""
     alive = [job for job in queue if job.is_alive]
     steps = [step for state in states if (step := _about_a_job(state))]

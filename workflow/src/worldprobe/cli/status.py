@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 
@@ -39,5 +40,9 @@ def run(args: argparse.Namespace) -> None:
     for state in states:
         print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())
     print()
-    for step in status.next_steps(states, args.directory, queue, pids, found is not None, silence):
+    options = "".join(f" {shlex.quote(str(path))}" for path in args.configfile)
+    options = (f" --configfile{options}" if options else "") + (
+        f" --directory {shlex.quote(str(args.directory))}" if args.directory != Path() else ""
+    )
+    for step in status.next_steps(states, args.directory, queue, pids, found is not None, silence, options):
         print(step)
