@@ -96,10 +96,10 @@ def test_a_model_that_snakemake_waits_for_without_a_job_in_the_queue_is_named_wi
     assert steps(tmp_path, [], [7], on_cluster=False) == "Snakemake (process 7) is at work here; nothing to do."
 
 
-def test_a_job_preempted_by_cancelling_is_told_from_one_that_is_submitted_again(tmp_path: Path) -> None:
-    ended = Job("4", "PREEMPTED", "1:00", "node1", "rule_score_wildcards_mine")
-    assert states(tmp_path, [ended], running=True)["mine"] == ("waiting", "job 4 ended: PREEMPTED; for its turn at asking, again")
-    assert "for which Snakemake waits for ever: press Ctrl-C" in steps(tmp_path, [ended], [7])
+def test_a_job_that_ended_says_how_until_it_is_submitted_again(tmp_path: Path) -> None:
+    ended = Job("4", "TIMEOUT", "1:00", "node1", "rule_score_wildcards_mine")
+    assert states(tmp_path, [ended], running=True)["mine"] == ("waiting", "job 4 ended: TIMEOUT; for its turn at asking, again")
+    assert "submits again within three minutes" in steps(tmp_path, [ended], [7])
     again = [Job("5", "RUNNING", "0:02", "node2", ended.comment), ended]
     assert steps(tmp_path, again, [7]) == "Snakemake (process 7) is at work here; nothing to do."
 

@@ -70,9 +70,10 @@ JobAcctGatherFrequency=task=2
 JobAcctGatherParams=OverMemoryKill
 GresTypes=gpu
 """
-#: Beside these, each node is a partition of its own, of jobs that may be preempted.
+#: Jobs in low, on the last node, are preempted by cancelling. Each node is also a partition of its own, whose jobs are requeued.
 PARTITIONS = """\
 PartitionName=main Nodes=ALL Default=YES PriorityTier=10 PreemptMode=OFF DefaultTime=10 MaxTime=1-0 State=UP
+PartitionName=low Nodes={last} PriorityTier=1 PreemptMode=CANCEL DefaultTime=10 MaxTime=1-0 State=UP
 PartitionName=high Nodes=ALL PriorityTier=20 PreemptMode=OFF DefaultTime=10 MaxTime=1-0 State=UP
 """
 
@@ -176,7 +177,7 @@ class LocalSlurm:
                 wrapper.write_text(f'#!/bin/sh\nSLURM_CONF="{etc}/slurm.conf" exec {real} "$@"\n')
                 wrapper.chmod(0o755)
         (self.folder / "cluster.json").write_text(json.dumps({"n_nodes": len(self.nodes)}))
-        (etc / "slurm.conf").write_text(text + PARTITIONS)
+        (etc / "slurm.conf").write_text(text + PARTITIONS.format(last=self.nodes[-1]))
 
     def _device(self, number: int) -> str:
         """A GPU of gres.conf is a device file: a second /dev/null does."""

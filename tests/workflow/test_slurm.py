@@ -33,6 +33,7 @@ FAULTS = {
     "cancelled": "stop",
     "crashed": "stop",
     "preempted": "stop",
+    "preempted_away": "stop",
     "killed": "stop",
     "out_of_time": "stop",
     "hangs": "hang",
@@ -206,12 +207,14 @@ class Storm(Study):
 
     def break_out(self) -> None:
         """All other faults, in one run: first slurmctld goes away, then jobs and nodes are struck."""
-        node = "'node2' if wildcards.model == 'crashed' else 'node3' if wildcards.model == 'preempted' else 'node1'"
+        places = {"crashed": "node2", "preempted": "node3", "preempted_away": "low"}
+        place = f"{places}.get(wildcards.model, 'node1')"
         minutes = "1 if wildcards.model in ('hangs', 'out_of_time') and attempt == 1 else 20"
-        needs = [f"score:slurm_partition={node}", f"score:runtime={minutes}", "score:mem_mb=1500 * attempt"]
+        needs = [f"score:slurm_partition={place}", f"score:runtime={minutes}", "score:mem_mb=1500 * attempt"]
         with self.running("tables", "--set-resources", *needs) as run:
-            wait_until(lambda: self.has_reached("cancelled", "crashed", "preempted"), self, run)
-            [cancelled], [preempted] = self.jobs("cancelled"), self.jobs("preempted")
+            struck = ("cancelled", "crashed", "preempted", "preempted_away")
+            wait_until(lambda: self.has_reached(*struck), self, run)
+            [cancelled], [preempted], [away] = (self.jobs(model) for model in ("cancelled", "preempted", "preempted_away"))
             self.asked_for = self.cluster.run("scontrol", "show", "job", "-d", self.jobs("cuda_out_of_memory")[0])
             self.told_at_work = self.status()
             self.cluster.stop("slurmctld")
@@ -225,7 +228,7 @@ class Storm(Study):
             high = "--partition=high --nodelist=node3 --exclusive --time=1 --output=/dev/null --wrap true"
             self.cluster.run("sbatch", *high.split())
             self.cluster.run("scancel", cancelled)
-            wait_until(lambda: self.state(preempted) == "PENDING" or self.n_restarts(preempted), self, run)
+            wait_until(lambda: self.n_restarts(preempted) and self.state(away) == "PREEMPTED", self, run)
             self.cluster.up()
             self.code = run.wait(900)
         self.told_at_the_end = self.status()
@@ -280,6 +283,7 @@ def test_no_answer_was_lost_or_computed_twice(storm: Storm) -> None:
         ("cuda_out_of_memory", [("FAILED", 0), ("COMPLETED", 0)]),
         ("crashed", [("COMPLETED", 1)]),
         ("preempted", [("COMPLETED", 1)]),
+        ("preempted_away", [("PREEMPTED", 0), ("COMPLETED", 0)]),
         ("killed", [("COMPLETED", 0)]),
     ],
 )

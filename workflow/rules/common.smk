@@ -388,7 +388,7 @@ study, registry, registry_file, site = read_settings()
 if study["materials"]["password"] is not None:
     os.environ.setdefault("WORLDPROBE_MATERIALS_PASSWORD", study["materials"]["password"])
 
-# So that Snakemake outlives an absence of slurmctld (slurm/bin/sacct says why).
+# Two commands of SLURM's whose answers would make Snakemake wait for ever (slurm/bin says when).
 if shutil.which("sbatch") and str(HOME / "slurm" / "bin") not in os.environ["PATH"].split(os.pathsep):
     os.environ["PATH"] = f"{HOME / 'slurm' / 'bin'}{os.pathsep}{os.environ['PATH']}"
 

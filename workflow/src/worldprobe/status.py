@@ -189,13 +189,7 @@ def next_steps(
     steps = [step for state in states if (step := _about_a_job(state))]
     if silence:
         steps.append(f"SLURM does not answer ({silence}). Leave all as it is: jobs go on, and Snakemake asks again for an hour.")
-    preempted = [state.model for state in states if state.is_lost and state.job and state.job.state == "PREEMPTED"]
-    lost = [state.model for state in states if state.is_lost and state.model not in preempted]
-    if preempted:
-        steps.append(
-            f"{', '.join(preempted)}: preempted by cancelling, for which Snakemake waits for ever: {restart}; "
-            "a partition that requeues is better (config/cluster.yaml)."
-        )
+    lost = [state.model for state in states if state.is_lost]
     if lost and not silence:
         steps.append(
             f"{', '.join(lost)}: Snakemake (process {pids[0]}) is at work, but none of its jobs is in the queue for it. It "
