@@ -11,6 +11,7 @@ from worldprobe import cli
 from worldprobe.analysis.agreement import agree, agreement_rate
 from worldprobe.analysis.compare import compare_items, compare_models
 from worldprobe.analysis.correlations import correlate
+from worldprobe.analysis.judge import judge_responses
 from worldprobe.analysis.simulate import simulate_features, simulate_items, simulate_judgements
 from worldprobe.contracts import (
     Agreements,
@@ -18,7 +19,6 @@ from worldprobe.contracts import (
     Correlations,
     FeatureMeans,
     Judgements,
-    Responses,
     SurfaceFeatures,
     read_table,
     validate,
@@ -183,13 +183,19 @@ LIKERT = {
 }
 
 
+def judged(rows):
+    """The judgements of answers to two items."""
+    items = simulate_items(2, 1, seed=1).assign(item_id=list(LIKERT))
+    return pd.concat([judge_responses(items, part, model).table for model, part in rows.groupby("model")], ignore_index=True)
+
+
 def test_agreement_counts_equal_ratings_and_position_following_as_no_preference():
     choice = {
         "a-a_1_1_v0": {"t1": 1, "t1s": 2, "t2": 1, "t2s": 1},
         "a-a_1_1_v1": {"t1": 1, "t1s": 2, "t2": 2, "t2s": None},
     }
     rows = pd.concat([answers("m", "likert_free_two", LIKERT), answers("m", "choice_free_two", choice)])
-    table = validate(agree(rows), Agreements)
+    table = validate(agree(judged(rows)), Agreements)
     assert table["n"].sum() == 4
     found = table[table["n"] > 0].set_index(["likert", "choice"])["n"].to_dict()
     assert found == {("context1", "context1"): 1, ("none", "none"): 1, ("context2", "context1"): 1, ("missing", "missing"): 1}
@@ -200,17 +206,16 @@ def test_agreement_counts_equal_ratings_and_position_following_as_no_preference(
 def test_without_swapped_presentations_choice_always_prefers_one():
     choice = {"a-a_1_1_v0": {"t1": 1, "t2": 2}, "a-a_1_1_v1": {"t1": 2, "t2": 1}}
     rows = pd.concat([answers("m", "likert_free_two", LIKERT), answers("m", "choice_free_two", choice)])
-    table = agree(rows)
+    table = agree(judged(rows))
     assert table.loc[table["choice"] == "none", "n"].sum() == 0
     with pytest.raises(UserError, match="both Likert and Choice"):
-        agree(rows.replace("choice_free_two", "choice_free_zero"))
+        agree(judged(rows.replace("choice_free_two", "choice_free_zero")))
 
 
-def test_the_agree_command_takes_the_models_name_from_the_file(tmp_path):
+def test_the_agree_command_reads_judgements_of_many_files(tmp_path):
     choice = {"a-a_1_1_v0": {"t1": 1, "t2": 2}, "a-a_1_1_v1": {"t1": 2, "t2": 1}}
     for name, rows in {"l": answers("m", "likert_free_two", LIKERT), "c": answers("m", "choice_free_two", choice)}.items():
-        whole = rows.drop(columns="model").assign(prompt_digest="0" * 64, text="")
-        write_table(whole, Responses, tmp_path / f"{name}.parquet", Provenance(model="tiny"))
+        write_table(judged(rows), Judgements, tmp_path / f"{name}.parquet", Provenance())
     out = tmp_path / "agreements.parquet"
     assert cli.main(["agree", str(tmp_path / "l.parquet"), str(tmp_path / "c.parquet"), "--out", str(out)]) == 0
-    assert set(read_table(out, Agreements)["model"]) == {"tiny"}
+    assert read_table(out, Agreements)["n"].sum() == 4

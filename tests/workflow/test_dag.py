@@ -48,7 +48,16 @@ def paper(snakemake: Snakemake, repository: Path, tmp_path_factory: pytest.TempP
 def test_the_default_study_trains_scores_and_judges_five_control_models(default: subprocess.CompletedProcess[str]) -> None:
     found = jobs(default)
     assert found["train_control"] == found["score"] == found["judge"] == 5
-    assert found["fit_mixed_model"] == found["fit_fixed_effects"] == found["summarize"] == 1
+    assert found["fit_mixed_model"] == found["fit_fixed_effects"] == found["summarize"] == found["figure_scaling"] == 1
+    assert found["run_notebook"] == 3
+
+
+def test_a_study_of_one_model_compares_nothing_and_does_all_else(snakemake: Snakemake, tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text("models: [control_gpt2_small]\n")
+    found = jobs(snakemake(tmp_path, "--dry-run", configuration=(tmp_path / "one.yaml",)))
+    assert not set(found) & {"compare", "table_comparisons"}
+    assert found["run_notebook"] == 2  # all but that which compares two models
+    assert found["figure_design_features"] == found["fit_mixed_model"] == found["build_report"] == 1
 
 
 def test_the_papers_study_asks_its_twenty_models_in_nine_ways_and_trains_nothing(
@@ -84,10 +93,13 @@ def test_peoples_ratings_are_judged_and_stand_beside_the_models(rated: subproces
 
 
 def test_every_command_of_the_studies_is_one_that_the_real_parser_takes(
-    default: subprocess.CompletedProcess[str], paper: subprocess.CompletedProcess[str], rated: subprocess.CompletedProcess[str]
+    default: subprocess.CompletedProcess[str],
+    paper: subprocess.CompletedProcess[str],
+    rated: subprocess.CompletedProcess[str],
+    from_release: subprocess.CompletedProcess[str],
 ) -> None:
     parser = build_parser()
-    lines = commands(default) + commands(paper) + commands(rated)
+    lines = commands(default) + commands(paper) + commands(rated) + commands(from_release)
     assert len(lines) > 200
     for line in lines:
         words = shlex.split(line)
@@ -107,6 +119,7 @@ def test_every_rule_is_part_of_one_of_the_studies(
     default: subprocess.CompletedProcess[str],
     paper: subprocess.CompletedProcess[str],
     rated: subprocess.CompletedProcess[str],
+    from_release: subprocess.CompletedProcess[str],
     tmp_path: Path,
 ) -> None:
     listed = re.findall(r"^(\w+) \(", snakemake(tmp_path, "--list-rules").stdout, re.MULTILINE)
@@ -116,9 +129,8 @@ def test_every_rule_is_part_of_one_of_the_studies(
         "figures",
         "report",
         "fetch_materials",
-        "run_notebook",
     }  # parts; what is there; what is not asked for
-    assert set(listed) - set(jobs(default)) - set(jobs(paper)) - set(jobs(rated)) == never_a_job
+    assert set(listed) - set(jobs(default)) - set(jobs(paper)) - set(jobs(rated)) - set(jobs(from_release)) == never_a_job
 
 
 @pytest.fixture
@@ -162,3 +174,36 @@ def test_the_picture_of_the_rules_in_the_report_is_that_of_the_default_study(
     kept = (repository / "resources" / "rulegraph.dot").read_text()
     assert len(rules_and_arrows(kept)[0]) > 20
     assert rules_and_arrows(kept) == rules_and_arrows(drawn.stdout), "snakemake --rulegraph dot > resources/rulegraph.dot"
+
+
+@pytest.fixture(scope="module")
+def from_release(
+    snakemake: Snakemake, repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> subprocess.CompletedProcess[str]:
+    """The study made of released results; empty files stand for both archives."""
+    folder = tmp_path_factory.mktemp("released")
+    (folder / "resources" / "downloads").mkdir(parents=True)
+    for name in ("ewok-config.zip", "ewok-results.zip"):
+        (folder / "resources" / "downloads" / name).touch()
+    return snakemake(folder, "--dry-run", "--printshellcmds", configuration=(repository / "config" / "released.yaml",))
+
+
+def test_released_results_give_the_papers_tables_and_figures_without_asking_a_model(
+    from_release: subprocess.CompletedProcess[str], paper: subprocess.CompletedProcess[str]
+) -> None:
+    found, asked = jobs(from_release), jobs(paper)
+    assert found["import_released"] == 1
+    assert not set(found) & {"score", "judge", "fetch_model", "measure_surface", "judge_word2vec", "train_control"}
+    made = {name for name in asked if re.match("(table|figure)_", name)}
+    assert len(made) > 15
+    assert {name: asked[name] for name in made - {"figure_surface_feature"}} == {
+        name: found[name] for name in made - {"figure_surface_feature"}
+    }
+    assert found["figure_surface_feature"] == asked["figure_surface_feature"] + 1  # word2vec's is in the release
+
+
+def test_the_steps_that_a_study_can_leave_out_are_those_of_the_released_analysis(repository: Path) -> None:
+    from worldprobe.analysis.paper_steps import STEPS
+
+    schema = yaml.safe_load((repository / "workflow" / "schemas" / "config.schema.yaml").read_text())
+    assert schema["properties"]["released"]["properties"]["skip"]["items"]["enum"] == list(STEPS)

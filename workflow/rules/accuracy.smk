@@ -78,7 +78,7 @@ rule compare:
 rule agree:
     """Choice against the choice that Likert ratings imply: confusion matrices."""
     input:
-        response_tables=prompted_evidence(),
+        judgement_tables=prompted_judgements(),
         code=modules("cli/agree.py"),
     output:
         agreement_table="results/ewok/agreements.parquet",
@@ -95,14 +95,14 @@ rule agree:
     message:
         "Comparing choices with ratings"
     shell:
-        "python -m worldprobe agree {input.response_tables} --out {output.agreement_table} &> {log}"
+        "python -m worldprobe agree {input.judgement_tables} --out {output.agreement_table} &> {log}"
 
 
 rule correlate:
     """Correlation of accuracy with word2vec, sentence length and word frequency, model by model."""
     input:
         judgement_tables=judgement_tables(["logprobs"], with_yardsticks=True),
-        feature_table="results/ewok/surface_features.parquet",
+        feature_table=surface_features(),
         code=modules("cli/correlate.py"),
     output:
         point_table="results/ewok/feature_means.parquet",

@@ -132,6 +132,11 @@ def loading(wildcards):
     return " ".join(option for option in options if option)
 
 
+def engine_environment(wildcards):
+    """The conda file of a model's engine, for --sdm conda: vLLM brings its own PyTorch."""
+    return "../../envs/vllm.yaml" if registry[wildcards.model]["engine"] == "vllm" else "../../envs/scoring.yaml"
+
+
 def trust(wildcards):
     """What a model's checkpoint may do, as options."""
     entry = registry[wildcards.model]
@@ -227,11 +232,6 @@ def evidence(eval_type, model):
     return f"results/ewok/responses/{eval_type}/{model}.parquet"
 
 
-def prompted_evidence():
-    """The responses of all models to all prompts."""
-    return [evidence(name, model) for name in study["eval_types"] if name != "logprobs" for model in study["models"]]
-
-
 def asking(wildcards):
     """How Likert and Choice ask, as options."""
     prompting = study["prompting"]
@@ -245,6 +245,8 @@ def asking(wildcards):
 
 def judgement_tables(eval_types=None, with_yardsticks=False):
     """The judgements of all models; those of all ways of asking, where none is named, with the yardsticks beside them."""
+    if released():
+        return ["results/ewok/judgements/released/released.parquet"]
     chosen = eval_types or study["eval_types"]
     tables = expand(
         "results/ewok/judgements/{eval_type}/{model}.parquet",
@@ -262,6 +264,26 @@ def yardstick_tables():
     if human_ratings():
         tables.append("results/ewok/judgements/human_likert/human.parquet")
     return tables
+
+
+def prompted_judgements():
+    """The judgements of all models' answers to prompts."""
+    return judgement_tables([name for name in study["eval_types"] if name != "logprobs"])
+
+
+def surface_features():
+    """Length and word frequency of the sentences: measured, or as they were released."""
+    return "results/ewok/released/surface_features.parquet" if released() else "results/ewok/surface_features.parquet"
+
+
+def released():
+    """The released results that stand for the models' answers, where they are given."""
+    return study["released"]["results"] or []
+
+
+def skipped_steps():
+    """The steps of the released analysis that are left out, as options."""
+    return " ".join(flag("--skip", step) for step in study["released"]["skip"])
 
 
 def human_ratings():
@@ -320,15 +342,18 @@ def made_from():
     tables = [
         "results/ewok/templates.parquet",
         "results/ewok/items.parquet",
-        "results/ewok/surface_features.parquet",
+        surface_features(),
     ]
-    tables += [evidence(eval_type, model) for eval_type in study["eval_types"] for model in study["models"]]
+    if released():
+        tables += judgement_tables()
+    else:
+        tables += [evidence(eval_type, model) for eval_type in study["eval_types"] for model in study["models"]]
     if has_logprobs():
         tables += [
             "results/ewok/regression/fixed_effects.parquet",
             *mixed_model_coefficients(),
         ]
-    if study["baselines"]["word2vec"]["enabled"]:
+    if study["baselines"]["word2vec"]["enabled"] and not released():
         tables.append("results/ewok/judgements/word2vec/word2vec.parquet")
     return tables
 
@@ -374,7 +399,14 @@ def figure_names():
 
 def has_generalisation():
     """Whether what the control models had seen can be told from what is new to them."""
-    return bool(has_logprobs() and control_models() and is_builtin())
+    return bool(has_logprobs() and control_models() and is_builtin() and not released())
+
+
+def notebook_names():
+    """The notebooks of this study; one needs a model that was scored by LogProbs here, another two of them."""
+    least = {"1_explore_failures_by_concept": 1, "2_compare_two_models": 2}
+    n_scored = len(study["models"]) if has_logprobs() and not released() else 0
+    return [name for name in study["report"]["notebooks"] if n_scored >= least.get(name, 0)]
 
 
 def notebooks(wildcards, input):

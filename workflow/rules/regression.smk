@@ -5,7 +5,7 @@ rule fit_mixed_model:
     """The paper's mixed-effects logistic regression, in R's lme4."""
     input:
         judgement_tables=judgement_tables(["logprobs"]),
-        feature_table="results/ewok/surface_features.parquet",
+        feature_table=surface_features(),
     output:
         coefficient_table="results/ewok/regression/mixed_model.parquet",
     log:
@@ -32,7 +32,7 @@ rule fit_fixed_effects:
     """Its fixed effects alone, with standard errors clustered by item: a cross-check that needs no R."""
     input:
         judgement_tables=judgement_tables(["logprobs"]),
-        feature_table="results/ewok/surface_features.parquet",
+        feature_table=surface_features(),
     output:
         coefficient_table="results/ewok/regression/fixed_effects.parquet",
     log:

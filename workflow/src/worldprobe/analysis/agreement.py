@@ -10,16 +10,17 @@ from worldprobe.errors import UserError
 from worldprobe.vocabulary import GENERATIONS, SHOTS
 
 
-def agree(responses: pd.DataFrame) -> pd.DataFrame:
+def agree(judgements: pd.DataFrame) -> pd.DataFrame:
     """Confusion matrices of the two paradigms' preferences.
 
     For every target, Likert prefers the context under which it was rated higher; equal ratings are no preference. Choice prefers
     the context that was chosen; where the contexts were also shown in swapped order and the answer followed the position, there
     is no preference. An answer that cannot be read makes the preference missing. Without swapped presentations Choice
-    always has a preference.
+    always has a preference. All this follows from the judgements: a target that is right prefers its own context, one that is
+    wrong the other, and a half is no preference.
 
     Args:
-        responses: contracts.Responses of any models and set-ups, with a column ``model``.
+        judgements: contracts.Judgements of any models and set-ups.
 
     Returns:
         contracts.Agreements: every model and set-up that was asked both ways.
@@ -28,14 +29,16 @@ def agree(responses: pd.DataFrame) -> pd.DataFrame:
         UserError: no model was asked both ways in one set-up.
     """
     tables = []
-    for model, rows in responses.groupby("model", observed=True, sort=True):
+    for model, rows in judgements.groupby("model", observed=True, sort=True):
         for setup in (f"{g}_{s}" for g in GENERATIONS for s in SHOTS):
             likert = rows[rows["eval_type"] == f"likert_{setup}"]
             choice = rows[rows["eval_type"] == f"choice_{setup}"]
             if len(likert) and len(choice):
                 tables.append(_matrix(likert, choice).assign(model=str(model), setup=setup))
     if not tables:
-        raise UserError("responses", "no model has both Likert and Choice answers in one set-up.", "Give both tables of a model.")
+        raise UserError(
+            "judgements", "no model has both Likert and Choice answers in one set-up.", "Give both tables of a model."
+        )
     return pd.concat(tables, ignore_index=True)
 
 
@@ -54,7 +57,7 @@ def agreement_rate(matrix: pd.DataFrame) -> float:
 
 
 def _matrix(likert: pd.DataFrame, choice: pd.DataFrame) -> pd.DataFrame:
-    rated, chosen = _likert_preferences(likert), _choice_preferences(choice)
+    rated, chosen = _preferences(likert), _preferences(choice)
     both = rated.index.intersection(chosen.index)
     counts = pd.crosstab(rated[both], chosen[both]).reindex(index=PREFERENCES, columns=PREFERENCES, fill_value=0)
     stacked = counts.rename_axis(index="likert", columns="choice").stack()
@@ -62,34 +65,11 @@ def _matrix(likert: pd.DataFrame, choice: pd.DataFrame) -> pd.DataFrame:
     return table.assign(n=table["n"].astype(int), share=table["n"] / max(len(both), 1) if len(both) else np.nan)
 
 
-def _wide(rows: pd.DataFrame) -> pd.DataFrame:
-    """Readable values, one column per presentation."""
-    value = rows["value"].where(rows["status"] == "ok")
-    return rows.assign(value=value).pivot(index="item_id", columns="presentation", values="value")
-
-
-def _likert_preferences(rows: pd.DataFrame) -> pd.Series:
-    wide = _wide(rows).reindex(columns=["t1c1", "t1c2", "t2c1", "t2c2"])
-    parts = {}
-    for target in (1, 2):
-        first, second = wide[f"t{target}c1"].to_numpy(float), wide[f"t{target}c2"].to_numpy(float)
-        names = np.select([first > second, first < second, first == second], PREFERENCES[:3], PREFERENCES[3])
-        parts[target] = pd.Series(names, index=wide.index)
-    return pd.concat(parts, names=["target"])
-
-
-def _choice_preferences(rows: pd.DataFrame) -> pd.Series:
-    wide = _wide(rows)
-    parts = {}
-    for target in (1, 2):
-        answers = [wide[f"t{target}"].to_numpy(float)]
-        if f"t{target}s" in wide:
-            answers.append(3 - wide[f"t{target}s"].to_numpy(float))
-        first, last = answers[0], answers[-1]
-        names = np.select(
-            [np.isnan(first) | np.isnan(last), first != last, first == 1],
-            [PREFERENCES[3], PREFERENCES[2], PREFERENCES[0]],
-            PREFERENCES[1],
-        )
-        parts[target] = pd.Series(names, index=wide.index)
-    return pd.concat(parts, names=["target"])
+def _preferences(rows: pd.DataFrame) -> pd.Series:
+    """Which context each target prefers, by item_id and target."""
+    accuracy, target = rows["accuracy"].to_numpy(float), rows["target"].to_numpy(int)
+    is_first = (accuracy == 1) == (target == 1)
+    names = np.select(
+        [rows["status"] != "ok", accuracy == 0.5, is_first], [PREFERENCES[3], PREFERENCES[2], PREFERENCES[0]], PREFERENCES[1]
+    )
+    return pd.Series(names, index=pd.MultiIndex.from_arrays([rows["item_id"].astype(str), target]))

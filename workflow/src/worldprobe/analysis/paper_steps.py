@@ -58,7 +58,6 @@ def apply_steps(release: Release, skip: Collection[str] = ()) -> tuple[pd.DataFr
         elif name == "require_human":
             release = _join_human(release)
         effects.append(Effect(name, before[0], len(release.rows), before[1], len(release.items), note))
-        LOGGER.info("%s", effects[-1])
     return _judgements(release), _surface(release), effects
 
 

@@ -13,25 +13,19 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         help="confusion matrices of Choice and the choice that Likert ratings imply",
         description="For every model asked both ways in one set-up: which context each way prefers, or none.",
     )
-    parser.add_argument("responses", type=Path, nargs="+", metavar="RESPONSES", help="responses tables, Likert and Choice")
+    parser.add_argument("judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements tables, Likert and Choice")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="agreements table")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Build all matrices."""
-    import pandas as pd
-
     from worldprobe.analysis.agreement import agree
-    from worldprobe.contracts import Agreements, Responses, read_provenance, read_tables, write_table
+    from worldprobe.contracts import Agreements, Judgements, read_tables, write_table
     from worldprobe.provenance import Provenance, digests, versions
 
-    columns = ["item_id", "eval_type", "presentation", "value", "status"]
-    parts = []
-    for path in args.responses:
-        model = read_provenance(path).model or path.stem
-        parts.append(read_tables([path], Responses, columns).assign(model=model))
+    judgements = read_tables(args.judgements, Judgements, ["item_id", "target", "model", "eval_type", "accuracy", "status"])
     provenance = Provenance(
-        method=1, inputs=digests({str(path): path for path in args.responses}), packages=versions(["numpy", "pandas"])
+        method=2, inputs=digests({str(path): path for path in args.judgements}), packages=versions(["numpy", "pandas"])
     )
-    write_table(agree(pd.concat(parts, ignore_index=True)), Agreements, args.out, provenance)
+    write_table(agree(judgements), Agreements, args.out, provenance)

@@ -159,6 +159,15 @@ def _models(summaries: pd.DataFrame, made: Sequence[Made], roster: Roster) -> li
         text += f", {len(controls)} of them small calibration controls that the pipeline trained from scratch"
     sentences = [text + "."]
     asked = [name for name in summaries.eval_type.unique() if name == "logprobs" or name.split("_")[0] in ("likert", "choice")]
+    imported = [one.provenance for one in made if one.provenance.details.get("imported")]
+    if imported:
+        digest = imported[0].inputs.get("release", "")[:12]
+        steps = [step["step"].replace("_", " ") for step in imported[0].details["steps"] if step["note"] != "switched off"]
+        sentences.append(
+            f"Their scores and answers are those that the authors of EWoK released (SHA-256 {digest}…), after these steps of the "
+            f"released analysis: {_listed(steps) or 'none'}."
+        )
+        return sentences
     if "logprobs" in asked:
         dtypes = sorted(
             {one.provenance.dtype for one in made if one.kind in ("target_scores", "judgements") and one.provenance.dtype}
