@@ -38,7 +38,7 @@ rule build_report:
         registry=registry_file,
         tables=expand("results/ewok/tables/{table}.md", table=table_names()),
         figures=expand("results/ewok/figures/{figure}.svg", figure=figure_names()),
-        notebooks=expand("results/notebooks/{notebook}.html", notebook=study["report"]["notebooks"]),
+        notebooks=expand("results/notebooks/{notebook}.html", notebook=notebook_names()),
         made_from=made_from(),
         item_text=item_text(),
         rulegraph=ours("resources/rulegraph.dot"),

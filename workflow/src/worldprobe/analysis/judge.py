@@ -117,7 +117,7 @@ def judge_responses(items: pd.DataFrame, responses: pd.DataFrame, model: str) ->
         raise UserError("responses", "the table has no rows.", "Ask the model first (worldprobe score).")
     parts: list[pd.DataFrame] = []
     details: dict[str, Any] = {}
-    for eval_type in sorted(set(responses["eval_type"])):
+    for eval_type in sorted(responses["eval_type"].unique()):
         rows = responses[responses["eval_type"] == eval_type]
         judged = (_judge_likert if eval_type.startswith("likert") else _judge_choice)(items, rows, model, eval_type)
         parts.append(judged.table)

@@ -89,7 +89,7 @@ def judge_table(items: pd.DataFrame, path: Path, contract: type[contracts.Table]
     LOGGER.info(
         "%s, %s: accuracy %.3f over %d targets; %d ties, %d near ties, %d missing",
         model,
-        ", ".join(sorted(set(rows["eval_type"]))),
+        ", ".join(sorted(rows["eval_type"].unique())),
         rows["accuracy"].mean(),
         len(rows),
         rows["is_tie"].sum(),
