@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -28,13 +30,18 @@ def agree(judgements: pd.DataFrame) -> pd.DataFrame:
     Raises:
         UserError: no model was asked both ways in one set-up.
     """
+    item = pd.factorize(judgements["item_id"])[0]
+    place = 2 * item + judgements["target"].to_numpy(int) - 1
+    preference = _preferences(judgements)
+    series: dict[Any, Any] = dict(judgements.groupby(["model", "eval_type"], observed=True).indices)
     tables = []
-    for model, rows in judgements.groupby("model", observed=True, sort=True):
+    for model in sorted({str(model) for model, _ in series}):
         for setup in (f"{g}_{s}" for g in GENERATIONS for s in SHOTS):
-            likert = rows[rows["eval_type"] == f"likert_{setup}"]
-            choice = rows[rows["eval_type"] == f"choice_{setup}"]
-            if len(likert) and len(choice):
-                tables.append(_matrix(likert, choice).assign(model=str(model), setup=setup))
+            likert, choice = (series.get((model, f"{paradigm}_{setup}")) for paradigm in ("likert", "choice"))
+            if likert is not None and choice is not None:
+                spread = np.full((2, place.max() + 1), -1)
+                spread[0, place[likert]], spread[1, place[choice]] = preference[likert], preference[choice]
+                tables.append(_matrix(*spread[:, (spread >= 0).all(axis=0)]).assign(model=model, setup=setup))
     if not tables:
         raise UserError(
             "judgements", "no model has both Likert and Choice answers in one set-up.", "Give both tables of a model."
@@ -56,20 +63,16 @@ def agreement_rate(matrix: pd.DataFrame) -> float:
     return float(decided.loc[decided["likert"] == decided["choice"], "n"].sum() / total) if total else float("nan")
 
 
-def _matrix(likert: pd.DataFrame, choice: pd.DataFrame) -> pd.DataFrame:
-    rated, chosen = _preferences(likert), _preferences(choice)
-    both = rated.index.intersection(chosen.index)
-    counts = pd.crosstab(rated[both], chosen[both]).reindex(index=PREFERENCES, columns=PREFERENCES, fill_value=0)
-    stacked = counts.rename_axis(index="likert", columns="choice").stack()
-    table = pd.DataFrame({"n": stacked}).reset_index()
-    return table.assign(n=table["n"].astype(int), share=table["n"] / max(len(both), 1) if len(both) else np.nan)
+def _matrix(likert: np.ndarray, choice: np.ndarray) -> pd.DataFrame:
+    """Counts and shares of every pair of preferences; both arguments are positions in PREFERENCES, a pair per target."""
+    kinds = len(PREFERENCES)
+    counts = np.bincount(likert * kinds + choice, minlength=kinds * kinds)
+    pairs = pd.MultiIndex.from_product([PREFERENCES, PREFERENCES], names=["likert", "choice"]).to_frame(index=False)
+    return pairs.assign(n=counts, share=counts / len(likert) if len(likert) else np.nan)
 
 
-def _preferences(rows: pd.DataFrame) -> pd.Series:
-    """Which context each target prefers, by item_id and target."""
+def _preferences(rows: pd.DataFrame) -> np.ndarray:
+    """Which context each row's target prefers, as a position in PREFERENCES."""
     accuracy, target = rows["accuracy"].to_numpy(float), rows["target"].to_numpy(int)
     is_first = (accuracy == 1) == (target == 1)
-    names = np.select(
-        [rows["status"] != "ok", accuracy == 0.5, is_first], [PREFERENCES[3], PREFERENCES[2], PREFERENCES[0]], PREFERENCES[1]
-    )
-    return pd.Series(names, index=pd.MultiIndex.from_arrays([rows["item_id"].astype(str), target]))
+    return np.select([(rows["status"] != "ok").to_numpy(bool), accuracy == 0.5, is_first], [3, 2, 0], 1)
