@@ -31,7 +31,7 @@ def states(folder: Path, queue: list[Job] | None = None, running: bool = False) 
 
 
 def steps(folder: Path, queue: list[Job], pids: list[int], on_cluster: bool = True, silence: str = "") -> str:
-    found = model_states(STUDY, REGISTRY, folder, queue, bool(pids), on_cluster)
+    found = model_states(STUDY, REGISTRY, folder, queue, bool(pids), on_cluster, silence)
     return "\n".join(next_steps(found, folder, queue, pids, on_cluster, silence))
 
 
@@ -121,6 +121,7 @@ def test_while_slurm_does_not_answer_nothing_is_called_lost(tmp_path: Path) -> N
     told = steps(tmp_path, [], [7], silence="Unable to contact slurm controller")
     assert told.startswith("SLURM does not answer (Unable to contact slurm controller)")
     assert "lost" not in told
+    assert model_states(STUDY, REGISTRY, tmp_path, [], True, True, "no answer")[0].state == "unknown"
 
 
 def test_a_running_job_whose_log_stands_still_may_hang(tmp_path: Path) -> None:

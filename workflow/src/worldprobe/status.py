@@ -68,7 +68,7 @@ class ModelState(NamedTuple):
 
     Attributes:
         model: its id.
-        state: done, running, waiting, failed or not started.
+        state: done, running, waiting, failed, not started, or unknown.
         detail: what it is at, or the last lines of its log.
         job: its latest job of SLURM's.
         is_lost: whether a Snakemake is at work on a cluster, but no job of the model is in the queue.
@@ -117,6 +117,7 @@ def model_states(
     queue: Sequence[Job],
     is_snakemake_running: bool,
     on_cluster: bool = False,
+    silence: str = "",
 ) -> list[ModelState]:
     """Every model of the study, in its order.
 
@@ -127,6 +128,7 @@ def model_states(
         queue: jobs of ours, the latest first.
         is_snakemake_running: whether a Snakemake of this machine is at work in the folder.
         on_cluster: whether that Snakemake submits jobs to SLURM.
+        silence: why SLURM does not answer, if so.
     """
     at_work = _scored_here(folder)
     states = []
@@ -150,6 +152,8 @@ def model_states(
         elif (rule, model) in at_work:
             process = f"process {at_work[rule, model]}"
             states.append(ModelState(model, "running", "; ".join([process, *lines[-1:], *_silence(log)])))
+        elif lines and silence:
+            states.append(ModelState(model, "unknown", "SLURM does not answer; " + lines[-1]))
         elif (lines or job) and not is_snakemake_running:
             states.append(ModelState(model, "failed", " / ".join([*([ended] if ended else []), *lines]), job))
         elif is_snakemake_running:

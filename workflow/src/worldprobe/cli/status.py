@@ -22,6 +22,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Look and tell."""
+    import worldprobe
     from worldprobe import locks, status
     from worldprobe.config import check_models, merge, read_registry, read_study, read_yaml
 
@@ -30,12 +31,16 @@ def run(args: argparse.Namespace) -> None:
     for path in [*([base] if base.exists() else []), *args.configfile]:
         settings = merge(settings, read_yaml(path).document or {})
     study = read_study(settings, args.configfile)
-    registry = read_registry(study["registry"])
+    place = Path(study["registry"])
+    if not place.exists():  # the Snakefile looks beside itself too
+        place = Path(worldprobe.__file__).parents[3] / place
+    registry = read_registry(place)
     check_models(study, registry, args.configfile, study["registry"])
     found = status.read_queue(args.directory)
     queue, silence = found or ([], "")
     pids = locks.running(args.directory)
-    states = status.model_states(study, registry, args.directory, queue, bool(pids), bool(queue) or locks.is_on_cluster(pids))
+    on_cluster = bool(queue) or locks.is_on_cluster(pids)
+    states = status.model_states(study, registry, args.directory, queue, bool(pids), on_cluster, silence)
     width = max(len(state.model) for state in states)
     for state in states:
         print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())
