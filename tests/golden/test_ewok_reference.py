@@ -7,11 +7,12 @@ import json
 import zipfile
 
 import pytest
+import pyzipper
 
 from worldprobe.errors import UserError
 from worldprobe.ewok.compile import compile_templates
 from worldprobe.ewok.differences import differences
-from worldprobe.ewok.export import official_files, refuse_protected
+from worldprobe.ewok.export import official_files, refuse_protected, write_archive
 from worldprobe.ewok.fillers import Fillers
 from worldprobe.ewok.items import fill_fixed, items_table
 from worldprobe.ewok.materials import read_materials
@@ -132,9 +133,18 @@ def test_the_official_format_equals_the_originals_files_byte_by_byte(items, temp
             assert hashlib.sha256(text.encode()).hexdigest() == hashlib.sha256(original).hexdigest(), name
 
 
-def test_items_of_the_official_materials_are_not_exported_as_plain_text(materials):
+def test_items_of_the_official_materials_leave_in_an_encrypted_archive_only(materials, templates, items, tmp_path):
     with pytest.raises(UserError, match="terms forbid"):
         refuse_protected(materials.canary, "items.parquet")
+    files = dict(official_files(items[items["version"] == 0], templates, materials.canary))
+    write_archive(files.items(), tmp_path / "items.zip", "word")
+    raw = (tmp_path / "items.zip").read_bytes()
+    assert materials.canary.encode() not in raw
+    with pyzipper.AESZipFile(tmp_path / "items.zip") as archive:
+        assert all(member.flag_bits & 1 for member in archive.infolist())
+        assert {name: archive.read(name, b"word").decode() for name in archive.namelist()} == files
+        with pytest.raises(RuntimeError, match=r"[Bb]ad password"):
+            archive.read(archive.namelist()[0], b"other")
 
 
 def test_a_version_with_too_few_restricted_fillers_loses_the_items_that_the_original_loses(materials, templates):

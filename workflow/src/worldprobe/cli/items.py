@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,14 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     export.add_argument("items", metavar="ITEMS", help="from `items build` or `items fill`")
     export.add_argument("templates", metavar="TEMPLATES", help="the templates they come from")
     export.add_argument("--format", choices=["official"], default="official", help="the original's files (default: %(default)s)")
-    export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="one folder per version, one file per domain")
+    export.add_argument("--password", help="of the .zip (or in the environment: WORLDPROBE_EXPORT_PASSWORD)")
+    export.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="FOLDER_OR_ZIP",
+        help="one folder per version, one file per domain; a .zip of them where a password is given",
+    )
     export.set_defaults(run=run_export)
     for parser in (build, fill):
         add = parser.add_argument
@@ -153,14 +161,24 @@ def _fill_and_write(args: argparse.Namespace, templates: pd.DataFrame, materials
 
 
 def run_export(args: argparse.Namespace) -> None:
-    """Read, refuse what may not leave, write."""
+    """Read, refuse what may not leave in the open, write."""
     from worldprobe.contracts import Items, Templates, read_provenance, read_table
-    from worldprobe.ewok.export import official_files, refuse_protected
+    from worldprobe.errors import UserError
+    from worldprobe.ewok.export import official_files, refuse_protected, write_archive
     from worldprobe.files import whole_folder
 
     canary = read_provenance(args.items).canary
-    refuse_protected(canary, args.items)
+    password: str = args.password or os.environ.get("WORLDPROBE_EXPORT_PASSWORD", "")
+    is_archive = args.out.suffix == ".zip"
+    if is_archive != bool(password):
+        mend = "Add --password WORD." if is_archive else "Name an archive: --out NAME.zip."
+        raise UserError(args.out, "a password and a .zip go together.", mend)
+    if not is_archive:
+        refuse_protected(canary, args.items)
     files = official_files(read_table(args.items, Items), read_table(args.templates, Templates), canary)
+    if is_archive:
+        write_archive(files, args.out, password)
+        return
     with whole_folder(args.out) as folder:
         for name, text in files:
             path = folder / name

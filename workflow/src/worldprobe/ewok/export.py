@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pandas as pd
 
 from worldprobe.errors import UserError
+from worldprobe.files import whole_file
 
 #: The original's names of our columns, in its order; the rest are its ids.
 _DESIGN = {
@@ -61,5 +63,29 @@ def refuse_protected(canary: str | None, where: object) -> None:
         raise UserError(
             where,
             "comes from EWoK's own materials, whose terms forbid plain-text files of them.",
-            "Keep the Parquet table to yourself; the owners publish the official items in a password-protected archive.",
+            "Write a password-protected archive: --out NAME.zip --password WORD.",
         )
+
+
+def write_archive(files: Iterable[tuple[str, str]], path: Path, password: str) -> None:
+    """Write texts into a ZIP that is encrypted with AES-256 (WinZip's way; 7-Zip and the like open it).
+
+    The salt is drawn afresh, so two archives of the same files differ in their bytes.
+
+    Args:
+        files: name in the archive and text.
+        path: the archive.
+        password: not empty.
+
+    Raises:
+        UserError: the place cannot be written.
+    """
+    import pyzipper
+
+    with (
+        whole_file(path) as temporary,
+        pyzipper.AESZipFile(temporary, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES) as archive,
+    ):
+        archive.setpassword(password.encode())
+        for name, text in files:
+            archive.writestr(name, text.encode())
