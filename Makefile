@@ -1,5 +1,6 @@
 # Every line is a command that README.md shows too.
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs
+TESTS = not slurm
 
 .PHONY: reproduce test test-slurm format python
 
@@ -12,7 +13,7 @@ reproduce: python
 
 test: python
 	@envs/install-r || true
-	.venv/bin/pytest -m "not slurm"
+	.venv/bin/pytest -m "$(TESTS)"
 
 test-slurm: python
 	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm tests/workflow

@@ -30,7 +30,7 @@ def strike(kind: str) -> None:
     FAULT.rename(FAULT.with_suffix(".reached"))
     struck_by = kind
     if kind == "memory":
-        strike.held = b"x" * 2_000_000_000  # real pages, which SLURM counts
+        strike.held = b"x" * 2_200_000_000  # real pages, which SLURM counts
     if kind == "hang":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     while kind != "cuda":

@@ -33,19 +33,19 @@ class Needs(NamedTuple):
     runtime: int
 
     def in_attempt(self, attempt: int, longest: int | None = None) -> Needs:
-        """The request of the first attempt (1) or a later one: that many times the memory and the time.
+        """The request of the first attempt (1) or a later one: that many times the time, and half the memory more each time.
 
         Args:
             attempt: from 1.
             longest: minutes that a job may ask for at most.
 
         >>> Needs(1, 4, 15_000, 84).in_attempt(3)
-        Needs(gpus=1, threads=4, mem_mb=45000, runtime=252)
+        Needs(gpus=1, threads=4, mem_mb=30000, runtime=252)
         >>> Needs(1, 4, 15_000, 84).in_attempt(3, longest=240).runtime
         240
         """
         minutes = self.runtime * attempt
-        return self._replace(mem_mb=self.mem_mb * attempt, runtime=min(minutes, longest) if longest else minutes)
+        return self._replace(mem_mb=self.mem_mb * (attempt + 1) // 2, runtime=min(minutes, longest) if longest else minutes)
 
 
 def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:

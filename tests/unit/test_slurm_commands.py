@@ -1,0 +1,49 @@
+"""The two commands of SLURM's that stand before the site's own (slurm/bin) answer so that Snakemake never waits for ever."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+#: As snakemake-executor-plugin-slurm 2.8.0 asks.
+BY_SQUEUE = ("squeue", "--format=%i|%T", "--states=all", "--noheader", "--name", "run")
+BY_SACCT = ("sacct", "-X", "--parsable2", "--noheader", "--format=JobIdRaw,State", "--endtime", "now", "--name", "run")
+
+Ask = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def ask(tmp_path: Path, repository: Path) -> Ask:
+    """Ask a site whose squeue and sacct are these shell scripts."""
+
+    def run(*command: str, squeue: str = "exit 1", sacct: str = "exit 1") -> subprocess.CompletedProcess[str]:
+        for name, script in (("squeue", squeue), ("sacct", sacct)):
+            (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+            (tmp_path / name).chmod(0o755)
+        path = f"{repository / 'slurm' / 'bin'}:{tmp_path}:/usr/bin:/bin"
+        return subprocess.run(
+            [str(repository / "slurm" / "bin" / command[0]), *command[1:]], env={"PATH": path}, capture_output=True, text=True
+        )
+
+    return run
+
+
+def test_a_job_preempted_by_cancelling_is_called_cancelled(ask: Ask) -> None:
+    assert ask(*BY_SQUEUE, squeue="printf '1|PREEMPTED\\n2|RUNNING\\n'").stdout == "1|CANCELLED\n2|RUNNING\n"
+    assert ask("squeue", "--me", squeue="echo '1|PREEMPTED'").stdout == "1|PREEMPTED\n"
+
+
+def test_a_queue_that_does_not_answer_stays_an_error(ask: Ask) -> None:
+    assert ask(*BY_SQUEUE).returncode != 0
+    assert ask(*BY_SACCT).returncode != 0
+
+
+def test_where_no_accounts_are_kept_the_queue_answers_for_them(ask: Ask) -> None:
+    told = ask(*BY_SACCT, squeue='[ "$*" = "--states=all --noheader --format=%i|%T --name run" ] && echo "1|RUNNING"')
+    assert (told.stdout, told.returncode) == ("1|RUNNING\n", 0)
+
+
+def test_accounts_that_are_kept_are_believed(ask: Ask) -> None:
+    assert ask(*BY_SACCT, sacct="echo '1|COMPLETED'", squeue="echo wrong").stdout == "1|COMPLETED\n"
+    assert ask("sacct", "-j", "1", sacct='echo "$*"').stdout == "-j 1\n"
