@@ -79,11 +79,24 @@ def test_no_rule_hides_work_in_a_lambda() -> None:
     assert not [path.name for path in (ROOT / "workflow" / "rules").glob("*.smk") if re.search(r"\blambda\b", path.read_text())]
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if re.match("(table|figure)_", name)])
-def test_a_table_or_figure_stands_in_snakemakes_report_with_a_caption_that_computes_its_numbers(name: str) -> None:
-    captions = re.findall(r'caption="\.\./(report/\w+\.rst)"', directives(RULES[name])["output"])
-    assert captions
-    for caption in captions:
+#: Captions of Snakemake's report: named by a rule's own output, or in the list of figures or tables that one rule makes.
+CAPTIONS = {
+    caption
+    for path in (ROOT / "workflow" / "rules").glob("*.smk")
+    for pattern in (r'caption="\.\./report/(\w+)\.rst"', r'(?m)^    "\w+": \("(\w+)", "[^"]+", "[^"]+"\),$')
+    for caption in re.findall(pattern, path.read_text())
+}
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if re.match("(table|figure)s?_", name)])
+def test_tables_and_figures_stand_in_snakemakes_report(name: str) -> None:
+    assert re.search(r"\breport\(|=in_report\(", directives(RULES[name])["output"])
+
+
+def test_every_caption_is_used_and_computes_its_numbers() -> None:
+    folder = ROOT / "workflow" / "report"
+    assert {path.stem for path in folder.glob("*.rst")} - {"workflow"} == CAPTIONS
+    for caption in sorted(CAPTIONS):
         sources = r"Appendix \w\.\d|(?:Figure|Table) \d(?:, \w to \w)?|word2vec|lme4"
-        text = re.sub(r"\{[{%].*?[%}]\}|" + sources, "", (ROOT / "workflow" / caption).read_text())
+        text = re.sub(r"\{[{%].*?[%}]\}|" + sources, "", (folder / f"{caption}.rst").read_text())
         assert not re.search(r"\d", text), f"{caption} holds a typed number"

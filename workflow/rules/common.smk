@@ -397,6 +397,28 @@ def figure_names():
     return names
 
 
+def pair_tables():
+    """What tables of accuracy need beside the summaries: correlations, and comparisons of two models or more."""
+    names = ["correlations", "comparisons"]
+    return [f"results/ewok/{name}.parquet" for name in names if name in table_names()]
+
+
+def in_report(kind, suffix, shown, names):
+    """The files of a study's figures or tables that stand in Snakemake's own report, each with caption, chapter and title."""
+    files = []
+    for name in [name for name in shown if name in names]:
+        caption, chapter, title = shown[name]
+        place = f"results/ewok/{kind}s/{name}.{suffix}"
+        files.append(report(place, caption=f"../report/{caption}.rst", category=chapter, labels={kind: title}))
+    return files
+
+
+def beside(kind, suffixes, shown, names):
+    """The other forms of the same figures or tables."""
+    chosen = [name for name in shown if name in names]
+    return [f"results/ewok/{kind}s/{name}.{suffix}" for name in chosen for suffix in suffixes]
+
+
 def has_generalisation():
     """Whether what the control models had seen can be told from what is new to them."""
     return bool(has_logprobs() and control_models() and is_builtin() and not released())

@@ -1,25 +1,31 @@
-# Tables for the paper, each as CSV, LaTeX and Markdown.
+# Tables for the paper, each as CSV, LaTeX and Markdown. Many are printed by one process, as each process takes a second to begin;
+# any one of them alone: `python -m worldprobe table NAME`.
+
+# Table -> its caption (workflow/report), chapter and title in Snakemake's own report.
+ACCURACY_TABLES = {
+    "mean_accuracy": ("mean_accuracy", "Accuracy", "Mean accuracy"),
+    "accuracy_by_domain": ("accuracy_by_domain_table", "Accuracy", "Accuracy by domain"),
+    "accuracy_by_paradigm": ("accuracy_by_paradigm", "Accuracy", "Accuracy by paradigm"),
+    "comparisons": ("comparisons", "Accuracy", "Comparisons"),
+    "correlations": ("correlations", "Surface features", "Correlations"),
+    "likert_strict": ("likert_strict", "Prompting", "Likert, ties wrong"),
+}
 
 
-rule table_mean_accuracy:
-    """Table 1: mean accuracy of every model with its range over versions."""
+rule tables_of_accuracy:
+    """Table 1 (mean and range), Table 2 (domains), Table 4 (strict Likert), ways of asking, comparisons, and correlations."""
     input:
         summary_table="results/ewok/summaries.parquet",
+        pair_tables=pair_tables(),
         registry=registry_file,
         code=modules("cli/table.py"),
     output:
-        csv=report(
-            "results/ewok/tables/mean_accuracy.csv",
-            caption="../report/mean_accuracy.rst",
-            category="Accuracy",
-            labels={"table": "Mean accuracy"},
-        ),
-        tex="results/ewok/tables/mean_accuracy.tex",
-        md="results/ewok/tables/mean_accuracy.md",
+        tables=in_report("table", "csv", ACCURACY_TABLES, table_names()),
+        others=beside("table", ["tex", "md"], ACCURACY_TABLES, table_names()),
     log:
-        "results/logs/table_mean_accuracy.log",
+        "results/logs/tables_of_accuracy.log",
     benchmark:
-        "results/benchmarks/table_mean_accuracy.tsv"
+        "results/benchmarks/tables_of_accuracy.tsv"
     localrule: True
     conda:
         "../../envs/analysis.yaml"
@@ -27,170 +33,9 @@ rule table_mean_accuracy:
     resources:
         **SMALL,
     message:
-        "Table 1: mean accuracy"
+        "Tables of accuracy"
     shell:
-        "python -m worldprobe table mean_accuracy {input.summary_table} --models {input.registry}"
-        " --out {output.csv} {output.tex} {output.md} &> {log}"
-
-
-rule table_accuracy_by_domain:
-    """Table 2: mean and best model by domain, beside humans where their ratings are present."""
-    input:
-        summary_table="results/ewok/summaries.parquet",
-        registry=registry_file,
-        code=modules("cli/table.py"),
-    output:
-        csv=report(
-            "results/ewok/tables/accuracy_by_domain.csv",
-            caption="../report/accuracy_by_domain_table.rst",
-            category="Accuracy",
-            labels={"table": "Accuracy by domain"},
-        ),
-        tex="results/ewok/tables/accuracy_by_domain.tex",
-        md="results/ewok/tables/accuracy_by_domain.md",
-    log:
-        "results/logs/table_accuracy_by_domain.log",
-    benchmark:
-        "results/benchmarks/table_accuracy_by_domain.tsv"
-    localrule: True
-    conda:
-        "../../envs/analysis.yaml"
-    threads: 1
-    resources:
-        **SMALL,
-    message:
-        "Table 2: accuracy by domain"
-    shell:
-        "python -m worldprobe table accuracy_by_domain {input.summary_table} --models {input.registry}"
-        " --out {output.csv} {output.tex} {output.md} &> {log}"
-
-
-rule table_accuracy_by_paradigm:
-    """Every model under every way of asking."""
-    input:
-        summary_table="results/ewok/summaries.parquet",
-        registry=registry_file,
-        code=modules("cli/table.py"),
-    output:
-        csv=report(
-            "results/ewok/tables/accuracy_by_paradigm.csv",
-            caption="../report/accuracy_by_paradigm.rst",
-            category="Accuracy",
-            labels={"table": "Accuracy by paradigm"},
-        ),
-        tex="results/ewok/tables/accuracy_by_paradigm.tex",
-        md="results/ewok/tables/accuracy_by_paradigm.md",
-    log:
-        "results/logs/table_accuracy_by_paradigm.log",
-    benchmark:
-        "results/benchmarks/table_accuracy_by_paradigm.tsv"
-    localrule: True
-    conda:
-        "../../envs/analysis.yaml"
-    threads: 1
-    resources:
-        **SMALL,
-    message:
-        "Accuracy by paradigm"
-    shell:
-        "python -m worldprobe table accuracy_by_paradigm {input.summary_table} --models {input.registry}"
-        " --out {output.csv} {output.tex} {output.md} &> {log}"
-
-
-rule table_correlations:
-    """Correlation of accuracy with surface features (Figure 5, D to F)."""
-    input:
-        correlation_table="results/ewok/correlations.parquet",
-        registry=registry_file,
-        code=modules("cli/table.py"),
-    output:
-        csv=report(
-            "results/ewok/tables/correlations.csv",
-            caption="../report/correlations.rst",
-            category="Surface features",
-            labels={"table": "Correlations"},
-        ),
-        tex="results/ewok/tables/correlations.tex",
-        md="results/ewok/tables/correlations.md",
-    log:
-        "results/logs/table_correlations.log",
-    benchmark:
-        "results/benchmarks/table_correlations.tsv"
-    localrule: True
-    conda:
-        "../../envs/analysis.yaml"
-    threads: 1
-    resources:
-        **SMALL,
-    message:
-        "Correlations with surface features"
-    shell:
-        "python -m worldprobe table correlations {input.correlation_table} --models {input.registry}"
-        " --out {output.csv} {output.tex} {output.md} &> {log}"
-
-
-rule table_comparisons:
-    """Models compared in pairs."""
-    input:
-        comparison_table="results/ewok/comparisons.parquet",
-        registry=registry_file,
-        code=modules("cli/table.py"),
-    output:
-        csv=report(
-            "results/ewok/tables/comparisons.csv",
-            caption="../report/comparisons.rst",
-            category="Accuracy",
-            labels={"table": "Comparisons"},
-        ),
-        tex="results/ewok/tables/comparisons.tex",
-        md="results/ewok/tables/comparisons.md",
-    log:
-        "results/logs/table_comparisons.log",
-    benchmark:
-        "results/benchmarks/table_comparisons.tsv"
-    localrule: True
-    conda:
-        "../../envs/analysis.yaml"
-    threads: 1
-    resources:
-        **SMALL,
-    message:
-        "Models compared in pairs"
-    shell:
-        "python -m worldprobe table comparisons {input.comparison_table} --models {input.registry}"
-        " --out {output.csv} {output.tex} {output.md} &> {log}"
-
-
-rule table_likert_strict:
-    """Table 4: Likert accuracy where equal ratings are wrong."""
-    input:
-        summary_table="results/ewok/summaries.parquet",
-        registry=registry_file,
-        code=modules("cli/table.py"),
-    output:
-        csv=report(
-            "results/ewok/tables/likert_strict.csv",
-            caption="../report/likert_strict.rst",
-            category="Prompting",
-            labels={"table": "Likert, ties wrong"},
-        ),
-        tex="results/ewok/tables/likert_strict.tex",
-        md="results/ewok/tables/likert_strict.md",
-    log:
-        "results/logs/table_likert_strict.log",
-    benchmark:
-        "results/benchmarks/table_likert_strict.tsv"
-    localrule: True
-    conda:
-        "../../envs/analysis.yaml"
-    threads: 1
-    resources:
-        **SMALL,
-    message:
-        "Table 4: Likert, ties wrong"
-    shell:
-        "python -m worldprobe table likert_strict {input.summary_table} --models {input.registry}"
-        " --out {output.csv} {output.tex} {output.md} &> {log}"
+        "python -m worldprobe table set results/ewok --models {input.registry}" " --out {output.tables} {output.others} &> {log}"
 
 
 rule table_dataset:

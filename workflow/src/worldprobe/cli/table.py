@@ -1,14 +1,28 @@
-"""``table NAME``: a printed table as CSV, LaTeX and Markdown, by the suffixes of ``--out``."""
+"""``table NAME``: a printed table as CSV, LaTeX and Markdown, by the suffixes of ``--out``.
+
+``table set`` prints many in one process, which saves the second that it takes to begin.
+"""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldprobe.vocabulary import EVAL_TYPES
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: printed table -> the table of the study that it is made of; those that need more have a command of their own.
+SET = {
+    "mean_accuracy": "summaries",
+    "accuracy_by_domain": "summaries",
+    "accuracy_by_paradigm": "summaries",
+    "likert_strict": "summaries",
+    "correlations": "correlations",
+    "comparisons": "comparisons",
+}
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -49,6 +63,10 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     add("reproduction", "published numbers beside ours", "reproduction")
     add("comparisons", "paired comparisons of models", "comparisons")
     add("dataset", "what the materials hold, by domain", "templates", "items", roster=False)
+    many = names.add_parser("set", help="many tables of one study at once", description="Many tables of one study at once.")
+    many.add_argument("study", type=Path, metavar="FOLDER", help="where the study's tables lie, e.g. results/ewok")
+    many.add_argument("--models", metavar="FILE", help="model registry, for names and order (config/models.yaml)")
+    many.set_defaults(run=run_set)
     for parser in names.choices.values():
         parser.add_argument("--out", nargs="+", required=True, metavar="FILE", help="paths that end in .csv, .tex or .md")
 
@@ -80,3 +98,17 @@ def run(args: argparse.Namespace) -> None:
         options = {key: getattr(args, key) for key in ("eval_type", "metric") if hasattr(args, key)}
         sheet = getattr(accuracy, args.table)(read("summaries", contracts.Summaries), roster, **options)
     sheet.write(args.out)
+
+
+def run_set(args: argparse.Namespace) -> None:
+    """Print the tables that the files' names ask for, each as its own command would.
+
+    Raises:
+        UserError: a file's name is not that of a table.
+    """
+    from worldprobe.cli import build_parser, by_stem
+
+    parser = build_parser()
+    for name, paths in by_stem(args.out, SET).items():
+        options = ["--models", args.models] if args.models else []
+        run(parser.parse_args(["table", name, str(args.study / f"{SET[name]}.parquet"), *options, "--out", *paths]))
