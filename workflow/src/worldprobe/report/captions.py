@@ -71,8 +71,8 @@ CAPTIONS = {
     "easiest in each domain.",
     "controls": "Control models on templates whose pairing of context and target stood in their stories, and on templates whose "
     "pairing was held out; left with fillers they had read, right with at least one held-out filler.",
-    "scaling": "Accuracy against the number of parameters; vertical lines: range over versions; slanting lines: a family's mean at "
-    "each size. Models of the same size are drawn side by side; control models are not joined.",
+    "scaling": "Accuracy against the number of parameters; vertical lines: range over versions; slanting lines: a family's mean "
+    "at each size. Models of the same size are drawn side by side; control models are not joined.",
     "design_features": "A-C: accuracy by design feature, a dot per model, red their mean. D-F: correlation of accuracy with the "
     "word2vec baseline's accuracy, the number of words and word frequency over domains and versions, with 95% intervals; "
     "filled: p < 0.05.",
