@@ -7,8 +7,9 @@ Builds a model of GPT-2-small's shape with random weights and a byte-level token
 the six log probabilities of each item: the four pairs of context and target, and both bare targets. Each way is a process of its
 own, in its own environment if one is named for it; a way whose package is not there is left out and said so. The bars:
 at least 2.3 times the fastest peer and 7 times the original's way, all equal to 1e-4 nats (bare targets are not compared where a
-peer cannot score them). CPU seconds are printed too, because a busy machine stretches the others (vLLM's are in processes of its
-own and not counted).
+peer cannot score them). The engine's memory, beyond what it takes before the model is loaded, must stay within 1.5 times the
+model's weights and the activations that it states for itself. CPU seconds are printed too, because a busy machine stretches the
+others (vLLM's are in processes of its own and not counted).
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ SOURCE = Path(__file__).resolve().parents[2] / "workflow" / "src"
 WAYS = ("ours", "original", "minicons", "lm-eval", "vllm")
 #: (context or None, target), in the order of the items; repeats included, as an evaluation asks them.
 Pairs = list[tuple[str | None, str]]
+#: What a way says of its memory, in MB.
+FACTS: dict[str, float] = {}
 
 
 def read_pairs(items: Path, n_items: int) -> Pairs:
@@ -68,10 +71,17 @@ def build_checkpoint(folder: Path, pairs: Pairs, layers: int, vocabulary: int) -
 def way_ours(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
     """The engine, without shards: encoding, packing and scoring."""
     sys.path.insert(0, str(SOURCE))
+    import transformers
+
     from worldprobe.models.engine import Query
     from worldprobe.models.transformers_engine import open_engine
 
+    _ = transformers.AutoModelForCausalLM, transformers.AutoTokenizer  # loaded with torch, which is no memory of ours
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     engine = open_engine(folder)
+    weights = sum(p.numel() * p.element_size() for p in engine.model.parameters()) / 2**20
+    stated = engine.facts.notes["activation_bytes"] / 2**20
+    FACTS.update(before_mb=before, weights_mb=weights, stated_mb=stated)
     queries = [Query(c, t) for c, t in pairs]
 
     def run() -> list[float | None]:
@@ -144,7 +154,8 @@ def way_vllm(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
     """vLLM with prompt_logprobs, prefix caching off (it has been wrong together with prompt_logprobs)."""
     from vllm import LLM, SamplingParams
 
-    model = LLM(folder, dtype="float32", enable_prefix_caching=False, max_model_len=512)
+    memory = {"kv_cache_memory_bytes": 1 << 30, "gpu_memory_utilization": 0.5}
+    model = LLM(folder, dtype="float32", enable_prefix_caching=False, max_model_len=512, **memory)
     tokenizer = model.get_tokenizer()
     prompts, starts = [], []
     for c, t in pairs:
@@ -178,7 +189,7 @@ def work(way: str, folder: str, items: Path, n_items: int) -> None:
         values = run()
         seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        speak.write(json.dumps({"seconds": seconds, "cpu": cpu, "values": values, "peak_mb": peak}) + "\n")
+        speak.write(json.dumps({"seconds": seconds, "cpu": cpu, "values": values, "peak_mb": peak, **FACTS}) + "\n")
         speak.flush()
 
 
@@ -254,6 +265,12 @@ def print_table(runs: dict[str, list[dict]], pairs: Pairs, n_items: int) -> None
     peers = {way: median for way, median in medians.items() if way not in ("ours", "original")}
     if peers:
         print(f"bar: {min(peers.values()) / medians['ours']:.2f}x the fastest peer (at least 2.3)")
+    ours = max(runs["ours"], key=lambda run: run["peak_mb"])
+    allowed = 1.5 * ours["weights_mb"] + ours["stated_mb"]
+    print(
+        f"bar: {ours['peak_mb'] - ours['before_mb']:.0f} MB for the model and its work (at most {allowed:.0f}: 1.5 x"
+        f" {ours['weights_mb']:.0f} MB of weights + {ours['stated_mb']:.0f} MB stated for activations)"
+    )
     if "original" in medians:
         print(f"bar: {medians['original'] / medians['ours']:.2f}x the original's way (at least 7)")
 

@@ -1,5 +1,6 @@
 """The endpoint engine against a small server on loopback that speaks the protocol, well or badly, as each test scripts it."""
 
+import contextlib
 import itertools
 import json
 import logging
@@ -109,8 +110,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
             self.send_response(status)
             for name, value in {"content-type": "application/json", "content-length": str(len(raw)), **headers}.items():
                 self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(raw)
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # a client that was stopped does not listen
+                self.end_headers()
+                self.wfile.write(raw)
 
         def log_message(self, *_: Any) -> None: ...
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from worldprobe.models.constrain import Options
+from worldprobe.models.constrain import Answer, Options
 from worldprobe.models.encoding import Encoded
 from worldprobe.models.engine import NOT_FINITE, Scored
 
@@ -59,16 +59,12 @@ def read_choice(
         The option, or None where the tokens settle on none; and by how many nats, at the closest step, the best token of other
         text is behind the chosen one, or None where that is not known.
     """
-    written, margin = "", math.inf
+    answer = Answer(allowed)
     for step, token in enumerate(tokens):
-        texts = allowed.allowed(written)
-        if token not in texts:
+        further = answer.take(token, logprobs[step] if logprobs is not None and step < len(logprobs) else {})
+        if further is None:
             break
-        found = logprobs[step] if logprobs is not None and step < len(logprobs) else {}
-        others = [value for other, value in found.items() if other in texts and texts[other] != texts[token]]
-        margin = min(margin, found[token] - max(others) if others and token in found else math.inf)
-        written += texts[token]
-        option = allowed.settled(written)
-        if option is not None:
-            return option, margin if math.isfinite(margin) else None
+        answer = further
+        if (settled := answer.settled()) is not None:
+            return settled
     return None, None

@@ -9,6 +9,7 @@ import torch
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
+from worldprobe.models.passes import BLOCK
 
 #: Tokens per forward pass on a CPU, where more brings nothing; the same on every machine, so that scores are too.
 CPU_TOKENS = 1024
@@ -26,22 +27,29 @@ class Budget:
 
     Args:
         tokens: tokens per forward pass.
+        bytes_per_token: what one of them takes while it is computed.
     """
 
-    def __init__(self, tokens: int) -> None:
-        self.tokens = tokens
+    def __init__(self, tokens: int, bytes_per_token: int = 0) -> None:
+        self.tokens, self.bytes_per_token = tokens, bytes_per_token
+
+    @property
+    def activation_bytes(self) -> int:
+        """What one pass takes beside the model: activations, mask, and one block of logits."""
+        return self.tokens * self.bytes_per_token
 
     @classmethod
     def for_model(cls, model: Any, device: torch.device, width: int) -> Budget:
         """A first guess, in powers of two; ``width`` is the length of a packed row."""
-        if device.type != "cuda":
-            return cls(CPU_TOKENS)
         config = model.config.get_text_config()
+        # Five of a layer's widest set of values at a time, as measured; a row of the mask; a row of a block of logits.
         values = config.hidden_size * 4 + (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
-        bytes_per_token = values * 3 * model.get_input_embeddings().weight.element_size() + 4 * width
+        bytes_per_token = values * 5 * model.get_input_embeddings().weight.element_size() + 4 * (width + BLOCK)
+        if device.type != "cuda":
+            return cls(CPU_TOKENS, bytes_per_token)
         free, _ = torch.cuda.mem_get_info(device)
         tokens = int(free * ACTIVATION_SHARE / bytes_per_token)
-        return cls(max(width, min(GPU_TOKENS, 1 << (max(tokens, 1).bit_length() - 1))))
+        return cls(max(width, min(GPU_TOKENS, 1 << (max(tokens, 1).bit_length() - 1))), bytes_per_token)
 
     def batches(self, units: Sequence[Unit], size: Callable[[Unit], int]) -> Iterator[list[Unit]]:
         """Cut units, longest first, into batches that, padded to the first of each, stay within the budget."""

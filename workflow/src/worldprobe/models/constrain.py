@@ -6,12 +6,16 @@ as one option is left the answer is settled, so numerals need one step: one forw
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from worldprobe.errors import UserError
 
+#: Tokens that stay free behind a prompt whose answer is one of a few options: the longest answer.
+OPTION_ROOM = 16
 BYTE_PIECE = re.compile(r"^<0x([0-9A-F]{2})>$")
 
 
@@ -76,3 +80,45 @@ class Options:
         """The one option that is left, or None while there are several."""
         left = [option for option in self.options if option.startswith(written)]
         return left[0] if len(left) == 1 else None
+
+    def takes_one_token(self) -> bool:
+        """Does any first token settle the answer, as with numerals?"""
+        return all(self.settled(text) for text in self.allowed("").values())
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer within its options, as far as it is written: one implementation for every engine.
+
+    Attributes:
+        options: what may be answered.
+        written: the text so far.
+        margin: by how many nats, at the closest step, the best token of other text was behind; infinite where there was none.
+    """
+
+    options: Options
+    written: str = ""
+    margin: float = math.inf
+
+    def best(self, values: Mapping[int, float]) -> int:
+        """The likeliest allowed token, by log probabilities or logits; of equals the one with the smallest id."""
+        return max(sorted(self.options.allowed(self.written)), key=lambda token: values[token])
+
+    def take(self, token: int, values: Mapping[int, float]) -> Answer | None:
+        """The answer with one token more, or None where the options do not allow it.
+
+        Args:
+            token: what is written.
+            values: token -> log probability or logit, at least of the likeliest allowed ones; empty where they are not known.
+        """
+        texts = self.options.allowed(self.written)
+        if token not in texts:
+            return None
+        others = [value for other, value in values.items() if other in texts and texts[other] != texts[token]]
+        gap = values[token] - max(others) if others and token in values else math.inf
+        return Answer(self.options, self.written + texts[token], min(self.margin, gap))
+
+    def settled(self) -> tuple[str, float | None] | None:
+        """The option that is settled on, and the margin where it is known; None while there are several."""
+        option = self.options.settled(self.written)
+        return None if option is None else (option, self.margin if math.isfinite(self.margin) else None)

@@ -1,12 +1,11 @@
 """The same functions in fewer passes over memory; used only where the self-check finds the same numbers.
 
 transformers writes GPT-2's GELU as six operations, torch has it as one. On a CPU in float32, oneDNN adds the bias and applies the
-activation while it multiplies.
+activation while it multiplies; not for GPT-2's own layers, whose weights lie the other way round and would have to be copied.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,6 @@ from torch import nn
 
 #: Class of a feed-forward block -> its first linear layer, and the activation that alone follows it.
 ACTIVATED = {
-    "GPT2MLP": ("c_fc", "act"),
     "PhiMLP": ("fc1", "activation_fn"),
     "FalconMLP": ("dense_h_to_4h", "act"),
     "MptMLP": ("up_proj", "act"),
@@ -65,27 +63,17 @@ def quicken(model: nn.Module) -> Callable[[], None]:
 
 
 def _fuse_linear(model: nn.Module, undone: list[Callable[[], None]]) -> None:
-    from transformers.pytorch_utils import Conv1D
-
-    kinds = (nn.Linear, Conv1D)
     body = getattr(model, "base_model", model)
     for parent in list(body.modules()):
         linear, act = ACTIVATED.get(type(parent).__name__, ("", ""))
         gelu = _gelu(getattr(parent, act, None))
         for name, child in list(parent.named_children()):
-            if not isinstance(child, kinds) or child.bias is None:
+            if not isinstance(child, nn.Linear) or child.bias is None:
                 continue
             fuses = name == linear and gelu != "none"
-            if isinstance(child, Conv1D):
-                child.weight.data = child.weight.data.t().contiguous()
-                undone.append(functools.partial(_transpose, child))
             _replace(parent, name, FusedLinear(child.weight.data, child.bias.data, gelu if fuses else "none"), undone)
             if fuses:
                 _replace(parent, act, nn.Identity(), undone)
-
-
-def _transpose(layer: Any) -> None:
-    layer.weight.data = layer.weight.data.t().contiguous()
 
 
 def _gelu(module: Any) -> str:

@@ -7,11 +7,10 @@ from typing import Any
 
 from worldprobe.errors import UserError
 from worldprobe.models import echoes
+from worldprobe.models.constrain import OPTION_ROOM
 from worldprobe.models.encoding import Encoder
 from worldprobe.models.endpoint import Endpoint, MalformedAnswerError, unknown_model
 
-#: Tokens that stay free behind a prompt whose answer is one of a few options, as in the other engines.
-OPTION_ROOM = 16
 #: An answer that no model gives by itself, of the numerals that are asked for: whoever returns it obeys the constraint.
 SHIBBOLETH = "24531"
 HELLO = [{"role": "user", "content": "a"}]

@@ -17,13 +17,12 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import echoes
 from worldprobe.models.answers import add_up, continuation, read_choice, scored
-from worldprobe.models.constrain import Options
+from worldprobe.models.constrain import OPTION_ROOM, Options
 from worldprobe.models.encoding import Encoded, Encoder
 from worldprobe.models.endpoint import Endpoint, MalformedAnswerError, Question
 from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, EngineFacts, Query, Scored, Written
 from worldprobe.models.offers import (
     HELLO,
-    OPTION_ROOM,
     attempt,
     check_tokenizer,
     constrain,
@@ -221,7 +220,7 @@ class OpenaiEngine:
     def _constrained(self, options: Sequence[str], allowed: Options | None) -> dict[str, Any]:
         """Fields of a request that leave the model no other answer than these."""
         firsts = allowed.allowed("") if allowed is not None else {}
-        is_one_token = bool(firsts) and all(text in options for text in firsts.values())
+        is_one_token = bool(firsts) and all(text in options for text in firsts.values())  # whole, as servers answer in text
         if self.constraint is not None:
             return {"max_tokens": 1 if is_one_token else OPTION_ROOM, **constrain(self.constraint, options)}
         if is_one_token:

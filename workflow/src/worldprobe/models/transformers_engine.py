@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -11,7 +10,7 @@ from worldprobe.models import loading, selfcheck
 from worldprobe.models.answers import scored
 from worldprobe.models.budget import Budget
 from worldprobe.models.checkpoint import Checkpoint, locate
-from worldprobe.models.constrain import Options
+from worldprobe.models.constrain import OPTION_ROOM, Answer, Options
 from worldprobe.models.encoding import Encoder
 from worldprobe.models.engine import EngineFacts, Query, Scored, Written
 from worldprobe.models.generation import Writer, shared_beginning
@@ -25,10 +24,8 @@ ROW_WIDTH = (128, 512)
 SEQUENCES_PER_ROW = 4
 #: A shared beginning shorter than this is not worth a cache.
 WORTH_SHARING = 16
-#: Tokens that stay free behind a prompt whose answer is one of a few options.
-OPTION_ROOM = 16
 
-Answer = TypeVar("Answer")
+Found = TypeVar("Found")
 
 
 class TransformersEngine:
@@ -61,7 +58,12 @@ class TransformersEngine:
             else:
                 self.can_cache, differences["cache"] = selfcheck.check_cache(self.passes, probes, facts.dtype, self.mode)
         self.budget = Budget.for_model(model, self.passes.device, ROW_WIDTH[1])
-        facts.notes.update(mode=self.mode, self_check={k: float(f"{v:.2g}") for k, v in differences.items()})
+        facts.notes.update(
+            mode=self.mode,
+            self_check={k: float(f"{v:.2g}") for k, v in differences.items()},
+            activation_bytes=self.budget.activation_bytes,
+        )
+        LOGGER.info("%d tokens per pass, about %d MB beside the model", self.budget.tokens, self.budget.activation_bytes >> 20)
 
     def score(
         self, queries: Sequence[Query], *, skip: Collection[int] = (), per_token: bool = False
@@ -111,7 +113,7 @@ class TransformersEngine:
         """See ``Engine.choose``: one forward pass per prompt, more only where options share their first token."""
         allowed = Options(self.encoder.tokenizer, options)
         encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM, chat)
-        waiting = {i: (ids, "", math.inf) for i, (ids, _) in enumerate(encoded)}
+        waiting = {i: (ids, Answer(allowed)) for i, (ids, _) in enumerate(encoded)}
         while waiting:
             members = list(waiting)
             tokens = list(allowed.pieces)
@@ -119,13 +121,15 @@ class TransformersEngine:
             still = {}
             for k, logits in asked:
                 m = members[k]
-                ids, written, margin = waiting[m]
-                token, text, gap = _best(dict(zip(tokens, logits, strict=True)), allowed.allowed(written))
-                settled = allowed.settled(written + text)
-                if settled is not None:
-                    yield m, Written(settled, encoded[m][1], min(margin, gap))
+                ids, answer = waiting[m]
+                values = dict(zip(tokens, logits, strict=True))
+                token = answer.best(values)
+                further = answer.take(token, values)
+                assert further is not None
+                if (settled := further.settled()) is not None:
+                    yield m, Written(settled[0], encoded[m][1], settled[1])
                 else:
-                    still[m] = ((*ids, token), written + text, min(margin, gap))
+                    still[m] = ((*ids, token), further)
             waiting = still
 
     def _next_logits(
@@ -165,8 +169,8 @@ class TransformersEngine:
         sequences: Sequence[Sequenced],
         chosen: Sequence[int],
         skip: Collection[int],
-        work: Callable[[Sequence[Row]], list[tuple[int, Answer]]],
-    ) -> Iterator[tuple[int, Answer]]:
+        work: Callable[[Sequence[Row]], list[tuple[int, Found]]],
+    ) -> Iterator[tuple[int, Found]]:
         """Answers of packed rows; a row whose members are all known is not computed."""
         longest = max((len(sequences[i][0]) for i in chosen), default=1)
         rows = pack([sequences[i] for i in chosen], row_width(longest))
@@ -181,8 +185,8 @@ class TransformersEngine:
         sequences: Sequence[Sequenced],
         chosen: Sequence[int],
         skip: Collection[int],
-        work: Callable[[Sequence[int]], list[tuple[int, Answer]]],
-    ) -> Iterator[tuple[int, Answer]]:
+        work: Callable[[Sequence[int]], list[tuple[int, Found]]],
+    ) -> Iterator[tuple[int, Found]]:
         """Answers of batches of whole sequences, longest first; one at a time in plain mode."""
         order = sorted(chosen, key=lambda i: (-len(sequences[i][0]), tuple(sequences[i][0])))
         for batch in self._batches(order, lambda i: len(sequences[i][0])):
@@ -212,13 +216,6 @@ def row_width(longest: int) -> int:
     """
     low, high = ROW_WIDTH
     return max(low, min(high, SEQUENCES_PER_ROW * longest), longest)
-
-
-def _best(logits: dict[int, float], allowed: dict[int, str]) -> tuple[int, str, float]:
-    """The likeliest allowed token, its text, and how far the best token with another text is behind it."""
-    best = max(sorted(allowed), key=lambda token: logits[token])
-    others = [logits[token] for token, text in allowed.items() if text != allowed[best]]
-    return best, allowed[best], logits[best] - max(others, default=-math.inf)
 
 
 def open_engine(

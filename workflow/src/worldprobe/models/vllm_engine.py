@@ -22,7 +22,7 @@ from worldprobe.log import LOGGER
 from worldprobe.models import loading, selfcheck
 from worldprobe.models.answers import continuation, read_choice, scored
 from worldprobe.models.checkpoint import Checkpoint, locate
-from worldprobe.models.constrain import Options
+from worldprobe.models.constrain import OPTION_ROOM, Options
 from worldprobe.models.encoding import Encoder
 from worldprobe.models.engine import EngineFacts, Query, Scored, Written
 from worldprobe.provenance import versions
@@ -39,8 +39,6 @@ MEMORY_SHARE = 0.9
 SEQUENCES = 256
 #: Tokens handed over at once, in steps: answers come back, and reach the disk, group by group.
 STEPS_PER_GROUP = 8
-#: Tokens that stay free behind a prompt whose answer is one of a few options, as in the transformers engine.
-OPTION_ROOM = 16
 #: Key and value memory on a CPU, unless VLLM_CPU_KVCACHE_SPACE says otherwise.
 CPU_CACHE_BYTES = 1 << 30
 #: Tokens per block of the cache: the smallest at which vLLM's CPU attention is fast, and small enough to share a prompt's head.
@@ -104,9 +102,8 @@ class VllmEngine:
 
         allowed = Options(self.encoder.tokenizer, options)
         encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM, chat)
-        steps = 1 if all(allowed.settled(text) for text in allowed.allowed("").values()) else OPTION_ROOM
         how = self._sampling(
-            max_tokens=steps,
+            max_tokens=1 if allowed.takes_one_token() else OPTION_ROOM,
             structured_outputs=StructuredOutputsParams(choice=list(allowed.options)),
             **self._wanted_tokens(sorted(allowed.pieces)),
         )
