@@ -38,7 +38,7 @@ rule score:
     benchmark:
         "results/benchmarks/score/{model}.tsv"
     conda:
-        "../../envs/scoring.yaml"
+        engine_environment
     threads: need("threads")
     resources:
         gpu=need("gpus"),
