@@ -102,7 +102,8 @@ def tidy_setups(summaries: pd.DataFrame, roster: Roster, by: str = "model", metr
     else:
         every = language_models(over_versions(pick(summaries, "domain", None, metric, yardsticks=False)))
         every = every[~every.model.map(lambda model: roster[model].is_untrained)]
-        order = domain_order(every, roster)
+        scored = every[every.eval_type == "logprobs"]  # the order of all other figures, where there is one
+        order = domain_order(scored if len(scored) else every, roster)
         means = every.groupby(["group", "eval_type"], sort=False)["mean"].agg(["mean", "count"]).reset_index()
         rows = means.rename(columns={"mean": "value", "count": "n"})
         rows = rows.assign(row=rows.group.map(in_words), block="", low=np.nan, high=np.nan)
