@@ -84,7 +84,18 @@ def run_plan(args: argparse.Namespace) -> None:
         for p in planned
     ]
     print_columns(
-        ("model", "engine", "dtype", "weights GB", "GPUs", "tensor parallel", "GB per GPU", "threads", "memory GB", "minutes by attempt"),
+        (
+            "model",
+            "engine",
+            "dtype",
+            "weights GB",
+            "GPUs",
+            "tensor parallel",
+            "GB per GPU",
+            "threads",
+            "memory GB",
+            "minutes by attempt",
+        ),
         rows,
     )
 
