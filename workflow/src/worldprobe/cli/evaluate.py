@@ -146,10 +146,11 @@ def describe(result: dict[str, Any]) -> str:
     lines += ["", f"{result['model']} by domain"]
     lines += [f"{domain:{width}}  {r['mean']:.3f}" for domain, r in result["accuracy_by_domain"].items()]
     official = materials["is_official_release"]
+    versions = "1 version" if len(materials["versions"]) == 1 else f"{len(materials['versions'])} versions"
     lines += [
         "",
         f"{materials['n_items']} items of {'the official release' if official else 'other materials than the published ones'}, "
-        f"{len(materials['versions'])} versions, {result['dtype']}; {accuracy['n_ties']} ties, "
+        f"{versions}, {result['dtype']}; {accuracy['n_ties']} ties, "
         f"{accuracy['n_near_ties']} near ties, {accuracy['n_missing']} without a score.",
     ]
     if not official:
