@@ -9,7 +9,7 @@ rule run_notebook:
         judgement_tables=judgement_tables(),
         registry=registry_file,
         materials=builtin_files(),
-        code=modules("cli/report.py"),
+        code=modules("cli/report.py", "analysis/compare.py", "figures/concepts.py", "figures/drawing.py", "ewok"),
     output:
         fragment="results/notebooks/{notebook}.html",
     log:
