@@ -202,7 +202,8 @@ def main() -> None:
     args = parser.parse_args()
     folder: Path = args.folder
     study = folder / "results" / "ewok"
-    if not (study / "responses" / "choice_constrained_two" / "Llama_3_70B.parquet").exists():
+    last = [study / "templates.parquet", study / "responses" / "choice_constrained_two" / "Llama_3_70B.parquet"]
+    if not all(path.exists() for path in last):
         write_study(folder)
     kept = {"templates.parquet", "items.parquet", "surface_features.parquet", "scores", "responses"}
     for path in study.iterdir():
