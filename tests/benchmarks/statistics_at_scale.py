@@ -4,7 +4,8 @@
 
 Writes the tables to FOLDER (once), then runs every command as a process of its own and prints its seconds. ``--plain``
 also fits the mixed model as the paper called glmer, and prints the largest difference between the two fits' coefficients.
-The bars: summarize in a few tens of seconds, the mixed model in minutes, coefficients equal to 1e-3.
+The bars: summarize in a few tens of seconds, the mixed model in minutes, coefficients equal to 1e-3. The plain call takes some
+nine minutes of a core. From score tables to all tables and figures: tables_and_figures.py.
 """
 
 from __future__ import annotations
