@@ -199,7 +199,8 @@ def server(folders: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -
         "max-num-batched-tokens": 256,
         "kv-cache-memory-bytes": 1 << 27,
     }
-    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--enforce-eager"]
+    own_end = ["timeout", "--kill-after=30", "1200"]  # ends by itself too, should the tests be killed
+    command = [*own_end, sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--enforce-eager"]
     command += [word for name, value in flags.items() for word in (f"--{name}", str(value))]
     log = tmp_path_factory.mktemp("server") / "log"
     with log.open("w") as stream:

@@ -60,7 +60,11 @@ class Budget:
             at += count
 
     def run(self, units: Sequence[Unit], work: Callable[[Sequence[Unit]], list[Answer]]) -> list[Answer]:
-        """Do a batch; where memory runs out, do its halves, and take smaller batches from now on."""
+        """Do a batch; where memory runs out, do its halves, and take smaller batches from now on.
+
+        Raises:
+            UserError: memory does not suffice for the smallest batch.
+        """
         try:
             return work(units)
         except (torch.cuda.OutOfMemoryError, MemoryError, RuntimeError) as error:

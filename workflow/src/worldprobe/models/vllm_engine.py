@@ -301,15 +301,14 @@ def _load(checkpoint: Checkpoint, config: Any, dtype: str, tensor_parallel: int,
     device = "cpu" if current_platform.is_cpu() else "cuda"
     text = config.get_text_config()
     step_tokens = max(SEQUENCES, min(STEP_TOKENS[device], LOGITS_BYTES // (12 * text.vocab_size)))
-    how: dict[str, Any] = {"gpu_memory_utilization": MEMORY_SHARE}
+    how: dict[str, Any] = {"dtype": dtype, "gpu_memory_utilization": MEMORY_SHARE}
     if device == "cpu":
-        how = {"enforce_eager": True, "block_size": BLOCK}
+        how = {"dtype": dtype, "enforce_eager": True, "block_size": BLOCK}
         if not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
             how["kv_cache_memory_bytes"] = max(CPU_CACHE_BYTES, 2 * room * _cache_bytes(text))
     try:
         return LLM(
             str(checkpoint.folder),
-            dtype=dtype,
             tensor_parallel_size=tensor_parallel,
             max_model_len=room,
             max_num_batched_tokens=step_tokens,
