@@ -214,11 +214,11 @@ class Storm(Study):
 
     def fill_the_disk(self) -> None:
         """A disk that cannot be written, then one that is full in the midst of the work, then one with room."""
-        self.has_small_disk = "disk_full" in self.models and self.mount("size=64k", "ro")
+        self.has_small_disk = "disk_full" in self.models and self.mount("size=24k", "ro")
         if not self.has_small_disk:
             return
         self.on_read_only = self.run(ONE_FILE.format("disk_full"), "--retries", "0"), self.log("disk_full")
-        assert self.mount("remount", "size=64k", "rw")
+        assert self.mount("remount", "size=24k", "rw")
         self.on_full = self.run(ONE_FILE.format("disk_full"), "--retries", "0"), self.log("disk_full")
         self.shards_on_full, self.told_on_full = self.n_shards(), self.status()
         assert self.mount("remount", "size=64m", "rw")
@@ -244,7 +244,7 @@ class Storm(Study):
         places = {"crashed": "node2", "preempted": "node3", "preempted_away": "low"}
         place = f"{places}.get(wildcards.model, 'node1')"
         needs = [f"score:slurm_partition={place}", "score:runtime=20 * attempt", "score:mem_mb=2000 * attempt"]
-        with self.running("tables", "--set-resources", *needs) as run:
+        with self.running("tables", "--verbose", "--set-resources", *needs) as run:
             wait_until(lambda: self.has_reached(*self.struck), self, run)
             waiting = [model for model in self.struck if FAULTS[model] in ("stop", "hang") and model != "killed"]
             wait_until(lambda: all(map(self.is_scored, set(self.models) - set(waiting))), self, run)
@@ -274,13 +274,20 @@ class Storm(Study):
         """It is away until Snakemake has noticed; then it is back, and has heard from the nodes, else no job can start."""
         self.cluster.stop("slurmctld")
         self.told_without_slurmctld = self.status()
-        wait_until(lambda: "Falling back to 'sacct'" in self.printed(), self, run)
+        wait_until(lambda: "SLURM query command failed" in self.printed(), self, run)
         self.cluster.up()
         step = "srun --partition=node1 --nodes=1 --ntasks=1 --gpus=a100:1 --mem=100 --time=1 echo works"
         wait_until(lambda: "works" in self.cluster.run(*step.split(), check=False), self, run)
 
     def is_scored(self, model: str) -> bool:
         return (self.folder / ONE_FILE.format(model)).exists()
+
+    def end_what_hangs(self) -> None:
+        """What ignored SLURM's SIGTERM while its parents did not is out of its sight, as this SLURM has no cgroups."""
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if str(HERE / "slurm" / "faulty.py") in process.cmdline() and process.cwd() == str(self.folder):
+                    process.kill()
 
     def n_restarts(self, number: str) -> int:
         shown = self.cluster.run("scontrol", "show", "job", number, check=False)
@@ -302,6 +309,7 @@ def storm(calm: Study, slurm: Any, repository: Path, tmp_path_factory: pytest.Te
         yield storm
     finally:
         slurm.run("scancel", "--full", "--user", "root", check=False)
+        storm.end_what_hangs()
         subprocess.run(["umount", str(storm.folder / "results" / ".shards")], capture_output=True)
 
 
@@ -317,7 +325,7 @@ def test_no_answer_was_lost_or_computed_twice(storm: Storm) -> None:
     assert len(folders) == len(storm.models)
     for folder in folders:
         answered = [json.loads(line)[0] for shard in folder.glob("shard-*.jsonl") for line in shard.read_text().splitlines()]
-        assert len(answered) > 1000
+        assert len(answered) > 300
         assert sorted(answered) == list(range(len(answered))), "a finished shard was computed again, or lost"
 
 
@@ -391,7 +399,7 @@ def test_one_file_is_one_job_and_figures_touch_no_score(storm: Storm) -> None:
     planned = storm.run("--dry-run", "figures").stdout
     assert re.search(r"^figures_of_accuracy +1$", planned, re.MULTILINE)
     assert not re.search(r"^(?:score|train_control|fill_items) ", planned, re.MULTILINE)
-    planned = storm.run("--dry-run", "--forcerun", "score", "--", ONE_FILE.format("cancelled")).stdout
+    planned = storm.run(ONE_FILE.format("cancelled"), "--dry-run", "--forcerun", "score").stdout
     assert re.findall(r"^score +(\d+)$", planned, re.MULTILINE) == ["1"]
     assert "Asking cancelled" in planned
 

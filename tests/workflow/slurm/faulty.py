@@ -20,7 +20,7 @@ from worldprobe.scoring import shards
 
 FAULT = Path(os.environ["FAULTS"]) / sys.argv[sys.argv.index("--model") + 1]
 #: Small shards and small batches, so that there are several of each.
-shards.ANSWERS_PER_SHARD, budget.CPU_TOKENS = 200, 256
+shards.ANSWERS_PER_SHARD, budget.CPU_TOKENS = 50, 256
 collect, run = shards.collect, budget.Budget.run
 struck_by = ""
 
