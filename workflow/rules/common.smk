@@ -443,8 +443,8 @@ if study["materials"]["password"] is not None:
     os.environ.setdefault("WORLDPROBE_MATERIALS_PASSWORD", study["materials"]["password"])
 
 # Two commands of SLURM's whose answers would make Snakemake wait for ever (slurm/bin says when).
-if shutil.which("sbatch") and str(HOME / "slurm" / "bin") not in os.environ["PATH"].split(os.pathsep):
-    os.environ["PATH"] = f"{HOME / 'slurm' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+if shutil.which("sbatch") and str(HOME / "slurm" / "bin") not in os.get_exec_path():
+    os.environ.update(PATH=os.pathsep.join([str(HOME / "slurm" / "bin"), *os.get_exec_path()]))
 
 # What slurm/config.yaml asks for; "None" leaves it to the site.
 for fact in ("partition", "account", "qos"):
