@@ -1,4 +1,8 @@
-"""How fast constrained Likert and Choice are beside the original's loop: one prompt at a time, constrained greedy generation.
+"""How fast constrained Likert and Choice are beside the original's loop.
+
+That loop (EWoK's paper repository, which pins outlines 0.0.13) takes one prompt at a time. Each step is a forward pass with
+a cache of keys and values and with logits at every position; a mask over the vocabulary allows the numerals first, then only
+the end of the text, which is generated too.
 
     python tests/benchmarks/prompting.py ITEMS [--n-items 10] [--runs 5] [--eval-type choice_constrained_two]
 
@@ -52,17 +56,26 @@ def main() -> None:
         engine = open_engine(str(folder))
         tokenizer = AutoTokenizer.from_pretrained(folder)
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-    allowed = [tokenizer(answer)["input_ids"][0] for answer in prompt.answers]
+    end = tokenizer.eos_token_id
+    masks = []
+    for allowed in ([tokenizer(answer)["input_ids"][0] for answer in prompt.answers], [end]):
+        mask = torch.full((model.config.vocab_size,), float("-inf"))
+        mask[allowed] = 0
+        masks.append(mask)
 
+    @torch.inference_mode()
     def original() -> list[str]:
         answers = []
         for text in prompts:
-            inputs = tokenizer(text, return_tensors="pt", return_token_type_ids=False)
-            with torch.no_grad():
-                out = model.generate(
-                    **inputs, max_new_tokens=1, do_sample=False, pad_token_id=0, prefix_allowed_tokens_fn=lambda *_: allowed
-                )
-            answers.append(tokenizer.decode(out[0, -1:]))
+            tokens = tokenizer(text, return_tensors="pt")["input_ids"]
+            cache, written = None, []
+            while not written or written[-1] != end:
+                attended = torch.ones((1, tokens.shape[1] + len(written)), dtype=torch.long)
+                step = torch.tensor([written[-1:]]) if written else tokens
+                out = model(step, attention_mask=attended, past_key_values=cache, use_cache=True)
+                cache = out.past_key_values
+                written.append(int((out.logits[0, -1] + masks[min(len(written), 1)]).argmax()))
+            answers.append(tokenizer.decode(written[:-1]))
         return answers
 
     def ours() -> list[str]:
