@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -32,6 +31,12 @@ WAYS = ("ours", "original", "minicons", "lm-eval", "vllm")
 Pairs = list[tuple[str | None, str]]
 #: What a way says of its memory, in MB.
 FACTS: dict[str, float] = {}
+
+
+def memory_mb(kind: str) -> float:
+    """This process's memory in MB: VmRSS now, VmHWM at its highest (getrusage would count the parent's before the start)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(kind))
 
 
 def read_pairs(items: Path, n_items: int) -> Pairs:
@@ -77,7 +82,7 @@ def way_ours(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
     from worldprobe.models.transformers_engine import open_engine
 
     _ = transformers.AutoModelForCausalLM, transformers.AutoTokenizer  # loaded with torch, which is no memory of ours
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = memory_mb("VmRSS")
     engine = open_engine(folder)
     weights = sum(p.numel() * p.element_size() for p in engine.model.parameters()) / 2**20
     stated = engine.facts.notes["activation_bytes"] / 2**20
@@ -188,7 +193,7 @@ def work(way: str, folder: str, items: Path, n_items: int) -> None:
         started, cpu = time.perf_counter(), time.process_time()
         values = run()
         seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        peak = memory_mb("VmHWM")
         speak.write(json.dumps({"seconds": seconds, "cpu": cpu, "values": values, "peak_mb": peak, **FACTS}) + "\n")
         speak.flush()
 
