@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+#: Not for pytest, which would import it to look for examples: what jobs of the SLURM tests run.
+collect_ignore = ["slurm"]
+
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 
 
