@@ -112,6 +112,7 @@ class Study:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests started in the background ignore Ctrl-C
             )
         try:
             yield process
