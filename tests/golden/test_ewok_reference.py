@@ -9,18 +9,18 @@ import zipfile
 import pytest
 import pyzipper
 
+from worldprobe.benchmarks.ewok.materials.compile import compile_templates
+from worldprobe.benchmarks.ewok.materials.differences import differences
+from worldprobe.benchmarks.ewok.materials.export import official_files, refuse_protected, write_archive
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.items import fill_fixed, items_table
+from worldprobe.benchmarks.ewok.materials.materials import read_materials
+from worldprobe.benchmarks.ewok.materials.release import apply_release_filter
+from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL
+from worldprobe.benchmarks.ewok.materials.slots import open_slots
+from worldprobe.benchmarks.ewok.materials.source import Source
+from worldprobe.benchmarks.ewok.materials.swaps import parse_swaps
 from worldprobe.errors import UserError
-from worldprobe.ewok.compile import compile_templates
-from worldprobe.ewok.differences import differences
-from worldprobe.ewok.export import official_files, refuse_protected, write_archive
-from worldprobe.ewok.fillers import Fillers
-from worldprobe.ewok.items import fill_fixed, items_table
-from worldprobe.ewok.materials import read_materials
-from worldprobe.ewok.release import apply_release_filter
-from worldprobe.ewok.rules import ORIGINAL
-from worldprobe.ewok.slots import open_slots
-from worldprobe.ewok.source import Source
-from worldprobe.ewok.swaps import parse_swaps
 
 PASSWORD = "ewok"
 

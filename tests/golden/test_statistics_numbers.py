@@ -5,12 +5,12 @@ import shutil
 import numpy as np
 import pytest
 
-from worldprobe.analysis import mixed_model
-from worldprobe.analysis.compare import compare_models
-from worldprobe.analysis.design import build_design
-from worldprobe.analysis.fixed_effects import fit_fixed_effects
-from worldprobe.analysis.simulate import simulate_features, simulate_items, simulate_judgements
-from worldprobe.analysis.summarize import summarize
+from worldprobe.benchmarks.ewok.analysis import mixed_model
+from worldprobe.benchmarks.ewok.analysis.compare import compare_models
+from worldprobe.benchmarks.ewok.analysis.design import build_design
+from worldprobe.benchmarks.ewok.analysis.fixed_effects import fit_fixed_effects
+from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
+from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 
 SUMMARY = [0.625, 0.597222, 0.659722, 0.532118, 0.726852]
 COMPARISON = [0.148148, 0.085648, 0.218808, 0.001996, 0.005988]

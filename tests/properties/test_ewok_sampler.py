@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worldprobe.ewok.fill_fixed import FixedSampler
-from worldprobe.ewok.fill_independent import IndependentSampler
-from worldprobe.ewok.fillers import Filler, FillerClass, Fillers
-from worldprobe.ewok.placeholders import key_for, restrictions_of
-from worldprobe.ewok.problems import Place
-from worldprobe.ewok.rules import ORIGINAL, RIGHT, Rules
-from worldprobe.ewok.sentences import fill
-from worldprobe.ewok.slots import settle
+from worldprobe.benchmarks.ewok.materials.fill_fixed import FixedSampler
+from worldprobe.benchmarks.ewok.materials.fill_independent import IndependentSampler
+from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
+from worldprobe.benchmarks.ewok.materials.placeholders import key_for, restrictions_of
+from worldprobe.benchmarks.ewok.materials.problems import Place
+from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL, RIGHT, Rules
+from worldprobe.benchmarks.ewok.materials.sentences import fill
+from worldprobe.benchmarks.ewok.materials.slots import settle
 from worldprobe.vocabulary import slot_class
 
 CLASSES, COLUMNS, VALUES = ("agent", "object"), ("large", "red"), ("true", "false")

@@ -9,7 +9,8 @@ import pandera.errors
 import pytest
 
 from worldprobe import cli, contracts, files, log
-from worldprobe.contracts import Items, TargetScores, read_provenance, read_table, write_table
+from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
+from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from worldprobe.contracts import ControlAccuracies, Summaries, read_table
+from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, Summaries
+from worldprobe.contracts import read_table
 
 pytestmark = pytest.mark.slow
 

@@ -23,7 +23,7 @@ import psutil
 import pytest
 
 from worldprobe.config import read_registry
-from worldprobe.models.plan import plan
+from worldprobe.operations.plan import plan
 
 pytestmark = pytest.mark.slurm
 

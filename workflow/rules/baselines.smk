@@ -57,7 +57,7 @@ rule measure_surface:
     input:
         item_table="results/ewok/items.parquet",
         frequency_files=study["baselines"]["frequency"]["files"],
-        code=modules("baselines/surface.py"),
+        code=modules("benchmarks/ewok/baselines/surface.py"),
     output:
         feature_table="results/ewok/surface_features.parquet",
     log:

@@ -17,7 +17,7 @@ shell.prefix(f"export PYTHONPATH={quote(str(SOURCE.parent))} PATH={quote(BESIDE)
 from worldprobe.config import check_models, read_registry, read_site, read_study
 from worldprobe.errors import UserError
 from worldprobe.imports import closure
-from worldprobe.needs import needs
+from worldprobe.operations.needs import needs
 
 # What the many small rules need, which run beside Snakemake, on a cluster too: nothing there is worth a job of its own.
 SMALL = {"gpu": 0, "mem_mb": 4000, "runtime": 30}

@@ -5,7 +5,7 @@ rule compile_control_templates:
     """Templates of the built-in materials: what the stories are written from, whatever the study asks about."""
     input:
         materials=builtin_files(),
-        code=modules("ewok"),
+        code=modules("benchmarks/ewok/materials"),
     output:
         template_table="results/controls/templates.parquet",
     log:

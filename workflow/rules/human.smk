@@ -6,7 +6,7 @@ rule import_human_ratings:
     input:
         item_table="results/ewok/items.parquet",
         ratings=human_ratings(),
-        code=modules("human/ratings.py"),
+        code=modules("benchmarks/ewok/ratings.py"),
     output:
         rating_table="results/ewok/ratings.parquet",
     log:

@@ -6,7 +6,7 @@ rule fill_items:
     input:
         template_table="results/ewok/templates.parquet",
         materials=material_files,
-        code=modules("ewok"),
+        code=modules("benchmarks/ewok/materials"),
     output:
         item_table="results/ewok/items.parquet",
     log:

@@ -27,7 +27,7 @@ rule compile_templates:
     """Templates: pairs of contexts and targets with open slots, compiled from concepts, contexts and targets."""
     input:
         materials=material_files,
-        code=modules("ewok"),
+        code=modules("benchmarks/ewok/materials"),
     output:
         template_table="results/ewok/templates.parquet",
     log:

@@ -9,7 +9,13 @@ rule run_notebook:
         judgement_tables=judgement_tables(),
         registry=registry_file,
         materials=builtin_files(),
-        code=modules("cli/report.py", "analysis/compare.py", "figures/concepts.py", "figures/drawing.py", "ewok"),
+        code=modules(
+            "cli/report.py",
+            "benchmarks/ewok/analysis/compare.py",
+            "benchmarks/ewok/figures/concepts.py",
+            "present/drawing.py",
+            "benchmarks/ewok/materials",
+        ),
     output:
         fragment="results/notebooks/{notebook}.html",
     log:
@@ -42,7 +48,7 @@ rule build_report:
         made_from=made_from(),
         item_text=item_text(),
         rulegraph=ours("resources/rulegraph.dot"),
-        code=modules("cli/report.py", "report/assets"),
+        code=modules("cli/report.py", "present/assets"),
     output:
         page="results/report.html",
     log:

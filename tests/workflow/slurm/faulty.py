@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
+from worldprobe.asking import shards
 from worldprobe.cli import main
 from worldprobe.models import budget
-from worldprobe.scoring import shards
 
 FAULT = Path(os.environ["FAULTS"]) / sys.argv[sys.argv.index("--model") + 1]
 #: Small shards and small batches, so that there are several of each.

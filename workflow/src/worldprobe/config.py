@@ -16,8 +16,7 @@ import jsonschema
 import yaml
 
 from worldprobe.errors import UserError, did_you_mean
-
-SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
+from worldprobe.paths import SCHEMAS
 
 Keys = tuple[str | int, ...]
 

@@ -24,8 +24,8 @@ def closure(names: Sequence[str]) -> list[Path]:
     Raises:
         FileNotFoundError: there is nothing of that name.
 
-    >>> [path.name for path in closure(["palette.py", "report/assets"])]
-    ['palette.py', 'page.css', 'page.html.jinja', 'page.js']
+    >>> [path.name for path in closure(["present/palette.py", "present/assets"])]
+    ['page.css', 'page.html.jinja', 'page.js', 'palette.py']
     """
     found: set[Path] = set()
     waiting = []

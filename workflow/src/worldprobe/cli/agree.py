@@ -20,8 +20,9 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Build all matrices."""
-    from worldprobe.analysis.agreement import agree
-    from worldprobe.contracts import Agreements, Judgements, read_tables, write_table
+    from worldprobe.benchmarks.ewok.analysis.agreement import agree
+    from worldprobe.benchmarks.ewok.contracts import Agreements, Judgements
+    from worldprobe.contracts import read_tables, write_table
     from worldprobe.provenance import Provenance, digests, versions
 
     judgements = read_tables(args.judgements, Judgements, ["item_id", "target", "model", "eval_type", "accuracy", "status"])

@@ -60,8 +60,9 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run_vectors(args: argparse.Namespace) -> None:
     """Train word vectors."""
-    from worldprobe.baselines import word2vec
-    from worldprobe.contracts import ControlDocuments, read_table
+    from worldprobe.benchmarks.ewok.baselines import word2vec
+    from worldprobe.benchmarks.ewok.contracts import ControlDocuments
+    from worldprobe.contracts import read_table
     from worldprobe.files import whole_file
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions
@@ -82,9 +83,10 @@ def run_vectors(args: argparse.Namespace) -> None:
 
 def run_word2vec(args: argparse.Namespace) -> None:
     """Judge items by cosines."""
-    from worldprobe.analysis.judge import judge_similarities
-    from worldprobe.baselines import word2vec
-    from worldprobe.contracts import Items, Judgements, Similarities, read_table, write_table
+    from worldprobe.benchmarks.ewok.analysis.judge import judge_similarities
+    from worldprobe.benchmarks.ewok.baselines import word2vec
+    from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Similarities
+    from worldprobe.contracts import read_table, write_table
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions
 
@@ -115,8 +117,9 @@ def run_surface(args: argparse.Namespace) -> None:
     """Measure surface properties."""
     from functools import partial
 
-    from worldprobe.baselines import frequency, surface
-    from worldprobe.contracts import Items, SurfaceFeatures, read_table, write_table
+    from worldprobe.benchmarks.ewok.baselines import frequency, surface
+    from worldprobe.benchmarks.ewok.contracts import Items, SurfaceFeatures
+    from worldprobe.contracts import read_table, write_table
     from worldprobe.errors import UserError
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions

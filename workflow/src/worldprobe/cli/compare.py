@@ -23,9 +23,10 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Compare, print the sentences, write the numbers."""
-    from worldprobe.analysis.compare import compare_models
-    from worldprobe.analysis.panel import COLUMNS
-    from worldprobe.contracts import Comparisons, Judgements, read_tables, validate, write_table
+    from worldprobe.benchmarks.ewok.analysis.compare import compare_models
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.contracts import Comparisons, Judgements
+    from worldprobe.contracts import read_tables, validate, write_table
     from worldprobe.errors import UserError
     from worldprobe.files import write_text
     from worldprobe.provenance import Provenance, digests, versions

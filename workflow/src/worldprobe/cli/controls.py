@@ -13,7 +13,7 @@ from worldprobe.cli.templates import read_and_check
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.ewok.materials import Materials
+    from worldprobe.benchmarks.ewok.materials.materials import Materials
 
 DOCUMENTS, TEMPLATES, FILLERS = "documents.parquet", "templates.parquet", "fillers.parquet"
 
@@ -93,12 +93,13 @@ def run_corpus(args: argparse.Namespace) -> None:
     """Split, fill, write."""
     import pandas as pd
 
-    from worldprobe.contracts import ControlDocuments, ControlFillers, ControlTemplates, Templates, read_table, write_table
-    from worldprobe.controls import split
-    from worldprobe.controls.corpus import write_corpus
+    from worldprobe.benchmarks.ewok.contracts import ControlDocuments, ControlFillers, ControlTemplates, Templates
+    from worldprobe.benchmarks.ewok.controls import split
+    from worldprobe.benchmarks.ewok.controls.corpus import write_corpus
+    from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+    from worldprobe.benchmarks.ewok.materials.slots import open_slots
+    from worldprobe.contracts import read_table, write_table
     from worldprobe.errors import UserError
-    from worldprobe.ewok.fillers import Fillers
-    from worldprobe.ewok.slots import open_slots
     from worldprobe.files import digest_file, whole_folder
     from worldprobe.provenance import Provenance, versions
 
@@ -152,9 +153,9 @@ def _fill(
     """Fill templates with the fillers that are allowed, by the compiler's own independent sampling."""
     import dataclasses
 
-    from worldprobe.ewok import items as filling
-    from worldprobe.ewok.fillers import Fillers
-    from worldprobe.ewok.slots import open_slots
+    from worldprobe.benchmarks.ewok.materials import items as filling
+    from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+    from worldprobe.benchmarks.ewok.materials.slots import open_slots
 
     some = {
         name: dataclasses.replace(kind, fillers=tuple(f for f in kind.fillers if f.text in set(allowed[name]["item"])))
@@ -166,12 +167,13 @@ def _fill(
 
 def run_tokenizer(args: argparse.Namespace) -> None:
     """Train the tokenizer."""
-    from worldprobe.contracts import ControlDocuments, read_table
-    from worldprobe.controls.tokenizer import SMALLEST_VOCABULARY, save_tokenizer, train_tokenizer
+    from worldprobe.benchmarks.ewok.contracts import ControlDocuments
+    from worldprobe.contracts import read_table
     from worldprobe.errors import UserError
     from worldprobe.files import whole_folder
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.training.tokenizer import SMALLEST_VOCABULARY, save_tokenizer, train_tokenizer
 
     if args.vocabulary < SMALLEST_VOCABULARY:
         raise UserError(
@@ -193,13 +195,14 @@ def run_tokenizer(args: argparse.Namespace) -> None:
 
 def run_train(args: argparse.Namespace) -> None:
     """Train one model."""
-    from worldprobe.contracts import ControlDocuments, read_table
-    from worldprobe.controls import training
+    from worldprobe.benchmarks.ewok.contracts import ControlDocuments
+    from worldprobe.contracts import read_table
     from worldprobe.files import whole_folder
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.training import scratch
 
-    settings = training.Settings(
+    settings = scratch.Settings(
         architecture=args.architecture,
         layers=args.layers,
         width=args.width,
@@ -210,36 +213,29 @@ def run_train(args: argparse.Namespace) -> None:
         seed=args.seed,
         threads=args.threads,
     )
-    training.check_settings(settings)
-    tokenizer = training.load_tokenizer(args.tokenizer)
+    scratch.check_settings(settings)
+    tokenizer = scratch.load_tokenizer(args.tokenizer)
     texts = read_table(args.corpus / DOCUMENTS, ControlDocuments).text.tolist()
     name = args.out.name
-    model, losses = training.train(texts, tokenizer, settings, name)
+    model, losses = scratch.train(texts, tokenizer, settings, name)
     made = Provenance(
         seed=args.seed,
         model=name,
         dtype="float32",
         inputs=digests({"documents": args.corpus / DOCUMENTS, "tokenizer": args.tokenizer / "tokenizer.json"}),
         packages=versions(["torch", "transformers", "tokenizers", "safetensors", "numpy"]),
-        details={"n_parameters": model.num_parameters(), "loss": training.last_loss(losses)},
+        details={"n_parameters": model.num_parameters(), "loss": scratch.last_loss(losses)},
     )
     with whole_folder(args.out) as folder:
-        training.save_model(model, args.tokenizer, folder, name, settings, made)
+        scratch.save_model(model, args.tokenizer, folder, name, settings, made)
     LOGGER.info("%s: %s parameters, loss %s", name, f"{model.num_parameters():,}", made.details["loss"])
 
 
 def run_accuracy(args: argparse.Namespace) -> None:
     """Tell accuracies apart by held-out status."""
-    from worldprobe.contracts import (
-        ControlAccuracies,
-        ControlFillers,
-        ControlTemplates,
-        Items,
-        Judgements,
-        read_table,
-        write_table,
-    )
-    from worldprobe.controls import split
+    from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlFillers, ControlTemplates, Items, Judgements
+    from worldprobe.benchmarks.ewok.controls import split
+    from worldprobe.contracts import read_table, write_table
     from worldprobe.provenance import Provenance, digests, versions
 
     paths = {"items": args.items, "templates": args.corpus / TEMPLATES, "fillers": args.corpus / FILLERS}

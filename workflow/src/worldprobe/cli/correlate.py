@@ -22,18 +22,10 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Correlate all series."""
-    from worldprobe.analysis.correlations import correlate
-    from worldprobe.analysis.panel import COLUMNS
-    from worldprobe.contracts import (
-        Correlations,
-        FeatureMeans,
-        Judgements,
-        SurfaceFeatures,
-        read_provenance,
-        read_table,
-        read_tables,
-        write_table,
-    )
+    from worldprobe.benchmarks.ewok.analysis.correlations import correlate
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.contracts import Correlations, FeatureMeans, Judgements, SurfaceFeatures
+    from worldprobe.contracts import read_provenance, read_table, read_tables, write_table
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions
 

@@ -7,8 +7,10 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from worldprobe.paths import REPOSITORY
+
 #: The repository, whose resources lie beside the package's own folder.
-HOME = Path(__file__).resolve().parents[4]
+HOME = REPOSITORY
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -97,8 +99,9 @@ def look_up(model: str, registry: Path | None) -> dict[str, Any]:
 
 def collect(name: str, materials: str, items: Path, scores: Path, summaries: Path) -> dict[str, Any]:
     """The result as plain values: accuracy overall and by domain, how it was made, and the published figures beside it."""
-    from worldprobe.analysis.published import are_official, read_published
-    from worldprobe.contracts import Items, Summaries, read_provenance, read_table
+    from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published
+    from worldprobe.benchmarks.ewok.contracts import Items, Summaries
+    from worldprobe.contracts import read_provenance, read_table
 
     item_table, table = read_table(items, Items), read_table(summaries, Summaries)
     accuracy = table[(table["metric"] == "accuracy") & (table["version"] == -1)]

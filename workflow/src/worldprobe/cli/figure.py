@@ -61,14 +61,14 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, draw, write."""
-    from worldprobe import contracts
-    from worldprobe.figures import catalogue
-    from worldprobe.figures.drawing import render
-    from worldprobe.roster import read_roster
+    from worldprobe.benchmarks.ewok.figures import catalogue
+    from worldprobe.contracts import read_table
+    from worldprobe.present.drawing import render
+    from worldprobe.present.roster import read_roster
 
     plan = catalogue.FIGURES[args.figure]
     roster = read_roster(args.models).with_trained(getattr(args, "trained", []))
-    tables = [contracts.read_table(getattr(args, name), contract) for name, contract in plan.inputs.items()]
+    tables = [read_table(getattr(args, name), contract) for name, contract in plan.inputs.items()]
     options = {name: getattr(args, name) for name in plan.options}
     render(plan.tidy(*tables, roster, **options), plan.draw, args.out, width=args.width)
 
@@ -79,8 +79,8 @@ def run_set(args: argparse.Namespace) -> None:
     Raises:
         UserError: a file's name is not that of a figure.
     """
+    from worldprobe.benchmarks.ewok.figures.catalogue import FIGURES
     from worldprobe.cli import build_parser, by_stem
-    from worldprobe.figures.catalogue import FIGURES
 
     known = {name: [name] for name in FIGURES if name != "surface_feature"}
     known |= {feature: ["surface_feature", "--feature", feature] for feature in FEATURES}

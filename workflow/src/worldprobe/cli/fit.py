@@ -38,22 +38,15 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Fit one regression."""
-    from worldprobe.analysis.design import COLUMNS, build_design
-    from worldprobe.contracts import (
-        Coefficients,
-        Judgements,
-        SurfaceFeatures,
-        read_provenance,
-        read_table,
-        read_tables,
-        write_table,
-    )
+    from worldprobe.benchmarks.ewok.analysis.design import COLUMNS, build_design
+    from worldprobe.benchmarks.ewok.contracts import Coefficients, Judgements, SurfaceFeatures
+    from worldprobe.contracts import read_provenance, read_table, read_tables, write_table
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions
 
     packages = ["numpy", "pandas"]
     if args.fit == "mixed-model":
-        from worldprobe.analysis.mixed_model import fit_mixed_model, start_r
+        from worldprobe.benchmarks.ewok.analysis.mixed_model import fit_mixed_model, start_r
 
         start_r()  # a missing R is told before anything is read
         packages.append("rpy2")
@@ -65,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
     if args.fit == "mixed-model":
         table, details = fit_mixed_model(design, args.method)
     else:
-        from worldprobe.analysis.fixed_effects import fit_fixed_effects
+        from worldprobe.benchmarks.ewok.analysis.fixed_effects import fit_fixed_effects
 
         table, details = fit_fixed_effects(design)
         packages.append("statsmodels")

@@ -50,9 +50,10 @@ def import_results(args: argparse.Namespace) -> None:
     """Read the release, apply the steps, print their effects, write the tables."""
     from dataclasses import asdict
 
-    from worldprobe.analysis.paper_steps import apply_steps
-    from worldprobe.analysis.released import read_listing, read_release
-    from worldprobe.contracts import Judgements, SurfaceFeatures, write_table
+    from worldprobe.benchmarks.ewok.analysis.paper_steps import apply_steps
+    from worldprobe.benchmarks.ewok.analysis.released import read_listing, read_release
+    from worldprobe.benchmarks.ewok.contracts import Judgements, SurfaceFeatures
+    from worldprobe.contracts import write_table
     from worldprobe.errors import UserError
     from worldprobe.provenance import Provenance, digests, versions
 
@@ -79,8 +80,9 @@ def import_results(args: argparse.Namespace) -> None:
 
 def import_ratings(args: argparse.Namespace) -> None:
     """Match ratings to items and write them."""
-    from worldprobe.contracts import Items, Ratings, read_table, write_table
-    from worldprobe.human.ratings import read_ratings
+    from worldprobe.benchmarks.ewok.contracts import Items, Ratings
+    from worldprobe.benchmarks.ewok.ratings import read_ratings
+    from worldprobe.contracts import read_table, write_table
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions
 

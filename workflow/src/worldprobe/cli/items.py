@@ -13,7 +13,7 @@ from worldprobe.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.ewok.entries import Materials
+    from worldprobe.benchmarks.ewok.materials.entries import Materials
     from worldprobe.provenance import Provenance
 
 #: Bumped when the same materials and options give other items.
@@ -91,9 +91,10 @@ def _positive(text: str) -> int:
 
 def run_build(args: argparse.Namespace) -> None:
     """Read, check, compile, fill, write."""
+    from worldprobe.benchmarks.ewok.contracts import Templates
+    from worldprobe.benchmarks.ewok.materials.compile import compile_templates
     from worldprobe.cli.templates import made_from, read_and_check
-    from worldprobe.contracts import Templates, write_table
-    from worldprobe.ewok.compile import compile_templates
+    from worldprobe.contracts import write_table
 
     materials = read_and_check(args)
     templates = compile_templates(materials)
@@ -104,8 +105,9 @@ def run_build(args: argparse.Namespace) -> None:
 
 def run_fill(args: argparse.Namespace) -> None:
     """Read templates and fillers, fill, write."""
+    from worldprobe.benchmarks.ewok.contracts import Templates
     from worldprobe.cli.templates import made_from, read_and_check
-    from worldprobe.contracts import Templates, read_provenance, read_table
+    from worldprobe.contracts import read_provenance, read_table
     from worldprobe.files import digest_file
 
     templates = read_table(args.templates, Templates)
@@ -120,13 +122,14 @@ def run_fill(args: argparse.Namespace) -> None:
 
 
 def _fill_and_write(args: argparse.Namespace, templates: pd.DataFrame, materials: Materials, made: Provenance) -> None:
-    from worldprobe.contracts import Items, write_table
-    from worldprobe.ewok import items as filling
-    from worldprobe.ewok.check import check_slots
-    from worldprobe.ewok.fillers import Fillers
-    from worldprobe.ewok.release import apply_release_filter
-    from worldprobe.ewok.slots import open_slots
-    from worldprobe.ewok.swaps import parse_swaps
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.materials import items as filling
+    from worldprobe.benchmarks.ewok.materials.check import check_slots
+    from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+    from worldprobe.benchmarks.ewok.materials.release import apply_release_filter
+    from worldprobe.benchmarks.ewok.materials.slots import open_slots
+    from worldprobe.benchmarks.ewok.materials.swaps import parse_swaps
+    from worldprobe.contracts import write_table
     from worldprobe.log import LOGGER
 
     fillers = Fillers(materials.fillers, materials.rules)
@@ -162,9 +165,10 @@ def _fill_and_write(args: argparse.Namespace, templates: pd.DataFrame, materials
 
 def run_export(args: argparse.Namespace) -> None:
     """Read, refuse what may not leave in the open, write."""
-    from worldprobe.contracts import Items, Templates, read_provenance, read_table
+    from worldprobe.benchmarks.ewok.contracts import Items, Templates
+    from worldprobe.benchmarks.ewok.materials.export import official_files, refuse_protected, write_archive
+    from worldprobe.contracts import read_provenance, read_table
     from worldprobe.errors import UserError
-    from worldprobe.ewok.export import official_files, refuse_protected, write_archive
     from worldprobe.files import whole_folder
 
     canary = read_provenance(args.items).canary

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe import contracts
+    from worldprobe.contracts import Table
 
 #: table -> the columns that are judged, where it has others too: what models wrote is long and not looked at.
 NEEDED = {"responses": ("item_id", "eval_type", "presentation", "value", "status")}
@@ -41,7 +41,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Judge every table of evidence by itself; the items are read once."""
-    from worldprobe.contracts import Items, read_table
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.contracts import read_table
     from worldprobe.errors import UserError
 
     if len(args.evidence) != len(args.out):
@@ -53,10 +54,11 @@ def run(args: argparse.Namespace) -> None:
         judge_table(items, path, contract, out, args)
 
 
-def judge_table(items: pd.DataFrame, path: Path, contract: type[contracts.Table], out: Path, args: argparse.Namespace) -> None:
+def judge_table(items: pd.DataFrame, path: Path, contract: type[Table], out: Path, args: argparse.Namespace) -> None:
     """Judge one table of evidence, write the judgements and say how many targets are right."""
-    from worldprobe.analysis import judge
-    from worldprobe.contracts import Judgements, read_provenance, read_table, write_table
+    from worldprobe.benchmarks.ewok.analysis import judge
+    from worldprobe.benchmarks.ewok.contracts import Judgements
+    from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions
 
@@ -104,17 +106,18 @@ def judge_table(items: pd.DataFrame, path: Path, contract: type[contracts.Table]
         )
 
 
-def _contract(path: Path) -> type[contracts.Table]:
+def _contract(path: Path) -> type[Table]:
     """The contract of the evidence in a file.
 
     Raises:
         UserError: the file is no evidence.
     """
-    from worldprobe import contracts
+    from worldprobe.benchmarks.ewok import contracts
+    from worldprobe.contracts import table_name
     from worldprobe.errors import UserError
 
     known = {c.Config.name: c for c in contracts.EVIDENCE}
-    found = contracts.table_name(path)
+    found = table_name(path)
     if found not in known:
         raise UserError(path, f"holds {found or 'no table of worldprobe'}.", f"Give one of these tables: {', '.join(known)}.")
     return known[found]

@@ -16,7 +16,7 @@ def add_materials_arguments(parser: argparse.ArgumentParser) -> None:
 
 def password(args: argparse.Namespace) -> str | None:
     """The password from the option or the environment."""
-    from worldprobe.ewok.source import PASSWORD_VARIABLE
+    from worldprobe.benchmarks.ewok.materials.source import PASSWORD_VARIABLE
 
     return args.password or os.environ.get(PASSWORD_VARIABLE)
 
@@ -41,9 +41,9 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run_check(args: argparse.Namespace) -> None:
     """Print what is wrong; fail if there are errors."""
-    from worldprobe.ewok.check import check_all
-    from worldprobe.ewok.materials import read_materials
-    from worldprobe.ewok.rules import ORIGINAL, RIGHT
+    from worldprobe.benchmarks.ewok.materials.check import check_all
+    from worldprobe.benchmarks.ewok.materials.materials import read_materials
+    from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL, RIGHT
 
     materials = read_materials(args.materials, ORIGINAL if args.compat else RIGHT, password(args), is_lenient=args.compat)
     templates = check_all(materials, args.versions)
@@ -57,8 +57,8 @@ def run_check(args: argparse.Namespace) -> None:
 
 def run_differences(args: argparse.Namespace) -> None:
     """Build once per quirk, compare, print."""
-    from worldprobe.ewok.differences import as_table, differences, report
-    from worldprobe.ewok.source import Source
+    from worldprobe.benchmarks.ewok.materials.differences import as_table, differences, report
+    from worldprobe.benchmarks.ewok.materials.source import Source
     from worldprobe.files import write_text
 
     found = differences(Source(args.materials, password(args)), range(args.versions))

@@ -63,8 +63,8 @@ def run_list(args: argparse.Namespace) -> None:
 def run_plan(args: argparse.Namespace) -> None:
     """Print what each model asks for."""
     from worldprobe.config import read_registry
-    from worldprobe.models.plan import plan
     from worldprobe.models.registry import select
+    from worldprobe.operations.plan import plan
 
     registry = read_registry(args.registry)
     planned = plan(registry, select(registry, args.models.split(",") if args.models else None), args.gpu_memory)

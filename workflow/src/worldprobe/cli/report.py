@@ -51,14 +51,15 @@ def run(args: argparse.Namespace) -> None:
     """Read the parts, build, write."""
     from pathlib import Path
 
-    from worldprobe.contracts import Summaries, read_table
-    from worldprobe.report.examples import read_examples
-    from worldprobe.report.methods import read_made
-    from worldprobe.report.page import Parts, read_fragment, write
-    from worldprobe.report.printed import read_printed
-    from worldprobe.report.rulegraph import rulegraph_svg
-    from worldprobe.report.runtimes import read_gpu_times, read_run_times
-    from worldprobe.roster import read_roster
+    from worldprobe.benchmarks.ewok.contracts import Summaries
+    from worldprobe.benchmarks.ewok.report.examples import read_examples
+    from worldprobe.benchmarks.ewok.report.methods import read_made
+    from worldprobe.benchmarks.ewok.report.page import Parts, read_fragment, write
+    from worldprobe.contracts import read_table
+    from worldprobe.present.printed import read_printed
+    from worldprobe.present.roster import read_roster
+    from worldprobe.present.rulegraph import rulegraph_svg
+    from worldprobe.present.runtimes import read_gpu_times, read_run_times
 
     made_from = list(dict.fromkeys([args.summaries, *args.made_from]))
     parts = Parts(
@@ -99,7 +100,7 @@ def run_notebook(args: argparse.Namespace) -> None:
     from pathlib import Path
 
     from worldprobe.files import write_text
-    from worldprobe.report import notebooks
+    from worldprobe.present import notebooks
 
     settings = {"WORLDPROBE_STUDY": str(Path(args.study).resolve()), "WORLDPROBE_REGISTRY": str(Path(args.models).resolve())}
     if args.materials:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-PUBLISHED = Path(__file__).parents[4] / "resources" / "published"
+from worldprobe.paths import RESOURCES
+
+PUBLISHED = RESOURCES / "published"
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -25,9 +27,10 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Compare, print the summary line, write the table."""
-    from worldprobe.analysis.published import are_official, read_published
-    from worldprobe.analysis.reproduction import Results, check_reproduction, summary_line
-    from worldprobe.contracts import Coefficients, Items, Reproduction, Summaries, read_provenance, read_table, write_table
+    from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published
+    from worldprobe.benchmarks.ewok.analysis.reproduction import Results, check_reproduction, summary_line
+    from worldprobe.benchmarks.ewok.contracts import Coefficients, Items, Reproduction, Summaries
+    from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.provenance import Provenance, digests, versions
 
     published = read_published(args.published)

@@ -77,8 +77,8 @@ def run_logprobs(args: argparse.Namespace) -> None:
 
 def run_prompting(args: argparse.Namespace) -> None:
     """Items -> responses of one eval type."""
-    from worldprobe.scoring.prompting import parse_eval_type
-    from worldprobe.scoring.prompts import load_prompts
+    from worldprobe.benchmarks.ewok.asking.prompting import parse_eval_type
+    from worldprobe.benchmarks.ewok.asking.prompts import load_prompts
 
     items = read_items(args)
     parse_eval_type(args.eval_type)
@@ -88,9 +88,9 @@ def run_prompting(args: argparse.Namespace) -> None:
 
 def run_all(args: argparse.Namespace) -> None:
     """Items -> one table per eval type, with the model loaded once."""
+    from worldprobe.benchmarks.ewok.asking.prompting import parse_eval_type
+    from worldprobe.benchmarks.ewok.asking.prompts import load_prompts
     from worldprobe.errors import UserError
-    from worldprobe.scoring.prompting import parse_eval_type
-    from worldprobe.scoring.prompts import load_prompts
 
     eval_types = [name.strip() for name in args.eval_types.split(",") if name.strip()]
     for eval_type in eval_types:
@@ -114,9 +114,10 @@ def run_all(args: argparse.Namespace) -> None:
 
 def read_items(args: argparse.Namespace) -> pd.DataFrame:
     """The columns of the items table that scoring reads."""
-    from worldprobe.contracts import Items, read_table
+    from worldprobe.benchmarks.ewok.asking.logprobs import ITEM_COLUMNS
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.contracts import read_table
     from worldprobe.errors import UserError
-    from worldprobe.scoring.logprobs import ITEM_COLUMNS
 
     items = read_table(args.items, Items, columns=ITEM_COLUMNS)
     if items.empty:
@@ -126,9 +127,10 @@ def read_items(args: argparse.Namespace) -> pd.DataFrame:
 
 def write_logprobs(args: argparse.Namespace, items: pd.DataFrame, engine: Engine, out: Path) -> None:
     """Score and write target scores, and on request token scores."""
-    from worldprobe.contracts import TargetScores, TokenScores, read_provenance, write_table
+    from worldprobe.benchmarks.ewok.asking.logprobs import provenance, score_logprobs
+    from worldprobe.benchmarks.ewok.contracts import TargetScores, TokenScores
+    from worldprobe.contracts import read_provenance, write_table
     from worldprobe.files import digest_file
-    from worldprobe.scoring.logprobs import provenance, score_logprobs
 
     tokens_out: Path | None = getattr(args, "tokens_out", None)
     scores, tokens, counts = score_logprobs(
@@ -146,11 +148,12 @@ def write_responses(
     args: argparse.Namespace, items: pd.DataFrame, engine: Engine, eval_type: str, prompts: dict[str, Any], out: Path
 ) -> None:
     """Ask and write responses; they may repeat an item's words, so they carry its canary."""
-    from worldprobe.contracts import Responses, read_provenance, write_table
+    from worldprobe.benchmarks.ewok.asking.logprobs import provenance
+    from worldprobe.benchmarks.ewok.asking.prompting import ask
+    from worldprobe.benchmarks.ewok.contracts import Responses
+    from worldprobe.contracts import read_provenance, write_table
     from worldprobe.errors import UserError
     from worldprobe.files import digest_file
-    from worldprobe.scoring.logprobs import provenance
-    from worldprobe.scoring.prompting import ask
 
     paradigm = eval_type.split("_")[0]
     if paradigm not in prompts:

@@ -23,8 +23,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Look and tell."""
     import worldprobe
-    from worldprobe import locks, status
     from worldprobe.config import check_models, merge, read_registry, read_study, read_yaml
+    from worldprobe.operations import locks, status
 
     settings: dict = {}
     base = Path("config/config.yaml")  # the Snakefile lays the others over it

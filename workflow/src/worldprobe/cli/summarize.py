@@ -22,9 +22,10 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Summarize all tables together."""
-    from worldprobe.analysis.panel import COLUMNS
-    from worldprobe.analysis.summarize import summarize
-    from worldprobe.contracts import Judgements, Summaries, read_tables, write_table
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+    from worldprobe.benchmarks.ewok.contracts import Judgements, Summaries
+    from worldprobe.contracts import read_tables, write_table
     from worldprobe.errors import UserError
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions

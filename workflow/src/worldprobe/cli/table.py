@@ -73,24 +73,25 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, build, write."""
-    from worldprobe import contracts
-    from worldprobe.roster import read_roster
-    from worldprobe.tables import accuracy, dataset, statistics
+    from worldprobe.benchmarks.ewok import contracts
+    from worldprobe.benchmarks.ewok.tables import accuracy, dataset, statistics
+    from worldprobe.contracts import Table, read_provenance, read_table
+    from worldprobe.present.roster import read_roster
 
-    def read(name: str, contract: type[contracts.Table], columns: tuple[str, ...] | None = None) -> pd.DataFrame:
-        return contracts.read_table(getattr(args, name), contract, columns)
+    def read(name: str, contract: type[Table], columns: tuple[str, ...] | None = None) -> pd.DataFrame:
+        return read_table(getattr(args, name), contract, columns)
 
     roster = read_roster(getattr(args, "models", None))
     if args.table == "dataset":
         templates = read("templates", contracts.Templates, dataset.DESIGN_COLUMNS)
         sheet = dataset.dataset(templates, read("items", contracts.Items, ("domain", "version")))
     elif args.table == "mixed_model":
-        made_by = contracts.read_provenance(args.coefficients)
+        made_by = read_provenance(args.coefficients)
         sheet = statistics.mixed_model(read("coefficients", contracts.Coefficients), made_by, args.fit)
     elif args.table == "correlations":
         sheet = statistics.correlations(read("correlations", contracts.Correlations), roster, args.eval_type, args.unit)
     elif args.table == "reproduction":
-        made_by = contracts.read_provenance(args.reproduction)
+        made_by = read_provenance(args.reproduction)
         sheet = statistics.reproduction(read("reproduction", contracts.Reproduction), made_by, roster)
     elif args.table == "comparisons":
         sheet = statistics.comparisons(read("comparisons", contracts.Comparisons), roster)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from worldprobe.cli.materials import add_materials_arguments, password
 
 if TYPE_CHECKING:
-    from worldprobe.ewok.entries import Materials
+    from worldprobe.benchmarks.ewok.materials.entries import Materials
     from worldprobe.provenance import Provenance
 
 #: Bumped when the same materials give other templates.
@@ -29,9 +29,9 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def read_and_check(args: argparse.Namespace) -> Materials:
     """The materials that a command names, free of errors."""
-    from worldprobe.ewok.check import check_materials
-    from worldprobe.ewok.materials import read_materials
-    from worldprobe.ewok.rules import ORIGINAL, RIGHT
+    from worldprobe.benchmarks.ewok.materials.check import check_materials
+    from worldprobe.benchmarks.ewok.materials.materials import read_materials
+    from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL, RIGHT
     from worldprobe.log import LOGGER
 
     rules = ORIGINAL if args.compat else RIGHT
@@ -58,8 +58,9 @@ def made_from(materials: Materials, is_compat: bool) -> Provenance:
 
 def run_compile(args: argparse.Namespace) -> None:
     """Read, check, compile, write."""
-    from worldprobe.contracts import Templates, write_table
-    from worldprobe.ewok.compile import compile_templates
+    from worldprobe.benchmarks.ewok.contracts import Templates
+    from worldprobe.benchmarks.ewok.materials.compile import compile_templates
+    from worldprobe.contracts import write_table
     from worldprobe.log import LOGGER
 
     materials = read_and_check(args)

@@ -20,8 +20,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Unlock, or say who holds the lock."""
-    from worldprobe import locks, status
     from worldprobe.errors import UserError
+    from worldprobe.operations import locks, status
 
     if locks.is_locked(args.folder):
         jobs, _silence = status.read_queue(args.folder) or ([], "")

@@ -1,0 +1,284 @@
+"""How fast LogProbs scoring is beside the ways of others: ratios of medians over alternating runs, with equal numbers.
+
+    python tests/performance/scoring.py ITEMS [--n-items 100] [--runs 5] [--ways ours,original,minicons,lm-eval,vllm]
+        [--python minicons=/path/to/python --python vllm=/path/to/python]
+
+Builds a model of GPT-2-small's shape with random weights and a byte-level tokenizer trained on the items, then asks every way for
+the six log probabilities of each item: the four pairs of context and target, and both bare targets. Each way is a process of its
+own, in its own environment if one is named for it; a way whose package is not there is left out and said so. The bars:
+at least 2.3 times the fastest peer and 7 times the original's way, all equal to 1e-4 nats (bare targets are not compared where a
+peer cannot score them). The engine's memory, beyond what it takes before the model is loaded, must stay within 1.5 times the
+model's weights and the activations that it states for itself. CPU seconds are printed too, because a busy machine stretches the
+others (vLLM's are in processes of its own and not counted).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2] / "workflow" / "src"
+WAYS = ("ours", "original", "minicons", "lm-eval", "vllm")
+#: (context or None, target), in the order of the items; repeats included, as an evaluation asks them.
+Pairs = list[tuple[str | None, str]]
+#: What a way says of its memory, in MB.
+FACTS: dict[str, float] = {}
+
+
+def memory_mb(kind: str) -> float:
+    """This process's memory in MB: VmRSS now, VmHWM at its highest (getrusage would count the parent's before the start)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(kind))
+
+
+def read_pairs(items: Path, n_items: int) -> Pairs:
+    """Six questions per item, from items spread evenly over the table."""
+    import pandas as pd
+
+    frame = pd.read_parquet(items)
+    frame = frame.iloc[:: max(len(frame) // n_items, 1)].head(n_items)
+    return [
+        (getattr(row, f"context{c}") if c else None, getattr(row, f"target{t}"))
+        for row in frame.itertuples()
+        for t in (1, 2)
+        for c in (0, 1, 2)
+    ]
+
+
+def build_checkpoint(folder: Path, pairs: Pairs, layers: int, vocabulary: int) -> None:
+    """GPT-2-small's shape, random weights."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=16_384, special_tokens=["<|endoftext|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
+    )
+    tokenizer.train_from_iterator((f"{c or ''} {t}" for c, t in pairs), trainer)
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>")
+    fast.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=vocabulary, n_layer=layers, bos_token_id=fast.bos_token_id, eos_token_id=fast.eos_token_id)
+    GPT2LMHeadModel(config).save_pretrained(folder)
+
+
+def way_ours(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
+    """The engine, without shards: encoding, packing and scoring."""
+    sys.path.insert(0, str(SOURCE))
+    import transformers
+
+    from worldprobe.models.engine import Query
+    from worldprobe.models.transformers_engine import open_engine
+
+    _ = transformers.AutoModelForCausalLM, transformers.AutoTokenizer  # loaded with torch, which is no memory of ours
+    before = memory_mb("VmRSS")
+    engine = open_engine(folder)
+    weights = sum(p.numel() * p.element_size() for p in engine.model.parameters()) / 2**20
+    stated = engine.facts.notes["activation_bytes"] / 2**20
+    FACTS.update(before_mb=before, weights_mb=weights, stated_mb=stated)
+    queries = [Query(c, t) for c, t in pairs]
+
+    def run() -> list[float | None]:
+        distinct = list(dict.fromkeys(queries))
+        answers = dict(engine.score(distinct))
+        by_query = {query: answers[i].logprob for i, query in enumerate(distinct)}
+        return [by_query[q] for q in queries]
+
+    return run
+
+
+def way_original(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
+    """One pass per question, batch size 1, full logits; the target starts where the tokens of the context alone end."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+
+    def score(context: str | None, target: str) -> float:
+        prefix = tokenizer(context)["input_ids"] if context else [tokenizer.bos_token_id]
+        ids = tokenizer(f"{context} {target}")["input_ids"] if context else prefix + tokenizer(" " + target)["input_ids"]
+        tokens = torch.tensor([ids])
+        with torch.no_grad():
+            logprobs = torch.log_softmax(model(tokens).logits[0, :-1].float(), dim=-1)
+        return logprobs.gather(1, tokens[0, 1:, None])[len(prefix) - 1 :].sum().item()
+
+    return lambda: [score(c, t) for c, t in pairs]
+
+
+def way_minicons(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
+    """minicons, batches of 32; its bare targets start with the start token."""
+    from minicons import scorer
+
+    model = scorer.IncrementalLMScorer(folder, "cpu")
+
+    def run() -> list[float | None]:
+        found: dict[int, float] = {}
+        conditional = [i for i, (c, _) in enumerate(pairs) if c]
+        bare = [i for i, (c, _) in enumerate(pairs) if not c]
+        for k in range(0, len(conditional), 32):
+            chosen = conditional[k : k + 32]
+            prefixes, targets = [pairs[i][0] for i in chosen], [pairs[i][1] for i in chosen]
+            found |= dict(
+                zip(chosen, model.conditional_score(prefixes, targets, reduction=lambda x: x.sum(0).item()), strict=True)
+            )
+        for k in range(0, len(bare), 32):
+            chosen = bare[k : k + 32]
+            texts = [" " + pairs[i][1] for i in chosen]
+            values = model.sequence_score(texts, reduction=lambda x: x.sum(0).item(), bos_token=True)
+            found |= dict(zip(chosen, values, strict=True))
+        return [found[i] for i in range(len(pairs))]
+
+    return run
+
+
+def way_lm_eval(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
+    """lm-evaluation-harness, HFLM, batches of 32."""
+    from lm_eval.api.instance import Instance
+    from lm_eval.models.huggingface import HFLM
+
+    model = HFLM(pretrained=folder, device="cpu", dtype="float32", batch_size=32)
+    requests = [
+        Instance(request_type="loglikelihood", doc={}, arguments=(c or "", " " + t), idx=i) for i, (c, t) in enumerate(pairs)
+    ]
+    return lambda: [value for value, _ in model.loglikelihood(requests, disable_tqdm=True)]
+
+
+def way_vllm(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
+    """vLLM with prompt_logprobs, prefix caching off (it has been wrong together with prompt_logprobs)."""
+    from vllm import LLM, SamplingParams
+
+    memory = {"kv_cache_memory_bytes": 1 << 30, "gpu_memory_utilization": 0.5}
+    model = LLM(folder, dtype="float32", enable_prefix_caching=False, max_model_len=512, **memory)
+    tokenizer = model.get_tokenizer()
+    prompts, starts = [], []
+    for c, t in pairs:
+        prefix = tokenizer(c)["input_ids"] if c else [tokenizer.bos_token_id]
+        prompts.append(
+            {"prompt_token_ids": tokenizer(f"{c} {t}")["input_ids"] if c else prefix + tokenizer(" " + t)["input_ids"]}
+        )
+        starts.append(len(prefix))
+    how = SamplingParams(max_tokens=1, temperature=0.0, prompt_logprobs=0, detokenize=False)
+
+    def run() -> list[float | None]:
+        answers = model.generate(prompts, how, use_tqdm=False)
+        return [
+            sum(next(iter(p.values())).logprob for p in answer.prompt_logprobs[start:])
+            for answer, start in zip(answers, starts, strict=True)
+        ]
+
+    return run
+
+
+def work(way: str, folder: str, items: Path, n_items: int) -> None:
+    """A worker: loads once, then times one run per line of standard input."""
+    speak = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    pairs = read_pairs(items, n_items)
+    run = globals()["way_" + way.replace("-", "_")](folder, pairs)
+    speak.write("ready\n")
+    speak.flush()
+    for _ in sys.stdin:
+        started, cpu = time.perf_counter(), time.process_time()
+        values = run()
+        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+        peak = memory_mb("VmHWM")
+        speak.write(json.dumps({"seconds": seconds, "cpu": cpu, "values": values, "peak_mb": peak, **FACTS}) + "\n")
+        speak.flush()
+
+
+def main() -> None:
+    """Build, run the ways in turn, print a table and the bars."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("items", type=Path)
+    parser.add_argument("--n-items", type=int, default=100)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--layers", type=int, default=12)
+    parser.add_argument("--vocabulary", type=int, default=50_257)
+    parser.add_argument("--python", action="append", default=[], metavar="WAY=PYTHON", help="the interpreter for a way")
+    parser.add_argument("--checkpoint", type=Path, help="keep the model here")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.worker:
+        work(args.worker, str(args.checkpoint), args.items, args.n_items)
+        return
+    interpreters = dict(entry.split("=", 1) for entry in args.python)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = args.checkpoint or Path(temporary)
+        pairs = read_pairs(args.items, args.n_items)
+        if not (folder / "config.json").exists():
+            build_checkpoint(folder, pairs, args.layers, args.vocabulary)
+        command = [str(args.items), "--n-items", str(args.n_items), "--checkpoint", str(folder)]
+        workers: dict[str, subprocess.Popen[str]] = {}
+        for way in args.ways.split(","):
+            python = interpreters.get(way, sys.executable)
+            log = (folder / f"{way}.log").open("w")
+            worker = subprocess.Popen(
+                [python, __file__, *command, "--worker", way],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+            if worker.stdout.readline().strip() == "ready":  # type: ignore[union-attr]
+                workers[way] = worker
+            else:
+                last = (folder / f"{way}.log").read_text().strip().splitlines()[-1:]
+                print(f"{way}: left out ({' '.join(last)[:150]})")
+        runs: dict[str, list[dict]] = {way: [] for way in workers}
+        for _ in range(args.runs):
+            for way, worker in workers.items():
+                worker.stdin.write("run\n")  # type: ignore[union-attr]
+                worker.stdin.flush()  # type: ignore[union-attr]
+                runs[way].append(json.loads(worker.stdout.readline()))  # type: ignore[union-attr]
+        for worker in workers.values():
+            worker.stdin.close()  # type: ignore[union-attr]
+            worker.wait(60)
+    print_table(runs, pairs, args.n_items)
+
+
+def print_table(runs: dict[str, list[dict]], pairs: Pairs, n_items: int) -> None:
+    """Medians, ratios and the largest difference from the original's way (ours where that was not run)."""
+    yardstick = runs.get("original") or runs["ours"]
+    expected = yardstick[0]["values"]
+    medians = {way: statistics.median(run["seconds"] for run in many) for way, many in runs.items()}
+    names = (
+        f"{name:>9}" for name in ("seconds", "CPU s", "items/s", "x origin.", "ours is x", "peak MB", "max diff", "bare diff")
+    )
+    print(f"{'way':10} {' '.join(names)}")
+    for way, median in medians.items():
+        gaps: dict[bool, float] = {True: 0.0, False: 0.0}
+        for (context, _), a, b in zip(pairs, expected, runs[way][0]["values"], strict=True):
+            gaps[context is None] = max(gaps[context is None], abs(a - b) if b is not None and b == b else float("nan"))
+        print(
+            f"{way:10} {median:9.2f} {statistics.median(r['cpu'] for r in runs[way]):9.2f} {n_items / median:9.1f}"
+            f" {medians.get('original', float('nan')) / median:9.2f}"
+            f" {median / medians['ours']:9.2f} {max(r['peak_mb'] for r in runs[way]):9.0f} {gaps[False]:9.1e} {gaps[True]:9.1e}"
+        )
+    peers = {way: median for way, median in medians.items() if way not in ("ours", "original")}
+    if peers:
+        print(f"bar: {min(peers.values()) / medians['ours']:.2f}x the fastest peer (at least 2.3)")
+    ours = max(runs["ours"], key=lambda run: run["peak_mb"])
+    allowed = 1.5 * ours["weights_mb"] + ours["stated_mb"]
+    print(
+        f"bar: {ours['peak_mb'] - ours['before_mb']:.0f} MB for the model and its work (at most {allowed:.0f}: 1.5 x"
+        f" {ours['weights_mb']:.0f} MB of weights + {ours['stated_mb']:.0f} MB stated for activations)"
+    )
+    if "original" in medians:
+        print(f"bar: {medians['original'] / medians['ours']:.2f}x the original's way (at least 7)")
+
+
+if __name__ == "__main__":
+    main()

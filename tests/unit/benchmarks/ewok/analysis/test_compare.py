@@ -1,0 +1,212 @@
+"""Paired permutation tests, correlations and the agreement of two ways of asking."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from worldprobe import cli
+from worldprobe.benchmarks.ewok.analysis.agreement import agree, agreement_rate
+from worldprobe.benchmarks.ewok.analysis.compare import compare_items, compare_models
+from worldprobe.benchmarks.ewok.analysis.correlations import correlate
+from worldprobe.benchmarks.ewok.analysis.judge import judge_responses
+from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
+from worldprobe.benchmarks.ewok.contracts import Agreements, Comparisons, Correlations, FeatureMeans, Judgements, SurfaceFeatures
+from worldprobe.contracts import read_table, validate, write_table
+from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
+
+
+def two_models(difference, n_templates=120, seed=0):
+    items = simulate_items(n_templates, 2, seed)
+    common = np.random.default_rng(seed).normal(0.5, 1, (1, len(items), 2))
+    return simulate_judgements(items, common + np.array([difference, 0.0])[:, None, None], ["ant", "bee"], "logprobs", seed)
+
+
+def test_the_p_value_is_that_of_all_sign_flips():
+    first, second = np.array([1, 1, 0.5, 1, 0, 1, 1, 0.5]), np.array([0, 0.5, 0.5, 0, 1, 0, 0.5, 0])
+    [tested] = compare_items(first[None], second[None], np.arange(8), np.zeros(8), n_permutations=40_000, seed=1)
+    parts = (first - second) / 8
+    exact = np.mean([abs(np.dot(signs, parts)) >= abs(parts.sum()) - 1e-12 for signs in product([-1, 1], repeat=8)])
+    assert tested.p == pytest.approx(exact, abs=0.01)
+    assert (tested.n_a_better, tested.n_b_better, tested.n_equal) == (6, 1, 1)
+    assert tested.difference == pytest.approx(parts.sum())
+
+
+def test_p_values_are_uniform_when_the_models_are_equally_good():
+    rng = np.random.default_rng(5)
+    template, version = np.repeat(np.arange(40), 3), np.tile(np.arange(3), 40)
+    found = []
+    for seed in range(200):
+        taste = rng.normal(0, 1.0, (2, 40))[:, template]  # each model has its own strong and weak templates
+        first, second = (rng.random((2, 120)) < 1 / (1 + np.exp(-taste))).astype(float)
+        found.append(compare_items(first[None], second[None], template, version, n_permutations=400, seed=seed)[0].p)
+    shares = np.histogram(found, bins=[0, 0.25, 0.5, 0.75, 1.001])[0] / 200
+    assert np.mean(np.array(found) <= 0.05) <= 0.10
+    np.testing.assert_allclose(shares, 0.25, atol=0.1)
+
+
+def test_a_real_difference_is_found_and_the_sentence_says_which_is_better():
+    table = validate(compare_models(two_models(1.0), n_permutations=2000), Comparisons)
+    overall = table[table["grouping"] == "overall"].iloc[0]
+    assert overall["p"] < 0.01
+    assert overall["ci_low"] > 0
+    assert "ant is better on these items" in overall["sentence"]
+    assert overall["n_items"] == 240
+    assert (table["p_holm"] >= table["p"]).all()
+    assert (table["grouping"] == "domain").sum() == 3
+
+
+def test_no_difference_is_called_that_with_what_could_have_been_seen():
+    rows = two_models(0.0)
+    sentence = compare_models(rows, n_permutations=500).query("grouping == 'overall'")["sentence"].item()
+    assert "cannot tell the two apart" in sentence
+    assert "would often stay unseen" in sentence
+    twin = pd.concat([rows[rows["model"] == "ant"], rows[rows["model"] == "ant"].assign(model="bee")])
+    same = compare_models(twin, n_permutations=100)
+    assert (same["p"] == 1).all()
+    assert "no item tells them apart" in same.query("grouping == 'overall'")["sentence"].item()
+
+
+def test_a_pairs_numbers_do_not_depend_on_the_other_models():
+    rows = two_models(0.4, n_templates=30)
+    third = rows[rows["model"] == "ant"].assign(model="cat", accuracy=1.0)
+    third.iloc[:4, third.columns.get_loc("accuracy")] = np.nan  # another set of items in common
+    alone = compare_models(rows, n_permutations=100)
+    together = compare_models(pd.concat([rows, third]), n_permutations=100)
+    same = together[(together["model_a"] == "ant") & (together["model_b"] == "bee")].reset_index(drop=True)
+    columns = ["difference", "p", "ci_low", "ci_high", "n_items"]
+    pd.testing.assert_frame_equal(alone[columns], same[columns])
+    assert (together[together["model_b"] == "cat"].query("grouping == 'overall'")["n_items"] == 58).all()
+
+
+def test_swapping_the_models_swaps_only_the_sign():
+    rows = two_models(0.4)
+    forth = compare_models(rows, n_permutations=300).query("grouping == 'overall'").iloc[0]
+    back = rows.assign(model=rows["model"].map({"ant": "zoe", "bee": "bee"}))
+    back = compare_models(back, n_permutations=300).query("grouping == 'overall'").iloc[0]
+    assert (back["model_a"], back["difference"], back["p"]) == ("bee", pytest.approx(-forth["difference"]), forth["p"])
+
+
+def test_one_model_alone_cannot_be_compared():
+    rows = two_models(0.0)
+    with pytest.raises(UserError, match="fewer than two models"):
+        compare_models(rows[rows["model"] == "ant"])
+
+
+def test_the_command_prints_the_sentence_and_writes_a_table_or_json(tmp_path, capsys):
+    rows = two_models(0.5, n_templates=30)
+    for model, part in rows.groupby("model"):
+        write_table(part, Judgements, tmp_path / f"{model}.parquet", Provenance(model=model))
+    names = [str(tmp_path / "ant.parquet"), str(tmp_path / "bee.parquet"), "--permutations", "200", "--seed", "4"]
+    assert cli.main(["compare", *names, "--out", str(tmp_path / "c.parquet")]) == 0
+    assert "of the targets right" in capsys.readouterr().out
+    assert cli.main(["compare", *names, "--out", str(tmp_path / "c.json")]) == 0
+    written = read_table(tmp_path / "c.parquet", Comparisons)
+    assert json.loads((tmp_path / "c.json").read_text())[0]["p"] == pytest.approx(written["p"].iloc[0])
+
+
+def test_correlations_are_over_domain_and_version_means_and_over_items(tmp_path):
+    items = simulate_items(60, 3, seed=2)
+    surface = simulate_features(items, 2)
+    words = surface["n_words"].to_numpy().reshape(-1, 2).mean(axis=1)
+    log_odds = np.repeat((3 * (words - words.mean()) / words.std())[None, :, None], 2, axis=2)
+    rows = pd.concat(
+        [
+            simulate_judgements(items, log_odds, ["wordy"], "logprobs", 1),
+            simulate_judgements(items, np.zeros_like(log_odds), ["word2vec"], "word2vec", 2),
+            simulate_judgements(items, np.full_like(log_odds, 60.0), ["perfect"], "logprobs", 3),
+        ],
+        ignore_index=True,
+    )
+    table, points = correlate(rows, surface)
+    row = table.set_index(["model", "feature", "unit"])
+    per_item = rows[rows["model"] == "wordy"].groupby("item_id")["accuracy"].mean()
+    by_hand = np.corrcoef(per_item, surface.groupby("item_id")["n_words"].mean())[0, 1]
+    assert row.loc[("wordy", "n_words", "item"), "r"] == pytest.approx(by_hand, abs=1e-6)
+    assert row.loc[("wordy", "n_words", "item"), "stars"] == "***"
+    assert row.loc[("wordy", "n_words", "domain_version"), "n"] == 9
+    mine = points[points["model"] == "wordy"]
+    assert row.loc[("wordy", "word2vec", "domain_version"), "r"] == pytest.approx(
+        np.corrcoef(mine["word2vec"], mine["accuracy"])[0, 1]
+    )
+    assert np.isnan(row.loc[("perfect", "n_words", "item"), "r"])
+    assert "word2vec" not in set(table["model"])
+
+    write_table(rows, Judgements, tmp_path / "judgements.parquet", Provenance())
+    write_table(surface, SurfaceFeatures, tmp_path / "surface.parquet", Provenance())
+    command = ["correlate", str(tmp_path / "judgements.parquet"), "--surface", str(tmp_path / "surface.parquet")]
+    outs = ["--points-out", str(tmp_path / "points.parquet"), "--out", str(tmp_path / "r.parquet")]
+    assert cli.main([*command, *outs]) == 0
+    assert len(read_table(tmp_path / "r.parquet", Correlations)) == len(table)
+    assert len(read_table(tmp_path / "points.parquet", FeatureMeans)) == len(points)
+
+
+def test_a_missing_baseline_leaves_its_correlation_out_not_zero():
+    items = simulate_items(20, 2, seed=2)
+    table, points = correlate(simulate_judgements(items, np.zeros((1, 40, 2)), ["m"], "logprobs", 1), simulate_features(items, 2))
+    assert set(table["feature"]) == {"n_words", "log_frequency"}
+    assert points["word2vec"].isna().all()
+
+
+def answers(model, eval_type, rows):
+    return pd.DataFrame(
+        [
+            {
+                "model": model,
+                "item_id": i,
+                "eval_type": eval_type,
+                "presentation": p,
+                "value": v,
+                "status": "ok" if v else "no_numeral",
+            }
+            for i, shown in rows.items()
+            for p, v in shown.items()
+        ]
+    ).astype({"value": float})
+
+
+LIKERT = {
+    "a-a_1_1_v0": {"t1c1": 5, "t1c2": 2, "t2c1": 1, "t2c2": 1},
+    "a-a_1_1_v1": {"t1c1": 2, "t1c2": 4, "t2c1": None, "t2c2": 3},
+}
+
+
+def judged(rows):
+    """The judgements of answers to two items."""
+    items = simulate_items(2, 1, seed=1).assign(item_id=list(LIKERT))
+    return pd.concat([judge_responses(items, part, model).table for model, part in rows.groupby("model")], ignore_index=True)
+
+
+def test_agreement_counts_equal_ratings_and_position_following_as_no_preference():
+    choice = {
+        "a-a_1_1_v0": {"t1": 1, "t1s": 2, "t2": 1, "t2s": 1},
+        "a-a_1_1_v1": {"t1": 1, "t1s": 2, "t2": 2, "t2s": None},
+    }
+    rows = pd.concat([answers("m", "likert_free_two", LIKERT), answers("m", "choice_free_two", choice)])
+    table = validate(agree(judged(rows)), Agreements)
+    assert table["n"].sum() == 4
+    found = table[table["n"] > 0].set_index(["likert", "choice"])["n"].to_dict()
+    assert found == {("context1", "context1"): 1, ("none", "none"): 1, ("context2", "context1"): 1, ("missing", "missing"): 1}
+    assert agreement_rate(table) == 0.5
+    assert table["share"].sum() == pytest.approx(1)
+
+
+def test_without_swapped_presentations_choice_always_prefers_one():
+    choice = {"a-a_1_1_v0": {"t1": 1, "t2": 2}, "a-a_1_1_v1": {"t1": 2, "t2": 1}}
+    rows = pd.concat([answers("m", "likert_free_two", LIKERT), answers("m", "choice_free_two", choice)])
+    table = agree(judged(rows))
+    assert table.loc[table["choice"] == "none", "n"].sum() == 0
+    with pytest.raises(UserError, match="both Likert and Choice"):
+        agree(judged(rows.replace("choice_free_two", "choice_free_zero")))
+
+
+def test_the_agree_command_reads_judgements_of_many_files(tmp_path):
+    choice = {"a-a_1_1_v0": {"t1": 1, "t2": 2}, "a-a_1_1_v1": {"t1": 2, "t2": 1}}
+    for name, rows in {"l": answers("m", "likert_free_two", LIKERT), "c": answers("m", "choice_free_two", choice)}.items():
+        write_table(judged(rows), Judgements, tmp_path / f"{name}.parquet", Provenance())
+    out = tmp_path / "agreements.parquet"
+    assert cli.main(["agree", str(tmp_path / "l.parquet"), str(tmp_path / "c.parquet"), "--out", str(out)]) == 0
+    assert read_table(out, Agreements)["n"].sum() == 4

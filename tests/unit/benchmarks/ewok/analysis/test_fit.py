@@ -1,0 +1,260 @@
+"""Both regressions: coding, recovery of known coefficients, agreement, and what is said when something is wrong."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from worldprobe import cli
+from worldprobe.benchmarks.ewok.analysis import mixed_model
+from worldprobe.benchmarks.ewok.analysis.design import build_design
+from worldprobe.benchmarks.ewok.analysis.fixed_effects import fit_fixed_effects
+from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
+from worldprobe.benchmarks.ewok.contracts import Coefficients, Judgements, SurfaceFeatures
+from worldprobe.contracts import read_provenance, read_table, validate, write_table
+from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
+
+needs_r = pytest.mark.skipif(shutil.which("R") is None, reason="R is not installed")
+
+TRUTH = {
+    "domain-a": 1.5,
+    "domain-b": 0.8,
+    "domain-c": 0.1,
+    "antonym": 0.4,
+    "negation": -0.2,
+    "variable swap": -0.3,
+    "target": -0.25,
+    "direct": 0.35,
+    "log_frequency": 0.3,
+    "n_words": -0.2,
+}
+
+
+def study(n_templates=120, n_versions=3, n_models=8, sd_item=0.8, sd_model=0.6, seed=1, share_tied=0.0):
+    """Judgements whose log odds are TRUTH plus random intercepts."""
+    items = simulate_items(n_templates, n_versions, seed)
+    surface = simulate_features(items, seed)
+    rng = np.random.default_rng(seed)
+    z = {n: ((surface[n] - surface[n].mean()) / surface[n].std()).to_numpy().reshape(-1, 2) for n in ("log_frequency", "n_words")}
+    contrasts = {c: TRUTH[c] for c in ("antonym", "negation", "variable swap")}
+    contrasts["other"] = -sum(contrasts.values())
+    fixed = (
+        items["domain"].map(TRUTH)
+        + items["context_contrast"].map(contrasts)
+        + items["target_contrast"].map({"variable swap": 1, "concept swap": -1}) * TRUTH["target"]
+        + items["context_type"].map({"direct": 1, "indirect": -1}) * TRUTH["direct"]
+    ).to_numpy(float)[:, None] + sum(TRUTH[n] * z[n] for n in z)
+    log_odds = fixed + rng.normal(0, sd_item, len(items))[:, None] + rng.normal(0, sd_model, (n_models, 1, 1))
+    models = [f"model_{i}" for i in range(n_models)]
+    return simulate_judgements(items, log_odds, models, "logprobs", seed, share_tied), surface
+
+
+def test_the_coding_is_the_papers():
+    items = simulate_items(6, 1, seed=0, domains=["domain-a", "domain-b"])
+    items["context_contrast"] = ["antonym", "negation", "variable swap", "material", None, "other"]
+    items["target_contrast"] = ["concept swap", "variable swap"] * 3
+    items["context_type"] = ["direct", "indirect"] * 3
+    table = simulate_judgements(items, np.zeros((1, 6, 2)), ["m"], "logprobs", seed=3)
+    surface = simulate_features(items, 0)
+    design = build_design(table, surface)
+    assert design.terms["term"].tolist()[:2] == ["domain-a", "domain-b"]
+    assert design.terms["is_estimated"].tolist() == [True, True, True, True, True, False, False, True, True]
+    one_per_item = design.matrix[::2]
+    assert one_per_item[:, 0].tolist() == [1, 0, 1, 0, 1, 0]
+    assert one_per_item[:, 2:5].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1], [-1, -1, -1], [-1, -1, -1]]
+    words = surface["n_words"].to_numpy()
+    np.testing.assert_allclose(design.matrix[:, -1], (words - words.mean()) / words.std(ddof=1))
+    assert "variable vs. concept swap is left out: the other terms determine it in these items." in design.notes
+
+
+def test_target_contrast_is_coded_as_the_paper_says_or_as_it_did():
+    table, surface = study(n_templates=30, n_models=2)
+    deviation = build_design(table, surface)
+    treatment = build_design(table, surface, target_coding="treatment")
+    column = deviation.terms.index[deviation.terms["group"] == "target_contrast"][0]
+    assert set(deviation.matrix[:, column]) == {-1.0, 1.0}
+    assert set(treatment.matrix[:, column]) == {0.0, 1.0}
+
+
+def test_ties_count_as_wrong_or_are_left_out_and_either_is_said():
+    table, surface = study(n_templates=30, n_models=2, share_tied=0.2)
+    wrong, dropped = build_design(table, surface), build_design(table, surface, ties="drop")
+    n_ties = int((table["accuracy"] == 0.5).sum())
+    assert len(wrong.response) == len(table)
+    assert wrong.response.sum() == (table["accuracy"] == 1).sum()
+    assert len(dropped.response) == len(table) - n_ties
+    assert any("count as wrong here" in n for n in wrong.notes)
+    assert any("are exact ties and are left out" in n for n in dropped.notes)
+
+
+def test_missing_scores_missing_features_and_absent_levels_leave_notes_not_zeros():
+    table, surface = study(n_templates=30, n_models=2)
+    table.loc[:3, ["accuracy", "status"]] = [np.nan, "missing_score"]
+    surface.loc[10:11, "log_frequency"] = np.nan
+    table = table[table["context_contrast"] != "negation"].assign(context_type="direct")
+    design = build_design(table, surface)
+    assert "negation" not in design.terms["term"].tolist()
+    assert any(n.startswith("context contrast has no negation") for n in design.notes)
+    assert "context type is left out: all items are direct." in design.notes
+    assert any("have no score and are left out" in n for n in design.notes)
+    assert any("have no surface features and are left out" in n for n in design.notes)
+    with pytest.raises(UserError, match="every answer is the same"):
+        build_design(table.assign(accuracy=1.0), surface)
+
+
+@needs_r
+def test_known_coefficients_come_back_within_their_standard_errors():
+    table, details = mixed_model.fit_mixed_model(build_design(*study(n_templates=120, n_versions=2, n_models=8)))
+    truth = np.array(list(TRUTH.values()))
+    # a domain's coefficient shares the models' mean intercept, whose own error (0.6 / sqrt(8)) lme4's standard error includes
+    assert (np.abs(table["z"] - truth / table["std_error"]) < 3.5).all()
+    assert details["random_sd"]["item"] == pytest.approx(0.8, abs=0.2)
+    assert details["random_sd"]["model"] == pytest.approx(0.6, abs=0.35)
+    assert details["is_converged"]
+    assert validate(table, Coefficients)["term"].tolist()[:3] == ["domain-a", "domain-b", "domain-c"]
+
+
+@needs_r
+def test_the_fast_way_finds_what_the_papers_call_finds():
+    design = build_design(*study(n_templates=60, n_versions=2, n_models=4))
+    fast, fast_details = mixed_model.fit_mixed_model(design)
+    plain, plain_details = mixed_model.fit_mixed_model(design, method="plain")
+    np.testing.assert_allclose(fast["estimate"], plain["estimate"], atol=1e-3)
+    np.testing.assert_allclose(fast["std_error"], plain["std_error"], rtol=0.02)
+    assert fast_details["log_likelihood"] == pytest.approx(plain_details["log_likelihood"], abs=1e-3)
+    assert fast_details["random_sd"] == pytest.approx(plain_details["random_sd"], abs=1e-3)
+    assert fast["stars"].tolist() == plain["stars"].tolist()
+
+
+@needs_r
+def test_a_singular_fit_is_called_one_in_plain_words():
+    table, surface = study(n_templates=30, n_versions=2, n_models=5)
+    row = np.arange(len(table))
+    model = row // (len(table) // 5)
+    table["accuracy"] = ((row + model) % 5 < 3).astype(float)  # three of five models are right on every target
+    _, details = mixed_model.fit_mixed_model(build_design(table, surface))
+    assert details["is_singular"]
+    assert any(n.startswith("Singular fit: the variance between models is estimated as zero") for n in details["notes"])
+    assert any(n.startswith("Singular fit: the variance between items is estimated as zero") for n in details["notes"])
+    assert any("singular" in m for m in details["messages"])
+    assert any(n.startswith("There are 5 models only") for n in details["notes"])
+
+
+@needs_r
+def test_one_model_is_fitted_without_a_variance_between_models():
+    table, details = mixed_model.fit_mixed_model(build_design(*study(n_templates=60, n_versions=2, n_models=1)))
+    assert list(details["random_sd"]) == ["item"]
+    assert "There is one model, so the variance between models is left out." in details["notes"]
+    assert table["estimate"].notna().all()
+
+
+@needs_r
+def test_without_random_variance_lme4_and_statsmodels_agree():
+    design = build_design(*study(n_templates=80, n_versions=2, n_models=6, sd_item=0.0, sd_model=0.0, seed=9))
+    mixed, details = mixed_model.fit_mixed_model(design)
+    fixed, _ = fit_fixed_effects(design)
+    assert max(details["random_sd"].values()) < 0.25
+    np.testing.assert_allclose(mixed["estimate"], fixed["estimate"], atol=0.04)
+    assert np.corrcoef(mixed["std_error"], fixed["std_error"])[0, 1] > 0.9
+
+
+def test_fixed_effects_recover_the_truth_and_cluster_by_item():
+    design = build_design(*study(n_templates=300, n_models=4, sd_item=0.0, sd_model=0.0))
+    table, details = fit_fixed_effects(design)
+    assert (np.abs(table["estimate"] - np.array(list(TRUTH.values()))) < 3.5 * table["std_error"]).all()
+    repeated = build_design(*study(n_templates=40, n_models=12, sd_item=2.0, sd_model=0.0))
+    clustered = fit_fixed_effects(repeated)[0]["std_error"]
+    naive = np.sqrt(np.diag(np.linalg.inv((repeated.matrix * 0.25).T @ repeated.matrix)))
+    assert clustered.iloc[0] > 1.3 * naive[0]
+    assert details["is_converged"]
+
+
+@pytest.fixture
+def stored(tmp_path):
+    table, surface = study(n_templates=40, n_versions=2, n_models=3)
+    paths = []
+    for model, part in table.groupby("model"):
+        paths.append(str(tmp_path / f"{model}.parquet"))
+        write_table(part, Judgements, paths[-1], Provenance(model=model))
+    write_table(surface, SurfaceFeatures, tmp_path / "surface.parquet", Provenance(details={"frequency": "invented"}))
+    return [*paths, "--surface", str(tmp_path / "surface.parquet"), "--out", str(tmp_path / "coefficients.parquet")]
+
+
+def test_the_cross_check_runs_from_the_command_line(stored):
+    assert cli.main(["fit", "fixed-effects", *stored]) == 0
+    table = read_table(stored[-1], Coefficients)
+    assert set(table["fit"]) == {"fixed_effects"}
+    assert read_provenance(stored[-1]).details["surface_features"] == {"frequency": "invented"}
+
+
+@needs_r
+def test_the_mixed_model_runs_from_the_command_line_and_keeps_its_notes(stored):
+    assert cli.main(["fit", "mixed-model", *stored]) == 0
+    details = read_provenance(stored[-1]).details
+    assert details["n_rows"] == 3 * 40 * 2 * 2
+    assert details["formula"].endswith("+ (1|Model) + (1|Item)")
+    assert details["r_versions"]["lme4"]
+    assert any("3 models only" in n for n in details["notes"])
+
+
+def test_without_r_the_message_gives_the_three_ways_out(stored, tmp_path):
+    bare = tmp_path / "bin"
+    bare.mkdir()
+    source = Path(cli.__file__).parents[2]
+    environment = {k: v for k, v in os.environ.items() if k not in ("R_HOME", "PATH", "LD_LIBRARY_PATH")} | {
+        "PATH": str(bare),
+        "PYTHONPATH": str(source),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "worldprobe", "fit", "mixed-model", *stored], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    for way in ("r-cran-lme4", "--sdm conda", "mixed_model.enabled: false"):
+        assert way in done.stderr
+    assert not Path(stored[-1]).exists()
+
+
+@needs_r
+def test_r_without_lme4_gives_the_three_ways_out_too(stored, tmp_path):
+    source = Path(cli.__file__).parents[2]
+    libraries = {name: str(tmp_path / "none") for name in ("R_LIBS", "R_LIBS_SITE", "R_LIBS_USER")}
+    environment = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"} | libraries | {"PYTHONPATH": str(source)}
+    has_lme4 = subprocess.run(
+        ["Rscript", "-e", 'cat(requireNamespace("lme4", quietly = TRUE))'], capture_output=True, text=True, env=environment
+    )
+    if has_lme4.stdout.endswith("TRUE"):
+        pytest.skip("lme4 is in R's base library here, it cannot be hidden")
+    command = [sys.executable, "-m", "worldprobe", "fit", "mixed-model", *stored]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 2
+    assert "its package lme4 is not" in done.stderr
+    assert "r-cran-lme4" in done.stderr
+
+
+def test_a_missing_rpy2_is_told_before_anything_is_read(monkeypatch):
+    monkeypatch.setattr(mixed_model.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match="rpy2 is not installed"):
+        mixed_model.start_r()
+
+
+def test_no_judgements_of_the_wanted_kind_is_the_users_to_mend():
+    table, surface = study(n_templates=10, n_models=1)
+    with pytest.raises(UserError, match="no likert_free_two judgements"):
+        build_design(table, surface, eval_type="likert_free_two")
+
+
+def test_categorical_text_gives_the_same_design():
+    table, surface = study(n_templates=20, n_models=2)
+    as_categories = table.astype(
+        dict.fromkeys(("item_id", "model", "domain", "context_contrast", "target_contrast", "eval_type"), "category")
+    )
+    one, two = build_design(table, surface), build_design(as_categories, surface)
+    np.testing.assert_array_equal(one.matrix, two.matrix)
+    pd.testing.assert_frame_equal(one.terms, two.terms)

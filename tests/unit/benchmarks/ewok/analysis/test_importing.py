@@ -1,0 +1,275 @@
+"""Reading results in the authors' layout, and each step of the released analysis; all texts and numbers are invented."""
+
+import csv
+import io
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from worldprobe import cli
+from worldprobe.benchmarks.ewok.analysis.paper_steps import STEPS, apply_steps
+from worldprobe.benchmarks.ewok.analysis.released import clean_numbers, read_release
+from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Ratings, SurfaceFeatures
+from worldprobe.benchmarks.ewok.ratings import read_ratings
+from worldprobe.contracts import read_provenance, read_table, validate, write_table
+from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
+
+CANARY = "# toy canary\n"
+#: (metatemplate, template) of the toy domain; 4 repeats 3's texts, so it is a duplicate of it in every version.
+TEMPLATES = [(1, 1), (2, 1), (3, 1), (4, 1)]
+
+
+def design(meta, template, version, **changes):
+    number = 3 if meta == 4 else meta
+    row = {
+        "MetaTemplateID": meta,
+        "TemplateID": template,
+        "Domain": "toy-world",
+        "ConceptA": "up",
+        "ConceptB": "-" if meta == 2 else "down",
+        "TargetDiff": "concept swap",
+        "ContextDiff": {1: "antonym", 2: "material", 3: "negation", 4: "negation"}[meta],
+        "ContextType": "direct",
+        "Context1": f"Kite {number} of set {version} rises.",
+        "Context2": f"Kite {number} of set {version} falls.",
+        "Target1": f"Kite {number} goes up.",
+        "Target2": f"Kite {number} goes down.",
+    }
+    return row | changes
+
+
+def text_of(rows):
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, rows[0].keys(), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return CANARY + stream.getvalue()
+
+
+def toy_release(n_versions=5):
+    """path -> text, in the released layout: two models, three paradigms, human ratings, controls, lists of problem items."""
+    files = {}
+    for version in range(n_versions):
+        folder = f"outputs/results/toy/dataset-cfg=abc__fix=True__n=1__vers={version}"
+        rows = [design(m, t, version) for m, t in TEMPLATES]
+
+        def put(kind, model, values, rows=rows, folder=folder):
+            name = f"{folder}/eval={kind}/model={model}/testsuite-toy_world.csv"
+            files[name] = text_of([row | values(i) for i, row in enumerate(rows)])
+
+        scores = {
+            "logp_target1_context1": -1.0,
+            "logp_target1_context2": -2.0,
+            "logp_target2_context1": -1.0,
+            "logp_target2_context2": -2.0,
+        }
+        put("logprobs", "Meta_Llama_3_8B", lambda i, s=scores: s)
+        put("logprobs", "gemma_1.1_2b_it", lambda i, s=scores: s | {"logp_target1_context2": -1.0})
+        rated = {
+            f"text_likert_target{t}_context{c}": v
+            for (t, c), v in {(1, 1): "4.", (1, 2): " 2", (2, 1): "3", (2, 2): "three"}.items()
+        }
+        put("likert_constrained_optimized", "gemma_1.1_2b_it", lambda i, r=rated: r)
+        put("choice_free_original", "gemma_1.1_2b_it", lambda i: {"text_choice_target1": "1", "text_choice_target2": "Context 1"})
+        put("cosine", "word2vec", lambda i: {f"Target{t}_Context{c}": 0.1 * t * c for t in (1, 2) for c in (1, 2)})
+        lengths = {"Target1": 4, "Target2": 5, "Context1": 6, "Context2": 8}
+        put(
+            "controls",
+            "controls",
+            lambda i, n=lengths: {f"{k}_Length": v for k, v in n.items()} | {f"{k}_Freq": 2 * v for k, v in n.items()},
+        )
+    people = [design(m, t, v) for m, t in TEMPLATES[:3] for v in range(n_versions)]
+    grid = {"response_mean_target1_context1": 4.5, "response_mean_target1_context2": 1.5}
+    grid |= {"response_mean_target2_context1": 1.5, "response_mean_target2_context2": 4.2}
+    files["outputs_human/results_by_domain/toy.csv"] = text_of(
+        [{k: row[k] for k in ("Target1", "Target2", "Context1", "Context2")} | grid for row in people]
+    )
+    texts = ("Context1", "Context2", "Target1", "Target2")
+    flagged = [design(2, 1, 0) | {"problem": "reverse"}, design(1, 1, 3) | {"problem": "fine"}]
+    files["scripts/flagged_items_human.csv"] = text_of([{k: r[k] for k in (*texts, "problem")} for r in flagged])
+    files["utils/remove_from_results.csv"] = text_of([{k: design(1, 1, 4)[k] for k in ("Domain", *texts)}])
+    files["notes/other.csv"] = "a,b\n1,2\n"
+    return files
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, text in toy_release().items():
+        path = tmp_path / "release" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "release"
+
+
+@pytest.fixture
+def archive(tmp_path):
+    path = tmp_path / "release.zip"
+    with zipfile.ZipFile(path, "w") as stream:
+        for name, text in toy_release().items():
+            stream.writestr(name, text)
+    return path
+
+
+def accuracies(judgements, model, eval_type, target):
+    rows = judgements[(judgements["model"] == model) & (judgements["eval_type"] == eval_type) & (judgements["target"] == target)]
+    return rows.set_index("item_id")["accuracy"]
+
+
+def test_folder_and_archive_hold_the_same_judgements(folder, archive):
+    one, two = (validate(apply_steps(read_release(source))[0], Judgements) for source in (folder, archive))
+    pd.testing.assert_frame_equal(one, two)
+
+
+def test_every_eval_type_is_judged_as_the_released_analysis_does(folder):
+    judgements = apply_steps(read_release(folder), skip=list(STEPS))[0]
+    assert set(judgements["model"]) == {"Llama_3_8B", "gemma_1.1_2b", "word2vec", "human"}
+    assert set(judgements["eval_type"]) == {"logprobs", "likert_constrained_two", "choice_free_zero", "word2vec", "human_likert"}
+    expected = {
+        ("Llama_3_8B", "logprobs"): (1, 0),
+        ("gemma_1.1_2b", "logprobs"): (0.5, 0),
+        ("gemma_1.1_2b", "likert_constrained_two"): (1, 0),
+        ("gemma_1.1_2b", "choice_free_zero"): (1, 0),
+        ("word2vec", "word2vec"): (0, 1),
+        ("human", "human_likert"): (1, 1),
+    }
+    for (model, eval_type), values in expected.items():
+        for target, value in enumerate(values, start=1):
+            assert set(accuracies(judgements, model, eval_type, target)) == {value}
+    unread = judgements[(judgements["eval_type"] == "likert_constrained_two") & (judgements["target"] == 2)]
+    assert set(unread["status"]) == {"missing_response"}
+
+
+def test_answers_are_read_as_the_released_analysis_reads_them():
+    answers = pd.Series(["3", "Rating: 4.", "-2", "9", "", "12"])
+    np.testing.assert_array_equal(clean_numbers(answers, 5), [3, 4, np.nan, np.nan, np.nan, 1])
+
+
+def test_each_step_reports_its_effect_and_does_it(folder):
+    judgements, surface, effects = apply_steps(read_release(folder))
+    by_name = {e.step: e for e in effects}
+    assert list(by_name) == list(STEPS)
+    assert by_name["recode_contrasts"].note == "5 items recoded"
+    assert (by_name["drop_duplicates"].items_in, by_name["drop_duplicates"].items_out) == (20, 15)
+    assert by_name["require_human"].rows_out - by_name["require_human"].rows_in == 2 * 15
+    assert by_name["reverse_flagged"].note.startswith(
+        "60 rows"
+    )  # one template, five versions, five series and the humans, two targets
+    assert (by_name["drop_unreleased"].items_in, by_name["drop_unreleased"].items_out) == (15, 14)
+    assert "toy-world_1_1_v4" not in set(judgements["item_id"])
+    reversed_rows = accuracies(judgements, "human", "human_likert", 1)
+    assert reversed_rows["toy-world_2_1_v2"] == 0
+    assert reversed_rows["toy-world_1_1_v0"] == 1
+    assert accuracies(judgements, "gemma_1.1_2b", "logprobs", 1)["toy-world_2_1_v0"] == 0.5
+    assert set(judgements.loc[judgements["meta_template"] == 2, "context_contrast"]) == {"other"}
+    assert judgements.loc[judgements["meta_template"] == 2, "concept_b"].isna().all()
+    features = validate(surface, SurfaceFeatures).set_index(["item_id", "target"])
+    assert features.loc[("toy-world_1_1_v0", 2)].tolist() == [5 + 7, 2 * (5 + 7)]
+    assert not any(item.startswith("toy-world_2_1") for item, _ in features.index)
+
+
+def test_a_step_can_be_switched_off_and_an_unknown_one_is_refused(folder):
+    release = read_release(folder)
+    judgements, _, effects = apply_steps(release, skip=["reverse_flagged", "drop_duplicates"])
+    assert {e.step for e in effects if e.note == "switched off"} == {"reverse_flagged", "drop_duplicates"}
+    assert "toy-world_4_1_v0" in set(judgements["item_id"])
+    assert set(accuracies(judgements, "human", "human_likert", 1)) == {1.0}
+    with pytest.raises(UserError, match="there is no step"):
+        apply_steps(release, skip=["reverse"])
+
+
+def test_excluding_flagged_items_takes_their_whole_template(folder):
+    path = folder / "scripts" / "flagged_items_human.csv"
+    path.write_text(path.read_text().replace("reverse", "design"))
+    judgements, _, effects = apply_steps(read_release(folder))
+    assert not (judgements["meta_template"] == 2).any()
+    assert {e.step: e.items_out - e.items_in for e in effects}["exclude_flagged"] == -5
+
+
+def test_an_incomplete_template_stops_the_analysis_by_name(tmp_path):
+    for name, text in toy_release(n_versions=4).items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    with pytest.raises(UserError, match=r"toy-world 1_1.*has 4 versions, not 5"):
+        apply_steps(read_release(tmp_path))
+    assert len(apply_steps(read_release(tmp_path), skip=["check_versions"])[0])
+
+
+def test_the_command_prints_the_steps_and_keeps_no_text(folder, tmp_path, capsys):
+    out, surface = tmp_path / "judgements.parquet", tmp_path / "surface.parquet"
+    assert cli.main(["import", "ewok-results", str(folder), "--surface-out", str(surface), "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "drop_duplicates: 200 rows in, 150 out; 20 items in, 15 out" in printed
+    assert len(read_table(out, Judgements)) == 2 * 14 * 6
+    assert len(read_table(surface, SurfaceFeatures)) == 2 * 9
+    details = read_provenance(out).details
+    assert details["unread"] == ["notes/other.csv"]
+    assert b"Kite" not in out.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda name, text: (name.replace("model=", "model-"), text), "holds no CSV under"),
+        (lambda name, text: (name, text.replace("logp_target1_context1", "x")), "no column logp_target1"),
+        (lambda name, text: (name.replace("__vers=", "__"), text), "which version"),
+        (lambda name, text: (name.replace("likert_constrained_optimized", "likert_odd"), text), "eval=likert_odd is not"),
+        (lambda name, text: (name, text.replace("of set 3", "of set 2") if "Llama" in name else text), "two different items"),
+    ],
+)
+def test_broken_releases_get_one_clear_message(tmp_path, change, message):
+    with zipfile.ZipFile(tmp_path / "broken.zip", "w") as stream:
+        for name, text in toy_release().items():
+            stream.writestr(*change(name, text))
+    with pytest.raises(UserError, match=message):
+        read_release(tmp_path / "broken.zip")
+
+
+def toy_items():
+    rows = []
+    for version in (0, 1):
+        texts = {k.lower(): v for k, v in design(1, 1, version).items() if k in ("Context1", "Context2", "Target1", "Target2")}
+        rows.append(
+            texts
+            | {
+                "item_id": f"toy-world_1_1_v{version}",
+                "domain": "toy-world",
+                "version": version,
+                "meta_template": 1,
+                "template": 1,
+            }
+            | {"concept_a": "up", "concept_b": "down", "context_contrast": "antonym", "context_type": "direct"}
+            | {"target_contrast": "concept swap", "fillers": "{}", "tags": "", "duplicate_of": None}
+        )
+    return pd.DataFrame(rows).astype({"duplicate_of": "str"})
+
+
+def test_human_ratings_are_matched_by_id_or_by_texts(tmp_path, folder, capsys):
+    wide = folder / "outputs_human" / "results_by_domain" / "toy.csv"
+    ratings, n_unknown = read_ratings(wide, toy_items())
+    assert (len(ratings), n_unknown) == (8, 13)
+    long = tmp_path / "long.csv"
+    long.write_text("item_id,target,context,rating\ntoy-world_1_1_v0,1,1,4.5\ntoy-world_1_1_v0,1,2,\n")
+    write_table(toy_items(), Items, tmp_path / "items.parquet", Provenance())
+    assert (
+        cli.main(["import", "human-ratings", str(tmp_path / "items.parquet"), str(long), "--out", str(tmp_path / "r.parquet")])
+        == 0
+    )
+    assert read_table(tmp_path / "r.parquet", Ratings)["rating"].isna().tolist() == [False, True]
+    assert (
+        cli.main(["judge", str(tmp_path / "items.parquet"), str(tmp_path / "r.parquet"), "--out", str(tmp_path / "j.parquet")])
+        == 0
+    )
+    judged = read_table(tmp_path / "j.parquet", Judgements)
+    assert set(judged["status"]) == {"missing_response"}
+    assert set(judged["model"]) == {"human"}
+    assert judged["accuracy"].isna().all()
+    long.write_text("item_id,target,context,rating\ntoy-world_1_1_v0,1,1,good\n")
+    assert (
+        cli.main(["import", "human-ratings", str(tmp_path / "items.parquet"), str(long), "--out", str(tmp_path / "r.parquet")])
+        == 2
+    )
+    assert '"good" is no rating' in capsys.readouterr().err

@@ -1,0 +1,207 @@
+"""From evidence to accuracy, worked out by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from worldprobe import cli
+from worldprobe.benchmarks.ewok.analysis import judge
+from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Responses, Similarities, TargetScores
+from worldprobe.contracts import read_provenance, read_table, validate, write_table
+from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
+
+
+def an_item(item_id="toy-world_1_1_v0", **changes):
+    domain, meta, template, version = item_id.rsplit("_", 3)
+    row = {
+        "item_id": item_id,
+        "domain": domain,
+        "version": int(version[1:]),
+        "meta_template": int(meta),
+        "template": int(template),
+        "context1": "The lamp is on.",
+        "context2": "The lamp is off.",
+        "target1": "The room is bright.",
+        "target2": "The room is dark.",
+        "concept_a": "on",
+        "concept_b": "off",
+        "context_contrast": "antonym",
+        "context_type": "direct",
+        "target_contrast": "concept swap",
+        "fillers": "{}",
+        "tags": "",
+        "duplicate_of": None,
+    }
+    return row | changes
+
+
+def items_of(*ids):
+    return pd.DataFrame([an_item(i) for i in ids]).astype({"duplicate_of": "str"})
+
+
+def scores_of(item_id, grid, n_tokens=(4, 4), flags=""):
+    """``grid``: (target, context) -> log probability."""
+    return pd.DataFrame(
+        [
+            {"item_id": item_id, "target": t, "context": c, "logprob": v, "n_tokens": n_tokens[t - 1], "flags": flags}
+            for (t, c), v in grid.items()
+        ]
+    )
+
+
+ONE = "toy-world_1_1_v0"
+
+
+def accuracies(judged):
+    return judged.table.sort_values("target")["accuracy"].tolist()
+
+
+def test_each_target_is_judged_under_its_own_context_against_the_other():
+    grid = {(1, 1): -5.0, (1, 2): -6.0, (2, 1): -3.0, (2, 2): -4.0}
+    judged = judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid), "m")
+    assert accuracies(judged) == [1.0, 0.0]
+
+
+def test_an_exact_tie_counts_half_and_a_near_tie_is_decided_but_counted():
+    grid = {(1, 1): -5.0, (1, 2): -5.0, (2, 1): -4.0, (2, 2): -3.9995}
+    judged = judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid), "m", near_tie=1e-3)
+    assert accuracies(judged) == [0.5, 1.0]
+    assert judged.table["is_tie"].tolist() == [True, False]
+    assert judged.table["is_near_tie"].tolist() == [False, True]
+    assert (judged.details["n_ties"], judged.details["n_near_ties"], judged.details["near_tie"]) == (1, 1, 1e-3)
+
+
+@pytest.mark.parametrize("absent", [None, np.nan, -np.inf])
+def test_a_missing_score_has_a_status_and_no_accuracy(absent):
+    grid = {(1, 1): -5.0, (1, 2): -6.0, (2, 1): -3.0, (2, 2): -4.0}
+    if absent is None:
+        del grid[2, 1]
+    else:
+        grid[2, 1] = absent
+    judged = judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid, flags="not_finite"), "m")
+    assert judged.table["status"].tolist() == ["ok", "missing_score"]
+    assert np.isnan(judged.table["accuracy"].iloc[1])
+    assert judged.details["flagged_scores"] == {"not_finite": len(grid)}
+
+
+def test_the_order_of_items_and_rows_does_not_matter():
+    a, b = ONE, "toy-world_2_1_v3"
+    scores = pd.concat(
+        [
+            scores_of(a, {(1, 1): -1.0, (1, 2): -2.0, (2, 1): -2.0, (2, 2): -1.0}),
+            scores_of(b, {(1, 1): -2.0, (1, 2): -1.0, (2, 1): -1.0, (2, 2): -2.0}),
+        ]
+    )
+    straight = validate(judge.judge_target_scores(items_of(a, b), scores, "m").table, Judgements)
+    shuffled = validate(judge.judge_target_scores(items_of(b, a), scores.sample(frac=1, random_state=1), "m").table, Judgements)
+    pd.testing.assert_frame_equal(straight, shuffled)
+    assert straight["accuracy"].tolist() == [1.0, 1.0, 0.0, 0.0]
+
+
+def test_the_mean_divides_by_tokens_and_pmi_needs_the_bare_target():
+    grid = {(1, 1): -6.0, (1, 2): -5.0, (2, 1): -9.0, (2, 2): -8.0}
+    scores = scores_of(ONE, grid)
+    scores.loc[0, "n_tokens"] = 8  # -6/8 beats -5/4
+    assert accuracies(judge.judge_target_scores(items_of(ONE), scores, "m", "mean")) == [1.0, 1.0]
+    assert judge.judge_target_scores(items_of(ONE), scores, "m", "pmi").details["n_missing"] == 2
+    whole = pd.concat([scores, scores_of(ONE, {(1, 0): -7.0, (2, 0): -7.0})])
+    assert accuracies(judge.judge_target_scores(items_of(ONE), whole, "m", "pmi")) == [0.0, 1.0]
+
+
+def test_scores_of_other_items_are_refused_by_name():
+    with pytest.raises(UserError, match="toy-world_9_9_v0"):
+        judge.judge_target_scores(items_of(ONE), scores_of("toy-world_9_9_v0", {(1, 1): -1.0}), "m")
+
+
+def answers_of(item_id, eval_type, values):
+    """``values``: presentation -> answer; None was not readable."""
+    return pd.DataFrame(
+        [
+            {
+                "item_id": item_id,
+                "eval_type": eval_type,
+                "presentation": shown,
+                "prompt_digest": "0" * 64,
+                "text": "" if value is None else str(value),
+                "value": np.nan if value is None else float(value),
+                "status": "no_numeral" if value is None else "ok",
+            }
+            for shown, value in values.items()
+        ]
+    )
+
+
+def test_likert_compares_ratings_and_a_missing_one_counts_as_wrong_and_says_so():
+    rows = pd.concat(
+        [
+            answers_of(ONE, "likert_free_zero", {"t1c1": 5, "t1c2": 2, "t2c1": 3, "t2c2": 3}),
+            answers_of("toy-world_2_1_v0", "likert_free_zero", {"t1c1": 5, "t1c2": None, "t2c1": 4, "t2c2": 1}),
+        ]
+    )
+    judged = judge.judge_responses(items_of(ONE, "toy-world_2_1_v0"), rows, "m")
+    assert judged.table["accuracy"].tolist() == [1.0, 0.5, 0.0, 0.0]
+    assert judged.table["status"].tolist() == ["ok", "ok", "missing_response", "ok"]
+    assert judged.details["missing_counts_as"] == 0.0
+    assert judged.details["response_status"] == {"no_numeral": 1, "ok": 7}
+
+
+def test_choice_wants_one_for_target_one_and_two_for_target_two():
+    judged = judge.judge_responses(items_of(ONE), answers_of(ONE, "choice_constrained_two", {"t1": 1, "t2": 1}), "m")
+    assert judged.table["accuracy"].tolist() == [1.0, 0.0]
+    missing = judge.judge_responses(items_of(ONE), answers_of(ONE, "choice_constrained_two", {"t1": None, "t2": 2}), "m")
+    assert missing.table["accuracy"].tolist() == [0.0, 1.0]
+    assert missing.table["status"].tolist() == ["missing_response", "ok"]
+
+
+def test_swapped_presentations_are_averaged_and_show_the_position_bias():
+    always_first = answers_of(ONE, "choice_free_zero", {"t1": 1, "t2": 1, "t1s": 1, "t2s": 1})
+    judged = judge.judge_responses(items_of(ONE), always_first, "m")
+    assert judged.table["accuracy"].tolist() == [0.5, 0.5]
+    assert judged.table["is_tie"].all()
+    assert judged.details["position_bias"] == {"n_read": 4, "share_first": 1.0, "share_following_position": 1.0}
+    knowing = judge.judge_responses(
+        items_of(ONE), answers_of(ONE, "choice_free_zero", {"t1": 1, "t2": 2, "t1s": 2, "t2s": 1}), "m"
+    )
+    assert knowing.table["accuracy"].tolist() == [1.0, 1.0]
+    assert knowing.details["position_bias"]["share_first"] == 0.5
+
+
+def test_the_command_tells_what_kind_of_evidence_it_got(tmp_path, capsys):
+    items, out = tmp_path / "items.parquet", tmp_path / "judgements.parquet"
+    write_table(items_of(ONE), Items, items, Provenance())
+    scores = scores_of(ONE, {(1, 1): -5.0, (1, 2): -6.0, (2, 1): -3.0, (2, 2): -4.0})
+    write_table(scores, TargetScores, tmp_path / "scores.parquet", Provenance(model="tiny", dtype="float32"))
+    assert cli.main(["judge", str(items), str(tmp_path / "scores.parquet"), "--out", str(out)]) == 0
+    table = read_table(out, Judgements)
+    assert table["model"].tolist() == ["tiny", "tiny"]
+    assert table["accuracy"].tolist() == [1.0, 0.0]
+    assert read_provenance(out).details["metric"] == "sum"
+
+    cosines = scores.drop(columns=["logprob", "n_tokens", "flags"]).assign(similarity=[0.5, 0.5, 0.1, 0.2])
+    write_table(cosines, Similarities, tmp_path / "cosines.parquet", Provenance())
+    assert cli.main(["judge", str(items), str(tmp_path / "cosines.parquet"), "--out", str(out)]) == 0
+    assert read_table(out, Judgements)[["model", "accuracy"]].to_numpy().tolist() == [["word2vec", 0.5], ["word2vec", 1.0]]
+
+    answers = answers_of(ONE, "choice_free_two", {"t1": 1, "t2": 2})
+    write_table(answers, Responses, tmp_path / "answers.parquet", Provenance())
+    assert cli.main(["judge", str(items), str(tmp_path / "answers.parquet"), "--model", "chatty", "--out", str(out)]) == 0
+    assert set(read_table(out, Judgements)["eval_type"]) == {"choice_free_two"}
+
+    assert cli.main(["judge", str(items), str(items), "--out", str(out)]) == 2
+    assert "target_scores, responses, similarities, ratings" in capsys.readouterr().err
+
+
+def test_one_command_judges_many_tables_each_into_its_own_file(tmp_path, capsys):
+    items = tmp_path / "items.parquet"
+    write_table(items_of(ONE), Items, items, Provenance())
+    for name, value in (("choice_free_two", 1), ("choice_free_zero", 2)):
+        answers = answers_of(ONE, name, {"t1": value, "t2": 2})
+        write_table(answers, Responses, tmp_path / f"{name}.parquet", Provenance(model="tiny"))
+    evidence = [str(tmp_path / "choice_free_two.parquet"), str(tmp_path / "choice_free_zero.parquet")]
+    outs = [tmp_path / "two.parquet", tmp_path / "zero.parquet"]
+    assert cli.main(["judge", str(items), *evidence, "--out", *map(str, outs)]) == 0
+    assert [read_table(out, Judgements)["accuracy"].tolist() for out in outs] == [[1.0, 1.0], [0.0, 1.0]]
+
+    assert cli.main(["judge", str(items), *evidence, "--out", str(outs[0])]) == 2
+    assert "1 files for 2 tables" in capsys.readouterr().err

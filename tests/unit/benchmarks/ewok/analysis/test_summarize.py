@@ -1,0 +1,172 @@
+"""Means, ranges, counts and intervals."""
+
+import math
+import statistics
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from worldprobe import cli
+from worldprobe.benchmarks.ewok.analysis.panel import build_panel
+from worldprobe.benchmarks.ewok.analysis.simulate import simulate_items, simulate_judgements
+from worldprobe.benchmarks.ewok.analysis.summarize import metric_values, summarize
+from worldprobe.benchmarks.ewok.contracts import Judgements, Summaries
+from worldprobe.contracts import read_provenance, read_table, validate, write_table
+from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
+
+
+@pytest.fixture(scope="module")
+def judgements():
+    items = simulate_items(42, 3, seed=5)
+    drawn = np.random.default_rng(0).normal(0.6, 1, (2, len(items), 2))
+    tables = [
+        simulate_judgements(items, drawn, ["ant", "bee"], e, seed=i, share_tied=0.1)
+        for i, e in enumerate(["logprobs", "likert_free_two"])
+    ]
+    table = pd.concat(tables, ignore_index=True)
+    lost = table.index[(table["model"] == "bee") & (table["eval_type"] == "logprobs")][:5]
+    table.loc[lost, ["accuracy", "is_tie", "status"]] = [np.nan, False, "missing_score"]
+    return table
+
+
+def by_hand(rows, model, eval_type, grouping, group, metric):
+    """The specification, one item after the other, without arrays."""
+    items = {}
+    for row in rows.to_dict("records"):
+        if (row["model"], row["eval_type"]) != (model, eval_type):
+            continue
+        belongs = {
+            "overall": True,
+            "domain": row["domain"] == group,
+            "context_contrast": row["context_contrast"] == group,
+            "concept": group in (f"{row['domain']}/{row['concept_a']}", f"{row['domain']}/{row['concept_b']}"),
+        }[grouping]
+        if belongs:
+            items.setdefault((row["version"], row["item_id"]), {})[row["target"]] = row["accuracy"]
+    versions = {}
+    for (version, _), targets in items.items():
+        known = [v for v in targets.values() if not math.isnan(v)]
+        value = math.nan
+        if metric == "accuracy" and known:
+            value = sum(known) / len(known)
+        elif metric == "strict" and known:
+            value = sum(v == 1 for v in known) / len(known)
+        elif metric == "both_right" and len(known) == 2:
+            value = float(known == [1, 1])
+        elif metric == "context_sensitivity" and len(known) == 2:
+            if eval_type.startswith("likert"):  # signs of T1's and T2's differences between the two contexts
+                signs = [{1: 1, 0.5: 0, 0: -1}[targets[1]], {1: -1, 0.5: 0, 0: 1}[targets[2]]]
+                value = float(signs in ([1, -1], [-1, 1], [0, 1], [0, -1], [1, 0], [-1, 0]))
+            else:
+                value = float(targets[1] == targets[2])
+        if not math.isnan(value):
+            versions.setdefault(version, []).append(value)
+    means = {version: statistics.fmean(values) for version, values in versions.items()}
+    return statistics.fmean(means.values()), min(means.values()), max(means.values()), len(items)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "strict", "both_right", "context_sensitivity"])
+@pytest.mark.parametrize(
+    ("grouping", "group"),
+    [("overall", "all"), ("domain", "domain-b"), ("context_contrast", "negation"), ("concept", "domain-b/concept3x")],
+)
+def test_means_ranges_and_counts_are_those_of_a_plain_loop(judgements, metric, grouping, group):
+    table = summarize(judgements, n_bootstrap=0)
+    for model, eval_type in [("ant", "logprobs"), ("bee", "logprobs"), ("bee", "likert_free_two")]:
+        row = table.query(
+            "model == @model and eval_type == @eval_type and metric == @metric and grouping == @grouping and group == @group"
+        )
+        row = row[row["version"] == -1].iloc[0]
+        expected = by_hand(judgements, model, eval_type, grouping, group, metric)
+        assert (row["mean"], row["low"], row["high"], row["n_items"]) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_missing_score_is_counted_and_never_a_zero(judgements):
+    table = summarize(judgements, n_bootstrap=0)
+    row = table.query(
+        "model == 'bee' and eval_type == 'logprobs' and metric == 'accuracy' and grouping == 'overall' and version == -1"
+    )
+    assert row["n_missing"].tolist() == [5]
+    alone = judgements.query("model == 'bee' and eval_type == 'logprobs'").assign(
+        status="missing_score", accuracy=np.nan, is_tie=False
+    )
+    nothing = summarize(alone, n_bootstrap=20)
+    assert nothing["mean"].isna().all()
+    assert nothing["ci_low"].isna().all()
+
+
+def test_ties_are_counted_where_they_are(judgements):
+    table = summarize(judgements, n_bootstrap=0).query("model == 'ant' and eval_type == 'logprobs' and metric == 'accuracy'")
+    mine = judgements.query("model == 'ant' and eval_type == 'logprobs'")
+    assert table.query("grouping == 'overall' and version == 1")["n_ties"].item() == mine.query("version == 1")["is_tie"].sum()
+    by_domain = table.query("grouping == 'domain' and version == -1").set_index("group")["n_ties"]
+    assert by_domain.to_dict() == mine.groupby("domain")["is_tie"].sum().to_dict()
+
+
+def test_intervals_need_only_the_seed_and_hold_the_mean(judgements):
+    first = summarize(judgements, seed=3, n_bootstrap=200)
+    again = summarize(judgements.sample(frac=1, random_state=0), seed=3, n_bootstrap=200)
+    pd.testing.assert_frame_equal(validate(first, Summaries), validate(again, Summaries))
+    whole = first.query("version == -1 and grouping == 'overall'")
+    assert (whole["ci_low"] < whole["mean"]).all()
+    assert (whole["mean"] < whole["ci_high"]).all()
+    assert not np.allclose(
+        whole["ci_low"], summarize(judgements, seed=4, n_bootstrap=200).query("version == -1 and grouping == 'overall'")["ci_low"]
+    )
+
+
+def test_a_models_interval_does_not_depend_on_who_else_is_there(judgements):
+    alone = summarize(judgements[judgements["model"] == "ant"], n_bootstrap=100)
+    together = summarize(judgements, n_bootstrap=100)
+    together = together[together["model"] == "ant"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(validate(alone, Summaries), validate(together, Summaries))
+
+
+def test_intervals_cover_the_truth_as_often_as_they_promise():
+    """Templates and versions vary and so do the items; 95% intervals may be somewhat wide, never clearly narrow."""
+    n_templates, n_versions, n_studies = 60, 5, 80
+    rng = np.random.default_rng(11)
+    items = simulate_items(n_templates, n_versions, seed=1, domains=["domain-a"])
+    template = np.repeat(np.arange(n_templates), n_versions)
+    version = np.tile(np.arange(n_versions), n_templates)
+    truth = np.mean(1 / (1 + np.exp(-(0.8 + rng.normal(0, np.hypot(1.0, 0.2), 400_000)))))
+    log_odds = (
+        0.8 + rng.normal(0, 1, (n_studies, n_templates))[:, template] + rng.normal(0, 0.2, (n_studies, n_versions))[:, version]
+    )
+    covered = 0
+    for study in range(n_studies):
+        table = simulate_judgements(items, log_odds[study][None, :, None].repeat(2, axis=2), ["m"], "logprobs", seed=study)
+        panel_rows = summarize(table, seed=study, n_bootstrap=200)
+        row = panel_rows.query("metric == 'accuracy' and grouping == 'overall' and version == -1").iloc[0]
+        covered += row["ci_low"] <= truth <= row["ci_high"]
+    assert 0.90 <= covered / n_studies <= 1.0
+
+
+def test_unread_answers_are_not_called_context_sensitive():
+    items = simulate_items(3, 1, seed=0)
+    table = simulate_judgements(items, np.full((1, 3, 2), -50.0), ["m"], "likert_free_two", seed=0)
+    assert metric_values(build_panel(table))[3].tolist() == [[1.0, 1.0, 1.0]]
+    table["status"] = "missing_response"
+    assert metric_values(build_panel(table))[3].tolist() == [[0.0, 0.0, 0.0]]
+
+
+def test_the_same_table_twice_and_tables_of_different_items_are_refused(judgements):
+    with pytest.raises(UserError, match="judged twice"):
+        summarize(pd.concat([judgements, judgements]))
+    other = judgements[judgements["model"] == "ant"].assign(model="cat", domain="domain-z")
+    with pytest.raises(UserError, match="two values of domain"):
+        summarize(pd.concat([judgements, other]))
+
+
+def test_the_command_reads_many_files_and_names_its_seed(tmp_path, judgements):
+    paths = []
+    for (model, eval_type), part in judgements.groupby(["model", "eval_type"]):
+        paths.append(tmp_path / f"{eval_type}-{model}.parquet")
+        write_table(part, Judgements, paths[-1], Provenance(model=model))
+    out = tmp_path / "summaries.parquet"
+    assert cli.main(["summarize", *map(str, paths), "--seed", "9", "--bootstrap", "50", "--out", str(out)]) == 0
+    expected = validate(summarize(judgements, seed=9, n_bootstrap=50), Summaries)
+    pd.testing.assert_frame_equal(read_table(out, Summaries), expected)
+    assert read_provenance(out).seed == 9

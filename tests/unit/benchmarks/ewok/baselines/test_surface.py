@@ -1,0 +1,153 @@
+"""Surface properties by hand, and word counts from 1-gram files made here."""
+
+import gzip
+import json
+import math
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from worldprobe import cli
+from worldprobe.benchmarks.ewok.baselines import frequency, surface
+from worldprobe.benchmarks.ewok.contracts import Items, SurfaceFeatures
+from worldprobe.contracts import read_provenance, read_table, validate, write_table
+from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
+
+
+def one_item(**changes):
+    row = {
+        "item_id": "toy-world_1_1_v0",
+        "domain": "toy-world",
+        "version": 0,
+        "meta_template": 1,
+        "template": 1,
+        "context1": "Ira lifts Uma's cat.",
+        "context2": "Ira doesn't lift it.",
+        "target1": "The cat purrs!",
+        "target2": "Cat.",
+        "concept_a": "lift",
+        "concept_b": None,
+        "context_contrast": "negation",
+        "context_type": "direct",
+        "target_contrast": "variable swap",
+        "fillers": json.dumps({"agent1": "Ira", "agent2": "Uma"}),
+        "tags": "agent1,agent2",
+        "duplicate_of": None,
+    }
+    return pd.DataFrame([row | changes]).astype({"duplicate_of": "str", "concept_b": "str"})
+
+
+KNOWN = {"Ira": 9, "lifts": 3, "Uma": 7, "cat": 99, "doesn't": 49, "lift": 4, "it": 999, "the": 1999, "purrs": 0}
+
+
+def ngrams(path, *lines):
+    path.write_bytes(gzip.compress("".join(line + "\n" for line in lines).encode()))
+    return path
+
+
+def test_features_are_half_of_both_contexts_and_the_target():
+    asked = []
+    measured = surface.surface_features(one_item(), lambda words: asked.append(words) or KNOWN)
+    validate(measured.features, SurfaceFeatures)
+    first, second = measured.features.itertuples()
+    assert asked == [set(KNOWN)]
+    assert (first.n_words, second.n_words) == ((4 + 4) / 2 + 3, (4 + 4) / 2 + 1)
+    context1 = (math.log(10) + math.log(4) + math.log(8) + math.log(100)) / 4
+    context2 = (math.log(10) + math.log(50) + math.log(5) + math.log(1000)) / 4
+    target1 = (math.log(2000) + math.log(100) + math.log(1)) / 3
+    assert first.log_frequency == pytest.approx((context1 + context2) / 2 + target1)
+    assert second.log_frequency == pytest.approx((context1 + context2) / 2 + math.log(100))
+    assert measured.counts == {
+        "n_distinct_words": 9,
+        "n_distinct_words_without_frequency": 1,
+        "n_occurrences_without_frequency": 1,
+    }
+
+
+def test_the_papers_words_lose_all_punctuation_and_its_names_their_s():
+    asked = set()
+    surface.surface_features(one_item(), lambda words: asked.update(words) or dict.fromkeys(words, 1.0), is_compat=True)
+    assert asked == {"Ira", "lifts", "Uma", "cat", "doesnt", "lift", "it", "the", "purrs"}
+
+
+def test_counts_are_those_of_exactly_the_word_over_all_years_and_files(tmp_path):
+    first = ngrams(
+        tmp_path / "c.gz", "Cat\t1999\t5\t1", "cat\t1999\t7\t2", "cat\t2000\t8\t3", "cat_NOUN\t2000\t6\t3", "cats\t2000\t50\t3"
+    )
+    second = ngrams(
+        tmp_path / "other.gz", "n't\t2000\t3\t1", 'do"\t2000\t4\t1', "does\t2000\t30\t1", "NA\t2001\t2\t1", "Ira\t2001\t2\t1"
+    )
+    counted = frequency.frequencies_of_ngrams({"cat", "cats", "doesn't", "Ira", "ira", "dog", "NA"}, [first, second])
+    assert counted == {"cat": 15, "cats": 50, "doesn't": 3, "Ira": 2, "ira": 0, "dog": 0, "NA": 2}
+
+
+def test_the_papers_count_is_the_number_of_records_that_begin_with_the_word(tmp_path):
+    path = ngrams(
+        tmp_path / "c.gz", "Cat\t1999\t5\t1", "cat\t1999\t7\t2", "cat\t2000\t8\t3", "cat_NOUN\t2000\t6\t3", "cats\t2000\t50\t3"
+    )
+    counted = frequency.records_that_begin_with({"cat", "ca", "cats", "dog"}, [path])
+    assert counted == {"cat": 4, "ca": 4, "cats": 1, "dog": 0}
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.dictionaries(st.sampled_from(["a", "ab", "abc", "b", "ba"]), st.lists(st.integers(0, 9), min_size=1, max_size=5)))
+def test_counting_does_not_depend_on_how_records_are_spread_over_files(tmp_path_factory, counts):
+    folder = tmp_path_factory.mktemp("ngrams")
+    lines = [f"{word}\t{1900 + year}\t{count}\t1" for word, years in counts.items() for year, count in enumerate(years)]
+    if not lines:
+        return
+    together = ngrams(folder / "all.gz", *lines)
+    apart = [ngrams(folder / f"{number}.gz", line) for number, line in enumerate(lines)]
+    wanted = {"a", "ab", "abc", "b", "ba", "c"}
+    assert frequency.frequencies_of_ngrams(wanted, [together]) == frequency.frequencies_of_ngrams(wanted, apart)
+    assert frequency.frequencies_of_ngrams(wanted, [together]) == {w: sum(counts.get(w, [])) for w in wanted}
+
+
+@pytest.mark.parametrize(
+    ("content", "where", "what"),
+    [
+        (gzip.compress(b"cat\t1999\t5\t1\ncat\t2000\tmany\t1\n"), "line 2", "match_count is not a whole number"),
+        (gzip.compress(b"cat\t1999\t5\t1\ncat\t1999\t5\t1\ncat\t2000\n"), "line 3", "has 2 fields"),
+        (gzip.compress(b"cat\t1999\t5\t1\n\ncat\t2000\t1\t1\n"), "line 2", "has 1 fields"),
+        (gzip.compress(b"cat\t1999\t5\t1\n" * 500)[:-10], "c.gz", "cut short"),
+        (b"<html>not found</html>", "c.gz", "not gzip"),
+        (gzip.compress(b""), "c.gz", "empty"),
+    ],
+)
+def test_a_broken_file_is_named_with_its_line(tmp_path, content, where, what):
+    path = tmp_path / "c.gz"
+    path.write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        frequency.frequencies_of_ngrams({"cat"}, [path])
+    assert where in caught.value.where
+    assert what in caught.value.problem
+
+
+def test_wordfreq_knows_common_words_better_than_rare_ones_and_strings_of_letters_not_at_all():
+    found = frequency.frequencies_of_wordfreq({"the", "pebble", "zzqxv"})
+    assert found["the"] > 1000 * found["pebble"] > 0
+    assert found["zzqxv"] == 0
+
+
+def test_the_command_writes_the_table_and_what_was_missing(tmp_path, capsys):
+    write_table(validate(one_item(), Items), Items, tmp_path / "items.parquet", Provenance())
+    files = [str(ngrams(tmp_path / "all.gz", "cat\t1999\t5\t1", "it\t2000\t1\t1"))]
+    command = [
+        "baselines",
+        "surface",
+        str(tmp_path / "items.parquet"),
+        "--frequency",
+        "ngrams",
+        "--out",
+        str(tmp_path / "f.parquet"),
+    ]
+    assert cli.main([*command, "--ngrams", *files]) == 0
+    made = read_provenance(tmp_path / "f.parquet")
+    assert made.details["n_distinct_words_without_frequency"] == 7
+    assert made.details["source"] == "ngrams"
+    assert len(read_table(tmp_path / "f.parquet", SurfaceFeatures)) == 2
+    assert cli.main(command) == 2
+    assert "--ngrams" in capsys.readouterr().err

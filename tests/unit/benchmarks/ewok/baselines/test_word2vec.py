@@ -1,0 +1,149 @@
+"""The bag-of-words baseline: cosines by hand, ties, unknown words, file formats."""
+
+import json
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from gensim.models import KeyedVectors
+
+from worldprobe import cli
+from worldprobe.benchmarks.ewok.baselines import word2vec
+from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Similarities
+from worldprobe.contracts import read_provenance, read_table, validate, write_table
+from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
+
+
+def items(*rows):
+    """Items of one template each: (context1, context2, target1, target2, fillers)."""
+    return pd.DataFrame(
+        {
+            "item_id": f"toy-world_{number}_1_v0",
+            "domain": "toy-world",
+            "version": 0,
+            "meta_template": number,
+            "template": 1,
+            "context1": context1,
+            "context2": context2,
+            "target1": target1,
+            "target2": target2,
+            "concept_a": "warm",
+            "concept_b": "cold",
+            "context_contrast": "antonym",
+            "context_type": "direct",
+            "target_contrast": "concept swap",
+            "fillers": json.dumps(fillers),
+            "tags": ",".join(sorted(fillers)),
+            "duplicate_of": pd.Series([None], dtype="str")[0],
+        }
+        for number, (context1, context2, target1, target2, fillers) in enumerate(rows, start=1)
+    ).astype({"duplicate_of": "str"})
+
+
+@pytest.fixture
+def vectors():
+    """Two dimensions: heat to the right, cold upwards."""
+    keyed = KeyedVectors(2)
+    words = {"sun": (3, 0), "warm": (1, 0), "snow": (0, 2), "cold": (0, 1), "is": (1, 1), "ira": (9, -9), "dont": (0, 5)}
+    keyed.add_vectors(list(words), np.array(list(words.values()), dtype="float32"))
+    return keyed
+
+
+WEATHER = ("Ira sees sun.", "Ira sees snow.", "Ira's room is warm.", "Ira's room is cold.", {"agent1": "Ira"})
+
+
+def cosines(table):
+    return {(row.target, row.context): row.similarity for row in table.itertuples()}
+
+
+def test_cosines_are_those_of_the_summed_vectors_without_the_agents_name(vectors):
+    table, counts = word2vec.bag_similarities(items(WEATHER), vectors)
+    # target 1: is + warm = (2, 1); target 2: is + cold = (1, 2); contexts: sun (3, 0), snow (0, 2)
+    assert cosines(table) == pytest.approx(
+        {(1, 1): 2 / math.sqrt(5), (1, 2): 1 / math.sqrt(5), (2, 1): 1 / math.sqrt(5), (2, 2): 2 / math.sqrt(5)}
+    )
+    assert counts["n_distinct_out_of_vocabulary"] == 2  # sees, room
+    validate(table, Similarities)
+
+
+def test_names_count_when_no_class_is_skipped(vectors):
+    table, _ = word2vec.bag_similarities(items(WEATHER), vectors, skip=())
+    assert cosines(table)[1, 1] == pytest.approx(((9 + 2) * (9 + 3) + (-9 + 1) * -9) / math.hypot(11, -8) / math.hypot(12, -9))
+
+
+def test_only_the_items_own_agents_are_skipped(vectors):
+    """Another item's agent may be a common word here."""
+    other = ("Sun runs.", "Sun is.", "Sun is warm.", "Sun is cold.", {"agent1": "Sun"})
+    alone, _ = word2vec.bag_similarities(items(WEATHER), vectors)
+    both, _ = word2vec.bag_similarities(items(WEATHER, other), vectors)
+    assert cosines(both[both.item_id == "toy-world_1_1_v0"]) == cosines(alone)
+
+
+def test_contexts_with_the_same_words_tie_exactly():
+    words = ["the", "pot", "stands", "left", "of", "lamp", "near"]
+    keyed = KeyedVectors(50)
+    keyed.add_vectors(words, np.random.default_rng(1).normal(size=(len(words), 50)).astype("float32"))
+    swap = ("The pot stands left of the lamp.", "The lamp stands left of the pot.", "Pot near.", "Lamp near.", {"object1": "pot"})
+    found = cosines(word2vec.bag_similarities(items(swap), keyed)[0])
+    assert found[1, 1] == found[1, 2]
+    assert found[2, 1] == found[2, 2]
+
+
+def test_a_text_without_known_words_has_no_cosine_and_a_word_with_punctuation_inside_is_found_without(vectors):
+    strange = ("Zzz.", "Sun.", "Don't!", "Warm.", {"agent1": "Ira"})
+    found = cosines(word2vec.bag_similarities(items(strange), vectors)[0])
+    assert math.isnan(found[1, 1])
+    assert found[1, 2] == 0.0
+    assert found[2, 2] == 1.0
+
+
+def test_every_format_gives_the_same_vectors(vectors, tmp_path):
+    word2vec.save_vectors(vectors, tmp_path / "native.kv")
+    vectors.save_word2vec_format(str(tmp_path / "google.bin"), binary=True)
+    vectors.save_word2vec_format(str(tmp_path / "text.vec"), binary=False)
+    vectors.save_word2vec_format(str(tmp_path / "text.vec.gz"), binary=False)
+    for file in ("native.kv", "google.bin", "text.vec", "text.vec.gz"):
+        read = word2vec.read_vectors(tmp_path / file)
+        assert set(read.index_to_key) == set(vectors.index_to_key)
+        assert read["sun"].tolist() == [3, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("prose.txt", b"no vectors here\n"),
+        ("cut.bin", b"3 300\nsun \x00\x01"),
+        ("other.pkl", pickle.dumps({"a": 1})),
+        ("empty", b""),
+    ],
+)
+def test_what_holds_no_vectors_is_refused(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match="word vectors"):
+        word2vec.read_vectors(tmp_path / name)
+
+
+def test_training_is_the_same_for_the_same_seed_and_words_of_one_story_come_near_each_other(tmp_path):
+    texts = ["Sun shines. The road is warm.", "Snow falls. The pond is cold."] * 300
+    for file, seed in (("a.kv", 5), ("b.kv", 5), ("c.kv", 6)):
+        word2vec.save_vectors(word2vec.train_vectors(texts, seed, size=16, epochs=5), tmp_path / file)
+    content = {file: (tmp_path / file).read_bytes() for file in ("a.kv", "b.kv", "c.kv")}
+    assert content["a.kv"] == content["b.kv"] != content["c.kv"]
+    read = word2vec.read_vectors(tmp_path / "a.kv")
+    assert read.similarity("sun", "warm") > read.similarity("sun", "cold")
+
+
+def test_the_command_writes_judgements_with_the_counts_inside(vectors, tmp_path):
+    table = validate(items(WEATHER, ("Zzz.", "Sun.", "Warm.", "Cold.", {"agent1": "Ira"})), Items)
+    write_table(table, Items, tmp_path / "items.parquet", Provenance())
+    word2vec.save_vectors(vectors, tmp_path / "toy.kv")
+    command = ["baselines", "word2vec", str(tmp_path / "items.parquet"), "--vectors", str(tmp_path / "toy.kv")]
+    assert cli.main([*command, "--out", str(tmp_path / "judgements.parquet")]) == 0
+    judged = read_table(tmp_path / "judgements.parquet", Judgements)
+    assert judged.accuracy.tolist()[:2] == [1.0, 1.0]
+    assert judged.status.tolist() == ["ok", "ok", "missing_score", "missing_score"]
+    assert set(judged.eval_type) == set(judged.model) == {"word2vec"}
+    assert read_provenance(tmp_path / "judgements.parquet").details["n_distinct_out_of_vocabulary"] == 3

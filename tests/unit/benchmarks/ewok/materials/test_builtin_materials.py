@@ -1,0 +1,286 @@
+"""Our own materials: complete, well formed, never at odds with themselves, and enough for five versions.
+
+Whether a sentence makes sense is for readers to judge; what a program can see of it is held here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from worldprobe.benchmarks.ewok.contracts import Items, Templates
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.materials import Materials, read_materials
+from worldprobe.benchmarks.ewok.materials.placeholders import keys
+from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL, RIGHT
+from worldprobe.cli import main
+from worldprobe.contracts import read_table
+from worldprobe.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
+
+FOLDER = Path(__file__).parents[5] / "resources" / "materials" / "ewok-builtin"
+CANARY = "worldprobe canary 6f1d2c7a-3b58-4e0b-9a41-5d7e2f90c8b3"
+DOMAINS = {
+    "social-interactions",
+    "social-properties",
+    "social-relations",
+    "spatial-relations",
+    "physical-interactions",
+    "physical-dynamics",
+    "physical-relations",
+    "material-dynamics",
+    "material-properties",
+    "agent-properties",
+    "quantitative-properties",
+}
+TEXTS = ["context1", "context2", "target1", "target2"]
+VERSIONS = range(5)
+
+_SLOT = re.compile(r"\{[^}]*\}")
+_COUPLE = re.compile(r"(\{[^}]*\}) and (\{[^}]*\})")
+_AGENT = re.compile(r"\{(agent\d)((?::[^}]*)?)\}")
+#: Spelled with a vowel but spoken with a consonant first, and the other way round.
+_SPOKEN_CONSONANT = re.compile(r"(one|once|uni|use|usual|eu)", re.IGNORECASE)
+_SPOKEN_VOWEL = re.compile(r"(hour|honest|honor|heir)", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def materials() -> Materials:
+    return read_materials(FOLDER, RIGHT)
+
+
+@pytest.fixture(scope="module")
+def fillers(materials: Materials) -> Fillers:
+    return Fillers(materials.fillers, RIGHT)
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory) -> Callable[..., tuple[pd.DataFrame, pd.DataFrame]]:
+    """Runs ``worldprobe items build`` on the built-in materials; gives the templates and the items."""
+
+    def run(*options: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        folder = tmp_path_factory.mktemp("built")
+        arguments = ["items", "build", str(FOLDER), *options, "--templates-out", str(folder / "t.parquet")]
+        assert main([*arguments, "--out", str(folder / "i.parquet")]) == 0
+        return read_table(folder / "t.parquet", Templates), read_table(folder / "i.parquet", Items)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def fixed(build) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return build("--mode", "fixed", "--versions", "0-4")
+
+
+@pytest.fixture(scope="module")
+def templates(fixed) -> pd.DataFrame:
+    return fixed[0]
+
+
+@pytest.fixture(scope="module")
+def items(fixed) -> pd.DataFrame:
+    """Versions 0 to 4 in fixed mode."""
+    return fixed[1]
+
+
+@pytest.fixture(scope="module")
+def sampled(build) -> pd.DataFrame:
+    """Ten items per template, each filled on its own: a wider look at the fillers than fixed mode takes."""
+    return build("--mode", "independent", "--per-template", "10", "--seed", "1")[1]
+
+
+def sentences(frame: pd.DataFrame) -> set[str]:
+    return {text for column in TEXTS for text in frame[column]}
+
+
+def begins_with_vowel_sound(word: str) -> bool:
+    if _SPOKEN_CONSONANT.match(word):
+        return False
+    return word[0].lower() in "aeiou" or bool(_SPOKEN_VOWEL.match(word))
+
+
+def wrong_articles(text: str) -> list[str]:
+    return [m[0] for m in re.finditer(r"\b([Aa]n?) (\w+)", text) if (m[1].lower() == "an") != begins_with_vowel_sound(m[2])]
+
+
+def impersonal(*texts: str) -> tuple[str, ...]:
+    """The texts with their variables renumbered in the order in which they appear, and "X and Y" the same as "Y and X"."""
+    names: dict[str, str] = {}
+
+    def rename(found: re.Match[str]) -> str:
+        variable, _, restrictions = found[0][1:-1].partition(":")
+        return names.setdefault(variable, f"{{{variable.rstrip('0123456789')}_{len(names)}:{restrictions}}}")
+
+    return tuple(_SLOT.sub(rename, _COUPLE.sub(lambda m: " and ".join(sorted(m.groups())), text)) for text in texts)
+
+
+@pytest.mark.parametrize("rules", [RIGHT, ORIGINAL], ids=["default", "compat"])
+def test_the_check_finds_neither_errors_nor_warnings(rules):
+    assert [str(problem) for problem in read_materials(FOLDER, rules).problems] == []
+
+
+def test_all_eleven_domains_of_the_paper_have_at_least_twenty_templates(templates):
+    counts = templates["domain"].value_counts()
+    assert set(counts.index) == DOMAINS
+    assert counts.min() >= 20, counts.to_dict()
+
+
+def test_every_domain_has_direct_and_indirect_contexts_and_both_target_contrasts(templates):
+    by_domain = templates.groupby("domain")
+    assert {d: set(g) for d, g in by_domain["context_type"]} == {d: set(CONTEXT_TYPES) for d in DOMAINS}
+    assert {d: set(g) for d, g in by_domain["target_contrast"]} == {d: set(TARGET_CONTRASTS) for d in DOMAINS}
+
+
+def test_every_context_contrast_of_the_paper_occurs_with_both_context_types(templates):
+    groups = templates["context_contrast"].map(lambda label: contrast_group(label if isinstance(label, str) else None))
+    assert set(zip(groups, templates["context_type"], strict=True)) == {(c, t) for c in CONTEXT_CONTRASTS for t in CONTEXT_TYPES}
+
+
+def test_every_concept_is_told_apart_in_several_situations(templates):
+    """Small models are trained on some contexts of a concept and tested on others."""
+    long = pd.concat(
+        [
+            templates[["domain", "context1", c]].set_axis(["domain", "context", "concept"], axis=1)
+            for c in ("concept_a", "concept_b")
+        ]
+    )
+    contexts = long.dropna().groupby(["domain", "concept"])["context"].nunique()
+    assert contexts[contexts < 2].to_dict() == {}
+
+
+def test_there_are_at_least_two_hundred_fillers_in_ten_classes(materials):
+    assert len(materials.fillers) >= 10
+    assert sum(len(c.fillers) for c in materials.fillers.values()) >= 200
+
+
+def test_names_are_distinct_single_words_and_balanced_by_origin_and_sex(materials):
+    agents = materials.fillers["agent"].fillers
+    names = [a.text for a in agents]
+    assert len(set(names)) == len(names) >= 40
+    assert all(re.fullmatch(r"[A-Z][a-z]+", name) for name in names)
+    groups = pd.Series([(a.columns["western"], a.columns["sex"]) for a in agents]).value_counts()
+    assert len(groups) == 4
+    assert groups.nunique() == 1
+
+
+def test_every_slot_has_room_for_five_versions_and_a_few_neighbours(templates, fillers):
+    """Version 4 skips eight options, and other variables of the domain may hold some of the rest."""
+    asked = {key for text in sentences(templates) for key in keys(text)}
+    assert any(":" in key for key in asked)
+    room = {key: len(fillers.options(key)) for key in asked}
+    assert {key: n for key, n in room.items() if n < 16} == {}
+
+
+def test_no_template_loses_its_item_in_five_versions(templates, items):
+    counts = items.groupby(["domain", "meta_template", "template"])["version"].agg(list)
+    assert len(counts) == len(templates)
+    assert counts.map(lambda versions: versions == list(VERSIONS)).all()
+
+
+@pytest.mark.parametrize("swap", ["agent->agent:western=false", "agent->agent:western=true", "object->nonword"])
+def test_swaps_lose_no_item_either(swap, build):
+    templates, items = build("--versions", "0-4", "--swap", swap)
+    assert len(items) == len(templates) * len(VERSIONS)
+
+
+def test_every_template_yields_ten_different_items_on_its_own(templates, sampled):
+    assert len(sampled) == 10 * len(templates)
+    assert not sampled.duplicated(["domain", "meta_template", "template", *TEXTS]).any()
+
+
+def test_texts_are_single_sentences_with_a_capital_and_a_full_stop(items, sampled):
+    odd = {
+        t for t in sentences(items) | sentences(sampled) if not re.fullmatch(r"[A-Z][A-Za-z0-9' ,-]*[a-z0-9]\.", t) or "  " in t
+    }
+    assert odd == set()
+
+
+def test_a_and_an_agree_with_the_word_that_follows(items, sampled):
+    found = {text: wrong for text in sentences(items) | sentences(sampled) if (wrong := wrong_articles(text))}
+    assert found == {}
+
+
+def test_an_article_before_a_slot_agrees_with_every_filler_that_may_come(templates, fillers):
+    wrong = set()
+    for text in sentences(templates):
+        for found in re.finditer(r"\b([Aa]n?) \{([^}]*)\}", text):
+            wrong |= {(found[0], f.text) for f in fillers.options(found[2]) if wrong_articles(f"{found[1]} {f.text}")}
+    assert wrong == set()
+
+
+def test_no_filler_brings_a_second_article(items, sampled):
+    found = {
+        t for t in sentences(items) | sentences(sampled) if re.search(r"\b(a|an|the|every|each|this|no) (a|an|the)\b", t, re.I)
+    }
+    assert found == set()
+
+
+def test_he_and_she_are_only_used_of_names_of_that_sex(templates):
+    for sex, pronouns in (("male", r"\b(he|him|his|himself)\b"), ("female", r"\b(she|her|hers|herself)\b")):
+        for text in sentences(templates):
+            if re.search(pronouns, text, re.IGNORECASE):
+                assert any(f"sex={sex}" in restrictions for _, restrictions in _AGENT.findall(text)), text
+
+
+def test_both_targets_and_both_contexts_of_a_template_differ(templates):
+    assert (templates["target1"] != templates["target2"]).all()
+    assert (templates["context1"] != templates["context2"]).all()
+
+
+def test_a_target_says_nothing_that_its_context_already_says_word_for_word(items):
+    assert not [r.item_id for r in items.itertuples() if r.target1 == r.context1 or r.target2 == r.context2]
+
+
+def test_no_two_items_of_a_version_are_the_same(items):
+    assert not items.duplicated(["version", *TEXTS]).any()
+    mirrored = items.rename(columns={"context1": "context2", "context2": "context1", "target1": "target2", "target2": "target1"})
+    both = pd.concat([items, mirrored])
+    assert not both.duplicated(["version", *TEXTS]).any(), "an item repeats another with its two sides exchanged"
+
+
+def test_no_context_calls_for_a_target_in_one_template_and_rules_it_out_in_another(templates):
+    """A swap of a symmetric relation, or the same context put on both sides, would show up here."""
+    fits: dict[tuple[str, ...], str] = {}
+    clashes: dict[tuple[str, ...], str] = {}
+    for t in templates.itertuples():
+        for book, pairs in (
+            (fits, ((t.context1, t.target1), (t.context2, t.target2))),
+            (clashes, ((t.context1, t.target2), (t.context2, t.target1))),
+        ):
+            book.update(dict.fromkeys((impersonal(*pair) for pair in pairs), t.template_id))
+    assert {pair: (fits[pair], clashes[pair]) for pair in fits.keys() & clashes.keys()} == {}
+
+
+def test_restrictions_are_the_same_wherever_a_variable_occurs_in_a_template(templates):
+    """Fixed mode fills a restricted and a free mention of one variable alike by default, but the original would not."""
+    for t in templates.itertuples():
+        found = {key for text in (t.context1, t.context2, t.target1, t.target2) for key in keys(text)}
+        assert len({key.partition(":")[0] for key in found}) == len(found), t.template_id
+
+
+def test_every_file_carries_our_canary_and_the_tables_begin_with_their_header():
+    files = sorted(FOLDER.rglob("*.yml"))
+    assert len(files) == 3 * len(DOMAINS)
+    for file in files:
+        assert file.read_text(encoding="utf-8").splitlines()[0].startswith(f"# {CANARY}: our own materials"), file.name
+    assert CANARY in (FOLDER / "README.md").read_text(encoding="utf-8")
+    for file in FOLDER.glob("fillers/*.csv"):
+        assert file.read_text(encoding="utf-8").startswith("item"), file.name
+
+
+def test_all_flags_and_filler_classes_are_used(materials, templates):
+    """A class without a slot, or a concept without a template, is a leftover."""
+    used = {re.split(r"\d|:", key)[0] for text in sentences(templates) for key in keys(text)}
+    assert set(materials.fillers) - used == {"nonword"}  # Nonwords come in by swaps only.
+    for domain in materials.domains:
+        rows = templates[templates["domain"] == domain.name]
+        assert set(domain.concepts) == set(rows["concept_a"]) | set(rows["concept_b"].dropna()), domain.name
+
+
+def test_compat_mode_makes_the_same_items_of_our_materials(build, items):
+    """They lean on none of the original's quirks, so the two modes may be compared on them."""
+    columns = ["item_id", *TEXTS]
+    pd.testing.assert_frame_equal(build("--versions", "0-4", "--compat")[1][columns], items[columns])

@@ -1,0 +1,203 @@
+"""Every mistake in materials is told with its file, line, entry and mend; folders and archives read alike."""
+
+import zipfile
+
+import pytest
+
+from worldprobe.benchmarks.ewok.materials.check import check_all, check_materials
+from worldprobe.benchmarks.ewok.materials.materials import read_materials
+from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL, RIGHT
+from worldprobe.benchmarks.ewok.materials.source import Source
+from worldprobe.cli import main
+from worldprobe.errors import UserError
+
+CONTEXT, TARGET, CONCEPT = (f"{kind}s/{kind}-garden-work.yml" for kind in ("context", "target", "concept"))
+AGENTS, OBJECTS = "fillers/filler-agent.csv", "fillers/filler-object.csv"
+
+TWICE = "          contrast: antonym\n        - segmentA: upward\n          segmentB: downward\n"
+AGAIN = 'garden-work:\n  - pattern: "[agent1] {CONCEPT} [object1]."\n    criteria: agentive\n    tags: present_3sg_form\n'
+#: (file, what stands there, what is written instead, its line, part of what it says, part of the mend)
+MISTAKES = {
+    "unknown concept": (CONTEXT, "conceptB: lower", "conceptB: lowr", 2, 'no concept "lowr"; did you mean "lower"?', "add"),
+    "target without the concept": (TARGET, "{CONCEPT}", "raises", 3, "has no {CONCEPT}", "Put {CONCEPT}"),
+    "class without a file": (TARGET, "[object1]", "[objct1]", 3, "no fillers/filler-objct.csv; did you mean", "add that file"),
+    "unknown restriction column": (TARGET, "[object1]", "[object1:larg=true]", 3, 'column "larg"; did you mean "large"?', "add"),
+    "value that no filler has": (CONTEXT, "[object1]", "[object1:large=True]", 6, 'did you mean "true"?', "filler with it"),
+    "restriction without a value": (CONTEXT, "[object1]", "[object1:large]", 6, '"large" is no restriction', "column=value"),
+    "slot that is none": (CONTEXT, "[object1]", "[object 1]", 6, "[object 1] is no slot", "Write [class1]"),
+    "open bracket": (CONTEXT, "[object1]", "[object1", 6, "brackets do not match", "Close"),
+    "segment place without a text": (CONTEXT, "{segment1}", "{segment1} {segment2}", 8, "1 texts, the pattern 2", "one text"),
+    "text without a segment place": (CONTEXT, "{segment1}", "up", 8, "0 places", "one text for each"),
+    "strange braces in a context": (CONTEXT, "{segment1}", "{segment1} {CONCEPT}", 6, "{CONCEPT} means nothing", "segment1"),
+    "strange braces in a target": (TARGET, "[object1]", "{object1}", 3, "{object1} means nothing", "square brackets"),
+    "same segments": (CONTEXT, "downward", "upward", 8, "segments A and B are the same", "differ"),
+    "same concepts": (CONTEXT, "conceptB: lower", "conceptB: lift", 2, "the same", "null"),
+    "no pair of contexts": (CONTEXT, "segmentB: downward", "segmentB: null", 8, "no pair of contexts", "swappable_variables"),
+    "null first segment": (CONTEXT, "segmentA: upward", "segmentA:", 8, "segmentA is null", "for concept A"),
+    "truth value for text": (CONTEXT, "downward", "false", 9, "truth value false", "quotes"),
+    "unknown type": (CONTEXT, "type: direct", "type: dirct", 5, "neither direct nor indirect", "one of the two"),
+    "unknown key in a context": (CONTEXT, "contrast:", "contarst:", 10, 'did you mean "contrast"?', "Rename"),
+    "missing key in a context": (CONTEXT, "  conceptB: lower\n", "", 2, 'no key "conceptB"', "null"),
+    "missing key in a target": (TARGET, "    criteria: agentive\n", "", 3, 'no key "criteria"', "null"),
+    "unknown key in a target": (TARGET, "tags:", "tag:", 5, 'did you mean "tags"?', "Rename"),
+    "wrong top key in targets": (TARGET, "garden-work:", "garden:", 2, 'did you mean "garden-work"?', "Rename"),
+    "unknown key in a concept": (CONCEPT, "agentive: true\n- ", "agentve: true\n- ", 6, 'did you mean "agentive"?', "Rename"),
+    "key of another kind of concept": (CONCEPT, "agentive: true\n- ", "directional: true\n- ", 6, "unknown key", "Rename"),
+    "flag that is none": (CONCEPT, "agentive: true\n- ", "agentive: maybe\n- ", 6, "neither true nor false", "Write true"),
+    "concept twice": (CONCEPT, "- concept: lower", "- concept: lift", 7, '"lift" stands in line 2 already', "Keep one"),
+    "key twice": (CONCEPT, "  domain: garden\n", "  domain: garden\n  domain: attic\n", 4, "stands here twice", "Keep one"),
+    "unknown criterion": (TARGET, "agentive", "agentiv", 3, 'did you mean "agentive"?', "attribute"),
+    "unknown form": (TARGET, "present_3sg_form", "present_3s_form", 3, 'did you mean "present_3sg_form"?', "Correct"),
+    "broken YAML": (CONTEXT, '"[agent1]', '[agent1]', 6, "broken YAML", "quotes"),
+    "tab in YAML": (CONTEXT, "      segments:", "\tsegments:", 7, "broken YAML", "indentation"),
+    "list for text": (CONTEXT, "conceptA: lift", "conceptA: [lift]", 2, "is not text", "quotes"),
+    "text for a list": (CONTEXT, "  probes:\n", "  probes: none\n  x:\n", 4, "is not a list", "dash"),
+    "empty pattern": (TARGET, '"[agent1] {CONCEPT} [object1]."', '""', 3, '"pattern" is empty', "{CONCEPT}"),
+    "filler twice": (AGENTS, "Gardener3,true", "Gardener1,false", 5, "stands in line 3 already", "Keep one"),
+    "cell missing": (AGENTS, "Gardener3,true", "Gardener3", 5, "has 1 cells, the header 2", "Give every column"),
+    "cell empty": (AGENTS, "Gardener3,true", "Gardener3,", 5, 'column "tall" is empty', "Fill it"),
+    "no item column": (AGENTS, "item,tall", "name,tall", 1, 'no column "item"', "Name the columns"),
+    "same contrast twice": (CONTEXT, "          contrast: antonym\n", TWICE, 11, "says the same as line 8", "Remove one"),
+    "target twice": (TARGET, "garden-work:\n", AGAIN, 6, "is the same target as in line 3", "Remove one"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_with_place_and_mend(garden, mistake):
+    file, old, new, line, problem, mend = MISTAKES[mistake]
+    materials = garden.replace(file, old, new).read()
+    check_materials(materials)
+    told = [p for p in materials.problems.errors() if p.place[:2] == (file, line) and problem in p.problem]
+    assert told, "\n".join(map(str, materials.problems))
+    assert mend in told[0].mend
+
+
+def test_sound_materials_have_no_problems_and_compile(garden):
+    materials = garden.read()
+    assert check_all(materials, versions=5) == 1
+    assert materials.problems == []
+
+
+def test_all_mistakes_are_told_at_once_and_a_build_names_the_first_and_their_number(garden, capsys):
+    garden.replace(CONTEXT, "conceptB: lower", "conceptB: lowr").replace(TARGET, "{CONCEPT}", "raises").replace(
+        AGENTS, "3,true", "3,"
+    )
+    folder = str(garden.write())
+    assert main(["materials", "check", folder]) == 2
+    printed = capsys.readouterr()
+    assert printed.out.count("error: ") == 3
+    assert "3 errors are listed above" in printed.err
+    assert main(["items", "build", folder, "--out", f"{folder}/items.parquet"]) == 2
+    assert "(2 more: `worldprobe materials check` lists them all.)" in capsys.readouterr().err
+    assert not (garden.folder / "items.parquet").exists()
+
+
+def test_restrictions_that_meet_across_context_and_target_must_leave_a_filler(garden):
+    garden.replace(OBJECTS, "the pot", "the jar")
+    garden.with_(OBJECTS, "item,large,rollable\nthe jar,true,false\nthe ball,false,true\nthe cup,false,true\n")
+    garden.replace(CONTEXT, "[object1]", "[object1:large=true]").replace(TARGET, "[object1]", "[object1:rollable=true]")
+    materials = garden.read()
+    check_all(materials, versions=1)
+    (problem,) = materials.problems.errors()
+    assert problem.place.entry == "garden-work_1_1"
+    assert "{object1:large=true:rollable=true}" in problem.problem
+
+
+def test_too_few_fillers_for_the_versions_are_warned_of(garden):
+    garden.with_(OBJECTS, "item\nthe jar\nthe ball\nthe cup\n")
+    materials = garden.read()
+    check_all(materials, versions=5)
+    (warning,) = materials.problems
+    assert not warning.is_error
+    assert "3 fillers meet {object1}: enough for 2 versions, not 5" in warning.problem
+
+
+def test_what_the_original_lets_pass_is_only_a_warning_in_compat_mode(garden):
+    garden.replace(TARGET, "tags:", "symmetrical: true\n    tags:")
+    assert garden.read(RIGHT).problems.errors()
+    assert [p.is_error for p in garden.read(ORIGINAL).problems] == [False]
+
+
+def test_files_of_a_domain_must_be_complete_and_well_named(garden):
+    garden.without(TARGET).with_("contexts/context-garden-deep-work.yml", "[]").with_("concepts/concept-attic-work.yaml", "[]")
+    told = {(p.place.file, p.problem) for p in garden.read().problems.errors()}
+    assert told == {
+        (CONTEXT, f"there is no {TARGET} for it;"),
+        ("contexts/context-garden-deep-work.yml", "is not named context-<domain>-<subdomain>.yml."),
+        ("concepts/concept-attic-work.yaml", 'ends in ".yaml"; only ".yml" is read.'),
+    }
+
+
+def test_text_that_is_not_utf8_is_told_with_its_line(garden):
+    garden.with_(AGENTS, "item\nZoë\n".encode("latin-1"))
+    (problem,) = garden.read().problems.errors()
+    assert (problem.place.file, problem.place.line) == (AGENTS, 2)
+
+
+def test_a_byte_order_mark_windows_line_ends_and_comment_lines_do_no_harm(garden):
+    plain = garden.read()
+    for name, text in list(garden.files.items()):
+        garden.with_(name, ("\ufeff# GARDEN canary 0000\n" + text).replace("\n", "\r\n"))
+    decorated = garden.read()
+    assert decorated.problems == []
+    assert decorated.fillers == plain.fillers
+    assert decorated.canary == plain.canary == "# GARDEN canary 0000"
+
+
+def zipped(garden, folder="config/"):
+    path = garden.folder.parent / "materials.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in garden.files.items():
+            archive.writestr(folder + name, text)
+    return path
+
+
+@pytest.mark.parametrize("folder", ["config/", "", "deep/down/"])
+def test_an_archive_reads_like_its_folder_wherever_the_materials_lie_in_it(garden, folder):
+    from_archive = read_materials(zipped(garden, folder), RIGHT)
+    assert from_archive.domains == garden.read().domains
+    assert from_archive.fillers == garden.read().fillers
+
+
+@pytest.mark.parametrize("name", ["../outside.yml", "/etc/outside.yml", "config/../../outside.yml", "C:\\outside.yml"])
+def test_an_archive_with_a_member_that_would_land_outside_is_refused(garden, name):
+    path = zipped(garden)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(name, "")
+    with pytest.raises(UserError, match="outside its folder"):
+        Source(path)
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda path: None, "no materials here"),
+        (lambda path: path.mkdir(), "no folder contexts/"),
+        (lambda path: path.write_bytes(b"PK not really"), "no readable ZIP"),
+    ],
+)
+def test_what_is_no_materials_is_told_apart(tmp_path, make, problem):
+    make(tmp_path / "m.zip")
+    with pytest.raises(UserError, match=problem):
+        Source(tmp_path / "m.zip")
+
+
+def test_a_missing_and_a_wrong_password_are_told_apart_and_the_environment_may_hold_it(reference, monkeypatch, capsys, tmp_path):
+    archive = str(reference / "ewok-config.zip")
+    monkeypatch.delenv("WORLDPROBE_MATERIALS_PASSWORD", raising=False)
+    compile_ = ["templates", "compile", archive, "--out", str(tmp_path / "templates.parquet")]
+    assert main(compile_) == 2
+    assert "protected by a password" in capsys.readouterr().err
+    assert main([*compile_, "--password", "wrong"]) == 2
+    assert "password is wrong" in capsys.readouterr().err
+    monkeypatch.setenv("WORLDPROBE_MATERIALS_PASSWORD", "ewok")
+    assert main(compile_) == 0
+
+
+def test_a_damaged_archive_is_no_wrong_password(garden):
+    path = zipped(garden)
+    content = path.read_bytes()
+    at = content.index(b"Gardener3")
+    path.write_bytes(content[:at] + b"Gardener4" + content[at + 9 :])
+    with pytest.raises(UserError, match="is damaged"):
+        read_materials(path, RIGHT)

@@ -1,0 +1,365 @@
+"""The report: what it says, what it must not say, and that it works in a browser without a network."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.figures.catalogue import FIGURES
+from worldprobe.benchmarks.ewok.report import methods
+from worldprobe.benchmarks.ewok.report.examples import read_examples
+from worldprobe.benchmarks.ewok.report.headline import headline
+from worldprobe.benchmarks.ewok.report.page import Parts, build, read_fragment
+from worldprobe.benchmarks.ewok.tables import accuracy
+from worldprobe.cli import main
+from worldprobe.contracts import write_table
+from worldprobe.errors import UserError
+from worldprobe.present import rulegraph
+from worldprobe.present.drawing import render
+from worldprobe.present.pictures import inline_svg
+from worldprobe.present.printed import read_printed
+from worldprobe.present.runtimes import read_gpu_times, read_run_times
+from worldprobe.provenance import Provenance
+
+CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+OWN = "# worldprobe canary 0000: our own materials"
+OFFICIAL = "# EWoK canary UUID 0000"
+
+RULES = """digraph snakemake_dag {
+    graph[bgcolor=white, margin=0];
+    0[label = "all", color = "0.10 0.6 0.85", style="rounded"];
+    1[label = "figure_accuracy_by_domain", style="rounded"];
+    2[label = "summarize", style="rounded"];
+    3[label = "judge", style="rounded"];
+    1 -> 0
+    2 -> 1
+    3 -> 2
+    3 -> 1
+}"""
+
+
+def items_table(path: Path, canary: str) -> Path:
+    """Two invented items."""
+    row = {
+        "version": 0,
+        "meta_template": 1,
+        "template": 1,
+        "context1": "The zurple is warm.",
+        "context2": "The zurple is cold.",
+        "target1": "It melts the frim.",
+        "target2": "It freezes the frim.",
+        "concept_a": "warm",
+        "concept_b": "cold",
+        "context_contrast": "antonym",
+        "context_type": "direct",
+        "target_contrast": "concept swap",
+        "fillers": "{}",
+        "tags": "",
+        "duplicate_of": None,
+    }
+    rows = [row | {"item_id": f"{domain}_1_1_v0", "domain": domain} for domain in ("material-properties", "spatial-relations")]
+    write_table(pd.DataFrame(rows), Items, path, Provenance(canary=canary, details={"mode": "fixed", "versions": [0]}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def page(small_study, tmp_path_factory) -> Path:
+    """A report with everything in it, by the command line."""
+    folder = tmp_path_factory.mktemp("report")
+    roster = small_study.roster
+    for name in ("accuracy_by_domain", "concepts", "controls"):
+        plan = FIGURES[name]
+        frame = plan.tidy(*(getattr(small_study, table) for table in plan.inputs), roster)
+        render(frame, plan.draw, [folder / f"{name}.svg"])
+    accuracy.mean_accuracy(small_study.summaries, roster).write([folder / "mean_accuracy.md"])
+    accuracy.accuracy_by_domain(small_study.summaries, roster).write([folder / "accuracy_by_domain.md"])
+    (folder / "rules.dot").write_text(RULES)
+    (folder / "benchmarks" / "score").mkdir(parents=True)
+    for model, seconds in (("control_gpt2_small", 12.5), ("control_untrained", 30.0)):
+        (folder / "benchmarks" / "score" / f"{model}.tsv").write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0:00:12\t900.5\n")
+    (folder / "explore_failures.html").write_text("<div class='cell'><p>Looked at failures.</p></div>")
+    command = ["report", "build", str(small_study.folder / "summaries.parquet"), "--models", str(small_study.registry_path)]
+    command += ["--figures", *(str(folder / f"{name}.svg") for name in ("accuracy_by_domain", "concepts", "controls"))]
+    command += ["--tables", str(folder / "mean_accuracy.md"), str(folder / "accuracy_by_domain.md")]
+    command += ["--made-from", str(items_table(folder / "items.parquet", OWN)), str(small_study.folder / "coefficients.parquet")]
+    command += ["--benchmarks", str(folder / "benchmarks"), "--rulegraph", str(folder / "rules.dot")]
+    command += ["--gpus", "control_gpt2_small=4", "control_untrained=0", "control_never_run=1"]
+    command += ["--notebooks", str(folder / "explore_failures.html"), "--out", str(folder / "report.html")]
+    assert main(command) == 0
+    return folder / "report.html"
+
+
+#: Attributes by which a browser fetches something.
+FETCHING = {(tag, name) for tag in ("image", "use") for name in ("href", "xlink:href")} | {("link", "href"), ("object", "data")}
+FETCHING |= {(tag, "src") for tag in ("script", "img", "iframe", "source", "video", "audio", "embed")}
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects tags, ids and everything a browser would fetch."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if (tag, name) in FETCHING and value and not value.startswith(("#", "data:")):
+                self.fetched.append(value)
+            if name == "id" and value:
+                self.ids.append(value)
+            if tag == "a" and name == "href" and value:
+                self.links.append(value)
+
+
+def test_the_report_fetches_nothing(page):
+    text = page.read_text()
+    reader = Reader(text)
+    assert reader.fetched == []
+    assert "@import" not in text
+    assert not re.search(r"url\(\s*['\"]?(?!#)", text)
+    assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|sendBeacon", text)
+    hosts = set(re.findall(r"https?://([^/\"'\s<]+)", text))
+    assert hosts <= {"www.w3.org"}  # names of XML vocabularies, which nobody loads
+
+
+def test_ids_are_unique_and_links_lead_somewhere(page):
+    reader = Reader(page.read_text())
+    assert len(reader.ids) == len(set(reader.ids))
+    assert {link[1:] for link in reader.links} <= set(reader.ids)
+    assert all(link.startswith("#") for link in reader.links)
+
+
+def test_the_report_says_plainly_what_control_models_are(page):
+    text = page.read_text()
+    assert "trained them itself, from scratch" in text
+    assert "No published language model took part" in text
+
+
+def test_the_report_prints_the_tables_as_they_were_printed(page, small_study):
+    text = page.read_text()
+    for row in accuracy.mean_accuracy(small_study.summaries, small_study.roster).cells():
+        assert all(f">{cell}</td>" in text for cell in row)
+
+
+def test_without_the_switch_no_item_text_is_in_the_page(page):
+    text = page.read_text()
+    assert "zurple" not in text
+    assert "This page contains no item text." in text
+
+
+def test_item_text_is_shown_for_our_own_materials_only(tmp_path):
+    shown = read_examples(items_table(tmp_path / "own.parquet", OWN))
+    assert [example.target1 for example in shown] == ["It melts the frim."] * 2
+    for canary in (OFFICIAL, "", f"{OWN}\n{OFFICIAL}"):
+        with pytest.raises(UserError, match="must not be shown") as caught:
+            read_examples(items_table(tmp_path / "other.parquet", canary))
+        assert "zurple" not in caught.value.lines()
+
+
+def test_examples_stand_in_the_page_when_asked_for(small_study, tmp_path):
+    examples = read_examples(items_table(tmp_path / "own.parquet", OWN))
+    text = build(Parts(small_study.summaries, small_study.roster, examples=examples))
+    assert "The zurple is warm." in text
+    assert "contains no item text" not in text
+
+
+def test_every_domain_opens_to_its_concepts_hardest_first(page, small_study):
+    text = page.read_text()
+    summaries = small_study.summaries
+    rows = summaries.query("grouping == 'concept' and metric == 'accuracy' and eval_type == 'logprobs' and version == -1")
+    trained = rows[(rows.model != "control_untrained") & rows.group.str.startswith("agent-properties/")]
+    expected = trained.groupby("group")["mean"].mean().sort_values().index.str.split("/").str[1].tolist()
+    block = re.search(r'id="domain-agent-properties".*?</details>', text, flags=re.DOTALL).group(0)
+    assert re.findall(r'<th scope="row">([^<]+)</th>', block) == expected
+
+
+def test_the_headline_says_who_is_best_and_that_the_untrained_control_sits_at_chance(small_study):
+    said = headline(small_study.summaries, small_study.roster)
+    rows = small_study.summaries.query(
+        "grouping == 'overall' and metric == 'accuracy' and version == -1 and eval_type == 'logprobs'"
+    )
+    best = rows.loc[rows["mean"].idxmax()]
+    assert said.sentence.startswith(f"{small_study.roster[best.model].name} does best: {best['mean']:.3f} of 1")
+    assert any("never trained" in sentence and "sits at chance" in sentence for sentence in said.more)
+    assert said.all_controls
+
+
+def test_a_best_model_that_may_be_guessing_is_said_to(small_study):
+    summaries = small_study.summaries.copy()
+    summaries[["mean", "ci_low", "ci_high"]] = np.clip(summaries[["mean", "ci_low", "ci_high"]], 0.48, [0.505, 0.49, 0.51])
+    assert "not even it can be told from guessing" in headline(summaries, small_study.roster).sentence
+    assert "guessing" not in headline(small_study.summaries, small_study.roster).sentence
+
+
+def test_an_untrained_control_off_chance_is_called_a_reason_for_doubt(small_study):
+    summaries = small_study.summaries.copy()
+    off = (summaries.model == "control_untrained") & (summaries.version == -1)
+    summaries.loc[off, ["mean", "ci_low", "ci_high"]] = [0.6, 0.57, 0.63]
+    said = headline(summaries, small_study.roster)
+    assert any("does not sit at chance" in sentence for sentence in said.more)
+
+
+def test_the_methods_paragraph_takes_its_numbers_from_provenance(small_study, tmp_path):
+    items = items_table(tmp_path / "items.parquet", OFFICIAL)
+    made = methods.read_made([items])
+    summaries = methods.Made("summaries", Path("s.parquet"), Provenance(seed=41, details={"n_bootstrap": 1234}))
+    scores = methods.Made(
+        "target_scores", Path("t.parquet"), Provenance(model="m", dtype="bfloat16", packages={"torch": "9.8.7"})
+    )
+    details = {"formula": "y ~ x + (1|Item)", "n_rows": 1717, "r_versions": {"lme4": "1.1.99"}}
+    fitted = methods.Made("coefficients", Path("c.parquet"), Provenance(details=details))
+    own = methods.Made("items", Path("i.parquet"), Provenance(packages={"worldprobe": "0.0.1"}))
+    text = methods.describe(small_study.summaries, [*made, summaries, scores, own, fitted], small_study.roster).text
+    for part in (
+        "1,234 draws, seed 41",
+        "weights in bfloat16",
+        "torch 9.8.7",
+        "worldprobe 0.0.1",
+        "official EWoK materials",
+        "versions 0",
+    ):
+        assert part in text
+    assert "zurple" not in text
+
+
+def test_a_paragraph_without_provenance_claims_no_version(small_study):
+    text = methods.describe(small_study.summaries, [], small_study.roster).text
+    assert "bootstrap" not in text
+    assert "torch" not in text
+
+
+def test_run_times_add_up_by_rule(page):
+    times = read_run_times(page.parent / "benchmarks")
+    assert [(time.rule, time.jobs, time.seconds, time.longest, time.peak) for time in times] == [("score", 2, 42.5, 30.0, 900.5)]
+    assert "42.5" in page.read_text()
+
+
+def test_gpu_hours_are_hours_times_gpus_of_the_models_that_ran(page):
+    times = read_gpu_times(page.parent / "benchmarks", {"control_gpt2_small": 4, "control_untrained": 0, "control_never_run": 1})
+    assert [(time.model, round(time.hours * 3600, 6), time.gpus) for time in times] == [
+        ("control_gpt2_small", 12.5, 4),
+        ("control_untrained", 30.0, 0),
+    ]
+    assert '<td class="n">0.014</td>' in page.read_text()  # 12.5 s on 4 GPUs
+
+
+def test_the_rule_graph_leaves_out_arrows_that_a_longer_way_implies(tmp_path):
+    (tmp_path / "rules.dot").write_text(RULES)
+    svg = rulegraph.rulegraph_svg(tmp_path / "rules.dot")
+    assert svg.count("marker-end") == 3  # judge -> figure is implied by judge -> summarize -> figure
+    assert "figure accuracy" in svg
+    boxes = [
+        tuple(map(float, box)) for box in re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', svg)
+    ]
+    tops = [y for _x, y, _w, _h in boxes]
+    assert tops[0] > tops[1] > tops[2] > tops[3]  # outputs below their inputs
+
+
+def test_a_picture_that_would_fetch_or_run_something_is_refused(tmp_path):
+    for harm in (
+        '<image xlink:href="https://example.org/x.png"/>',
+        "<script>alert(1)</script>",
+        "<foreignObject></foreignObject>",
+    ):
+        (tmp_path / "bad.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg" width="10pt">{harm}</svg>')
+        with pytest.raises(UserError, match="script or fetches"):
+            inline_svg(tmp_path / "bad.svg", "x")
+
+
+def test_a_notebook_that_would_load_scripts_is_refused(tmp_path):
+    (tmp_path / "n.html").write_text('<script src="https://example.org/require.js"></script>')
+    with pytest.raises(UserError, match="load resources"):
+        read_fragment(tmp_path / "n.html")
+
+
+def test_a_table_that_is_not_ours_is_refused(tmp_path):
+    (tmp_path / "x.md").write_text("# Title\n\ntext\n")
+    with pytest.raises(UserError, match="not a printed table"):
+        read_printed(tmp_path / "x.md")
+
+
+def in_browser(page: Path, profile: Path, *options: str) -> str:
+    """What headless Chromium prints for a page; no network, a profile of its own."""
+    flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ]
+    flags += ["--no-first-run", "--disable-dev-shm-usage", f"--user-data-dir={profile}", "--virtual-time-budget=3000"]
+    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    done = subprocess.run(
+        [CHROMIUM, *flags, *options, page.as_uri()], capture_output=True, text=True, timeout=120, env=environment
+    )
+    assert done.returncode == 0, done.stderr[-1500:]
+    return done.stdout
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (apt-get install chromium)")
+def test_the_page_sorts_zooms_and_searches_in_a_browser(page, tmp_path):
+    probe = """<script>{
+    window.onerror = message => { document.title = "ERROR " + message; };
+    const out = {};
+    const table = document.querySelector("table.sortable"), heading = table.tHead.rows[0].cells[1];
+    const column = () => [...table.tBodies[0].rows].map(row => parseFloat(row.cells[1].textContent));
+    heading.querySelector("button").click();
+    out.down = column();
+    heading.querySelector("button").click();
+    out.up = column();
+    document.querySelector(".canvas").click();
+    out.zoomed = document.getElementById("zoom").open;
+    const before = document.querySelector("#zoom svg").style.transform;
+    document.querySelector('[data-zoom="in"]').click();
+    out.grew = document.querySelector("#zoom svg").style.transform !== before;
+    document.querySelector('[data-zoom="close"]').click();
+    const search = document.getElementById("concept-search");
+    search.value = "epsilon";
+    search.dispatchEvent(new Event("input"));
+    const rows = [...document.querySelectorAll("details.domain tbody tr")];
+    out.found = rows.filter(row => !row.hidden).map(row => row.cells[0].textContent);
+    out.wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+    const sink = Object.assign(document.createElement("pre"), {id: "probe", textContent: JSON.stringify(out)});
+    document.body.append(sink);
+    }</script></body>"""
+    probed = tmp_path / "probed.html"
+    probed.write_text(page.read_text().replace("</body>", probe))
+    for width in ("1300", "420"):
+        text = in_browser(probed, tmp_path / f"profile{width}", "--dump-dom", f"--window-size={width},900")
+        assert "<title>ERROR" not in text
+        out = json.loads(re.search(r'<pre id="probe">(.*?)</pre>', text, flags=re.DOTALL).group(1))
+        assert out["down"] == sorted(out["down"], reverse=True)
+        assert out["up"] == sorted(out["up"])
+        assert out["zoomed"]
+        assert out["grew"]
+        assert set(out["found"]) == {"epsilon"}
+        assert len(out["found"]) == 11
+        assert not out["wide"], f"the page scrolls sideways at {width} pixels"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (apt-get install chromium)")
+def test_the_page_is_painted_in_a_browser(page, tmp_path):
+    from matplotlib.image import imread
+
+    in_browser(
+        page, tmp_path / "profile", f"--screenshot={tmp_path / 'page.png'}", "--window-size=1300,1600", "--hide-scrollbars"
+    )
+    picture = imread(tmp_path / "page.png")
+    assert picture.shape[1] == 1300
+    colours = {tuple(colour) for colour in (picture[::4, ::4, :3] * 255).round().astype(int).reshape(-1, 3)}
+    assert (0, 114, 178) in colours  # the bars of the figure that stands first

@@ -1,0 +1,280 @@
+"""Printed tables: the numbers of the summaries, in three forms that can be trusted."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import subprocess
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worldprobe.benchmarks.ewok.tables import accuracy, dataset, statistics
+from worldprobe.cli import main
+from worldprobe.errors import UserError
+from worldprobe.present.printed import read_printed
+from worldprobe.present.roster import Model, Roster, read_roster
+from worldprobe.present.sheet import Column, Sheet, decimals, latex, span
+from worldprobe.provenance import Provenance
+
+
+def summary(model: str, version: int, mean: float, **more) -> dict:
+    row = {
+        "model": model,
+        "eval_type": "logprobs",
+        "metric": "accuracy",
+        "grouping": "overall",
+        "group": "all",
+        "version": version,
+    }
+    row |= {
+        "mean": mean,
+        "low": None,
+        "high": None,
+        "ci_low": None,
+        "ci_high": None,
+        "n_items": 10,
+        "n_ties": 0,
+        "n_near_ties": 0,
+        "n_missing": 0,
+    }
+    return row | more
+
+
+@pytest.fixture
+def two_models() -> pd.DataFrame:
+    """Numbers that the eye can check."""
+    rows = [
+        summary("gpt2_xl", -1, 0.655, low=0.645, high=0.662, ci_low=0.64, ci_high=0.67),
+        summary("gpt2_xl", 0, 0.645),
+        summary("gpt2_xl", 1, 0.662),
+        summary("phi_1", -1, 0.5218, low=0.5171, high=0.5304, ci_low=0.5, ci_high=0.54),
+        summary("phi_1", 0, 0.5171),
+        summary("phi_1", 1, 0.5304),
+        summary("human", -1, 0.951, low=0.942, high=0.957, eval_type="human_likert"),
+        summary("human", 0, 0.942, eval_type="human_likert"),
+        summary("human", 1, 0.957, eval_type="human_likert"),
+    ]
+    frame = pd.DataFrame(rows)
+    return frame.astype(dict.fromkeys(("low", "high", "ci_low", "ci_high"), float))
+
+
+ROSTER = Roster({"gpt2_xl": Model("gpt2_xl", "GPT-2 XL", position=0), "phi_1": Model("phi_1", "Phi_1 & co", position=1)})
+
+
+def test_table_1_prints_mean_and_range_as_the_paper_does(two_models):
+    sheet = accuracy.mean_accuracy(two_models, ROSTER)
+    assert [row[:3] for row in sheet.cells()] == [
+        ["Humans", "0.951", "0.942–0.957"],
+        ["GPT-2 XL", "0.655", "0.645–0.662"],
+        ["Phi_1 & co", "0.522", "0.517–0.530"],
+    ]
+
+
+def test_latex_escapes_names_and_sets_ranges_with_an_en_dash(two_models):
+    text = accuracy.mean_accuracy(two_models, ROSTER).to_latex()
+    assert r"Phi\_1 \& co & 0.522 & 0.517--0.530 & 0.500--0.540 \\" in text
+    assert text.count(r"\toprule") == text.count(r"\midrule") == text.count(r"\bottomrule") == 1
+    assert r"\addlinespace" in text  # between the humans and the models
+
+
+def test_the_csv_holds_the_summaries_numbers_unrounded(paper_study):
+    sheet = accuracy.mean_accuracy(paper_study.summaries, paper_study.roster)
+    read = pd.read_csv(io.StringIO(sheet.to_csv())).set_index("model")
+    rows = paper_study.summaries.query("grouping == 'overall' and metric == 'accuracy' and version == -1")
+    rows = rows[rows.eval_type.isin(["logprobs", "human_likert", "word2vec"])].set_index("model")
+    assert set(read.index) == set(rows.index)
+    for name in ("mean", "low", "high", "ci_low", "ci_high"):
+        assert (read[name] - rows[name]).abs().max() < 1e-8
+
+
+def test_table_2_takes_best_and_average_over_trained_models_only(small_study):
+    sheet = accuracy.accuracy_by_domain(small_study.summaries, small_study.roster)
+    rows = small_study.summaries.query(
+        "grouping == 'domain' and metric == 'accuracy' and version == -1 and eval_type == 'logprobs'"
+    )
+    trained = rows[rows.model != "control_untrained"]
+    frame = sheet.frame.set_index("domain")
+    assert frame.llm_average.to_dict() == pytest.approx(trained.groupby("group")["mean"].mean().to_dict())
+    assert frame.llm_best.to_dict() == pytest.approx(trained.groupby("group")["mean"].max().to_dict())
+    assert frame.llm_average.is_monotonic_decreasing
+    assert "Human" not in [column.heading for column in sheet.columns]
+    assert "Untrained" in " ".join(sheet.notes)
+
+
+def test_table_2_has_the_human_column_where_there_are_ratings(paper_study):
+    sheet = accuracy.accuracy_by_domain(paper_study.summaries, paper_study.roster)
+    human = paper_study.summaries.query("model == 'human' and grouping == 'domain' and metric == 'accuracy' and version == -1")
+    assert sheet.frame.set_index("domain").human.to_dict() == pytest.approx(human.set_index("group")["mean"].to_dict())
+
+
+def test_the_strict_likert_table_takes_the_strict_metric(paper_study):
+    sheet = accuracy.likert_strict(paper_study.summaries, paper_study.roster)
+    rows = paper_study.summaries.query(
+        "grouping == 'overall' and metric == 'strict' and version == -1 and eval_type == 'likert_constrained_two'"
+    ).set_index("model")["mean"]
+    models = sheet.frame[sheet.frame.kind == "model"].set_index("model")["mean"]
+    assert models.to_dict() == pytest.approx(rows.to_dict())
+    assert "word2vec" not in set(sheet.frame.model)  # cosines have no Likert ratings
+
+
+def test_a_paradigm_that_was_not_run_for_a_model_is_a_dash(paper_study):
+    summaries = paper_study.summaries
+    some = summaries[(summaries.model != "gpt2_xl") | (summaries.eval_type != "choice_free_two")]
+    sheet = accuracy.accuracy_by_paradigm(some, paper_study.roster)
+    row = next(row for row in sheet.cells() if row[0] == "GPT2-XL")
+    headings = [f"{column.over} {column.heading}" for column in sheet.columns]
+    assert row[headings.index("Choice free 2")] == "–"
+    assert row.count("–") == 1
+
+
+def test_a_paradigm_that_nobody_ran_is_named_with_what_there_is(small_study):
+    with pytest.raises(UserError, match=r"likert_constrained_two.*They hold: logprobs"):
+        accuracy.likert_strict(small_study.summaries, small_study.roster)
+
+
+def test_table_3_shows_stars_and_the_fits_own_words(paper_study):
+    made_by = Provenance(details={"notes": ["The model is singular: the variance of Item is 0."]})
+    sheet = statistics.mixed_model(paper_study.coefficients, made_by)
+    assert "singular: the variance of Item is 0" in sheet.to_markdown()
+    assert "singular: the variance of Item is 0" in sheet.to_latex()
+    first = paper_study.coefficients.sort_values("position").iloc[0]
+    assert sheet.cells()[0][2] == f"{first.estimate:.2f} {first.stars}".replace("-", "−")
+    lines = [line for line in sheet.to_latex().splitlines() if "Domain &" in line]
+    assert len(lines) == 1  # named once, not in every line
+
+
+def test_the_dataset_table_counts_designs_and_reads_no_text(tmp_path):
+    design = {"domain": "d", "concept_b": None, "context_type": "direct", "target_contrast": "concept swap"}
+    templates = pd.DataFrame(
+        [
+            design | {"concept_a": "warm", "concept_b": "cold", "context_contrast": "antonym"},
+            design | {"concept_a": "warm", "context_contrast": "material", "context_type": "indirect"},
+            design | {"domain": "e", "concept_a": "warm", "context_contrast": None, "target_contrast": "variable swap"},
+        ]
+    )
+    items = pd.DataFrame({"domain": ["d", "d", "e"], "version": [0, 1, 0]})
+    frame = dataset.dataset(templates, items).frame.set_index("domain")
+    assert frame.loc["d", ["n_concepts", "n_templates", "n_items", "context_antonym", "context_other"]].tolist() == [
+        2,
+        2,
+        2,
+        1,
+        1,
+    ]
+    assert frame.loc["all", ["n_concepts", "n_templates", "n_items", "target_variable_swap", "type_indirect"]].tolist() == [
+        2,
+        3,
+        3,
+        1,
+        1,
+    ]
+    assert not {"context1", "target1"} & set(dataset.DESIGN_COLUMNS)
+
+
+@pytest.mark.parametrize("name", ["mean_accuracy", "accuracy_by_domain", "accuracy_by_paradigm", "likert_strict"])
+def test_the_commands_write_all_three_forms_and_repeat_them_byte_for_byte(name, paper_study, tmp_path):
+    written = []
+    for run in "ab":
+        paths = [tmp_path / run / f"{name}{suffix}" for suffix in (".csv", ".tex", ".md")]
+        arguments = ["table", name, str(paper_study.folder / "summaries.parquet"), "--models", str(paper_study.registry_path)]
+        assert main([*arguments, "--out", *map(str, paths)]) == 0
+        written.append([path.read_bytes() for path in paths])
+    assert written[0] == written[1]
+
+
+def test_a_set_of_tables_is_what_the_single_commands_print(paper_study, tmp_path):
+    registry = ["--models", str(paper_study.registry_path)]
+    alone, together = tmp_path / "alone.md", tmp_path / "likert_strict.md"
+    assert main(["table", "likert_strict", str(paper_study.folder / "summaries.parquet"), *registry, "--out", str(alone)]) == 0
+    both = [str(together), str(tmp_path / "correlations.csv")]
+    assert main(["table", "set", str(paper_study.folder), *registry, "--out", *both]) == 0
+    assert together.read_bytes() == alone.read_bytes()
+    assert (tmp_path / "correlations.csv").is_file()
+
+
+def test_a_suffix_that_no_table_has_is_refused_before_anything_is_written(small_study, tmp_path, capsys):
+    out = [str(tmp_path / "x.csv"), str(tmp_path / "x.docx")]
+    assert main(["table", "mean_accuracy", str(small_study.folder / "summaries.parquet"), "--out", *out]) == 2
+    assert "x.docx" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_printed_markdown_reads_back_as_it_was_printed(paper_study, tmp_path):
+    for sheet in (
+        accuracy.mean_accuracy(paper_study.summaries, paper_study.roster),
+        statistics.mixed_model(paper_study.coefficients, Provenance()),
+        statistics.correlations(paper_study.correlations, paper_study.roster),
+    ):
+        sheet.write([tmp_path / "table.md"])
+        printed = read_printed(tmp_path / "table.md")
+        assert printed.rows == [[cell.strip() for cell in row] for row in sheet.cells()]
+        assert printed.title == sheet.title
+        assert printed.notes == " ".join(sheet.notes)
+        assert printed.is_number == [column.is_number for column in sheet.columns]
+
+
+@given(st.text(alphabet=st.characters(codec="ascii", categories=("L", "N", "P", "S", "Zs")), max_size=30))
+def test_no_name_can_break_latex(name):
+    text = latex(name)
+    bare = re.sub(r"\\(text\w+\{\}|[&%$#_{}])", "", text)
+    assert not set(bare) & set("&%$#_{}\\~^")
+
+
+@given(st.lists(st.text(alphabet="ab|\\*_ `", max_size=8), min_size=1, max_size=4))
+def test_no_name_can_break_a_markdown_table(tmp_path_factory, names):
+    sheet = Sheet("T", pd.DataFrame({"name": names}), (Column("Name", ("name",), str, is_number=False),), "t")
+    path = tmp_path_factory.mktemp("md") / "t.md"
+    sheet.write([path])
+    assert read_printed(path).rows == [[name.strip()] for name in names]
+
+
+@given(st.floats(-10, 10), st.integers(1, 4))
+def test_decimals_round_as_python_does_and_never_print_minus_zero(value, places):
+    text = decimals(places)(value).replace("−", "-")
+    assert float(text) == pytest.approx(round(value, places), abs=1e-9)
+    assert not re.fullmatch(r"-0\.?0*", text)
+
+
+def test_a_range_of_negative_numbers_is_not_written_with_a_dash():
+    assert span(-0.24, 0.29, 2) == "−0.24 to 0.29"
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex (apt-get install texlive-latex-recommended)")
+def test_every_latex_table_compiles_with_booktabs(paper_study, tmp_path):
+    sheets = {
+        "mean": accuracy.mean_accuracy(paper_study.summaries, ROSTER),
+        "domain": accuracy.accuracy_by_domain(paper_study.summaries, paper_study.roster),
+        "paradigm": accuracy.accuracy_by_paradigm(paper_study.summaries, paper_study.roster),
+        "mixed": statistics.mixed_model(paper_study.coefficients, Provenance()),
+        "correlations": statistics.correlations(paper_study.correlations, paper_study.roster),
+    }
+    long = pd.concat([sheets["mean"].frame] * 5, ignore_index=True)
+    sheets["long"] = Sheet("A table of several pages", long, sheets["mean"].columns, "long", ("A note.",))
+    for name, sheet in sheets.items():
+        sheet.write([tmp_path / f"{name}.tex"])
+    inputs = "".join(f"\\input{{{name}}}\\clearpage" for name in sheets)
+    (tmp_path / "paper.tex").write_text(
+        f"\\documentclass{{article}}\\usepackage{{booktabs,longtable}}\\usepackage[margin=2cm]{{geometry}}\\begin{{document}}{inputs}\\end{{document}}"
+    )
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
+
+
+def test_a_registry_that_is_no_registry_is_refused(tmp_path):
+    (tmp_path / "models.yaml").write_text("- just\n- a list\n")
+    with pytest.raises(UserError, match="not a mapping of model ids"):
+        read_roster(tmp_path / "models.yaml")
+    (tmp_path / "broken.yaml").write_text("a: [1")
+    with pytest.raises(UserError, match="not valid YAML"):
+        read_roster(tmp_path / "broken.yaml")

@@ -1,0 +1,56 @@
+"""One model, one command, one row beside the published ones."""
+
+import json
+
+import pytest
+
+from worldprobe import cli
+
+
+@pytest.fixture(scope="module")
+def evaluated(tiny_checkpoint, tmp_path_factory):
+    work = tmp_path_factory.mktemp("evaluate") / "work"
+    assert cli.main(["evaluate", str(tiny_checkpoint()), "--versions", "0", "--work", str(work)]) == 0
+    return work
+
+
+def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
+    from worldprobe.benchmarks.ewok.contracts import Judgements
+    from worldprobe.contracts import read_table
+
+    result = json.loads((evaluated / "result.json").read_text())
+    judged = read_table(evaluated / "judgements.parquet", Judgements)
+    assert result["accuracy"]["mean"] == pytest.approx(judged["accuracy"].mean())
+    assert (
+        result["materials"]["n_items"]
+        == judged["item_id"].nunique()
+        == sum(domain["n_items"] for domain in result["accuracy_by_domain"].values())
+    )
+    assert result["dtype"] == "float32"
+    assert len(result["checkpoint_digest"]) == 64
+
+
+def test_the_published_row_is_beside_it_and_other_items_are_said_to_be_others(evaluated):
+    from worldprobe.cli.evaluate import describe
+
+    result = json.loads((evaluated / "result.json").read_text())
+    text = describe(result)
+    assert result["published"]["human"] == 0.951
+    assert not result["materials"]["is_official_release"]
+    assert "a yardstick, not a comparison" in text
+    rows = [line.split()[:2] for line in text.splitlines()[1 : len(result["published"]) + 2]]
+    means = [float(mean) for _, mean in rows]
+    assert means == sorted(means, reverse=True)
+    assert [result["model"], f"{result['accuracy']['mean']:.3f}"] in rows
+
+
+def test_a_name_that_is_no_model_gets_one_clear_error(tmp_path, capsys):
+    assert cli.main(["evaluate", "no/such model", "--versions", "0", "--work", str(tmp_path)]) == 2
+    assert "there is no such model folder" in capsys.readouterr().err
+
+
+def test_a_password_is_in_no_printed_command(tmp_path, capsys, caplog, monkeypatch):
+    monkeypatch.setenv("WORLDPROBE_MATERIALS_PASSWORD", "")  # restored afterwards
+    archive = str(tmp_path / "none.zip")
+    assert cli.main(["evaluate", "x", "--materials", archive, "--password", "s3cret", "--work", str(tmp_path)]) == 2
+    assert "s3cret" not in capsys.readouterr().err + caplog.text

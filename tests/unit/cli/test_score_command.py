@@ -1,0 +1,168 @@
+"""``score``: six rows per item, the same bytes again, several eval types from one loading, and clear refusals."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+
+from worldprobe.benchmarks.ewok.contracts import Items, Responses, TargetScores, TokenScores
+from worldprobe.cli import main
+from worldprobe.contracts import read_provenance, read_table, write_table
+from worldprobe.provenance import Provenance
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def item_table(tmp_path_factory):
+    rows = [
+        {
+            "item_id": f"test-things_{i}_1_v{version}",
+            "domain": "test-things",
+            "version": version,
+            "meta_template": i,
+            "template": 1,
+            "context1": f"{name} lifts the {thing}. It is heavy.",
+            "context2": f"{name} lifts the {thing}. It is light.",
+            "target1": f"{name} is tired now.",
+            "target2": f"{name} is not tired at all.",
+            "concept_a": "heavy",
+            "concept_b": "light",
+            "context_contrast": "antonym",
+            "context_type": "direct",
+            "target_contrast": "concept swap",
+            "fillers": "{}",
+            "tags": "",
+        }
+        for version in (0, 1)
+        for i, (name, thing) in enumerate([("Ana", "crate"), ("Ben", "lamp"), ("Cora", "rug")], start=1)
+    ]
+    frame = pd.DataFrame(rows)
+    frame["duplicate_of"] = pd.Series([None] * len(frame), dtype="str")
+    path = tmp_path_factory.mktemp("items") / "items.parquet"
+    write_table(frame, Items, path, Provenance(canary="test canary"))
+    return path
+
+
+def test_logprobs_writes_six_rows_per_item_and_says_how_they_were_made(item_table, tiny_checkpoint, tmp_path):
+    out, tokens = tmp_path / "scores.parquet", tmp_path / "tokens.parquet"
+    command = ["score", "logprobs", str(item_table), "--checkpoint", str(tiny_checkpoint("llama", "sentencepiece"))]
+    assert main([*command, "--dtype", "float32", "--model", "tiny", "--tokens-out", str(tokens), "--out", str(out)]) == 0
+    scores = read_table(out, TargetScores)
+    assert len(scores) == 6 * 6
+    assert (scores.n_tokens > 0).all()
+    first, second = (scores[scores.item_id.str.endswith(v)].reset_index(drop=True) for v in ("v0", "v1"))
+    assert (first.logprob == second.logprob).all(), "both versions ask the same questions, which are computed once"
+    made = read_provenance(out)
+    assert (made.model, made.dtype, made.engine) == ("tiny", "float32", "transformers")
+    assert made.details["start"]["before_text"] == ["<s>"]
+    assert made.details["distinct_queries"] == 18
+    assert made.details["flags"]["straddle"] == 0
+    assert made.packages.keys() >= {"torch", "transformers", "tokenizers", "worldprobe"}
+    assert made.canary is None
+    by_token = read_table(tokens, TokenScores)
+    assert read_provenance(tokens).canary == "test canary"
+    sums = by_token.groupby(["item_id", "target", "context"]).logprob.sum()
+    assert sums.tolist() == pytest.approx(
+        scores.set_index(["item_id", "target", "context"]).logprob.sort_index().tolist(), abs=1e-9
+    )
+
+
+def test_the_same_command_gives_the_same_bytes_with_and_without_its_shards(item_table, tiny_checkpoint, tmp_path):
+    command = ["score", "logprobs", str(item_table), "--checkpoint", str(tiny_checkpoint()), "--shards", str(tmp_path / "shards")]
+    files = [tmp_path / f"{i}.parquet" for i in range(3)]
+    assert main([*command, "--out", str(files[0])]) == 0
+    assert main([*command, "--out", str(files[1])]) == 0
+    shutil.rmtree(tmp_path / "shards")
+    assert main([*command, "--out", str(files[2])]) == 0
+    assert len({f.read_bytes() for f in files}) == 1
+
+
+def test_one_loading_answers_several_eval_types_each_into_its_file(item_table, tiny_checkpoint, tmp_path, monkeypatch):
+    from worldprobe.models import loading
+
+    loads = []
+    load = loading.load
+    monkeypatch.setattr(loading, "load", lambda *args: loads.append(1) or load(*args))
+    outs = [tmp_path / "logprobs" / "m.parquet", tmp_path / "likert_constrained_zero" / "m.parquet", tmp_path / "c" / "m.parquet"]
+    command = ["score", "all", str(item_table), "--checkpoint", str(tiny_checkpoint()), "--shards", str(tmp_path / "shards")]
+    types = "logprobs,likert_constrained_zero,choice_constrained_zero"
+    assert main([*command, "--eval-types", types, "--swap", "--out", *map(str, outs)]) == 0
+    assert len(loads) == 1
+    assert len(read_table(outs[0], TargetScores)) == 36
+    assert read_table(outs[1], Responses).presentation.value_counts().to_dict() == dict.fromkeys(
+        ["t1c1", "t1c2", "t2c1", "t2c2"], 6
+    )
+    assert read_table(outs[2], Responses).presentation.value_counts().to_dict() == dict.fromkeys(["t1", "t2", "t1s", "t2s"], 6)
+    assert read_provenance(outs[2]).canary == "test canary", "responses may repeat an item's words"
+    alone = tmp_path / "alone.parquet"
+    command[1] = "prompting"
+    assert main([*command, "--eval-type", "likert_constrained_zero", "--out", str(alone)]) == 0
+    assert alone.read_bytes() == outs[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (["--checkpoint", "someone/unheard-of"], "models fetch someone/unheard-of"),
+        (["--checkpoint", "{folder}/../nothing/here"], "no such model folder"),
+        (["--dtype", "float23"], 'did you mean "float32"'),
+        (["--device", "cuda:7"], "no device of this machine"),
+        (["--engine", "transfomers"], 'did you mean "transformers"'),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_written(item_table, tiny_checkpoint, tmp_path, capsys, change, words):
+    out = tmp_path / "out.parquet"
+    checkpoint = str(tiny_checkpoint())
+    change = [part.format(folder=checkpoint) for part in change]
+    assert main(["score", "logprobs", str(item_table), "--checkpoint", checkpoint, *change, "--out", str(out)]) == 2
+    assert words in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("remove", "add", "words"),
+    [
+        ("model.safetensors", None, "no weights"),
+        ("model.safetensors", "pytorch_model.bin", "pickle"),
+        ("tokenizer.json", None, "no tokenizer"),
+        ("config.json", None, "no config.json"),
+    ],
+)
+def test_an_incomplete_or_unsafe_model_folder_is_refused(item_table, tiny_checkpoint, tmp_path, capsys, remove, add, words):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_checkpoint(), folder)
+    (folder / remove).unlink()
+    if add:
+        (folder / add).write_bytes(b"")
+    assert main(["score", "logprobs", str(item_table), "--checkpoint", str(folder), "--out", str(tmp_path / "o")]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_foreign_code_and_absent_tensors_are_refused(item_table, tiny_checkpoint, tmp_path, capsys):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_checkpoint(), folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(
+        json.dumps(config | {"model_type": "strange", "auto_map": {"AutoModelForCausalLM": "x.Y"}})
+    )
+    command = ["score", "logprobs", str(item_table), "--checkpoint", str(folder), "--out", str(tmp_path / "o")]
+    assert main(command) == 2
+    assert "its own Python code" in capsys.readouterr().err
+    (folder / "config.json").write_text(json.dumps(config | {"n_layer": 3}))
+    assert main(command) == 2
+    assert "lacks" in capsys.readouterr().err
+
+
+def test_items_of_another_schema_version_and_unpaired_outputs_are_refused(
+    item_table, tiny_checkpoint, tmp_path, capsys, monkeypatch
+):
+    command = ["--checkpoint", str(tiny_checkpoint()), "--out", str(tmp_path / "o")]
+    assert main(["score", "all", str(item_table), "--eval-types", "logprobs,choice_free_two", *command]) == 2
+    assert "2 eval types, 1 files" in capsys.readouterr().err
+    monkeypatch.setattr(Items.Config, "metadata", Items.Config.metadata | {"version": 99})
+    assert main(["score", "logprobs", str(item_table), *command]) == 2
+    assert "version 99" in capsys.readouterr().err

@@ -1,0 +1,380 @@
+"""The endpoint engine against a small server on loopback that speaks the protocol, well or badly, as each test scripts it."""
+
+import contextlib
+import itertools
+import json
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("openai")
+
+from worldprobe.asking.shards import Preempted, Shards, collect
+from worldprobe.errors import UserError
+from worldprobe.models import echoes
+from worldprobe.models.endpoint import Endpoint
+from worldprobe.models.engine import Query
+from worldprobe.models.openai_engine import OpenaiEngine, open_engine
+
+KEY = "sk-secret-of-the-test"
+OK = 200
+Reply = tuple[int, dict[str, str], Any]
+
+
+class Server:
+    """Answers as ``script`` says; without it as a well-behaved model of words, whose logprob is minus a word's length."""
+
+    def __init__(self) -> None:
+        self.script: Callable[[str, dict, int], Reply | None] = lambda path, body, number: None
+        self.requests: list[tuple[str, dict, str]] = []
+        self.starts: list[str] = []
+        self.strips = False
+        self.obeys = "structured_outputs"
+        self.in_flight = self.most_in_flight = 0
+        self.seconds = 0.0
+        self.lock = threading.Lock()
+
+    def answer(self, path: str, body: dict, key: str) -> Reply:
+        with self.lock:
+            self.requests.append((path, body, key))
+            number = len(self.requests)
+            self.in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            time.sleep(self.seconds)
+            return self.script(path, body, number) or self.well(path, body)
+        finally:
+            with self.lock:
+                self.in_flight -= 1
+
+    def well(self, path: str, body: dict) -> Reply:
+        if path == "/v1/models":
+            return OK, {}, {"data": [{"id": "wordy", "max_model_len": 512}]}
+        choice = (body.get(self.obeys) or {}).get("choice") if self.obeys else None
+        if path == "/v1/chat/completions":
+            return OK, {}, {"choices": [{"message": {"content": choice[0] if choice else "It is 2.\n\nYes."}}]}
+        if body.get("echo"):
+            return OK, {}, {"choices": [{"text": body["prompt"], "logprobs": self.echo(body["prompt"])}]}
+        return OK, {}, {"choices": [{"text": choice[0] if choice else "It is 2.\n\nYes.", "logprobs": None}]}
+
+    def echo(self, text: str) -> dict:
+        words = split(text)
+        tokens = [*self.starts, *(word.strip() if self.strips else word for word in words)]
+        values = [None if k == 0 else -float(len(token.strip())) for k, token in enumerate(tokens)]
+        offsets = [sum(map(len, tokens[:k])) for k in range(len(tokens))]
+        return {"tokens": tokens, "token_logprobs": values, "text_offset": offsets}
+
+
+def split(text: str) -> list[str]:
+    """Words with the space before them."""
+    words: list[str] = []
+    for letter in text:
+        if letter == " " or not words:
+            words.append(letter)
+        else:
+            words[-1] += letter
+    return words
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    kept = Server()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.reply({})
+
+        def do_POST(self) -> None:
+            self.reply(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+
+        def reply(self, body: dict) -> None:
+            status, headers, content = kept.answer(self.path, body, self.headers.get("authorization", ""))
+            if status == 0:
+                self.close_connection = True
+                self.connection.shutdown(socket.SHUT_RDWR)
+                return
+            raw = content if isinstance(content, bytes) else json.dumps(content).encode()
+            self.send_response(status)
+            for name, value in {"content-type": "application/json", "content-length": str(len(raw)), **headers}.items():
+                self.send_header(name, value)
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # a client that was stopped does not listen
+                self.end_headers()
+                self.wfile.write(raw)
+
+        def log_message(self, *_: Any) -> None: ...
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
+    kept.url = f"http://127.0.0.1:{http.server_port}/v1"  # type: ignore[attr-defined]
+    yield kept
+    http.shutdown()
+    http.server_close()
+
+
+def opened(server: Server, **more: Any) -> OpenaiEngine:
+    engine = open_engine(server.url, "wordy", **{"first_wait": 0.01, "attempts": 4, **more})  # type: ignore[attr-defined]
+    server.requests.clear()
+    return engine
+
+
+def test_the_target_is_found_by_character_offsets_whatever_stands_before_it_and_however_spaces_are_listed(server: Server) -> None:
+    queries = [Query("The lamp is", "bright enough."), Query("A lamp", "glows.")]
+    expected = {0: -14.0 + 1, 1: -6.0}  # "bright" 6 + "enough." 7; "glows." 6
+    for starts, strips in (([], False), (["<s>"], False), (["<s>"], True), ([], True)):
+        server.starts, server.strips = starts, strips
+        found = dict(opened(server).score(queries, per_token=True))
+        assert {i: s.logprob for i, s in found.items()} == expected
+        assert [t.strip() for t in found[0].tokens or ()] == ["bright", "enough."]
+
+
+def test_a_bare_target_has_its_first_token_scored_only_behind_a_start_token(server: Server) -> None:
+    query = [Query(None, "Lamps glow.")]
+    server.starts = ["<s>"]
+    (scored,) = dict(opened(server).score(query)).values()
+    assert (scored.logprob, scored.n_tokens, scored.flags) == (-10.0, 2, ())
+    server.starts = []
+    (scored,) = dict(opened(server).score(query)).values()
+    assert (scored.logprob, scored.n_tokens, scored.flags) == (-5.0, 1, ("first_unscored",))
+
+
+def test_a_token_across_the_border_belongs_to_the_target_and_is_flagged(server: Server) -> None:
+    engine = opened(server)
+    server.echo = lambda text: {  # type: ignore[method-assign]
+        "tokens": ["A l", "amp gl", "ows."], "token_logprobs": [None, -2.0, -3.0], "text_offset": [0, 3, 9]
+    }  # fmt: skip
+    (scored,) = dict(engine.score([Query("A lamp", "glows.")])).values()
+    assert (scored.logprob, scored.flags) == (-5.0, ("straddle",))
+
+
+def test_tokens_that_do_not_fit_the_text_are_refused_and_a_missing_value_is_flagged(server: Server) -> None:
+    engine = opened(server)
+    server.echo = lambda text: {"tokens": ["A", "x"], "token_logprobs": [None, -1.0], "text_offset": [0, 1]}  # type: ignore[method-assign]
+    with pytest.raises(UserError, match="not certain"):
+        list(engine.score([Query("A lamp", "glows.")]))
+    server.echo = lambda text: {"tokens": split(text), "token_logprobs": [None, -1.0, -9999.0], "text_offset": [0, 1, 6]}  # type: ignore[method-assign]
+    (scored,) = dict(engine.score([Query("A lamp", "glows.")])).values()
+    assert (scored.logprob, scored.flags) == (None, ("not_finite",))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        (429, {"retry-after": "0"}, {"error": {"message": "slow down"}}),
+        (500, {}, {"error": {"message": "oops"}}),
+        (503, {"content-type": "text/html"}, b"<html>busy</html>"),
+        (OK, {}, b'{"choices": [{"te'),
+        (OK, {}, {"choices": []}),
+        (OK, {}, {"id": 1}),
+        (OK, {"content-type": "text/plain"}, b"hello"),
+        (0, {}, b""),
+    ],
+    ids=["429", "500", "html", "cut", "no-choice", "no-list", "no-json", "hang-up"],
+)
+def test_what_may_pass_is_asked_again_until_it_is_well(server: Server, fault: Reply) -> None:
+    engine = opened(server)
+    server.script = lambda path, body, number: fault if number <= 2 else None
+    ((_, written),) = engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n")
+    assert written.text == "It is 2."
+    assert len(server.requests) == 3
+
+
+def test_each_wait_is_longer_and_never_shorter_than_the_server_asks_for(server: Server) -> None:
+    engine = opened(server, first_wait=0.02, attempts=3)
+    server.script = lambda path, body, number: (429, {"retry-after": "0.3"}, {}) if number == 1 else None
+    started = time.monotonic()
+    list(engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n"))
+    assert 0.3 <= time.monotonic() - started < 3
+    endpoint = Endpoint("http://127.0.0.1:1/v1", first_wait=1.0)
+
+    class State:
+        outcome = type("Outcome", (), {"exception": lambda self: None})()
+
+    waits = []
+    for number in range(1, 9):
+        State.attempt_number = number  # type: ignore[attr-defined]
+        waits.append(max(endpoint._wait(State()) for _ in range(200)))
+    assert all(later > 1.5 * earlier for earlier, later in itertools.pairwise(waits[:5]))
+    assert max(waits) <= 60.5
+
+
+def test_a_server_that_keeps_failing_ends_the_run_with_its_answers_kept_and_the_next_run_asks_only_the_rest(
+    server: Server, tmp_path: Any
+) -> None:
+    prompts = [f"Is it {n}?" for n in range(20)]
+    engine = opened(server, concurrency=2, attempts=2)
+
+    def ask(engine: OpenaiEngine) -> list[str]:
+        return collect(
+            lambda skip: engine.generate(prompts, max_new_tokens=20, stop="\n\n", skip=skip),
+            len(prompts),
+            Shards(tmp_path, engine.facts.identity()),
+            lambda written: written.text,
+            lambda text: type("W", (), {"text": text})(),
+        )
+
+    server.script = lambda path, body, number: (500, {}, {}) if body.get("prompt") == prompts[12] else None
+    with pytest.raises(UserError, match="failed with status 500, 2 times"):
+        ask(engine)
+    again = opened(server)
+    server.script = lambda path, body, number: None
+    assert [w.text for w in ask(again)] == ["It is 2."] * 20
+    asked = [body["prompt"] for _, body, _ in server.requests]
+    assert prompts[12] in asked
+    assert not set(prompts[:10]) & set(asked)
+
+
+def test_a_signal_ends_the_run_at_once_though_requests_are_in_flight(server: Server, tmp_path: Any) -> None:
+    engine = opened(server, concurrency=3)
+    released = threading.Event()
+
+    def script(path: str, body: dict, number: int) -> None:
+        if number == 6:
+            os.kill(os.getpid(), signal.SIGTERM)
+        if number >= 6:
+            released.wait(30)
+
+    server.script = script  # type: ignore[assignment]
+    shards = Shards(tmp_path, engine.facts.identity())
+    started = time.monotonic()
+    with pytest.raises(Preempted):
+        collect(
+            lambda skip: engine.generate(["Is it?"] * 20, max_new_tokens=20, stop="\n\n", skip=skip),
+            20,
+            shards,
+            lambda written: written.text,
+            str,
+        )
+    assert time.monotonic() - started < 10
+    released.set()
+    assert 3 <= len(shards.load()) <= 5
+
+
+def test_requests_in_flight_are_many_but_never_more_than_the_limit(server: Server) -> None:
+    engine = opened(server, concurrency=5)
+    server.most_in_flight, server.seconds = 0, 0.03
+    answers = dict(engine.generate([f"{n}?" for n in range(30)], max_new_tokens=20, stop="\n\n", skip={3, 4}))
+    assert sorted(answers) == [n for n in range(30) if n not in (3, 4)]
+    assert 3 <= server.most_in_flight <= 5
+
+
+def test_the_key_comes_from_the_environment_and_neither_it_nor_a_prompt_is_ever_told(
+    server: Server, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="worldprobe")
+    monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
+    engine = opened(server, attempts=2)
+    heard = []
+    for status in (400, 401, 403, 422, 429, 500):
+        server.script = lambda path, body, number, s=status: (s, {}, {"error": {"message": f"no {KEY} in {body}", "code": "bad"}})
+        with pytest.raises(UserError) as caught:
+            list(engine.generate(["My secret garden"], max_new_tokens=20, stop="\n\n"))
+        heard.append(caught.value.lines())
+    assert server.requests[-1][2] == f"Bearer {KEY}"
+    everything = "\n".join([*heard, caplog.text])
+    assert "status 400 (bad)" in everything
+    assert "OPENAI_API_KEY" in heard[1]
+    assert KEY not in everything
+    assert "garden" not in everything
+
+
+@pytest.mark.parametrize(
+    ("url", "model", "said"),
+    [
+        (None, "wordi", 'did you mean "wordy"'),
+        ("http://127.0.0.1:9/v1", "wordy", "cannot be reached"),
+        ("http://me:secret@127.0.0.1/v1", "wordy", "holds more than an address"),
+        ("http://127.0.0.1/v1?key=secret", "wordy", "holds more than an address"),
+        ("localhost:8000", "wordy", "is no web address"),
+    ],
+)
+def test_a_wrong_address_or_name_is_told_with_its_mend(server: Server, url: str | None, model: str, said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        open_engine(url or server.url, model, first_wait=0.01)  # type: ignore[attr-defined]
+    assert said in caught.value.lines()
+    assert "secret" not in caught.value.lines()
+
+
+def test_an_exhausted_quota_is_not_waited_for(server: Server) -> None:
+    engine = opened(server, attempts=4)
+    server.script = lambda path, body, number: (429, {}, {"error": {"code": "insufficient_quota", "message": ""}})
+    with pytest.raises(UserError, match="quota"):
+        list(engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n"))
+    assert len(server.requests) == 1
+
+
+def test_a_constraint_is_used_only_if_the_server_was_seen_to_obey_it(server: Server) -> None:
+    chosen = dict(opened(server).choose(["Which?\n"], ["1", "2"]))
+    assert chosen[0].text == "1"
+    assert server.requests[-1][1]["structured_outputs"] == {"choice": ["1", "2"]}
+    server.obeys = ""  # takes the field and ignores it, as older servers do
+    with pytest.raises(UserError, match="no structured outputs"):
+        list(opened(server).choose(["Which?\n"], ["1", "2"]))
+
+
+def test_a_server_without_echo_is_refused_for_scores_but_asked_for_answers_and_chat_goes_to_its_own_template(
+    server: Server,
+) -> None:
+    server.script = lambda path, body, number: (400, {}, {}) if body.get("echo") else None
+    engine = opened(server)
+    with pytest.raises(UserError, match="LogProbs cannot be had"):
+        list(engine.score([Query("A lamp", "glows.")]))
+    (written,) = dict(engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n", chat=True)).values()
+    assert written.text == "It is 2."
+    assert server.requests[-1][:2] == (
+        "/v1/chat/completions",
+        {
+            "model": "wordy",
+            "temperature": 0,
+            "messages": [{"role": "user", "content": "Is it?"}],
+            "max_tokens": 20,
+            "stop": ["\n\n"],
+        },
+    )
+
+
+def test_another_model_or_server_never_shares_shards(server: Server) -> None:
+    one = opened(server).facts.identity()
+    server.script = lambda path, body, number: (
+        (OK, {}, {"data": [{"id": "wordy", "root": "other"}]}) if "models" in path else None
+    )
+    assert opened(server).facts.identity()["checkpoint_digest"] != one["checkpoint_digest"]
+
+
+WORDS = st.text(st.sampled_from("ab é日."), min_size=1, max_size=12)
+
+
+@settings(deadline=None)
+@given(st.lists(WORDS, min_size=1, max_size=8), st.sampled_from([[], ["<s>"], ["<|begin|>"]]), st.booleans())
+def test_spans_give_back_the_pieces_of_any_text_behind_any_start_tokens(
+    pieces: list[str], starts: list[str], shifts: bool
+) -> None:
+    text = "".join(pieces)
+    begins = [sum(map(len, pieces[:k])) for k in range(len(pieces))]
+    shift = sum(map(len, starts)) if shifts else 0
+    found = echoes.spans(text, [*starts, *pieces], [*([0] * len(starts)), *(b + shift for b in begins)])
+    assert found == (len(starts), [(b, b + len(p)) for b, p in zip(begins, pieces, strict=True)])
+
+
+@settings(deadline=None)
+@given(st.lists(WORDS, min_size=2, max_size=8), st.integers(0, 7), st.sampled_from(["x", "xyz"]))
+def test_spans_refuse_tokens_that_are_not_of_the_text(pieces: list[str], where: int, foreign: str) -> None:
+    wrong = list(pieces)
+    wrong[where % len(pieces)] = foreign
+    begins = [sum(map(len, pieces[:k])) for k in range(len(pieces))]
+    found = echoes.spans("".join(pieces), wrong, begins)
+    if found is not None:  # nothing but start tokens, which no text contains, may be left out
+        assert where % len(pieces) < found[0] <= 2
+        assert found[1][-1][1] == len("".join(pieces))

@@ -1,0 +1,200 @@
+"""The overview tells done, running, waiting and failed apart, and says what to do next."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from worldprobe.cli import main
+from worldprobe.operations import status
+from worldprobe.operations.status import Job, model_states, next_steps
+
+STUDY = {"models": ["mine", "other"], "eval_types": ["logprobs", "likert_free_two"]}
+REGISTRY = {"mine": {"checkpoint": "org/mine"}, "other": {"checkpoint": "org/other"}}
+
+
+def finish(folder: Path, model: str) -> None:
+    for path in status.evidence_of(STUDY, model, folder):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
+def log(folder: Path, model: str, text: str, rule: str = "score") -> None:
+    path = folder / "results" / "logs" / rule / f"{model}.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def states(folder: Path, queue: list[Job] | None = None, running: bool = False) -> dict[str, tuple[str, str]]:
+    return {state.model: state[1:3] for state in model_states(STUDY, REGISTRY, folder, queue or [], running)}
+
+
+def steps(folder: Path, queue: list[Job], pids: list[int], on_cluster: bool = True, silence: str = "") -> str:
+    found = model_states(STUDY, REGISTRY, folder, queue, bool(pids), on_cluster, silence)
+    return "\n".join(next_steps(found, folder, queue, pids, on_cluster, silence))
+
+
+def test_a_model_is_done_only_when_every_way_of_asking_has_its_file(tmp_path: Path) -> None:
+    finish(tmp_path, "mine")
+    finish(tmp_path, "other")
+    status.evidence_of(STUDY, "other", tmp_path)[1].unlink()
+    assert {model: state for model, (state, _) in states(tmp_path).items()} == {"mine": "done", "other": "not started"}
+
+
+def test_a_running_job_shows_its_node_and_the_last_line_of_its_log(tmp_path: Path) -> None:
+    log(tmp_path, "mine", "first\nasking: 10/20 items\n")
+    queue = [Job("12", "RUNNING", "3:10", "node1", "rule_score_wildcards_mine"), Job("13", "PENDING", "0:00", "(Priority)", "")]
+    state, detail = states(tmp_path, queue, running=True)["mine"]
+    assert state == "running"
+    assert "job 12 on node1" in detail
+    assert detail.endswith("asking: 10/20 items")
+
+
+def test_a_pending_job_says_what_it_waits_for(tmp_path: Path) -> None:
+    queue = [Job("13", "PENDING", "0:00", "(Resources)", "rule_score_wildcards_other")]
+    assert states(tmp_path, queue, running=True)["other"] == ("waiting", "job 13 is pending (Resources)")
+
+
+def test_a_model_with_a_log_but_no_file_has_failed_once_nobody_works_on_it(tmp_path: Path) -> None:
+    log(tmp_path, "mine", "a\nb\nerror: org/mine\n  what: there is no such model.\n  mend: fetch it.\n")
+    assert states(tmp_path)["mine"] == ("failed", "error: org/mine / what: there is no such model. / mend: fetch it.")
+    assert states(tmp_path, running=True)["mine"][0] == "waiting"
+
+
+def test_a_control_model_that_is_not_trained_is_looked_for_at_its_training(tmp_path: Path) -> None:
+    log(tmp_path, "mine", "loss is not finite\n", rule="train_control")
+    registry = REGISTRY | {"mine": {"checkpoint": "results/controls/models/mine", "control": {}}}
+    assert model_states(STUDY, registry, tmp_path, [], False)[0][1:3] == ("failed", "loss is not finite")
+
+
+ALIVE = Job("1", "PENDING", "", "(Priority)", "rule_score_wildcards_mine")
+
+
+@pytest.mark.parametrize(
+    ("queue", "pids", "on_cluster", "words"),
+    [
+        ([ALIVE], [7], True, "is at work here; nothing to do"),
+        ([ALIVE], [], True, "scancel 1`, unless"),
+        ([ALIVE._replace(state="CANCELLED")], [], True, "Mend what the logs say"),
+        ([], [], True, "snakemake --profile slurm"),
+        ([], [], False, "snakemake --cores all"),
+    ],
+)
+def test_the_next_step_fits_the_situation(
+    tmp_path: Path, queue: list[Job], pids: list[int], on_cluster: bool, words: str
+) -> None:
+    assert words in steps(tmp_path, queue, pids, on_cluster).splitlines()[0]
+
+
+def test_a_model_that_snakemake_waits_for_without_a_job_in_the_queue_is_named_with_the_way_out(tmp_path: Path) -> None:
+    log(tmp_path, "mine", "begun\n")
+    finish(tmp_path, "other")
+    told = steps(tmp_path, [], [7])
+    assert told.startswith("mine: Snakemake (process 7) is at work, but none of its jobs is in the queue for it.")
+    assert "kill -INT 7" in told
+    assert steps(tmp_path, [], [7], on_cluster=False) == "Snakemake (process 7) is at work here; nothing to do."
+
+
+def test_a_job_that_ended_says_how_until_it_is_submitted_again(tmp_path: Path) -> None:
+    ended = Job("4", "TIMEOUT", "1:00", "node1", "rule_score_wildcards_mine")
+    assert states(tmp_path, [ended], running=True)["mine"] == ("waiting", "job 4 ended: TIMEOUT; for its turn at asking, again")
+    assert "submits again within three minutes" in steps(tmp_path, [ended], [7])
+    again = [Job("5", "RUNNING", "0:02", "node2", ended.comment), ended]
+    assert steps(tmp_path, again, [7]) == "Snakemake (process 7) is at work here; nothing to do."
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("(JobHeldUser)", "scontrol release 1"),
+        ("(launch failed requeued held)", "scontrol release 1"),
+        ("(PartitionTimeLimit)", "another partition in config/cluster.yaml"),
+    ],
+)
+def test_a_job_that_will_not_start_by_itself_says_what_to_do(tmp_path: Path, reason: str, words: str) -> None:
+    assert words in steps(tmp_path, [ALIVE._replace(reason=reason)], [7])
+
+
+def test_while_slurm_does_not_answer_nothing_is_called_lost(tmp_path: Path) -> None:
+    log(tmp_path, "mine", "begun\n")
+    told = steps(tmp_path, [], [7], silence="Unable to contact slurm controller")
+    assert told.startswith("SLURM does not answer (Unable to contact slurm controller)")
+    assert "lost" not in told
+    assert model_states(STUDY, REGISTRY, tmp_path, [], True, True, "no answer")[0].state == "unknown"
+
+
+def test_a_running_job_whose_log_stands_still_may_hang(tmp_path: Path) -> None:
+    log(tmp_path, "mine", "begun\n")
+    path = tmp_path / "results" / "logs" / "score" / "mine.log"
+    os.utime(path, (path.stat().st_mtime - 3600,) * 2)
+    assert "no new line for 60 min: if it hangs" in states(tmp_path, [ALIVE._replace(state="RUNNING")], running=True)["mine"][1]
+
+
+def test_a_stale_lock_is_told(tmp_path: Path) -> None:
+    (tmp_path / ".snakemake" / "locks").mkdir(parents=True)
+    (tmp_path / ".snakemake" / "locks" / "0.input.lock").touch()
+    found = model_states(STUDY, REGISTRY, tmp_path, [], False)
+    assert any("unlock" in step for step in next_steps(found, tmp_path, [], [], False))
+
+
+def test_when_all_is_done_nothing_is_asked(tmp_path: Path) -> None:
+    for model in STUDY["models"]:
+        finish(tmp_path, model)
+    found = model_states(STUDY, REGISTRY, tmp_path, [], False)
+    assert next_steps(found, tmp_path, [], [], True) == ["All models are done."]
+
+
+@pytest.fixture
+def squeue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """A stand-in for SLURM's squeue."""
+
+    def install(script: str) -> None:
+        (tmp_path / "squeue").write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "squeue").chmod(0o755)
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return install
+
+
+def test_only_our_jobs_of_this_folder_are_taken_from_the_queue(tmp_path: Path, squeue: Callable[[str], None]) -> None:
+    lines = (
+        f"worldprobe_1|5|RUNNING|0:10|node1|rule_score_wildcards_mine|{tmp_path}\n"
+        f"somebody|6|RUNNING|0:10|node1|x|{tmp_path}\n"
+        "worldprobe_2|7|RUNNING|0:10|node1|rule_score_wildcards_mine|/another/study\n"
+    )
+    squeue(f"printf '%s' '{lines}'")
+    assert status.read_queue(tmp_path) == ([Job("5", "RUNNING", "0:10", "node1", "rule_score_wildcards_mine")], "")
+
+
+def test_a_queue_that_does_not_answer_is_told_from_none(tmp_path: Path, squeue: Callable[[str], None]) -> None:
+    assert status.read_queue(tmp_path) is None
+    squeue("echo 'squeue: fatal: Could not establish a configuration source' >&2; exit 1")
+    assert status.read_queue(tmp_path) is None
+    squeue("echo 'slurm_load_jobs error: Unable to contact' >&2; exit 1")
+    assert status.read_queue(tmp_path) == ([], "slurm_load_jobs error: Unable to contact")
+
+
+def test_a_lock_is_not_removed_while_jobs_of_the_killed_run_are_in_the_queue(
+    tmp_path: Path, squeue: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    locks = tmp_path / ".snakemake" / "locks"
+    locks.mkdir(parents=True)
+    (locks / "0.input.lock").touch()
+    squeue(f"echo 'worldprobe_1|5|RUNNING|0:10|node1|rule_score_wildcards_mine|{tmp_path}'")
+    assert main(["unlock", str(tmp_path)]) == 2
+    assert "scancel 5, or wait" in capsys.readouterr().err
+    squeue("")
+    assert main(["unlock", str(tmp_path)]) == 0
+    assert not locks.exists()
+
+
+def test_the_command_prints_a_line_per_model_and_the_next_step(
+    tmp_path: Path, repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository)
+    assert main(["status", "--directory", str(tmp_path), "--configfile", "config/config.yaml"]) == 0
+    printed = capsys.readouterr().out
+    assert f"--configfile config/config.yaml --directory {tmp_path}`" in printed
+    assert "control_untrained    not started" in printed
+    assert "Run `snakemake" in printed

@@ -1,0 +1,205 @@
+"""The control models' tokenizer and training: tiny models, a few steps."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+import torch
+from tokenizers import Tokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from worldprobe import cli
+from worldprobe.benchmarks.ewok.contracts import ControlDocuments
+from worldprobe.contracts import write_table
+from worldprobe.files import digest_file, whole_folder
+from worldprobe.provenance import Provenance
+from worldprobe.training import scratch
+from worldprobe.training.tokenizer import END_OF_TEXT, PADDING, train_tokenizer
+
+PAIRS = (("The stove is on.", "The pot gets hot."), ("The stove is off.", "The pot gets cold."))
+MODEL_FILES = {
+    "config.json",
+    "generation_config.json",
+    "model.safetensors",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "README.md",
+}
+TINY = ("--layers", "1", "--width", "16", "--heads", "2", "--batch", "8", "--learning-rate", "0.01")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A corpus of two stories, and its tokenizer."""
+    folder = tmp_path_factory.mktemp("controls")
+    rows = [("story", n, f"{context} {target}") for n, (context, target) in enumerate(PAIRS, 1)] * 40
+    documents = pd.DataFrame(rows, columns=["kind", "number", "text"]).assign(template_id="toy-world_1_1")
+    documents["document"] = range(len(documents))
+    write_table(documents, ControlDocuments, folder / "corpus" / "documents.parquet", Provenance())
+    assert (
+        cli.main(["controls", "tokenizer", str(folder / "corpus"), "--vocabulary", "300", "--out", str(folder / "tokenizer")])
+        == 0
+    )
+    return folder
+
+
+def train(folder, name, *options, architecture="gpt2"):
+    command = [
+        "controls",
+        "train",
+        str(folder / "corpus"),
+        str(folder / "tokenizer"),
+        "--architecture",
+        architecture,
+        *TINY,
+        *options,
+    ]
+    return cli.main([*command, "--out", str(folder / name)])
+
+
+@pytest.mark.parametrize("architecture", scratch.ARCHITECTURES)
+def test_a_trained_model_is_an_ordinary_folder_that_prefers_the_right_target(folder, architecture):
+    name = f"toy_{architecture}"
+    assert (
+        train(
+            folder,
+            name,
+            "--layers",
+            "2",
+            "--width",
+            "32",
+            "--steps",
+            "300",
+            "--learning-rate",
+            "0.004",
+            architecture=architecture,
+        )
+        == 0
+    )
+    assert {path.name for path in (folder / name).iterdir()} >= MODEL_FILES
+    tokenizer = AutoTokenizer.from_pretrained(folder / name)
+    model = AutoModelForCausalLM.from_pretrained(folder / name).eval()
+    assert model.config.model_type == architecture
+    assert tokenizer.bos_token == END_OF_TEXT
+
+    def log_probability(context, target):
+        encoded = tokenizer(f"{END_OF_TEXT}{context} {target}", return_tensors="pt", return_offsets_mapping=True)
+        is_target = encoded["offset_mapping"][0, 1:, 1] > len(END_OF_TEXT) + len(context)
+        with torch.no_grad():
+            logits = model(input_ids=encoded["input_ids"]).logits[0, :-1].log_softmax(-1)
+        return logits.gather(-1, encoded["input_ids"][0, 1:, None])[is_target].sum().item()
+
+    for number, (_, target) in enumerate(PAIRS):
+        assert log_probability(PAIRS[number][0], target) > log_probability(PAIRS[1 - number][0], target) + 1
+
+
+def test_the_same_settings_give_the_same_bytes_and_another_seed_gives_others(folder):
+    for parent, seed in (("first", 1), ("second", 1), ("third", 2)):
+        assert train(folder, f"{parent}/toy", "--steps", "5", "--seed", str(seed)) == 0
+    first, second, third = (digest_file(folder / parent / "toy") for parent in ("first", "second", "third"))
+    assert first == second != third
+
+
+def test_an_untrained_model_is_what_its_card_says(folder):
+    assert train(folder, "random", "--untrained") == 0
+    assert train(folder, "steps0", "--steps", "0") == 0
+    assert digest_file(folder / "random" / "model.safetensors") == digest_file(folder / "steps0" / "model.safetensors")
+    card = (folder / "random" / "README.md").read_text()
+    assert "never trained" in card
+    made = json.loads(card.split("```json")[1].split("```")[0])
+    assert made["settings"]["steps"] == 0
+    assert made["inputs"]["documents"] == digest_file(folder / "corpus" / "documents.parquet")
+
+
+def test_an_interrupted_training_leaves_nothing_and_an_older_model_untouched(folder, monkeypatch, capsys):
+    assert train(folder, "stopped/old", "--untrained") == 0
+    before = digest_file(folder / "stopped" / "old")
+
+    def interrupt(progress):
+        if progress.done == 3:
+            raise KeyboardInterrupt
+        progress.done += 1
+
+    monkeypatch.setattr(scratch.Progress, "advance", interrupt)
+    assert train(folder, "stopped/old", "--steps", "10") == 130
+    assert train(folder, "stopped/new", "--steps", "10") == 130
+    assert [path.name for path in (folder / "stopped").iterdir()] == ["old"]
+    assert digest_file(folder / "stopped" / "old") == before
+
+
+def test_what_a_killed_writer_left_is_cleared_away_and_a_living_ones_is_not(tmp_path):
+    host = socket.gethostname()
+    killed = subprocess.Popen([sys.executable, "-c", ""])
+    killed.wait()
+    for process in (killed.pid, os.getppid()):
+        (tmp_path / f".model.{host}.{process}.part").mkdir()
+    with whole_folder(tmp_path / "model") as folder:
+        (folder / "weights").write_text("w")
+    assert {path.name for path in tmp_path.iterdir()} == {"model", f".model.{host}.{os.getppid()}.part"}
+    with pytest.raises(RuntimeError), whole_folder(tmp_path / "model") as folder:
+        raise RuntimeError
+    assert (tmp_path / "model" / "weights").read_text() == "w"
+
+
+def test_a_sentence_has_the_same_tokens_alone_and_after_another():
+    tokenizer = train_tokenizer([f"{context} {target}" for context, target in PAIRS] * 5, 400)
+    context, target = PAIRS[0]
+    together = tokenizer.encode(f"{context} {target}").ids
+    assert together == tokenizer.encode(context).ids + tokenizer.encode(target).ids
+
+
+def test_any_text_survives_the_tokenizer(folder):
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer" / "tokenizer.json"))
+    text = "Ünknown wörds, 漢字 and \t tabs"
+    assert tokenizer.decode(tokenizer.encode(text).ids).strip() == text
+
+
+def test_every_document_comes_once_per_epoch_and_padding_does_not_count(folder):
+    documents = [[9] * length for length in range(2, 66)]
+    settings = scratch.Settings("gpt2", 1, 16, 2, steps=8, batch=8, learning_rate=1e-3, seed=0)
+    lengths = []
+    for tokens, labels in scratch.batches(documents, settings, padding=7):
+        assert ((tokens == 7) == (labels == scratch.IGNORED)).all()
+        assert (labels[tokens != 7] == 9).all()
+        lengths += (tokens != 7).sum(1).tolist()
+    assert sorted(lengths) == list(range(2, 66))
+
+
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [
+        (("--width", "10", "--heads", "4"), "--width"),
+        (("--layers", "0"), "--layers"),
+        (("--learning-rate", "-1"), "--learning-rate"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_before_anything_is_read(folder, capsys, options, where):
+    assert train(folder, "never", *options) == 2
+    assert where in capsys.readouterr().err
+    assert not (folder / "never").exists()
+
+
+def test_a_folder_without_a_tokenizer_is_named(folder, capsys):
+    command = [
+        "controls",
+        "train",
+        str(folder / "corpus"),
+        str(folder / "corpus"),
+        "--architecture",
+        "gpt2",
+        "--out",
+        str(folder / "x"),
+    ]
+    assert cli.main(command) == 2
+    assert "tokenizer.json" in capsys.readouterr().err
+
+
+def test_special_tokens_do_not_meet_text():
+    tokenizer = train_tokenizer(["The pot."], 300)
+    ids = {tokenizer.token_to_id(END_OF_TEXT), tokenizer.token_to_id(PADDING)}
+    assert len(ids) == 2
+    assert not ids & set(tokenizer.encode("The pot.").ids)

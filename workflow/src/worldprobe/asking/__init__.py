@@ -1,0 +1,1 @@
+"""Asking models: what no benchmark knows of."""

@@ -1,0 +1,1 @@
+"""The benchmarks: each folder is all that is one benchmark's."""

@@ -1,0 +1,1 @@
+"""EWoK (arXiv 2405.09605): from materials to the report."""

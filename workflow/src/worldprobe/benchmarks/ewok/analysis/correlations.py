@@ -1,0 +1,98 @@
+"""Does accuracy follow surface features? Pearson's r per model (EWoK, Figure 5 D-F and the scatter panels of the appendix)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtr
+
+from worldprobe.benchmarks.ewok.analysis.panel import Panel, build_panel
+from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
+from worldprobe.stats.significance import Z95, stars
+
+FEATURES = ("word2vec", "n_words", "log_frequency")
+BASELINE = ("word2vec", "word2vec")
+
+
+def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Correlate every series' accuracy with the word2vec baseline's accuracy and with the surface features.
+
+    The paper's points are the means of a domain in a version (55 points); the same is done with items as points, where chance
+    plays a larger part and r is smaller.
+
+    Args:
+        judgements: contracts.Judgements, with those of word2vec where there are any.
+        surface: contracts.SurfaceFeatures of the same items.
+
+    Returns:
+        contracts.Correlations and contracts.FeatureMeans (the paper's points).
+    """
+    panel = build_panel(judgements)
+    accuracy = metric_values(panel)[0]
+    features = _features(panel, surface, accuracy)
+    cells: dict[Any, Any] = dict(panel.items.groupby(["domain", "version"], sort=True).indices)
+    rows, points = [], []
+    for number, series in panel.series.iterrows():
+        if (series["model"], series["eval_type"]) == BASELINE:
+            continue
+        known = ~np.isnan(accuracy[number])
+        means = _cell_means(cells, known, accuracy[number], features)
+        points.append(means.assign(model=series["model"], eval_type=series["eval_type"]))
+        for feature in FEATURES:
+            for unit, x, y in (
+                ("domain_version", means[feature], means["accuracy"]),
+                ("item", features[feature][known], accuracy[number][known]),
+            ):
+                if not np.isnan(np.asarray(x, float)).all():
+                    rows.append(series.to_dict() | {"feature": feature, "unit": unit} | _pearson(np.asarray(x), np.asarray(y)))
+    columns = ["model", "eval_type", "feature", "unit", "r", "p", "stars", "ci_low", "ci_high", "n"]
+    return pd.DataFrame(rows, columns=columns), pd.concat(points, ignore_index=True)
+
+
+def _features(panel: Panel, surface: pd.DataFrame, accuracy: np.ndarray) -> dict[str, np.ndarray]:
+    """Per item: the mean of its two target rows; missing where unknown."""
+    by_item = surface.groupby("item_id", observed=True)[["n_words", "log_frequency"]].mean()
+    by_item = by_item.reindex(panel.items["item_id"].astype(str))
+    features = {name: by_item[name].to_numpy(float) for name in ("n_words", "log_frequency")}
+    baseline = panel.series.index[(panel.series["model"] == BASELINE[0]) & (panel.series["eval_type"] == BASELINE[1])]
+    features["word2vec"] = accuracy[baseline[0]].astype(float) if len(baseline) else np.full(accuracy.shape[1], np.nan)
+    return features
+
+
+def _cell_means(cells: dict[Any, Any], known: np.ndarray, accuracy: np.ndarray, features: dict[str, np.ndarray]) -> pd.DataFrame:
+    """One point per domain and version, over the items the series has."""
+    rows = []
+    for (domain, version), positions in cells.items():
+        chosen = positions[known[positions]]
+        if len(chosen) == 0:
+            continue
+        row: dict[str, object] = {"domain": domain, "version": version, "n_items": len(chosen)}
+        for name, values in ({"accuracy": accuracy} | features).items():
+            here = values[chosen]
+            row[name] = float(np.nanmean(here)) if not np.isnan(here).all() else np.nan
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _pearson(x: np.ndarray, y: np.ndarray) -> dict[str, object]:
+    """Pearson's r with its p and Fisher interval; missing where a side does not vary or there are under three points."""
+    both = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[both].astype(float), y[both].astype(float)
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return {"r": np.nan, "p": np.nan, "stars": "", "ci_low": np.nan, "ci_high": np.nan, "n": len(x)}
+    r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
+    with np.errstate(divide="ignore"):
+        t = r * np.sqrt((len(x) - 2) / np.float64(1 - r * r))
+    p = float(2 * stdtr(len(x) - 2, -abs(t)))
+    half = Z95 / np.sqrt(len(x) - 3) if len(x) > 3 else np.inf
+    centre = np.arctanh(np.clip(r, -1 + 1e-15, 1 - 1e-15))
+    return {
+        "r": r,
+        "p": p,
+        "stars": stars(p),
+        "ci_low": float(np.tanh(centre - half)),
+        "ci_high": float(np.tanh(centre + half)),
+        "n": len(x),
+    }

@@ -1,0 +1,46 @@
+"""The fixed-effects part by statsmodels: a cross-check of the mixed model that needs no R."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pandas as pd
+
+from worldprobe.benchmarks.ewok.analysis.design import Design
+from worldprobe.stats.significance import coefficient_table
+
+
+def fit_fixed_effects(design: Design) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Logistic regression with standard errors that allow for the dependence of rows of one item.
+
+    The coefficients are population averages, so they are nearer to zero than the mixed model's, which hold for one item and one
+    model; signs and stars are what can be compared.
+
+    Args:
+        design: the shared regression.
+
+    Returns:
+        contracts.Coefficients and details for the provenance.
+    """
+    import statsmodels.api as sm
+    from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
+
+    notes = list(design.notes)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = sm.GLM(design.response, design.matrix, family=sm.families.Binomial()).fit(
+            cov_type="cluster", cov_kwds={"groups": design.item}, maxiter=100
+        )
+    if not fitted.converged:
+        notes.append("The fit did not converge after 100 steps; the coefficients are not to be used.")
+    if any(issubclass(w.category, PerfectSeparationWarning) for w in caught):
+        notes.append("A term separates right from wrong answers perfectly; its coefficient grows without limit.")
+    details = design.details | {
+        "clusters": "item",
+        "log_likelihood": round(float(fitted.llf), 6),
+        "is_converged": bool(fitted.converged),
+        "messages": sorted({str(w.message) for w in caught}),
+        "notes": notes,
+    }
+    return coefficient_table("fixed_effects", design.terms, fitted.params, fitted.bse), details

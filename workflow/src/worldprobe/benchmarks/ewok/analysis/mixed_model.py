@@ -1,0 +1,133 @@
+"""The mixed-effects logistic regression of the paper (Appendix A.5), by R's lme4 through rpy2."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.benchmarks.ewok.analysis.design import Design
+from worldprobe.errors import UserError
+from worldprobe.stats.significance import coefficient_table
+
+#: ``whitened``: lme4's deviance, searched in standard errors (minutes); ``plain``: glmer as the paper called it.
+METHODS = ("whitened", "plain")
+#: a random intercept of this size or less is a singular fit (lme4::isSingular).
+SINGULAR = 1e-4
+WAYS_OUT = (
+    'Three ways out: (1) with root, `sudo apt install r-base-core r-cran-lme4`, then `pip install "rpy2<3.6"`; '
+    "(2) without root, `snakemake --sdm conda`, which uses the files in envs/; "
+    "(3) set `mixed_model.enabled: false` in the configuration: all else still runs, the statsmodels cross-check too."
+)
+
+
+def fit_mixed_model(design: Design, method: str = "whitened") -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Fit fixed effects with random intercepts of model and item by the Laplace approximation (glmer's nAGQ = 1).
+
+    Args:
+        design: the shared regression.
+        method: ``whitened`` or ``plain``; the same maximum, to 1e-3 in every coefficient.
+
+    Returns:
+        contracts.Coefficients and details for the provenance: variances, counts, log likelihood, lme4's messages as they are
+        and ``notes``, which say in plain words what they mean.
+
+    Raises:
+        UserError: R, rpy2 or lme4 is not there.
+    """
+    robjects = start_r()
+    with open(Path(__file__).with_suffix(".R"), encoding="utf-8") as source:
+        robjects.r(source.read())
+    rows, terms = design.matrix.shape
+    matrix = robjects.r["matrix"](robjects.FloatVector(design.matrix.ravel(order="F")), nrow=rows, ncol=terms)
+    matrix.colnames = robjects.StrVector([f"x{i}" for i in range(terms)])
+    fitted = robjects.globalenv["worldprobe_fit"](
+        robjects.FloatVector(design.response),
+        matrix,
+        robjects.IntVector(design.model),
+        robjects.IntVector(design.item),
+        method,
+    )
+    found = {name: np.asarray(fitted.rx2(name)) for name in fitted.names}
+    random_sd = {str(g): float(t) for g, t in zip(found["groups"], found["theta"], strict=True)}
+    messages = [str(m).strip() for m in found["messages"]]
+    is_singular = any(sd < SINGULAR for sd in random_sd.values())
+    gradient = float(found["gradient"][0])
+    notes = [*design.notes, *_explain(design, random_sd, messages, gradient)]
+    details = design.details | {
+        "formula": design.details["formula"] + (" + (1|Model)" if "model" in random_sd else "") + " + (1|Item)",
+        "method": method,
+        "random_sd": {name: round(sd, 6) for name, sd in random_sd.items()},
+        "log_likelihood": round(-float(found["deviance"][0]) / 2, 4),
+        "aic": round(float(found["deviance"][0]) + 2 * (terms + len(random_sd)), 4),
+        "n_evaluations": int(found["evaluations"][0]),
+        "is_singular": is_singular,
+        "is_converged": not any("converge" in m or "unidentifiable" in m for m in messages),
+        "messages": messages,
+        "notes": notes,
+        "r_versions": {name: _version(robjects, name) for name in ("lme4", "minqa", "Matrix")}
+        | {"R": _version(robjects, "base")},
+    }
+    return coefficient_table("mixed_model", design.terms, found["estimate"], found["std_error"]), details
+
+
+def start_r() -> Any:
+    """rpy2's robjects with lme4 at hand.
+
+    Raises:
+        UserError: R, rpy2 or lme4 is missing; names the three ways out.
+    """
+    if importlib.util.find_spec("rpy2") is None:
+        raise UserError("mixed model", "the Python package rpy2 is not installed.", WAYS_OUT)
+    if not os.environ.get("R_HOME") and shutil.which("R") is None:
+        raise UserError("mixed model", "R is not on the PATH.", WAYS_OUT)
+    libraries = os.environ.get("LD_LIBRARY_PATH")
+    try:
+        import rpy2.rinterface_lib.callbacks as callbacks
+        from rpy2 import robjects
+    except Exception as error:  # rpy2 fails in many ways where R is broken
+        raise UserError("mixed model", f"rpy2 cannot start R ({type(error).__name__}: {error}).", WAYS_OUT) from error
+    finally:  # rpy2 adds R's folders, in which programs started later from here would find another Python's library
+        os.environ.pop("LD_LIBRARY_PATH", None)
+        if libraries is not None:
+            os.environ["LD_LIBRARY_PATH"] = libraries
+    callbacks.consolewrite_warnerror = lambda text: None
+    if not robjects.r('requireNamespace("lme4", quietly = TRUE) && requireNamespace("minqa", quietly = TRUE)')[0]:
+        raise UserError("mixed model", "R is there, but its package lme4 is not.", WAYS_OUT)
+    return robjects
+
+
+def _version(robjects: Any, package: str) -> str:
+    return str(robjects.r(f'as.character(packageVersion("{package}"))')[0])
+
+
+def _explain(design: Design, random_sd: dict[str, float], messages: list[str], gradient: float) -> list[str]:
+    """lme4's messages and the fit's limits in plain words."""
+    notes = []
+    n_models = len(design.models)
+    if n_models == 1:
+        notes.append("There is one model, so the variance between models is left out.")
+    elif n_models < 6:
+        notes.append(f"There are {n_models} models only: the variance between models is poorly known.")
+    for name, sd in random_sd.items():
+        if sd < SINGULAR:
+            notes.append(
+                f"Singular fit: the variance between {name}s is estimated as zero. The coefficients stand, "
+                f"but they say nothing about differences between {name}s."
+            )
+    for message in messages:
+        if "failed to converge" in message:
+            notes.append(
+                f"lme4 doubts that the fit converged ({message}). "
+                + ("" if np.isnan(gradient) else f"What is left to gain is about {gradient:.1g} standard errors.")
+            )
+        elif "unidentifiable" in message or "curvature" in message:
+            notes.append(f"The data hardly determine some coefficients ({message}); read their standard errors first.")
+        elif "singular" not in message:
+            notes.append(f"R says: {message}")
+    return notes

@@ -1,0 +1,127 @@
+"""Judgements as arrays: series (model, eval_type) by items by targets, with the items' design beside them.
+
+Twenty models, nine eval types and five versions are 1.6 million judgements; as arrays they are a few megabytes and every mean is
+a matrix product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.benchmarks.ewok.analysis.judge import DESIGN
+from worldprobe.errors import UserError
+from worldprobe.vocabulary import contrast_group
+
+#: columns of contracts.Judgements that a panel is made of.
+COLUMNS = ("item_id", "target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status", *DESIGN)
+
+
+@dataclass
+class Panel:
+    """All judgements of a study.
+
+    Attributes:
+        series: columns model and eval_type, one row per series, sorted.
+        items: item_id and the design columns, one row per item; context_contrast is grouped into the paper's four.
+        accuracy: shape (series, items, 2); missing where there is none.
+        is_present: shape (series, items, 2): the series has a row there.
+        is_tie, is_near_tie, is_missing: the same shape.
+    """
+
+    series: pd.DataFrame
+    items: pd.DataFrame
+    accuracy: np.ndarray
+    is_present: np.ndarray
+    is_tie: np.ndarray
+    is_near_tie: np.ndarray
+    is_missing: np.ndarray
+
+    def position(self, model: str, eval_type: str) -> int:
+        """The row of a series.
+
+        Raises:
+            UserError: there is none.
+        """
+        found = self.series.index[(self.series["model"] == model) & (self.series["eval_type"] == eval_type)]
+        if found.empty:
+            raise UserError(
+                model, f"has no {eval_type} judgements here.", f"Known models: {', '.join(sorted(set(self.series['model'])))}."
+            )
+        return int(found[0])
+
+
+def build_panel(judgements: pd.DataFrame) -> Panel:
+    """Arrange judgements as arrays.
+
+    Args:
+        judgements: contracts.Judgements, of any number of series; text may be categorical.
+
+    Raises:
+        UserError: no rows, two judgements of one target in one series, or tables of different items.
+    """
+    if judgements.empty:
+        raise UserError("judgements", "there are no rows.", "Judge at least one model first.")
+    item_code, item_ids = _factorize(judgements["item_id"])
+    model_code, models = _factorize(judgements["model"])
+    type_code, eval_types = _factorize(judgements["eval_type"])
+    pair = model_code.astype(np.int64) * len(eval_types) + type_code
+    pairs, series_code = np.unique(pair, return_inverse=True)
+    series = pd.DataFrame({"model": models[pairs // len(eval_types)], "eval_type": eval_types[pairs % len(eval_types)]})
+    target = judgements["target"].to_numpy(int) - 1
+    shape = (len(series), len(item_ids), 2)
+    flat = np.ravel_multi_index((series_code, item_code, target), shape)
+    is_present = np.zeros(shape, bool)
+    is_present.ravel()[flat] = True
+    if is_present.sum() != len(judgements):
+        raise UserError("judgements", "one target is judged twice by the same model and eval type.", "Give each table once.")
+    items = _design(judgements, item_code, item_ids)
+
+    def spread(values: np.ndarray, empty: float | bool) -> np.ndarray:
+        cube = np.full(shape, empty, dtype=values.dtype)
+        cube.ravel()[flat] = values
+        return cube
+
+    return Panel(
+        series=series,
+        items=items,
+        accuracy=spread(judgements["accuracy"].to_numpy(np.float32), np.nan),
+        is_present=is_present,
+        is_tie=spread(judgements["is_tie"].to_numpy(bool), False),
+        is_near_tie=spread(judgements["is_near_tie"].to_numpy(bool), False),
+        is_missing=spread((judgements["status"] != "ok").to_numpy(bool), False),
+    )
+
+
+def _factorize(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Codes and sorted distinct values."""
+    codes, values = pd.factorize(column, sort=True)
+    return codes, np.asarray(values, dtype=object)
+
+
+def _design(judgements: pd.DataFrame, item_code: np.ndarray, item_ids: np.ndarray) -> pd.DataFrame:
+    """One row per item.
+
+    Raises:
+        UserError: the same item_id stands for different designs in different tables.
+    """
+    first = np.full(len(item_ids), -1)
+    first[item_code[::-1]] = np.arange(len(item_code))[::-1]
+    items = {"item_id": item_ids}
+    for name in DESIGN:
+        codes = pd.factorize(judgements[name])[0]
+        clash = codes != codes[first][item_code]
+        if clash.any():
+            raise UserError(
+                "judgements",
+                f"item {item_ids[item_code[clash][0]]} has two values of {name}.",
+                "Give tables that were judged with one items table.",
+            )
+        column = judgements[name].iloc[first]
+        items[name] = column.to_numpy(int) if name in ("version", "meta_template", "template") else column.to_numpy(object)
+    frame = pd.DataFrame(items)
+    frame["concept_b"] = frame["concept_b"].where(frame["concept_b"].notna(), None)
+    frame["context_contrast"] = [contrast_group(label if isinstance(label, str) else None) for label in frame["context_contrast"]]
+    return frame

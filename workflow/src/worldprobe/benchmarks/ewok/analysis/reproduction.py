@@ -1,0 +1,311 @@
+"""Every published number beside ours: within rounding or not, and why not where it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.benchmarks.ewok.analysis.published import COUNTERPARTS, Published
+
+#: numbers of the running text that describe people, settings or materials, which no table of results can confirm.
+DESCRIPTIONS = {
+    "model_parameters_billions": "describes the models, not their results",
+    "human_measurements": "describes the human study",
+    "human_participants": "describes the human study",
+    "participants_": "describes the human study",
+    "min_inter_subject_correlation": "describes the human study",
+    "min_responses_per_item": "describes the human study",
+    "items_per_participant": "describes the human study",
+    "pilot_": "describes the human pilot, whose answers are not released",
+    "filler_": "describes the materials; see the table of the data set",
+    "type_restrictions": "describes the materials; see the table of the data set",
+    "max_free_tokens": "a setting, not a result",
+    "few_shot_examples": "a setting, not a result",
+}
+#: numbers that the paper itself gives in two ways, or that its released materials contradict.
+KNOWN_DIFFERENCES = {
+    "items_section3": "the paper rounds here; its abstract says 4374",
+    "templates_section4": "the text says 880 x 5; the released materials give 910 templates, 875 after the filter",
+    "items_per_domain_max": "the paper's Figure 3 says 1130; the released items of that domain are 1120",
+}
+NOT_THE_ITEMS = "scored on other items than EWoK-core-1.0, so the numbers answer another question"
+
+
+@dataclass
+class Results:
+    """What this study has to compare.
+
+    Attributes:
+        summaries: contracts.Summaries.
+        coefficients: contracts.Coefficients of the mixed model, or None.
+        fitted_models: the models the mixed model was fitted to.
+        target_coding: of the mixed model.
+        items: contracts.Items, or None.
+        is_official: whether the items are the official ones; None where it is not known.
+    """
+
+    summaries: pd.DataFrame
+    coefficients: pd.DataFrame | None = None
+    fitted_models: list[str] = field(default_factory=list)
+    target_coding: str = "deviation"
+    items: pd.DataFrame | None = None
+    is_official: bool | None = None
+
+
+@dataclass
+class Finding:
+    """Ours for one published number: a value or text, or why there is none."""
+
+    value: float = np.nan
+    text: str | None = None
+    status: str = ""
+    reason: str = ""
+
+
+def check_reproduction(published: Published, results: Results) -> pd.DataFrame:
+    """Compare every published number with ours, and the paper's tables with those of its repository.
+
+    A number is within rounding when ours differs from the printed one by at most half a unit of its last digit.
+
+    Args:
+        published: the printed numbers.
+        results: ours.
+
+    Returns:
+        contracts.Reproduction.
+    """
+    summaries = results.summaries[results.summaries["version"] == -1]
+    keys = ["model", "eval_type", "metric", "grouping", "group"]
+    look_up = _LookUp(published, results, summaries.set_index(keys).sort_index())
+    rows = [_compare(number, look_up.find(number), "ours") for number in _records(published.numbers)]
+    rows += _between_the_authors(published)
+    _name_the_other_table(rows)
+    table = pd.DataFrame(rows)
+    table.insert(0, "position", np.arange(len(table)))
+    return table.drop(columns="term_key")
+
+
+def summary_line(table: pd.DataFrame) -> str:
+    """The table in one sentence."""
+    ours = table[table["compared_with"] == "ours"]
+    counts = ours["status"].value_counts()
+    compared = int(counts.get("within_rounding", 0) + counts.get("differs", 0))
+    authors = table[table["compared_with"] == "repository"]
+    agreeing = int((authors["status"] == "within_rounding").sum())
+    return (
+        f"{counts.get('within_rounding', 0)} of {compared} published numbers within rounding; "
+        f"{counts.get('not_run', 0)} not run, {counts.get('not_comparable', 0)} not comparable. "
+        f"The authors' own two sets of tables agree in {agreeing} of {len(authors)} numbers."
+    )
+
+
+def _compare(number: dict[str, Any], found: Finding, compared_with: str) -> dict[str, Any]:
+    digits = None if pd.isna(number["digits"]) else int(number["digits"])
+    row: dict[str, Any] = {
+        "compared_with": compared_with,
+        "block": number["block"],
+        "quantity": number["quantity"],
+        "model": number["model"] or None,
+        "eval_type": number["eval_type"] or None,
+        "group": number["term"] or None,
+        "printed": number["printed"],
+        "published": float(number["printed"]) if digits is not None else np.nan,
+        "ours": found.value,
+        "ours_printed": found.text or "",
+        "difference": np.nan,
+        "tolerance": 0.5 * 10.0**-digits if digits is not None else np.nan,
+        "status": found.status,
+        "reason": found.reason,
+        "term_key": (number["group"], number["term"]),
+    }
+    if digits is not None and not np.isnan(found.value):
+        row["ours_printed"] = f"{found.value:.{digits}f}"
+        row["difference"] = found.value - row["published"]
+        is_within = abs(row["difference"]) <= row["tolerance"] + 1e-9
+    else:
+        is_within = found.text == number["printed"]
+    row["status"] = found.status or ("within_rounding" if is_within else "differs")
+    if row["status"] == "within_rounding":
+        row["reason"] = ""
+    return row
+
+
+def _records(numbers: pd.DataFrame) -> list[dict[str, Any]]:
+    return [dict(zip(numbers.columns, row, strict=True)) for row in numbers.itertuples(index=False, name=None)]
+
+
+def _between_the_authors(published: Published) -> list[dict[str, Any]]:
+    """The paper's tables against those in its repository."""
+    keys = ["quantity", "model", "eval_type", "group", "term"]
+    rows = []
+    for block, other in COUNTERPARTS.items():
+        theirs = published.numbers[published.numbers["block"] == other].set_index(keys)
+        for number in _records(published.numbers[published.numbers["block"] == block]):
+            key = tuple(number[k] for k in keys)
+            if key not in theirs.index:
+                continue
+            printed = theirs.loc[key, "printed"]
+            is_number = not pd.isna(number["digits"])
+            found = Finding(float(printed)) if is_number else Finding(text=printed)
+            found.reason = "the authors' other run or item set"
+            if (number["group"], number["quantity"]) == ("target_contrast", "estimate"):
+                found.reason = "the repository codes target contrast as treatment, the paper as deviation"
+            rows.append(_compare(number, found, "repository"))
+    return rows
+
+
+def _name_the_other_table(rows: list[dict[str, Any]]) -> None:
+    """Where ours differs from one of the authors' tables and agrees with the other, say so."""
+    names = COUNTERPARTS | {other: block for block, other in COUNTERPARTS.items()}
+    ours = [row for row in rows if row["compared_with"] == "ours"]
+    index = {(r["block"], r["quantity"], r["model"], r["eval_type"], r["term_key"]): r for r in ours}
+    for row in ours:
+        if row["status"] != "differs" or row["block"] not in names:
+            continue
+        twin = index.get((names[row["block"]], row["quantity"], row["model"], row["eval_type"], row["term_key"]))
+        if twin is not None and twin["status"] == "within_rounding":
+            other = f"agrees with the authors' other table ({twin['block']}: {twin['printed']})"
+            row["reason"] = f"{row['reason']}; {other}" if row["reason"] else other
+
+
+class _LookUp:
+    """Finds ours for a published number."""
+
+    def __init__(self, published: Published, results: Results, means: pd.DataFrame) -> None:
+        self.results = results
+        self.means: Any = means.to_dict("index")
+        self.paper_models = published.models
+        series = results.summaries[["model", "eval_type"]].drop_duplicates()
+        self.series = set(series.itertuples(index=False, name=None))
+        self.run_models = [m for m in self.paper_models if (m, "logprobs") in self.series]
+        self.finders: dict[str, Callable[[dict[str, Any]], Finding]] = {
+            "table1": self._mean,
+            "likert_strict": self._mean,
+            "mean_accuracy_allmodels": self._mean,
+            "mean_accuracy_byevaltype": self._mean,
+            "table2": self._domain,
+            "mean_accuracy_bydomain": self._domain,
+            "mixed_model": self._coefficient,
+            "mixedmodel_coeffs_full": self._coefficient,
+            "text": self._text,
+        }
+
+    def find(self, number: dict[str, Any]) -> Finding:
+        found = self.finders[number["block"]](number)
+        if self.results.is_official is False and not found.status:
+            return Finding(found.value, found.text, "not_comparable", NOT_THE_ITEMS)
+        return found
+
+    def _value(self, model: str, eval_type: str, grouping: str = "overall", group: str = "all", column: str = "mean") -> Finding:
+        if (model, eval_type) not in self.series:
+            who = "no human ratings were given" if model == "human" else f"{model} was not run ({eval_type})"
+            return Finding(status="not_run", reason=who)
+        metric = "strict" if eval_type.startswith("likert") else "accuracy"
+        key = (model, eval_type, metric, grouping, group)
+        if key not in self.means:
+            return Finding(status="not_comparable", reason=f"no item is {group} here")
+        row = self.means[key]
+        note = f"{row['n_missing']} targets have no score" if row["n_missing"] else ""
+        return Finding(float(row[column]), reason=note)
+
+    def _mean(self, number: dict[str, Any]) -> Finding:
+        return self._value(number["model"], number["eval_type"], column=number["quantity"])
+
+    def _domain(self, number: dict[str, Any]) -> Finding:
+        if number["quantity"] == "human":
+            return self._value("human", "human_likert", "domain", number["term"])
+        if len(self.run_models) < len(self.paper_models):
+            reason = f"is over the paper's {len(self.paper_models)} models, of which {len(self.run_models)} were run"
+            return Finding(status="not_run", reason=reason)
+        found = [self._value(model, "logprobs", "domain", number["term"]).value for model in self.run_models]
+        return Finding(float(np.mean(found) if number["quantity"] == "llm_average" else np.max(found)))
+
+    def _coefficient(self, number: dict[str, Any]) -> Finding:
+        table = self.results.coefficients
+        if table is None:
+            return Finding(status="not_run", reason="the mixed model was not fitted")
+        inside = set(self.results.fitted_models) & set(self.paper_models)
+        if set(self.results.fitted_models) != set(self.paper_models):
+            n_paper, n_ours = len(self.paper_models), len(self.results.fitted_models)
+            reason = f"the paper's is fitted to its {n_paper} models; ours to {n_ours}, {len(inside)} of them the paper's"
+            return Finding(status="not_run", reason=reason)
+        row = table[(table["group"] == number["group"]) & (table["term"] == number["term"])]
+        if row.empty or pd.isna(row["estimate"].iloc[0]):
+            return Finding(status="not_comparable", reason="the term could not be estimated")
+        reason = ""
+        coding = "treatment" if number["block"] == "mixedmodel_coeffs_full" else "deviation"
+        if number["group"] == "target_contrast" and coding != self.results.target_coding:
+            reason = f"target contrast is coded as {coding} there, as {self.results.target_coding} here"
+        if number["quantity"] == "stars":
+            return Finding(text=str(row["stars"].iloc[0]), reason=reason)
+        return Finding(float(row["estimate"].iloc[0]), reason=reason)
+
+    def _text(self, number: dict[str, Any]) -> Finding:
+        name = number["quantity"]
+        for start, reason in DESCRIPTIONS.items():
+            if name.startswith(start):
+                return Finding(status="not_comparable", reason=reason)
+        found = self._of_the_items(name) or self._of_the_models(name)
+        if found is None:
+            return Finding(status="not_comparable", reason="no table of ours holds it")
+        found.reason = found.reason or KNOWN_DIFFERENCES.get(name, "")
+        return found
+
+    def _of_the_items(self, name: str) -> Finding | None:
+        names = (
+            "items_abstract",
+            "items_section3",
+            "templates_section4",
+            "domains",
+            "versions",
+            "items_per_domain_min",
+            "items_per_domain_max",
+        )
+        if name not in names:
+            return None
+        items = self.results.items
+        if items is None:
+            return Finding(status="not_run", reason="the items table was not given")
+        per_domain = items.groupby("domain").size()
+        counts = {
+            "domains": len(per_domain),
+            "versions": items["version"].nunique(),
+            "items_per_domain_min": per_domain.min(),
+            "items_per_domain_max": per_domain.max(),
+            "templates_section4": len(items[["domain", "meta_template", "template"]].drop_duplicates()),
+        }
+        return Finding(float(counts.get(name, len(items))))
+
+    def _of_the_models(self, name: str) -> Finding | None:
+        all_run = len(self.run_models) == len(self.paper_models)
+        waits = Finding(
+            status="not_run", reason=f"{len(self.run_models)} of the paper's {len(self.paper_models)} models were run"
+        )
+        stem, _, leaf = name.partition(".")
+        if name == "models":
+            return Finding(float(len(self.run_models))) if all_run else waits
+        if name in ("best_model", "best_model_accuracy"):
+            if not all_run:
+                return waits
+            best = max(self.run_models, key=lambda m: self._value(m, "logprobs").value)
+            return Finding(text=best.replace("_", "-")) if name == "best_model" else self._value(best, "logprobs")
+        if name == "human_accuracy":
+            return self._value("human", "human_likert")
+        if name == "human_range" or stem == "largest_range_models":
+            model, kind = (
+                ("human", "human_likert") if name == "human_range" else (leaf.replace("-", "_").replace(".", "_"), "logprobs")
+            )
+            high, low = self._value(model, kind, column="high"), self._value(model, kind, column="low")
+            return high if high.status else Finding(high.value - low.value)
+        if name == "word2vec_baseline_accuracy":
+            return self._value("word2vec", "word2vec")
+        if stem == "strict_likert":
+            return self._value(leaf, "likert_constrained_two")
+        if stem in ("social_interactions", "spatial_relations"):
+            quantity = "human" if leaf == "human" else leaf.replace("llm_mean", "llm_average")
+            return self._domain({"quantity": quantity, "term": stem.replace("_", "-")})
+        return None

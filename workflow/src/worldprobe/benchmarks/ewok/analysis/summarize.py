@@ -1,0 +1,254 @@
+"""Means per model, version and group, with ranges and bootstrap intervals (EWoK, Tables 1 and 2)."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from worldprobe.benchmarks.ewok.analysis.panel import Panel, build_panel
+
+METRICS = ("accuracy", "strict", "both_right", "context_sensitivity")
+GROUPINGS = ("overall", "domain", "concept", "context_type", "context_contrast", "target_contrast")
+OVER_VERSIONS = -1
+
+
+def summarize(judgements: pd.DataFrame, seed: int = 0, n_bootstrap: int = 1000) -> pd.DataFrame:
+    """All means of a study.
+
+    An item is the mean of its two targets. A version's mean is over its items, the mean is over the versions, and the range is
+    from the lowest to the highest version. The interval is a bootstrap over templates and versions together (both are drawn
+    with replacement, an item weighs by the product: Owen's pigeonhole bootstrap), with the same draws for every model. It is
+    on the wide side rather than the narrow one.
+
+    Args:
+        judgements: contracts.Judgements of any number of models and eval types.
+        seed: of the bootstrap.
+        n_bootstrap: draws; 0 leaves the intervals missing.
+
+    Returns:
+        contracts.Summaries. Version -1 is the mean over versions; concepts, named ``domain/concept``, have only that row.
+    """
+    panel = build_panel(judgements)
+    values = metric_values(panel)
+    groups = list(_groups(panel.items))
+    versions = np.unique(panel.items["version"])
+    means, counts = _version_means(panel, values, groups, versions)
+    intervals = _intervals(panel, values, groups, versions, seed, n_bootstrap)
+    return _rows(panel, groups, versions, means, counts, intervals)
+
+
+def metric_values(panel: Panel) -> np.ndarray:
+    """The four metrics per item, shape (metrics, series, items), float32; missing where an item has no accuracy.
+
+    - accuracy: the mean of the two targets (of the one that has a score, if only one has).
+    - strict: the same with ties counted as wrong.
+    - both_right: 1 when both targets are right.
+    - context_sensitivity (released analysis): 1 when the two targets prefer different contexts. Likert: the differences have
+      opposite signs, where one may be zero; others: the targets' accuracies are equal. An unread answer is not sensitive.
+    """
+    pair = panel.accuracy
+    is_known = ~np.isnan(pair)
+    n_known = is_known.sum(axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        accuracy = np.nansum(pair, axis=2) / n_known
+        strict = (pair == 1).sum(axis=2) / n_known
+    whole = n_known == 2
+    both = np.where(whole, (pair == 1).all(axis=2), np.nan)
+    first, second = pair[:, :, 0], pair[:, :, 1]
+    is_equal = first == second
+    is_opposed = (np.abs(first - second) < 1) & ~((first == 0.5) & (second == 0.5))
+    is_likert = panel.series["eval_type"].str.startswith("likert").to_numpy()
+    sensitive = np.where(is_likert[:, None], is_opposed, is_equal) & ~panel.is_missing.any(axis=2)
+    return np.stack([accuracy, strict, both, np.where(whole, sensitive, np.nan)]).astype(np.float32)
+
+
+@dataclass
+class Group:
+    """Items that are averaged together."""
+
+    grouping: str
+    name: str
+    items: np.ndarray
+
+
+def _groups(items: pd.DataFrame) -> Iterator[Group]:
+    yield Group("overall", "all", np.arange(len(items)))
+    for grouping in ("domain", "context_type", "context_contrast", "target_contrast"):
+        for name, positions in items.groupby(grouping, sort=True).indices.items():
+            yield Group(grouping, str(name), np.asarray(positions))
+    concepts: dict[str, list[int]] = {}
+    columns = zip(items["domain"], items["concept_a"], items["concept_b"], strict=True)
+    for position, (domain, concept_a, concept_b) in enumerate(columns):
+        for concept in dict.fromkeys(c for c in (concept_a, concept_b) if isinstance(c, str)):
+            concepts.setdefault(f"{domain}/{concept}", []).append(position)
+    for name in sorted(concepts):
+        yield Group("concept", name, np.array(concepts[name]))
+
+
+def _version_means(
+    panel: Panel, values: np.ndarray, groups: list[Group], versions: np.ndarray
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Means (metrics, series, groups, versions) and counts (series, groups, versions)."""
+    n_metrics, n_series, n_items = values.shape
+    version_code = np.searchsorted(versions, panel.items["version"].to_numpy())
+    rows = np.concatenate([g.items for g in groups])
+    cells = np.concatenate([i * len(versions) + version_code[g.items] for i, g in enumerate(groups)])
+    member = sparse.csr_matrix((np.ones(len(rows), np.float64), (rows, cells)), (n_items, len(groups) * len(versions)))
+    shape = (n_series, len(groups), len(versions))
+
+    def total(per_item: np.ndarray[Any, Any]) -> np.ndarray:
+        return np.asarray(per_item.astype(np.float64) @ member).reshape(*per_item.shape[:-1], *shape[1:])
+
+    flat = values.reshape(-1, n_items)
+    known = ~np.isnan(flat)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = (total(np.where(known, flat, 0)) / total(known)).reshape(n_metrics, *shape)
+    counts = {
+        "n_items": total(np.asarray(panel.is_present.any(axis=2))),
+        "n_ties": total(panel.is_tie.sum(axis=2)),
+        "n_near_ties": total(panel.is_near_tie.sum(axis=2)),
+        "n_missing": total(panel.is_missing.sum(axis=2)),
+    }
+    return means, {name: np.rint(count).astype(np.int64) for name, count in counts.items()}
+
+
+def _intervals(
+    panel: Panel, values: np.ndarray, groups: list[Group], versions: np.ndarray, seed: int, n_bootstrap: int
+) -> np.ndarray:
+    """Bootstrap intervals, shape (2, metrics, series, groups); missing for a group of fewer than two templates."""
+    n_metrics, n_series, n_items = values.shape
+    intervals = np.full((2, n_metrics * n_series, len(groups)), np.nan)
+    if n_bootstrap == 0:
+        return intervals.reshape(2, n_metrics, n_series, len(groups))
+    flat = values.reshape(-1, n_items)
+    template_code = panel.items.groupby(["domain", "meta_template", "template"], sort=False).ngroup().to_numpy()
+    version_code = np.searchsorted(versions, panel.items["version"].to_numpy())
+    for position, group in enumerate(groups):
+        block = flat[:, group.items]
+        template = np.unique(template_code[group.items], return_inverse=True)[1]
+        if template.max() == 0:
+            continue
+        rng = np.random.default_rng([seed, zlib.crc32(f"{group.grouping}/{group.name}".encode())])
+        draws = _draws(rng, n_bootstrap, template.max() + 1, len(versions))
+        known = ~np.isnan(block)
+        patterns, which = (
+            np.unique(known, axis=0, return_inverse=True) if not known.all() else (known[:1], np.zeros(len(block), int))
+        )
+        for number, pattern in enumerate(patterns):
+            if not pattern.any():
+                continue
+            series = np.flatnonzero(which == number)
+            weights = _weights(*draws, template[pattern], version_code[group.items][pattern])
+            means = weights @ block[np.ix_(series, np.flatnonzero(pattern))].T
+            intervals[:, series, position] = (
+                np.nanquantile(means, [0.025, 0.975], axis=0) if np.isnan(means).any() else _ends(means)
+            )
+    return np.clip(intervals, 0, 1).reshape(2, n_metrics, n_series, len(groups))
+
+
+def _draws(rng: np.random.Generator, n_draws: int, n_templates: int, n_versions: int) -> tuple[np.ndarray, np.ndarray]:
+    """How often every template (draws, templates) and every version (draws, versions) is drawn."""
+    templates = rng.multinomial(n_templates, np.full(n_templates, 1 / n_templates), size=n_draws)
+    drawn = rng.multinomial(n_versions, np.full(n_versions, 1 / n_versions), size=n_draws)
+    return templates.astype(np.float32), drawn.astype(np.float32)
+
+
+def _weights(templates: np.ndarray, drawn: np.ndarray, template: np.ndarray, version: np.ndarray) -> np.ndarray:
+    """The weight of every item in every draw's mean over versions, shape (draws, items); rows sum to 1."""
+    weights = templates[:, template]
+    present = np.zeros(drawn.shape, np.float32)
+    for number in range(drawn.shape[1]):
+        inside = version == number
+        mass = weights[:, inside].sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            weights[:, inside] *= np.where(mass > 0, drawn[:, number] / mass, 0)[:, None]
+        present[:, number] = np.where(mass > 0, drawn[:, number], 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weights /= present.sum(axis=1, keepdims=True)
+    return weights
+
+
+def _ends(means: np.ndarray) -> np.ndarray:
+    """The 2.5% and 97.5% quantiles of every column, linear between order statistics."""
+    places = np.array([0.025, 0.975]) * (len(means) - 1)
+    low = np.floor(places).astype(int)
+    high = np.minimum(low + 1, len(means) - 1)
+    ordered = np.sort(np.ascontiguousarray(means.T), axis=1)  # whole rows of float32: five times as fast as numpy's partition
+    share = places - low
+    return (ordered[:, low] * (1 - share) + ordered[:, high] * share).T
+
+
+def _rows(
+    panel: Panel,
+    groups: list[Group],
+    versions: np.ndarray,
+    means: np.ndarray,
+    counts: dict[str, np.ndarray],
+    intervals: np.ndarray,
+) -> pd.DataFrame:
+    """The long table from the arrays."""
+    _n_metrics, _n_series, n_groups, _n_versions = means.shape
+    empty = np.isnan(means).all(axis=3)
+    safe = np.where(np.isnan(means), 0, means)
+    n_with = np.maximum((~np.isnan(means)).sum(axis=3), 1)
+    overall = np.where(empty, np.nan, safe.sum(axis=3) / n_with)
+    low = np.where(empty, np.nan, np.where(np.isnan(means), np.inf, means).min(axis=3))
+    high = np.where(empty, np.nan, np.where(np.isnan(means), -np.inf, means).max(axis=3))
+    by_version = np.array([i for i, g in enumerate(groups) if g.grouping != "concept"])
+    parts = [
+        _frame(
+            panel,
+            groups,
+            np.arange(n_groups),
+            np.full(1, OVER_VERSIONS),
+            overall[..., None],
+            {name: np.broadcast_to(count.sum(axis=2), empty.shape)[..., None] for name, count in counts.items()},
+            {"low": low, "high": high, "ci_low": intervals[0], "ci_high": intervals[1]},
+        ),
+        _frame(
+            panel,
+            groups,
+            by_version,
+            versions,
+            means[:, :, by_version],
+            {name: np.broadcast_to(count, means.shape)[:, :, by_version] for name, count in counts.items()},
+            {},
+        ),
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    return table[table["n_items"] > 0].reset_index(drop=True)
+
+
+def _frame(
+    panel: Panel,
+    groups: list[Group],
+    chosen: np.ndarray,
+    versions: np.ndarray,
+    means: np.ndarray,
+    counts: dict[str, np.ndarray],
+    ends: dict[str, np.ndarray],
+) -> pd.DataFrame:
+    """Rows for arrays of shape (metrics, series, chosen groups, versions)."""
+    metric, series, group, version = (index.ravel() for index in np.indices(means.shape))
+
+    def name(values: list[str], codes: np.ndarray) -> pd.Series:
+        return pd.Series(pd.array(values, dtype="str").take(codes))
+
+    columns: dict[str, object] = {
+        "model": name(panel.series["model"].tolist(), series),
+        "eval_type": name(panel.series["eval_type"].tolist(), series),
+        "metric": name(list(METRICS), metric),
+        "grouping": name([groups[i].grouping for i in chosen], group),
+        "group": name([groups[i].name for i in chosen], group),
+        "version": versions[version],
+        "mean": means.ravel().astype(float),
+    }
+    for end in ("low", "high", "ci_low", "ci_high"):
+        columns[end] = ends[end].ravel().astype(float) if ends else np.full(means.size, np.nan)
+    return pd.DataFrame(columns | {key: count.ravel() for key, count in counts.items()})

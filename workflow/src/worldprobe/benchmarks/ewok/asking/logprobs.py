@@ -1,0 +1,133 @@
+"""LogProbs: log P(target | context) of the four pairs of each item, and log P(target) of its two targets (Section 4.1)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from worldprobe.asking.shards import Shards, collect
+from worldprobe.log import LOGGER, Progress
+from worldprobe.models.engine import FLAGS, Engine, Query, Scored
+from worldprobe.provenance import Provenance
+
+#: Columns of the items table that scoring reads.
+ITEM_COLUMNS = ["item_id", "context1", "context2", "target1", "target2"]
+#: (target, context) of the six questions per item; context 0 is none.
+QUESTIONS = tuple((target, context) for target in (1, 2) for context in (0, 1, 2))
+
+
+def item_queries(items: pd.DataFrame) -> tuple[list[Query], list[int]]:
+    """The distinct queries of all items, sorted, and for each of the six questions of each item the query's index."""
+    texts = {name: items[name].tolist() for name in ITEM_COLUMNS[1:]}
+    wanted = [
+        Query(texts[f"context{context}"][row] if context else None, texts[f"target{target}"][row])
+        for row in range(len(items))
+        for target, context in QUESTIONS
+    ]
+    distinct = sorted(set(wanted), key=lambda q: (q.context is not None, q.context or "", q.target))
+    index = {query: i for i, query in enumerate(distinct)}
+    return distinct, [index[query] for query in wanted]
+
+
+def digest_texts(texts: Sequence[Any]) -> str:
+    """SHA-256 of a list of texts or of tuples of texts."""
+    return hashlib.sha256(json.dumps(texts, ensure_ascii=False).encode()).hexdigest()
+
+
+def score_logprobs(
+    items: pd.DataFrame, engine: Engine, shards: Path | str, method: int = 1, model: str = "", per_token: bool = False
+) -> tuple[pd.DataFrame, pd.DataFrame | None, dict[str, Any]]:
+    """Score every item.
+
+    Args:
+        items: columns ``ITEM_COLUMNS``, one row per item.
+        engine: a loaded model.
+        shards: folder of all shards.
+        method: version of the computation.
+        model: the model's name, for the progress lines.
+        per_token: also return each token's log probability.
+
+    Returns:
+        target scores (contract TargetScores), token scores (contract TokenScores) or None, and counts for the provenance.
+    """
+    queries, wanted = item_queries(items)
+    identity = {
+        "kind": "logprobs",
+        "method": method,
+        "per_token": per_token,
+        "queries": digest_texts([(q.context, q.target) for q in queries]),
+        **engine.facts.identity(),
+    }
+    LOGGER.info("%d items ask %d questions, %d of them distinct", len(items), len(wanted), len(queries))
+    answers = collect(
+        lambda skip: engine.score(queries, skip=skip, per_token=per_token),
+        len(queries),
+        Shards(shards, identity),
+        _to_json,
+        _from_json,
+        Progress(f"Scoring {model or engine.facts.checkpoint} (LogProbs)", len(items)),
+    )
+    scored = [answers[i] for i in wanted]
+    ids = [item_id for item_id in items["item_id"] for _ in QUESTIONS]
+    frame = pd.DataFrame(
+        {
+            "item_id": pd.Series(ids, dtype="str"),
+            "target": [target for target, _ in QUESTIONS] * len(items),
+            "context": [context for _, context in QUESTIONS] * len(items),
+            "logprob": pd.Series([s.logprob for s in scored], dtype="float64"),
+            "n_tokens": pd.Series([s.n_tokens for s in scored], dtype="int64"),
+            "flags": pd.Series([",".join(s.flags) for s in scored], dtype="str"),
+        }
+    )
+    return frame, _token_frame(frame, scored) if per_token else None, _counts(scored, len(queries))
+
+
+def _counts(scored: Sequence[Scored], distinct: int) -> dict[str, Any]:
+    """How many rows carry each flag; what is not finite or truncated is said aloud."""
+    flags = Counter(flag for s in scored for flag in s.flags)
+    for flag in ("truncated", "not_finite", "unknown_token"):
+        if flags[flag]:
+            LOGGER.warning("%d of %d scores are flagged %s", flags[flag], len(scored), flag)
+    return {"distinct_queries": distinct, "flags": {flag: flags[flag] for flag in FLAGS}}
+
+
+def _token_frame(frame: pd.DataFrame, scored: Sequence[Scored]) -> pd.DataFrame:
+    """One row per scored token of each row of ``frame``."""
+    lengths = [len(s.token_logprobs or ()) for s in scored]
+    repeated = frame.loc[frame.index.repeat(lengths), ["item_id", "target", "context"]].reset_index(drop=True)
+    repeated["position"] = pd.Series([p for n in lengths for p in range(n)], dtype="int64")
+    repeated["token"] = pd.Series([t for s in scored for t in (s.tokens or ())], dtype="str")
+    repeated["logprob"] = pd.Series([v for s in scored for v in (s.token_logprobs or ())], dtype="float64")
+    return repeated
+
+
+def _to_json(scored: Scored) -> list[Any]:
+    plain: list[Any] = [scored.logprob, scored.n_tokens, list(scored.flags)]
+    return plain if scored.token_logprobs is None else [*plain, list(scored.token_logprobs), list(scored.tokens or ())]
+
+
+def _from_json(plain: Sequence[Any]) -> Scored:
+    logprob, n_tokens, flags, *tokens = plain
+    return Scored(logprob, n_tokens, tuple(flags), *(tuple(t) for t in tokens))
+
+
+def provenance(engine: Engine, items_digest: str, method: int, model: str | None, counts: dict[str, Any]) -> Provenance:
+    """What made a table of scores or responses."""
+    facts = engine.facts
+    return Provenance(
+        method=method,
+        model=model,
+        checkpoint=facts.checkpoint,
+        revision=facts.revision,
+        dtype=facts.dtype,
+        engine=facts.engine,
+        inputs={"items": items_digest, "checkpoint": facts.checkpoint_digest},
+        packages=dict(facts.packages),
+        details={"start": facts.bos, "max_length": facts.max_length, "pass": facts.notes.get("mode"), **counts},
+    )

@@ -1,0 +1,159 @@
+"""The bag-of-words baseline: does the matching context lie nearer to the target in a word2vec space (EWoK, Appendix A.5)?
+
+A text is the sum of its words' vectors, names of agents left out; a pair is the cosine of two such sums. A bag has no order:
+where two contexts hold the same words, as in a variable swap, the cosines are equal and the target is a tie. Sums are taken
+in float64 over the sorted words, so that such ties are exact.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections import Counter
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from gensim.models import KeyedVectors, Word2Vec
+
+from worldprobe.benchmarks.ewok.baselines.words import DELETE_PUNCTUATION, fillers_of, without_phrases, without_possessive, words
+from worldprobe.errors import UserError
+from worldprobe.log import Progress
+
+TEXTS = (("target1", "context1"), ("target1", "context2"), ("target2", "context1"), ("target2", "context2"))
+
+
+def bag_similarities(
+    items: pd.DataFrame, vectors: KeyedVectors, skip: Collection[str] = ("agent",)
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Cosines of each item's targets with its contexts.
+
+    Args:
+        items: an Items table.
+        vectors: word vectors of any dimension; words are looked up in lower case; one that is not there, without
+            its possessive ending, then without inner punctuation.
+        skip: filler classes whose words do not count (the paper leaves out the names of agents).
+
+    Returns:
+        a Similarities table, and counts of words: in all, out of vocabulary, distinct out of vocabulary. A text without any
+        known word has no cosine.
+    """
+    sums: dict[tuple[str, tuple[str, ...]], np.ndarray | None] = {}
+    tally: Counter[str] = Counter()
+    unknown: set[str] = set()
+
+    def bag(text: str, skipped: tuple[str, ...]) -> np.ndarray | None:
+        if (text, skipped) not in sums:
+            known = []
+            for word in words(without_phrases(text, skipped).lower()):
+                tally["n_words"] += 1
+                forms = (word, without_possessive(word), word.translate(DELETE_PUNCTUATION))
+                form = next((form for form in forms if form in vectors), None)
+                if form is None:
+                    tally["n_out_of_vocabulary"] += 1
+                    unknown.add(word)
+                else:
+                    known.append(form)
+            sums[text, skipped] = np.sum([vectors[word].astype(np.float64) for word in sorted(known)], axis=0) if known else None
+        return sums[text, skipped]
+
+    rows = []
+    with Progress("Comparing bags of words", len(items)) as progress:
+        for row in items.itertuples():
+            skipped = tuple(sorted(fillers_of(str(row.fillers), skip)))
+            for target, context in TEXTS:
+                cosine = _cosine(bag(getattr(row, target), skipped), bag(getattr(row, context), skipped))
+                rows.append((row.item_id, int(target[-1]), int(context[-1]), cosine))
+            progress.advance()
+    table = pd.DataFrame(rows, columns=["item_id", "target", "context", "similarity"])
+    return table, {
+        "n_words_of_distinct_texts": tally["n_words"],
+        "n_out_of_vocabulary": tally["n_out_of_vocabulary"],
+        "n_distinct_out_of_vocabulary": len(unknown),
+    }
+
+
+def _cosine(one: np.ndarray | None, other: np.ndarray | None) -> float:
+    if one is None or other is None or not (lengths := np.linalg.norm(one) * np.linalg.norm(other)):
+        return float("nan")
+    return float(one @ other / lengths)
+
+
+def read_vectors(path: Path | str) -> KeyedVectors:
+    """Read word vectors: word2vec binary or text (also gzipped), or gensim's own file of vectors or of a whole model.
+
+    The format is told by the file's first bytes, not by its name. gensim's own files are pickles: read only those that you
+    trust.
+
+    Raises:
+        UserError: no such file, or none of these formats.
+    """
+    path = Path(path)
+    mend = "Give word2vec binary or text format, or a file that gensim saved."
+    try:
+        with open(path, "rb") as stream:
+            begin = stream.read(2)
+        if begin[:1] == b"\x80":
+            loaded = KeyedVectors.load(str(path), mmap="r")
+            vectors = getattr(loaded, "wv", loaded)
+            if not isinstance(vectors, KeyedVectors):
+                raise UserError(path, f"holds a {type(loaded).__name__}, not word vectors.", mend)
+            return vectors
+        return KeyedVectors.load_word2vec_format(str(path), binary=_is_binary(path))
+    except FileNotFoundError as error:
+        raise UserError(path, f"there is no such file ({error.filename}).", mend) from error
+    except (ValueError, EOFError, UnicodeDecodeError, pickle.UnpicklingError, AttributeError, OSError) as error:
+        raise UserError(path, f"cannot be read as word vectors ({error}).", mend) from error
+
+
+def _is_binary(path: Path) -> bool:
+    """Whether a word2vec file is the binary form: in the text form the first line after the header has numbers only."""
+    from smart_open import open as open_any
+
+    with open_any(path, "rb") as stream:
+        header = stream.readline(100).split()
+        if len(header) != 2 or not all(number.isdigit() for number in header):
+            raise ValueError("the first line is not the number of words and of dimensions")
+        line = stream.readline(40 * int(header[1]) + 1000)
+    try:
+        numbers = [float(number) for number in line.decode("utf-8").split()[1:]]
+    except ValueError:
+        return True
+    return len(numbers) != int(header[1])
+
+
+def train_vectors(texts: Iterable[str], seed: int, size: int = 100, epochs: int = 5) -> KeyedVectors:
+    """Train skip-gram vectors on documents, the same for the same documents and seed.
+
+    Args:
+        texts: documents; a window spans a whole story, so that a context's words meet its target's.
+        seed: seed of the vectors and of the negative samples.
+        size: dimensions.
+        epochs: passes over the documents.
+    """
+    model = Word2Vec(
+        sentences=[[word.lower() for word in words(text)] for text in texts],
+        vector_size=size,
+        window=20,
+        min_count=1,
+        sg=1,
+        negative=5,
+        sample=1e-3,
+        epochs=epochs,
+        seed=seed,
+        workers=1,
+        hashfxn=_crc,
+    )
+    return model.wv
+
+
+def save_vectors(vectors: KeyedVectors, path: Path) -> None:
+    """Write gensim's own format as one file, without the date that gensim would put into it."""
+    vectors.lifecycle_events = None
+    vectors.save(str(path), sep_limit=2**62)
+
+
+def _crc(text: str) -> int:
+    """A hash that does not change between processes, as ``hash`` does."""
+    return zlib.crc32(text.encode())

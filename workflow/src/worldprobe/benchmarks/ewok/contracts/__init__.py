@@ -1,0 +1,51 @@
+"""The tables of EWoK: one schema each, written and read only through ``worldprobe.contracts``."""
+
+from worldprobe.benchmarks.ewok.contracts.controls import ControlAccuracies, ControlDocuments, ControlFillers, ControlTemplates
+from worldprobe.benchmarks.ewok.contracts.evidence import (
+    EVIDENCE,
+    Judgements,
+    Ratings,
+    Responses,
+    Similarities,
+    TargetScores,
+    TokenScores,
+)
+from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID, JUDGED_TYPES, PREFERENCES, TEMPLATE_ID
+from worldprobe.benchmarks.ewok.contracts.statistics import (
+    Agreements,
+    Coefficients,
+    Comparisons,
+    Correlations,
+    FeatureMeans,
+    Reproduction,
+    Summaries,
+)
+from worldprobe.benchmarks.ewok.contracts.study import Items, SurfaceFeatures, Templates
+
+__all__ = [
+    "EVIDENCE",
+    "ITEM_ID",
+    "JUDGED_TYPES",
+    "PREFERENCES",
+    "TEMPLATE_ID",
+    "Agreements",
+    "Coefficients",
+    "Comparisons",
+    "ControlAccuracies",
+    "ControlDocuments",
+    "ControlFillers",
+    "ControlTemplates",
+    "Correlations",
+    "FeatureMeans",
+    "Items",
+    "Judgements",
+    "Ratings",
+    "Reproduction",
+    "Responses",
+    "Similarities",
+    "Summaries",
+    "SurfaceFeatures",
+    "TargetScores",
+    "Templates",
+    "TokenScores",
+]

@@ -1,0 +1,73 @@
+"""What the control models were shown, and what came of it."""
+
+from __future__ import annotations
+
+import pandera.pandas as pa
+from pandera.typing import Series
+
+from worldprobe.benchmarks.ewok.contracts.keys import TEMPLATE_ID
+from worldprobe.contracts.table import Table
+
+
+class ControlTemplates(Table):
+    """Which templates the control models' corpus leaves out (the study's own; the papers have no such models)."""
+
+    template_id: Series[str] = pa.Field(str_matches=TEMPLATE_ID)
+    domain: Series[str]
+    group: Series[int] = pa.Field(ge=0, description="Templates that share a right pairing of texts are held out together.")
+    status: Series[str] = pa.Field(
+        isin=["held_in", "new_pairing", "new_context"],
+        description="new_pairing: no story joins its contexts and targets; new_context: one of its contexts is in no story.",
+    )
+
+    class Config(Table.Config):
+        name = "control_templates"
+        unique = ["template_id"]
+        metadata = {"version": 1, "key": ["domain", "group", "template_id"]}
+
+
+class ControlFillers(Table):
+    """Which fillers the control models meet in single sentences only, never in a story."""
+
+    filler_class: Series[str]
+    filler: Series[str]
+    is_held_out: Series[bool]
+
+    class Config(Table.Config):
+        name = "control_fillers"
+        unique = ["filler_class", "filler"]
+        metadata = {"version": 1, "key": ["filler_class", "filler"]}
+
+
+class ControlDocuments(Table):
+    """The control models' corpus: stories (a context and its right target) and single sentences."""
+
+    document: Series[int] = pa.Field(ge=0, description="Place in the corpus; the order is shuffled by the seed.")
+    kind: Series[str] = pa.Field(isin=["story", "context", "target"])
+    template_id: Series[str] = pa.Field(str_matches=TEMPLATE_ID)
+    number: Series[int] = pa.Field(isin=[1, 2], description="Which context or target; in a story, of both.")
+    text: Series[str]
+
+    class Config(Table.Config):
+        name = "control_documents"
+        unique = ["document"]
+        metadata = {"version": 1, "key": ["document"]}
+
+
+class ControlAccuracies(Table):
+    """Accuracy of each model by what the control models' corpus had shown: templates by fillers, over all versions."""
+
+    model: Series[str]
+    templates: Series[str] = pa.Field(
+        isin=["all", "held_in", "held_out", "new_pairing", "new_context"], description="held_out: the last two together."
+    )
+    fillers: Series[str] = pa.Field(isin=["all", "seen", "some_unseen"], description="some_unseen: with a held-out filler.")
+    mean: Series[float] = pa.Field(ge=0, le=1, nullable=True)
+    n_items: Series[int] = pa.Field(ge=0)
+    n_ties: Series[int] = pa.Field(ge=0, description="Target rows that were exact ties.")
+    n_missing: Series[int] = pa.Field(ge=0, description="Target rows without a score.")
+
+    class Config(Table.Config):
+        name = "control_accuracies"
+        unique = ["model", "templates", "fillers"]
+        metadata = {"version": 1, "key": ["model", "templates", "fillers"]}

@@ -1,0 +1,175 @@
+"""What drives accuracy: the items' design (A-C) and the surface of their sentences (D-F), the paper's Figure 5."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from worldprobe.present import style
+from worldprobe.present.roster import HUMAN, WORD2VEC, Roster
+from worldprobe.present.selection import in_words, over_versions, pick
+from worldprobe.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS
+
+DESIGN = {"context_type": CONTEXT_TYPES, "context_contrast": CONTEXT_CONTRASTS, "target_contrast": TARGET_CONTRASTS}
+FEATURES = {"word2vec": "word2vec accuracy", "n_words": "number of words", "log_frequency": "word frequency"}
+LETTERS = dict(zip([*DESIGN, *FEATURES], "ABCDEF", strict=True))
+COLUMNS = ("panel", "group", "model", "name", "family", "colour", "is_untrained", "value", "low", "high", "stars", "n")
+
+
+def tidy(summaries: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
+    """Accuracy by design group and r by surface feature, per model and for humans.
+
+    ``low`` and ``high`` are the range over versions for accuracy, and the 95% interval for r.
+    """
+    parts = []
+    for grouping, groups in DESIGN.items():
+        rows = over_versions(pick(summaries, grouping, eval_type))
+        rows = rows[rows.group.isin(groups)]
+        parts.append(rows.assign(panel=LETTERS[grouping], value=rows["mean"], stars="", n=rows.n_items))
+    wanted = correlations[(correlations.unit == "domain_version") & correlations.eval_type.isin([eval_type, "human_likert"])]
+    wanted = wanted.rename(columns={"feature": "group", "r": "value"})
+    parts.append(wanted.assign(panel=wanted.group.map(LETTERS), low=wanted.ci_low, high=wanted.ci_high))
+    every = pd.concat(parts, ignore_index=True)
+    frame = style.cast(every[every.model != WORD2VEC], roster)
+    frame["is_untrained"] = frame.model.map(lambda model: roster[model].is_untrained)
+    # "variable swap" is a context contrast and a target contrast: a group's place depends on its panel.
+    places = {f"{LETTERS[grouping]} {group}": i for grouping, groups in DESIGN.items() for i, group in enumerate(groups)}
+    frame["place"] = (frame.panel + " " + frame.group).map(places).fillna(0)
+    return frame.sort_values(["panel", "place"], kind="stable")[list(COLUMNS)].reset_index(drop=True)
+
+
+def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """The six panels from the tidy table; in a single column the panels of each row keep their order but stand narrower."""
+    size = style.BODY if width == "double" else style.SMALL - 0.4
+    models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
+    has_human = HUMAN in set(frame.model)
+    names = dict(zip(frame.model, frame.name, strict=True))
+    total = style.WIDTHS[width]
+    pitch = max(0.1 if width == "double" else 0.085, min(0.15, 2.2 / max(len(models), 1)))
+    left = max(style.widest(names.values(), size) + 0.12, 0.45)
+    lollipops = pitch * (len(models) + 1.6 * has_human) + 0.1
+    top, upper, between, foot = 0.25, 1.75 if width == "double" else 1.35, 0.72, 0.55
+    figure = style.canvas(width, top + upper + between + lollipops + foot)
+
+    _design_row(figure, frame, models, (0.42, top, total - 0.48, upper), size)
+    gap = 0.16 if width == "double" else 0.1
+    each = (total - left - 0.08 - 2 * gap) / 3
+    limit = _reach(frame[frame.panel.isin([LETTERS[feature] for feature in FEATURES])])
+    shown = [feature for feature in FEATURES if LETTERS[feature] in set(frame.panel)]
+    for number, feature in enumerate(shown):
+        axes = style.place(figure, left + number * (each + gap), top + upper + between, each, lollipops)
+        rows = frame[frame.panel == LETTERS[feature]]
+        _lollipops(axes, rows, models, has_human, limit, size)
+        label = f"r with {FEATURES[feature]}"
+        axes.set_xlabel(label, fontsize=style.fitting([label], size, each + gap - 0.06, smallest=4.2))
+        style.panel_letter(axes, LETTERS[feature], left=0.12 if number else left - 0.04, up=0.04)
+        order = [*models, HUMAN] if has_human else models
+        axes.set_yticks([_row(models, model) for model in order], [names[m] for m in order] if number == 0 else [], fontsize=size)
+        axes.tick_params(axis="y", length=0)
+    _legend(figure, frame, size, has_human)
+    return figure
+
+
+def _design_row(
+    figure: Figure, frame: pd.DataFrame, models: list[str], box: tuple[float, float, float, float], size: float
+) -> None:
+    """Panels A-C side by side with one scale; their widths follow the number of groups."""
+    left, top, width, height = box
+    titles = size + 0.5 if width > 4 else size - 0.4
+    rows = frame[frame.panel.isin([LETTERS[g] for g in DESIGN])]
+    lowest = min(0.4, np.floor(float(np.nanmin(rows.value)) * 10) / 10)
+    counts = [len(groups) for groups in DESIGN.values()]
+    gap = 0.2 if width > 4 else 0.14
+    unit = (width - gap * (len(counts) - 1)) / sum(counts)
+    for number, (grouping, groups) in enumerate(DESIGN.items()):
+        title_size = style.fitting([in_words(grouping)], titles, unit * counts[number] + gap - 0.16, smallest=4.2)
+        axes = style.place(figure, left, top, unit * counts[number], height)
+        _groups(axes, rows[rows.panel == LETTERS[grouping]], groups, models)
+        axes.set_ylim(lowest, 1.01)
+        axes.tick_params(axis="y", labelsize=size)
+        if width > 4:
+            axes.set_xticks(range(len(groups)), [_two_lines(group) for group in groups], fontsize=size)
+        else:
+            axes.set_xticks(range(len(groups)), groups, fontsize=size, rotation=35, ha="right", rotation_mode="anchor")
+        axes.tick_params(axis="x", length=0)
+        style.panel_letter(axes, LETTERS[grouping], left=0.0, up=0.03, title=in_words(grouping), size=title_size)
+        if number:
+            axes.set_yticklabels([])
+        else:
+            axes.set_ylabel("accuracy", fontsize=size)
+        left += unit * counts[number] + gap
+
+
+def _two_lines(label: str) -> str:
+    return label.replace(" ", "\n", 1)
+
+
+def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: list[str]) -> None:
+    """A dot per model in the models' order inside each group, their mean, the humans' band, chance."""
+    spread = 0.36
+    offsets = dict(zip(models, np.linspace(-spread, spread, len(models)) if len(models) > 1 else [0.0], strict=True))
+    for place, group in enumerate(groups):
+        here = rows[rows.group == group]
+        human = here[here.model == HUMAN]
+        if len(human):
+            low, high = float(human.low.iloc[0]), float(human.high.iloc[0])
+            axes.fill_between([place - 0.46, place + 0.46], low, high, color=style.HUMAN_BAND, lw=0, zorder=0)
+            axes.hlines(human.value.iloc[0], place - 0.46, place + 0.46, color=style.HUMAN_COLOUR, lw=0.8, zorder=1)
+        llm = here[here.model != HUMAN]
+        x = place + llm.model.map(offsets)
+        axes.vlines(x, llm.low, llm.high, color=llm.colour, lw=0.7, zorder=2)
+        axes.scatter(x, llm.value, s=9, color=llm.colour, edgecolors="white", linewidths=0.3, zorder=3)
+        trained = llm[llm.is_untrained.astype(str) != "True"]
+        if len(trained):
+            axes.hlines(trained.value.mean(), place - 0.46, place + 0.46, color="#C1272D", lw=1.0, zorder=4)
+    axes.axhline(0.5, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
+    axes.set_xlim(-0.55, len(groups) - 0.45)
+
+
+def _row(models: list[str], model: str) -> float:
+    """Vertical place of a lollipop; the humans stand apart below the models."""
+    return len(models) + 0.6 if model == HUMAN else float(models.index(model))
+
+
+def _reach(rows: pd.DataFrame) -> float:
+    """Half-width of the one scale that the three panels of r share."""
+    reach = float(np.nanmax(np.abs(rows[["low", "high", "value"]].to_numpy(dtype=float)), initial=0.3))
+    return float(min(1.06, np.ceil(reach * 10) / 10 + 0.05))
+
+
+def _lollipops(axes: Axes, rows: pd.DataFrame, models: list[str], has_human: bool, limit: float, size: float) -> None:
+    """A stem from zero to r, filled where p < 0.05, with the interval as a thin line."""
+    y = rows.model.map(lambda model: _row(models, model))
+    axes.axvline(0, color=style.SOFT_INK, lw=0.6, zorder=1)
+    axes.hlines(y, rows.low, rows.high, color=rows.colour, lw=0.6, alpha=0.55, zorder=2)
+    axes.hlines(y, 0, rows.value, color=rows.colour, lw=1.6, zorder=3)
+    for is_human, marker in ((False, "o"), (True, "D")):
+        part = rows[(rows.model == HUMAN) == is_human]
+        faces = ["white" if stars == "" else colour for stars, colour in zip(part.stars, part.colour, strict=True)]
+        place = part.model.map(lambda model: _row(models, model))
+        axes.scatter(part.value, place, s=13, marker=marker, c=faces, edgecolors=part.colour.tolist(), linewidths=0.8, zorder=4)
+    axes.set_xlim(-limit, limit)
+    tick = 0.5 if limit > 0.5 else 0.25
+    axes.set_xticks([-tick, 0, tick], [f"−{tick:g}", "0", f"{tick:g}"], fontsize=size)
+    axes.set_ylim(len(models) + (1.2 if has_human else -0.4), -0.7)
+    axes.spines["left"].set_visible(False)
+
+
+def _legend(figure: Figure, frame: pd.DataFrame, size: float, has_human: bool) -> None:
+    handles: list[Line2D | Patch] = [
+        Line2D([], [], color="#C1272D", lw=1.0, label="models' mean"),
+        Line2D([], [], marker="o", ms=3, color=style.SOFT_INK, mec="white", mew=0.3, ls="", label="one model"),
+    ]
+    if has_human:
+        handles.append(Patch(facecolor=style.HUMAN_BAND, edgecolor=style.HUMAN_COLOUR, lw=0.5, label="humans"))
+    handles += [
+        Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance"),
+        Line2D([], [], marker="o", ms=3.4, color=style.SOFT_INK, mec=style.SOFT_INK, ls="", label="p < 0.05"),
+        Line2D([], [], marker="o", ms=3.4, mfc="white", mec=style.SOFT_INK, ls="", label="not significant"),
+    ]
+    columns = len(handles) if figure.get_size_inches()[0] > 5 else 3
+    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)

@@ -1,0 +1,110 @@
+"""Accuracy against the number of parameters, a colour per family."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from worldprobe.errors import UserError
+from worldprobe.present import style
+from worldprobe.present.roster import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster, family_name
+from worldprobe.present.selection import in_words, over_versions, pick
+
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+
+
+def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
+    """One row per model with a known number of parameters, and the yardsticks without one.
+
+    Raises:
+        UserError: the registry knows no model's number of parameters.
+    """
+    rows = style.cast(over_versions(pick(summaries, "overall", eval_type)), roster)
+    rows = rows[rows.parameters.notna() | rows.model.isin([HUMAN, WORD2VEC])]
+    if rows.parameters.isna().all():
+        raise UserError(
+            "--models",
+            "the registry has no model's number of parameters.",
+            "Add `parameters` to its entries, or drop this figure.",
+        )
+    columns = ["model", "name", "family", "colour", "parameters", "eval_type", "mean", "low", "high", "ci_low", "ci_high"]
+    return rows[columns].reset_index(drop=True)
+
+
+def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A logarithmic scale of parameters; a thin line joins a family's means, bars are the range over versions."""
+    models = frame[frame.parameters.notna()].copy()
+    # Controls differ in more than size: each is a series of its own, and no line joins them.
+    models["series"] = models["name"].where(models.family == CONTROL_FAMILY, models.family.map(family_name))
+    series = list(dict.fromkeys(models.series))
+    hues = {one: _of_largest(models[models.series == one]) for one in series}
+    size = style.BODY if width == "double" else style.SMALL
+    total = style.WIDTHS[width]
+    right = style.widest([*series, "humans, range" if HUMAN in set(frame.model) else "chance"], size) + 0.42
+    plot = (total - 0.45 - right, 2.6 if width == "double" else 1.9)
+    figure = style.canvas(width, plot[1] + 0.08 + 0.4)
+    axes = style.place(figure, 0.45, 0.08, *plot)
+    human = frame[frame.model == HUMAN]
+    if len(human):
+        axes.axhspan(human.low.iloc[0], human.high.iloc[0], color=style.HUMAN_BAND, lw=0, zorder=0)
+        axes.axhline(human["mean"].iloc[0], color=style.HUMAN_COLOUR, lw=0.7, zorder=0.5)
+    axes.axhline(0.5, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
+    # Models of one size stand a little apart, or they would cover each other.
+    models["x"] = models.parameters.astype(float) * 1.035 ** _ranks_within(models.parameters)
+    for number, one in enumerate(series):
+        part = models[models.series == one].sort_values(["x", "model"], kind="stable")
+        means = part.groupby("parameters").agg(x=("x", "mean"), mean=("mean", "mean"))
+        if len(means) > 1:
+            axes.plot(means.x, means["mean"], color=hues[one], lw=0.8, alpha=0.6, zorder=2)
+        axes.vlines(part.x, part.low, part.high, color=hues[one], lw=0.8, zorder=3)
+        mark = MARKS[number % len(MARKS)]
+        axes.scatter(part.x, part["mean"], s=20, marker=mark, color=hues[one], edgecolors="white", linewidths=0.4, zorder=4)
+    axes.set_xscale("log")
+    span = np.log10(models.x.max() / models.x.min()) if len(models) > 1 else 1
+    axes.set_xlim(models.x.min() / 10 ** (0.06 * span + 0.03), models.x.max() * 10 ** (0.06 * span + 0.03))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if span < 2.5 else (1.0,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: parameters_in_words(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    lowest = float(np.nanmin(models.low.fillna(models["mean"])))
+    axes.set_ylim(min(0.45, np.floor(lowest * 20) / 20), 1.0)
+    axes.tick_params(labelsize=size)
+    axes.set_xlabel("parameters", fontsize=size)
+    axes.set_ylabel(f"accuracy ({in_words(frame.eval_type[~frame.model.isin([HUMAN, WORD2VEC])].iloc[0])})", fontsize=size)
+    handles: list[Line2D | Patch] = [
+        Line2D([], [], marker=MARKS[i % len(MARKS)], ms=4.5, color=hues[one], mec="white", mew=0.4, lw=0.8, label=one)
+        for i, one in enumerate(series)
+    ]
+    handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance"))
+    if len(human):
+        handles.append(Patch(facecolor=style.HUMAN_BAND, edgecolor=style.HUMAN_COLOUR, lw=0.5, label="humans, range"))
+    figure.legend(
+        handles=handles, loc="upper right", fontsize=size, bbox_to_anchor=(0.999, 0.99), borderaxespad=0.1, labelspacing=0.55
+    )
+    return figure
+
+
+def _of_largest(series: pd.DataFrame) -> str:
+    """A family's colour is that of its largest model, the strongest shade of its hue."""
+    return str(series.sort_values(["parameters", "model"], kind="stable").colour.iloc[-1])
+
+
+def _ranks_within(parameters: pd.Series) -> np.ndarray:
+    """0, 1, 2 ... within models of exactly the same size, centred."""
+    groups = parameters.groupby(parameters)
+    return (groups.cumcount() - (groups.transform("size") - 1) / 2).to_numpy(dtype=float)
+
+
+def parameters_in_words(count: float) -> str:
+    """A parameter count as people say it.
+
+    >>> parameters_in_words(7e9), parameters_in_words(3e5), parameters_in_words(1.5e6)
+    ('7B', '300K', '1.5M')
+    """
+    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K")):
+        if count >= size:
+            return f"{count / size:.3g}{letter}"
+    return f"{count:.3g}"

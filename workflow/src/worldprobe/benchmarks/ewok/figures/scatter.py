@@ -1,0 +1,86 @@
+"""Accuracy against a surface feature of the sentences, a panel per model (the points behind Figure 5 D-F)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from worldprobe.benchmarks.ewok.figures.design import FEATURES
+from worldprobe.errors import UserError
+from worldprobe.present import style
+from worldprobe.present.roster import HUMAN, WORD2VEC, Roster
+
+
+def tidy(
+    feature_means: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, feature: str = "n_words", eval_type: str = "logprobs"
+) -> pd.DataFrame:
+    """One row per model, domain and version, with the model's r and stars beside it.
+
+    Raises:
+        UserError: the feature is unknown or was not measured.
+    """
+    if feature not in FEATURES:
+        raise UserError("--feature", f'there is no feature "{feature}".', f"Choose one of: {', '.join(FEATURES)}.")
+    points = feature_means[feature_means.eval_type.isin([eval_type, "human_likert"]) & (feature_means.model != WORD2VEC)]
+    if points[feature].isna().all():
+        raise UserError(
+            "--feature",
+            f'"{feature}" was not measured in this run.',
+            "Switch its baseline on in the configuration, or drop this figure.",
+        )
+    wanted = correlations[(correlations.feature == feature) & (correlations.unit == "domain_version")]
+    joined = points.merge(wanted[["model", "eval_type", "r", "stars", "p", "n"]], on=["model", "eval_type"], how="left")
+    frame = style.cast(joined.assign(feature=feature, value=joined[feature]), roster)
+    columns = ["model", "name", "colour", "feature", "domain", "version", "value", "accuracy", "r", "stars", "p", "n"]
+    return frame[columns].reset_index(drop=True)
+
+
+def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Panels with one scale, a least-squares line each, r and stars in the corner."""
+    models = list(dict.fromkeys(frame.model))
+    names = dict(zip(frame.model, frame.name, strict=True))
+    columns = min(len(models), 6 if width == "double" else 3)
+    rows = math.ceil(len(models) / columns)
+    size = style.SMALL
+    left, top, gap, head, foot = 0.42, 0.05, 0.1, 0.32, 0.42
+    each = (style.WIDTHS[width] - left - 0.08 - gap * (columns - 1)) / columns
+    tall = min(1.0, each * 0.9)
+    figure = style.canvas(width, top + rows * (tall + head) + foot)
+    x_limits = _padded(frame.value)
+    y_limits = min(0.3, float(np.floor(frame.accuracy.min() * 10) / 10)), 1.03
+    for number, model in enumerate(models):
+        row, column = divmod(number, columns)
+        axes = style.place(figure, left + column * (each + gap), top + head + row * (tall + head), each, tall)
+        part = frame[(frame.model == model) & frame.value.notna() & frame.accuracy.notna()]
+        colour = part.colour.iloc[0] if len(part) else style.INK
+        mark = "D" if model == HUMAN else "o"
+        axes.scatter(part.value, part.accuracy, s=5, marker=mark, color=colour, edgecolors="white", linewidths=0.2, zorder=3)
+        if len(part) > 2 and part.value.nunique() > 1:
+            slope, start = np.polyfit(part.value, part.accuracy, 1)
+            ends = np.array([part.value.min(), part.value.max()])
+            axes.plot(ends, start + slope * ends, color=style.INK, lw=0.7, zorder=4)
+        axes.axhline(0.5, color=style.INK, lw=0.5, dashes=(3, 2), zorder=1)
+        axes.set_xlim(*x_limits)
+        axes.set_ylim(*y_limits)
+        axes.set_title(style.shortened(names[model], size, each), fontsize=size, pad=9.5)
+        r = part.r.iloc[0] if len(part) else float("nan")
+        label = "" if np.isnan(r) else f"r = {r:.2f}{part.stars.iloc[0]}".replace("-", "−")
+        axes.text(0, 1, label, transform=axes.transAxes, ha="left", va="bottom", fontsize=size, color=style.SOFT_INK)
+        axes.locator_params(axis="x", nbins=3)
+        axes.set_yticks([0.5, 1.0], ["0.5", "1"] if column == 0 else ["", ""], fontsize=size)
+        axes.tick_params(axis="x", labelsize=size, labelbottom=number + columns >= len(models))
+    height = figure.get_size_inches()[1]
+    figure.text(
+        0.5, 0.04 / height, FEATURES[frame.feature.iloc[0]] + " (mean of a domain in a version)", ha="center", fontsize=style.BODY
+    )
+    figure.text(0.012, 0.5, "accuracy", rotation=90, va="center", fontsize=style.BODY)
+    return figure
+
+
+def _padded(values: pd.Series) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    pad = 0.06 * (high - low or 1.0)
+    return low - pad, high + pad

@@ -1,0 +1,271 @@
+"""From materials to templates: every concept pair's targets with every fitting context, and their swaps (EWoK, Section 3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from worldprobe.benchmarks.ewok.materials.concepts import Concept, surface_form
+from worldprobe.benchmarks.ewok.materials.entries import Domain, Materials, MetaTemplate, Probe, Segment, Target
+from worldprobe.benchmarks.ewok.materials.matching import is_compatible, targets_for, variable_counts
+from worldprobe.benchmarks.ewok.materials.placeholders import all_restrictions, braces, slot_pattern, variable_type, variables
+from worldprobe.benchmarks.ewok.materials.rules import Rules
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.log import LOGGER
+
+_MISSING_LABELS = ("NA", "N/A", "")
+_SEGMENT = re.compile(r"\{segment(\d+)\}")
+
+
+class Pair(NamedTuple):
+    """A minimal pair of targets or of contexts, and what differs between the two."""
+
+    first: str
+    second: str
+    contrast: str | None
+
+
+class Template(NamedTuple):
+    """One row of the templates table, before it has an id."""
+
+    concept_a: str
+    concept_b: str | None
+    target1: str
+    target2: str
+    target_contrast: str
+    context1: str
+    context2: str
+    context_contrast: str | None
+    context_type: str
+
+    def texts(self) -> tuple[str, str, str, str]:
+        """The four texts; two templates with the same ones ask the same."""
+        return self.context1, self.context2, self.target1, self.target2
+
+
+def compile_templates(materials: Materials) -> pd.DataFrame:
+    """All templates of all domains.
+
+    Returns:
+        The templates table, sorted by domain, meta template and template.
+
+    Raises:
+        UserError: a concept is not known, a concept pair has no target, or a criterion asks for what concepts do not have.
+    """
+    rows: list[tuple[str | int | None, ...]] = []
+    for domain in materials.domains:
+        before = len(rows)
+        rows += compile_domain(domain, materials.rules)
+        if len(rows) == before:
+            LOGGER.warning("%s yields no template: no context fits a target", domain.name)
+    columns = ["template_id", "domain", "meta_template", "template", *Template._fields]
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame.astype({"meta_template": "int64", "template": "int64"})
+
+
+def compile_domain(domain: Domain, rules: Rules) -> list[tuple[str | int | None, ...]]:
+    """One domain's rows: id, domain, number of the unit, number within the unit, then the template's fields.
+
+    A unit is one compatible combination of target, probe and segments. It uses up a number even if nothing comes of it.
+    """
+    rows: list[tuple[str | int | None, ...]] = []
+    seen: set[tuple[str, ...]] = set()
+    for unit_number, unit in enumerate(_units(domain, rules), start=1):
+        number = 0
+        for template in unit:
+            if template.target1 == template.context1 or template.target2 == template.context2:
+                continue  # The answer stands in the question.
+            if not rules.repeated_templates:
+                if template.texts() in seen:
+                    LOGGER.debug("%s: a template of unit %d repeats an earlier one and is left out", domain.name, unit_number)
+                    continue
+                seen.add(template.texts())
+            number += 1
+            rows.append((f"{domain.name}_{unit_number}_{number}", domain.name, unit_number, number, *template))
+    return rows
+
+
+def _units(domain: Domain, rules: Rules) -> Iterator[Iterator[Template]]:
+    for meta in domain.meta_templates:
+        concept_a = _find(domain, meta.concept_a, meta)
+        concept_b = None if meta.concept_b is None else _find(domain, meta.concept_b, meta)
+        targets = list(targets_for(domain.targets, concept_a, concept_b, rules))
+        if not targets:
+            raise UserError(
+                meta.place,
+                f"no target in {domain.target_file} serves this concept pair.",
+                "Add a target whose criteria both concepts meet (null serves all).",
+            )
+        probes = [(probe, list(_segments(probe, rules))) for probe in meta.probes]
+        counts = {
+            id(segment): variable_counts(context_sentence(probe.pattern, segment.texts_a, segment), rules)
+            for probe, segments in probes
+            for segment, _ in segments
+        }
+        for target in targets:
+            target_counts = variable_counts(target_sentence(target.pattern, concept_a, target, rules), rules)
+            for probe, segments in probes:
+                for segment, context_type in segments:
+                    if is_compatible(target_counts, counts[id(segment)]):
+                        yield _templates(target, probe, segment, context_type, concept_a, concept_b, rules)
+
+
+def _find(domain: Domain, name: str, meta: MetaTemplate) -> Concept:
+    if name not in domain.concepts:
+        raise UserError(
+            meta.place,
+            f'there is no concept "{name}";{did_you_mean(name, domain.concepts)}',
+            "Correct the name, or add the concept.",
+        )
+    return domain.concepts[name]
+
+
+def _segments(probe: Probe, rules: Rules) -> Iterator[tuple[Segment, str]]:
+    """A probe's segments, each with its context type: its own, else the probe's."""
+    context_type = probe.context_type
+    for segment in probe.segments:
+        own = segment.context_type or context_type
+        yield segment, "direct" if own == "direct" else "indirect"
+        if rules.leaking_type:
+            context_type = own
+
+
+def _templates(
+    target: Target, probe: Probe, segment: Segment, context_type: str, concept_a: Concept, concept_b: Concept | None, rules: Rules
+) -> Iterator[Template]:
+    """All templates of one unit: each pair of targets with each pair of contexts."""
+    target_pattern, probe_pattern = propagate(target.pattern, probe.pattern, rules)
+    contexts = list(_context_pairs(probe_pattern, probe, segment, rules))
+    for targets in _target_pairs(target_pattern, target, concept_a, concept_b, rules):
+        for pair in contexts:
+            yield Template(
+                concept_a.name,
+                concept_b.name if concept_b else None,
+                targets.first,
+                targets.second,
+                targets.contrast or "",
+                pair.first,
+                pair.second,
+                pair.contrast,
+                context_type,
+            )
+
+
+def _target_pairs(pattern: str, target: Target, concept_a: Concept, concept_b: Concept | None, rules: Rules) -> Iterator[Pair]:
+    sentence_a = target_sentence(pattern, concept_a, target, rules)
+    if concept_b is not None:
+        sentence_b = target_sentence(pattern, concept_b, target, rules)
+        yield Pair(sentence_a, sentence_b, "concept swap")
+    if not target.is_swappable or concept_a.is_symmetric() or (concept_b is not None and not concept_a.is_opposite_of(concept_b)):
+        return
+    swapped = swap_variables(sentence_a, rules)
+    if swapped is None:
+        return
+    yield Pair(sentence_a, swapped, "variable swap")
+    if concept_b is not None and not concept_b.is_symmetric() and (swapped := swap_variables(sentence_b, rules)) is not None:
+        yield Pair(swapped, sentence_b, "variable swap")
+
+
+def _context_pairs(pattern: str, probe: Probe, segment: Segment, rules: Rules) -> Iterator[Pair]:
+    context_a = context_sentence(pattern, segment.texts_a, segment)
+    context_b = None if segment.texts_b is None else context_sentence(pattern, segment.texts_b, segment)
+    if segment.texts_a is not None and context_b is not None:
+        yield Pair(context_a, context_b, contrast_label(segment.contrast, rules))
+    if not probe.is_swappable:
+        return
+    swapped = swap_variables(context_a, rules)
+    if swapped is None:
+        return
+    yield Pair(context_a, swapped, "variable swap")
+    if context_b is not None and (swapped := swap_variables(context_b, rules)) is not None:
+        yield Pair(swapped, context_b, "variable swap")
+
+
+def contrast_label(label: str | None, rules: Rules) -> str | None:
+    """A segment's contrast label, in one spelling.
+
+    >>> contrast_label("variable_swap", Rules()), contrast_label("NA", Rules()), contrast_label("NA", Rules(raw_contrasts=True))
+    ('variable swap', None, 'NA')
+    """
+    if rules.raw_contrasts or label is None:
+        return label
+    return None if label in _MISSING_LABELS else label.strip().replace("_", " ")
+
+
+def target_sentence(pattern: str, concept: Concept, target: Target, rules: Rules) -> str:
+    """A target with a concept in its place and its slots in braces."""
+    return braces(pattern.replace("{CONCEPT}", surface_form(concept, target.tags, rules)))
+
+
+def context_sentence(pattern: str, texts: Sequence[str] | None, segment: Segment) -> str:
+    """A context with its segments in their places and its slots in braces.
+
+    Raises:
+        UserError: the pattern has more places than the segment has texts.
+    """
+
+    def text(found: re.Match[str]) -> str:
+        number = int(found[1])
+        if texts is None or not 1 <= number <= len(texts):
+            raise UserError(
+                segment.place,
+                f"the pattern has {{segment{number}}}, but there are {len(texts or ())} texts for it.",
+                "Give a list with a text for each.",
+            )
+        return texts[number - 1]
+
+    return braces(_SEGMENT.sub(text, pattern))
+
+
+def propagate(target: str, probe: str, rules: Rules) -> tuple[str, str]:
+    """Carry each variable's restrictions between the two patterns (segments do not take part).
+
+    >>> propagate("[agent1] lifts [object1].", "There is [object1:large=true].", Rules())
+    ('[agent1] lifts [object1:large=true].', 'There is [object1:large=true].')
+    """
+    restrictions = all_restrictions((target, probe), rules)
+    joint = "," if rules.joined_by_comma and rules.one_restriction else ":"
+    carried = {name: f"[{name}:{joint.join(sorted(parts))}]" for name, parts in restrictions.items() if parts}
+
+    def carry(pattern: str) -> str:
+        if not rules.loose_variables:
+            return slot_pattern(rules).sub(lambda m: carried.get(m[1], m[0]), pattern)
+        for name, written in variables(pattern, rules).items():
+            pattern = pattern.replace(f"[{name}:{written}]" if written else f"[{name}]", carried.get(name, f"[{name}]"))
+        return pattern
+
+    return carry(target), carry(probe)
+
+
+def swap_variables(sentence: str, rules: Rules) -> str | None:
+    """Exchange two variables of the most frequent type: numbers 1 and 2 of two, or 2 and 3 of three.
+
+    Returns:
+        The sentence after the exchange, or None where it is not possible: another number of variables, or restrictions that
+        differ between the two.
+
+    >>> swap_variables("{agent1} leads {agent2}.", Rules())
+    '{agent2} leads {agent1}.'
+    """
+    found = variables(sentence, rules)
+    by_type: dict[str, list[str]] = {}
+    for name in found:
+        by_type.setdefault(variable_type(name, rules), []).append(name)
+    kind, names = max(by_type.items(), key=lambda kind_names: len(kind_names[1]), default=("", []))
+    if len(names) not in (2, 3):
+        return None
+    first, second = (f"{kind}{number}" for number in ((1, 2) if len(names) == 2 else (2, 3)))
+    if first not in found or second not in found:
+        return None
+    restrictions = all_restrictions([sentence], rules)
+    if restrictions[first] != restrictions[second]:
+        return None
+    if not rules.loose_variables:
+        other = {first: second, second: first}
+        return slot_pattern(rules).sub(lambda m: f"{{{other.get(m[1], m[1])}{m[2]}}}", sentence)
+    spelled = {name: f"{{{name}:{found[name]}}}" if found[name] else f"{{{name}}}" for name in (first, second)}
+    exchange = {spelled[first]: spelled[second], spelled[second]: spelled[first]}
+    return re.sub("|".join(re.escape(s) for s in exchange), lambda m: exchange[m[0]], sentence)

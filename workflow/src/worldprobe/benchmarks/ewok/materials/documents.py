@@ -1,0 +1,163 @@
+"""YAML documents that remember their lines, read into plain values of the kind that each field wants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import yaml
+
+from worldprobe.benchmarks.ewok.materials.problems import Place, Problems
+from worldprobe.benchmarks.ewok.materials.rules import Rules
+from worldprobe.errors import did_you_mean
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TRUTH = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
+_BOOL, _NULL = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:null"
+
+
+class Document(NamedTuple):
+    """A file's node tree, and what is needed to judge it."""
+
+    file: str
+    root: yaml.Node
+    problems: Problems
+    rules: Rules
+
+
+def compose(file: str, content: bytes, problems: Problems, rules: Rules) -> Document | None:
+    """A file's document, or None with a problem noted."""
+    try:
+        root = yaml.compose(content.decode("utf-8-sig"), Loader=_LOADER)
+        if root is not None:
+            return Document(file, root, problems, rules)
+        problems.error(Place(file), "holds nothing.", "Write at least one entry, or remove the file.")
+    except UnicodeDecodeError as error:
+        problems.error(Place(file, content[: error.start].count(b"\n") + 1), "is not UTF-8 text.", "Save it as UTF-8.")
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problems.error(
+            Place(file, mark.line + 1 if mark else 0),
+            f"broken YAML: {error.problem or error.context}.",
+            "Check indentation and quotes here and in the line above; text that starts with [ or { needs quotes.",
+        )
+    except yaml.YAMLError as error:
+        problems.error(Place(file), f"broken YAML: {error}.", "Remove what is no text.")
+    return None
+
+
+def members(document: Document) -> Iterator[tuple[int, yaml.Node]]:
+    """The members of a document that is a list, counted from 1."""
+    if isinstance(document.root, yaml.SequenceNode):
+        yield from enumerate(document.root.value, start=1)
+    else:
+        place = Place(document.file, line_of(document.root))
+        document.problems.error(place, "is not a list of entries.", "Start each entry with a dash.")
+
+
+def line_of(node: yaml.Node) -> int:
+    """The line a node starts in, from 1."""
+    return int(node.start_mark.line) + 1
+
+
+class Entry:
+    """One mapping of a document; every complaint names its file, line and entry.
+
+    Args:
+        document: where it stands.
+        name: what it is, e.g. ``target 3``.
+        node: any node; one that is no mapping is a problem, and the entry is then empty.
+        known: keys that may stand here; others are problems.
+        hyphens: whether ``non-agentive`` may be written for ``non_agentive``.
+    """
+
+    def __init__(self, document: Document, name: str, node: yaml.Node, known: Iterable[str], hyphens: bool = False) -> None:
+        self.file, self.name, self.problems, self.rules = document.file, name, document.problems, document.rules
+        self.line = line_of(node)
+        self.fields: dict[str, yaml.Node] = {}
+        known = list(known)
+        if not isinstance(node, yaml.MappingNode):
+            self.problems.error(
+                self.place(), "is not a mapping of keys to values.", f"Write {', '.join(known)} here, each with a colon."
+            )
+            return
+        for key_node, value in node.value:
+            key = str(key_node.value).replace("-", "_") if hyphens else str(key_node.value)
+            place = Place(self.file, line_of(key_node), name)
+            if key in self.fields:
+                complain = self.problems.warn if self.fields[key].value == value.value else self.problems.refuse
+                complain(place, f'key "{key}" stands here twice; the last one holds.', "Keep one of the two.")
+            if key not in known:
+                near = did_you_mean(key, known) or f" known are {', '.join(known)}."
+                self.problems.refuse(place, f'unknown key "{key}";{near}', "Rename or remove it.")
+            self.fields[key] = value
+
+    def place(self, key: str | None = None) -> Place:
+        """Where a key's value, or the entry, stands."""
+        node = self.fields.get(key) if key else None
+        return Place(self.file, line_of(node) if node is not None else self.line, self.name)
+
+    def require(self, *keys: str) -> bool:
+        """Whether all keys are present; absent ones are noted."""
+        absent = [key for key in keys if key not in self.fields]
+        for key in absent:
+            self.problems.error(self.place(), f'has no key "{key}".', f'Add "{key}:"; write null where there is none.')
+        return bool(self.fields) and not absent
+
+    def text(self, key: str) -> str | None:
+        """The text of a field; None where it is null, absent or not text."""
+        node = self.fields.get(key)
+        return None if node is None else self._text(node, key)
+
+    def needed_text(self, key: str, mend: str) -> str | None:
+        """The text of a field that must not be null or empty."""
+        text = self.text(key)
+        if not text:
+            self.problems.error(self.place(key), f'"{key}" is empty.', mend)
+        return text or None
+
+    def texts(self, key: str) -> list[str] | None:
+        """A field that is one text or a list of them; None where it is null or absent."""
+        node = self.fields.get(key)
+        if isinstance(node, yaml.SequenceNode):
+            return [text for member in node.value if (text := self._text(member, key)) is not None]
+        text = None if node is None else self._text(node, key)
+        return None if text is None else [text]
+
+    def flag(self, key: str) -> bool:
+        """A field that is true or false; absent or null means false."""
+        node = self.fields.get(key)
+        if node is None or node.tag == _NULL:
+            return False
+        if isinstance(node, yaml.ScalarNode) and node.value.lower() in _TRUTH:
+            return _TRUTH[node.value.lower()]
+        self.problems.error(self.place(key), f'"{key}" is neither true nor false.', "Write true or false.")
+        return False
+
+    def members(self, key: str) -> list[yaml.Node]:
+        """The members of a field that is a list; anything else is noted."""
+        node = self.fields.get(key)
+        if isinstance(node, yaml.SequenceNode):
+            return list(node.value)
+        self.problems.error(
+            self.place(key), f'"{key}" is not a list.', f'Write the entries of "{key}" as a list, each with a dash.'
+        )
+        return []
+
+    def _text(self, node: yaml.Node, key: str) -> str | None:
+        place = Place(self.file, line_of(node), self.name)
+        if not isinstance(node, yaml.ScalarNode):
+            self.problems.error(place, f'"{key}" is not text.', "Put it in quotes; a bare [ or { starts a list or mapping.")
+            return None
+        if node.tag == _NULL:
+            return None
+        word = node.value.lower()
+        if node.tag == _BOOL and self.rules.yaml_1_1_truth:
+            if not _TRUTH[word]:
+                return None  # The original takes it for "there is none".
+            self.problems.warn(place, f'"{key}" is the truth value {word}.', "Put it in quotes.")
+        elif node.tag == _BOOL and word in ("true", "false"):
+            self.problems.error(
+                place, f'"{key}" is the truth value {word}.', "Put it in quotes if you mean the word, or write null."
+            )
+        return str(node.value)

@@ -1,0 +1,110 @@
+"""Slots: ``[agent1]`` or ``[object1:large=true]`` in materials, ``{object1:large=true}`` in templates.
+
+A slot names a *variable* (``object1``), whose *type* (``object``) is also its filler class, and may *restrict* the filler
+(``large=true``: the filler's column ``large`` says ``true``). A variable may be mentioned several times.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from worldprobe.benchmarks.ewok.materials.rules import Rules
+
+#: Keys of a finished template: all that stands between braces.
+KEY = re.compile(r"\{([^}]+)\}")
+_BRACES = str.maketrans("[]", "{}")
+
+
+@lru_cache(maxsize=64)
+def slot_pattern(rules: Rules) -> re.Pattern[str]:
+    """A slot as the compiler sees it, in either kind of bracket: group 1 its variable, group 2 its restrictions as written."""
+    character = r"[\w=,]" if rules.narrow_restrictions else r"[^\[\]{}:]"
+    restrictions = rf"(:?{character}*)" if rules.one_restriction else rf"((?::{character}*)*)"
+    return re.compile(r"[\[{](\w+)" + restrictions + r"[\]}]")
+
+
+def braces(text: str) -> str:
+    """Slots as templates show them.
+
+    >>> braces("[agent1] sees [object1:large=true]")
+    '{agent1} sees {object1:large=true}'
+    """
+    return text.translate(_BRACES)
+
+
+@lru_cache(maxsize=1 << 16)
+def _mentions(text: str, rules: Rules) -> tuple[tuple[str, str], ...]:
+    return tuple((name, written.removeprefix(":")) for name, written in slot_pattern(rules).findall(text))
+
+
+def variables(text: str, rules: Rules) -> dict[str, str]:
+    """Variables in order of first mention -> restrictions as written at their last mention.
+
+    >>> variables("[agent1] likes [agent2:sex=male]", Rules())
+    {'agent1': '', 'agent2': 'sex=male'}
+    """
+    return dict(_mentions(text, rules))
+
+
+def split_restrictions(written: str) -> list[str]:
+    """Single restrictions; a colon or a comma separates them.
+
+    >>> split_restrictions("large=true:rollable=true")
+    ['large=true', 'rollable=true']
+    """
+    return [part for part in re.split("[:,]", written) if part]
+
+
+def all_restrictions(texts: Iterable[str], rules: Rules) -> dict[str, set[str]]:
+    """Variable -> the single restrictions (``column=value``) of all its mentions.
+
+    In the original only a variable's last mention in each text counts.
+    """
+    found: dict[str, set[str]] = {}
+    for text in texts:
+        for name, written in variables(text, rules).items() if rules.loose_variables else _mentions(text, rules):
+            found.setdefault(name, set()).update(split_restrictions(written))
+    return found
+
+
+def variable_type(name: str, rules: Rules) -> str:
+    """The type by which variables are counted.
+
+    >>> variable_type("agent12", Rules()), variable_type("item", Rules()), variable_type("item", Rules(type_by_last_letter=True))
+    ('agent', 'item', 'ite')
+    """
+    return name[:-1] if rules.type_by_last_letter else name.rstrip("0123456789")
+
+
+def key_for(variable: str, restrictions: Iterable[str]) -> str:
+    """The one spelling of a slot key.
+
+    >>> key_for("object1", ["rollable=true", "large=true"])
+    'object1:large=true:rollable=true'
+    """
+    return ":".join([variable, *sorted(restrictions)])
+
+
+def keys(text: str) -> list[str]:
+    """The slot keys of a template's text, restrictions included, in order and with repetitions."""
+    return KEY.findall(text)
+
+
+def variable_of(key: str) -> str:
+    """The variable of a key.
+
+    >>> variable_of("object1:large=true")
+    'object1'
+    """
+    return key.partition(":")[0]
+
+
+def restrictions_of(key: str) -> list[str]:
+    """The restrictions of a key.
+
+    >>> restrictions_of("object1:large=true:rollable=true")
+    ['large=true', 'rollable=true']
+    """
+    return [part for part in key.split(":")[1:] if part]

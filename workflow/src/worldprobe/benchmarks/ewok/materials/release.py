@@ -1,0 +1,67 @@
+"""The release filter of EWoK-core-1.0: only the items for which the paper has results (materials' ``utils`` folder)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+import pandas as pd
+
+from worldprobe.benchmarks.ewok.materials.rules import Rules
+from worldprobe.benchmarks.ewok.materials.slots import TEXTS
+from worldprobe.benchmarks.ewok.materials.source import Source
+from worldprobe.errors import UserError
+
+LISTED, REVERSED = "utils/items_in_results.csv", "utils/flagged_reverse.csv"
+#: The official names of the columns ``slots.TEXTS``.
+_OFFICIAL_TEXTS = ("Context1", "Context2", "Target1", "Target2")
+
+
+def apply_release_filter(items: pd.DataFrame, source: Source, rules: Rules) -> pd.DataFrame:
+    """Keep the listed items; items are known by their four texts, whatever their ids.
+
+    The list holds reversed items in their final form. We therefore first exchange the targets of every template of which some
+    item is flagged (all its versions, as the paper's analysis does), then exclude. The original excludes first and exchanges
+    single items, of which none is left by then.
+
+    Raises:
+        UserError: the materials have no such lists.
+    """
+    listed = set(_texts(source, LISTED))
+    flagged = set(_texts(source, REVERSED))
+    if rules.exclude_first:
+        kept = items[[texts in listed for texts in _rows(items)]]
+        return _exchange_targets(kept, [texts in flagged for texts in _rows(kept)])
+    names = list(zip(*(items[column].tolist() for column in ("domain", "meta_template", "template")), strict=True))
+    templates = {name for name, texts in zip(names, _rows(items), strict=True) if texts in flagged}
+    exchanged = _exchange_targets(items, [name in templates for name in names])
+    return exchanged[[texts in listed for texts in _rows(exchanged)]]
+
+
+def _exchange_targets(items: pd.DataFrame, where: list[bool]) -> pd.DataFrame:
+    if not any(where):
+        return items
+    exchanged = items.copy()
+    exchanged.loc[where, ["target1", "target2"]] = items.loc[where, ["target2", "target1"]].to_numpy()
+    return exchanged
+
+
+def _rows(frame: pd.DataFrame) -> Iterator[tuple[str, ...]]:
+    return zip(*(frame[text].tolist() for text in TEXTS), strict=True)
+
+
+def _texts(source: Source, name: str) -> Iterator[tuple[str, ...]]:
+    if name not in source.names:
+        raise UserError(
+            source.path, f"holds no {name}, which the release filter needs.", "Leave out --release-filter for these materials."
+        )
+    lines = source.read(name).decode("utf-8-sig").splitlines(keepends=True)
+    reader = csv.reader(io.StringIO("".join(line for i, line in enumerate(lines) if i or not line.startswith("#"))))
+    header = next(reader)
+    try:
+        columns = [header.index(column) for column in _OFFICIAL_TEXTS]
+    except ValueError as error:
+        raise UserError(name, f"lacks a column: {error}.", f"It needs the columns {', '.join(_OFFICIAL_TEXTS)}.") from error
+    for row in reader:
+        yield tuple(row[column] for column in columns)

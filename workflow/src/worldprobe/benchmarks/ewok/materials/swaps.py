@@ -1,0 +1,92 @@
+"""Swaps: the same templates with other fillers, e.g. only non-western names, or nonsense words for objects (EWoK, Section 3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from worldprobe.benchmarks.ewok.materials.placeholders import KEY, keys, variable_of
+from worldprobe.benchmarks.ewok.materials.rules import Rules
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.vocabulary import slot_class
+
+
+@dataclass(frozen=True)
+class Swap:
+    """``agent->agent:western=false`` restricts a class further; ``object->nonword`` draws from another class instead."""
+
+    source: str
+    target: str
+
+    @property
+    def is_restriction(self) -> bool:
+        """Whether the class stays and only gets one more restriction."""
+        return self.target.startswith(self.source + ":")
+
+
+def parse_swaps(options: Sequence[str], known: Sequence[str]) -> list[Swap]:
+    """Swaps as the command line gives them; one option may hold several, separated by commas.
+
+    Args:
+        options: e.g. ``["agent->agent:western=false,object->nonword"]``.
+        known: the filler classes there are.
+
+    Raises:
+        UserError: not of the form SOURCE->TARGET, or a class that is not there.
+
+    >>> parse_swaps(["object->nonword"], ["object", "nonword"])
+    [Swap(source='object', target='nonword')]
+    """
+    swaps = []
+    for option in options:
+        for text in option.split(","):
+            source, arrow, target = text.strip().partition("->")
+            source, target = source.strip(), target.strip()
+            if not (arrow and source and target):
+                raise UserError(
+                    f"--swap {text}", "is not of the form SOURCE->TARGET.", 'Write e.g. "object->nonword", in quotes.'
+                )
+            for name in (source, target.partition(":")[0]):
+                if name not in known:
+                    near = did_you_mean(name, known) or f" the classes are {', '.join(sorted(known))}."
+                    raise UserError(
+                        f"--swap {text}", f'there is no filler class "{name}";{near}', "Name a class of the materials."
+                    )
+            swaps.append(Swap(source, target))
+    return swaps
+
+
+def apply_swap(text: str, swap: Swap, rules: Rules) -> str:
+    """One text of a template with one swap applied.
+
+    >>> apply_swap("{object1:large=true} falls.", Swap("object", "nonword"), Rules())
+    '{nonword_from_object1} falls.'
+    >>> apply_swap("{agent1:sex=male} falls.", Swap("agent", "agent:western=false"), Rules())
+    '{agent1:sex=male:western=false} falls.'
+    """
+    if rules.prefix_swaps:
+        return _apply_as_original(text, swap)
+
+    def swapped(found: re.Match[str]) -> str:
+        key = found[1]
+        if slot_class(key) != swap.source:
+            return found[0]
+        if swap.is_restriction:
+            return f"{{{key}{swap.target[len(swap.source) :]}}}"
+        name, _, restriction = swap.target.partition(":")
+        return f"{{{name}_from_{variable_of(key)}{':' + restriction if restriction else ''}}}"
+
+    return KEY.sub(swapped, text)
+
+
+def _apply_as_original(text: str, swap: Swap) -> str:
+    """By text prefix; the order of mentions may matter, and the original leaves it to chance: here it is the text's."""
+    mentions = list(dict.fromkeys(key for key in keys(text) if key.startswith(swap.source)))
+    for mention in mentions:
+        if swap.source in swap.target:
+            text = text.replace(f"{{{mention}", f"{{{mention}{swap.target.replace(swap.source, '')}")
+        else:
+            number = re.search(r"\d+", mention)
+            text = text.replace(f"{{{mention}", f"{{{swap.target}_from_{swap.source}{number[0] if number else ''}")
+    return text

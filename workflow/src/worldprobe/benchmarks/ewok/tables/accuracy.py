@@ -1,0 +1,172 @@
+"""Tables of accuracy: Table 1 (mean and range), Table 2 (domains), Table 4 (strict Likert), and every paradigm side by side."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from worldprobe.present.roster import HUMAN, WORD2VEC, Roster, is_yardstick
+from worldprobe.present.selection import domain_order, in_words, language_models, over_versions, pick, single_versions
+from worldprobe.present.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.vocabulary import EVAL_TYPES
+
+INTERVAL_NOTE = "Interval: 95% bootstrap over templates and versions."
+
+
+def mean_accuracy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs", metric: str = "accuracy") -> Sheet:
+    """Mean over versions and range of the version means, one row per model (Table 1).
+
+    Args:
+        summaries: the Summaries table.
+        roster: names and order of the models.
+        eval_type: paradigm of the models' rows; humans and word2vec always stand beside them.
+        metric: "accuracy" (ties count one half) or "strict" (ties count as wrong).
+    """
+    rows = pick(summaries, "overall", eval_type, metric)
+    if metric == "strict" or eval_type != "logprobs":  # cosines are a yardstick for LogProbs only
+        rows = rows[rows.model != WORD2VEC]
+    versions = single_versions(rows).groupby("model")["version"].nunique()
+    means = over_versions(rows).set_index("model", drop=False)
+    order = roster.in_order(means.index)
+    frame = means.loc[order].reset_index(drop=True)
+    frame = frame.assign(
+        name=[roster[model].name for model in order],
+        kind=["yardstick" if is_yardstick(model) else "model" for model in order],
+        n_versions=[int(versions.get(model, 0)) for model in order],
+    )
+    wanted = ["model", "name", "kind", "eval_type", "metric", "mean", "low", "high", "ci_low", "ci_high"]
+    frame = frame[[*wanted, "n_versions", "n_items", "n_ties", "n_near_ties", "n_missing"]]
+    count = int(versions.max()) if len(versions) else 0
+    notes = [f"Range: lowest and highest of {count} versions.", INTERVAL_NOTE]
+    if WORD2VEC in set(frame.model):
+        notes.append("word2vec: summed word vectors of target and context, compared by cosine.")
+    kept = "one half" if metric == "accuracy" else "as wrong"
+    of_models = frame[frame.kind == "model"]
+    notes.append(f"Exact ties count {kept}: {_rows(int(of_models.n_ties.sum()))} of the models in all.")
+    if of_models.n_missing.sum():
+        notes.append(f"{_rows(int(of_models.n_missing.sum()))} of the models have no readable answer.")
+    return Sheet(
+        title=f"Accuracy by model ({in_words(eval_type)}), mean and range over {count} versions of the items; chance is 0.5.",
+        frame=frame,
+        columns=(
+            Column("Model", ("name",), is_number=False),
+            Column("Mean", ("mean",), decimals(3)),
+            Column("Range", ("low", "high"), span),
+            Column("95% interval", ("ci_low", "ci_high"), span),
+        ),
+        label=f"mean-accuracy-{eval_type}" + ("" if metric == "accuracy" else f"-{metric}"),
+        notes=tuple(notes),
+        group="kind",
+    )
+
+
+def _rows(count: int) -> str:
+    return f"{whole_number(count)} target {'row' if count == 1 else 'rows'}"
+
+
+def likert_strict(summaries: pd.DataFrame, roster: Roster, eval_type: str = "likert_constrained_two") -> Sheet:
+    """Likert accuracy when equal ratings count as wrong (Table 4; paper, Appendix B.2)."""
+    sheet = mean_accuracy(summaries, roster, eval_type, metric="strict")
+    return Sheet(
+        title=f"Accuracy by Likert ratings ({in_words(eval_type)}) with the stricter metric: equal ratings count as wrong.",
+        frame=sheet.frame,
+        columns=sheet.columns,
+        label="likert-strict",
+        notes=("Chance is below 0.5 here, since a model that always gives the same rating scores 0.", *sheet.notes),
+        group="kind",
+    )
+
+
+def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
+    """Average and best language model by domain, and humans where present (Table 2).
+
+    Control models that were never trained stay out of the average: they only calibrate.
+    """
+    rows = over_versions(pick(summaries, "domain", eval_type))
+    models = language_models(rows)
+    asked = models[~models.model.map(lambda model: roster[model].is_untrained)]
+    calibration = models[models.model.map(lambda model: roster[model].is_untrained)]
+    human = rows[rows.model == HUMAN].set_index("group")["mean"]
+    lines = []
+    for domain in domain_order(models, roster):
+        here = asked[asked.group == domain].sort_values(["mean", "model"], ascending=[False, True], kind="stable")
+        untrained = calibration[calibration.group == domain]["mean"]
+        lines.append(
+            {
+                "domain": domain,
+                "name": in_words(domain),
+                "llm_average": here["mean"].mean(),
+                "llm_best": here["mean"].iloc[0] if len(here) else float("nan"),
+                "best_model": here.model.iloc[0] if len(here) else "",
+                "best_name": roster[here.model.iloc[0]].name if len(here) else "",
+                "human": human.get(domain, float("nan")),
+                "untrained": untrained.mean() if len(untrained) else float("nan"),
+                "n_models": len(here),
+                "n_items": int(models[models.group == domain].n_items.max()),
+            }
+        )
+    frame = pd.DataFrame(lines)
+    columns = [
+        Column("Domain", ("name",), is_number=False),
+        Column("LLM average", ("llm_average",), decimals(3)),
+        Column("LLM best", ("llm_best",), decimals(3)),
+        Column("Best model", ("best_name",), is_number=False),
+        Column("Human", ("human",), decimals(3)),
+    ]
+    if frame.human.isna().all():
+        columns.pop()
+    notes = [f"Average over {int(frame.n_models.max())} models; domains from the easiest to the hardest."]
+    if len(calibration):
+        names = ", ".join(roster[model].name for model in roster.in_order(calibration.model))
+        notes.append(f"Without the untrained control ({names}), whose mean is {decimals(3)(frame.untrained.mean())}.")
+    if frame.human.isna().all():
+        notes.append("No human ratings are part of this run.")
+    return Sheet(
+        title=f"Accuracy of language models and humans by domain ({in_words(eval_type)}); chance is 0.5.",
+        frame=frame,
+        columns=tuple(columns),
+        label=f"accuracy-by-domain-{eval_type}",
+        notes=tuple(notes),
+    )
+
+
+def accuracy_by_paradigm(summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy") -> Sheet:
+    """Mean and range of every model under every paradigm and prompting set-up that was run."""
+    rows = pick(summaries, "overall", None, metric, yardsticks=False)
+    means = over_versions(language_models(rows))
+    means = means.assign(
+        place=means.eval_type.map(EVAL_TYPES.index),
+        row=means.model.map({model: i for i, model in enumerate(roster.in_order(means.model))}),
+    ).sort_values(["row", "place"], kind="stable")
+    models = list(dict.fromkeys(means.model))
+    shown = [name for name in EVAL_TYPES if name in set(means.eval_type)]
+    by_type = {name: means[means.eval_type == name].set_index("model") for name in shown}
+    frame = pd.DataFrame({"model": models, "name": [roster[model].name for model in models]})
+    columns = [Column("Model", ("name",), is_number=False)]
+    for name in shown:
+        for part in ("mean", "low", "high"):
+            frame[f"{name}_{part}"] = [by_type[name][part].get(model, float("nan")) for model in models]
+        over, heading = _setup_heading(name)
+        columns.append(Column(heading, (f"{name}_mean",), decimals(3), over=over))
+    return Sheet(
+        title="Mean accuracy of every model under every paradigm and prompting set-up.",
+        frame=frame,
+        columns=tuple(columns),
+        label="accuracy-by-paradigm",
+        notes=(
+            "free, constr.: the answer is generated freely, or chosen among the valid ones; 0, 2: worked examples in the prompt.",
+            "A dash: not run. The ranges over versions are in the CSV file.",
+        ),
+    )
+
+
+def _setup_heading(eval_type: str) -> tuple[str, str]:
+    """Shared heading and own heading of a paradigm's column.
+
+    >>> _setup_heading("likert_constrained_two"), _setup_heading("logprobs")
+    (('Likert', 'constr. 2'), ('', 'LogProbs'))
+    """
+    paradigm, *setup = eval_type.split("_")
+    if not setup:
+        return "", in_words(paradigm)
+    short = {"constrained": "constr.", "free": "free", "zero": "0", "two": "2"}
+    return in_words(paradigm), " ".join(short[part] for part in setup)

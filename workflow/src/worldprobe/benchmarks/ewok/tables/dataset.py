@@ -1,0 +1,63 @@
+"""The dataset table: what the materials hold, by domain, without a word of their text."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from worldprobe.present.selection import in_words
+from worldprobe.present.sheet import Column, Sheet, whole_number
+from worldprobe.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
+
+#: All that is read of either table; item text never enters this module.
+DESIGN_COLUMNS = ("domain", "concept_a", "concept_b", "context_contrast", "context_type", "target_contrast")
+
+
+def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
+    """Concepts, templates, items and contrasts per domain, with a line of totals.
+
+    Args:
+        templates: Templates, at least ``DESIGN_COLUMNS``.
+        items: Items, at least domain and version.
+    """
+    domains = sorted(templates.domain.unique())
+    versions = items.version.nunique()
+    lines = [_line(domain, templates[templates.domain == domain], items[items.domain == domain]) for domain in domains]
+    frame = pd.DataFrame([*lines, _line("all", templates, items)])
+    frame["part"] = ["domain"] * len(lines) + ["total"]
+    contrasts = [
+        Column(in_words(name), (f"context_{name.replace(' ', '_')}",), whole_number, over="Context contrast")
+        for name in CONTEXT_CONTRASTS
+    ]
+    targets = [
+        Column(name.split()[0], (f"target_{name.replace(' ', '_')}",), whole_number, over="Target swap")
+        for name in TARGET_CONTRASTS
+    ]
+    types = [Column(name, (f"type_{name}",), whole_number, over="Context type") for name in CONTEXT_TYPES]
+    return Sheet(
+        title=f"The materials by domain: concepts, templates, items in {versions} {'version' if versions == 1 else 'versions'}.",
+        frame=frame,
+        columns=(
+            Column("Domain", ("domain",), in_words, is_number=False),
+            Column("Concepts", ("n_concepts",), whole_number),
+            Column("Templates", ("n_templates",), whole_number),
+            Column("Items", ("n_items",), whole_number),
+            *contrasts,
+            *targets,
+            *types,
+        ),
+        label="dataset",
+        notes=("Contrasts and context types count templates. A concept that two domains share counts once in the last line.",),
+        group="part",
+        hidden=("part",),
+    )
+
+
+def _line(domain: str, templates: pd.DataFrame, items: pd.DataFrame) -> dict[str, object]:
+    contrast = templates.context_contrast.map(lambda label: contrast_group(label if isinstance(label, str) else None))
+    concepts = set(templates.concept_a.dropna()) | set(templates.concept_b.dropna())
+    return (
+        {"domain": domain, "n_concepts": len(concepts), "n_templates": len(templates), "n_items": len(items)}
+        | {f"context_{name.replace(' ', '_')}": int((contrast == name).sum()) for name in CONTEXT_CONTRASTS}
+        | {f"target_{name.replace(' ', '_')}": int((templates.target_contrast == name).sum()) for name in TARGET_CONTRASTS}
+        | {f"type_{name}": int((templates.context_type == name).sum()) for name in CONTEXT_TYPES}
+    )

@@ -1,0 +1,184 @@
+"""Tables of the statistics: Table 3 (mixed model) and the correlations with surface features."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import pandas as pd
+
+from worldprobe.present.roster import Roster
+from worldprobe.present.selection import in_words
+from worldprobe.present.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, p_value, span, whole_number
+from worldprobe.provenance import Provenance
+
+GROUP_NAMES = {
+    "domain": "Domain",
+    "context_contrast": "Context contrast",
+    "target_contrast": "Target contrast",
+    "context_type": "Context type",
+    "surface_features": "Surface features",
+}
+FEATURE_NAMES = {"word2vec": "word2vec accuracy", "n_words": "Number of words", "log_frequency": "Word frequency"}
+UNIT_NAMES = {"domain_version": "one point per domain and version", "item": "one point per item"}
+STARS_NOTE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
+
+
+def mixed_model(coefficients: pd.DataFrame, provenance: Provenance, fit: str | None = None) -> Sheet:
+    """Fixed effects with standard errors, z, p and stars; the fit's own messages below (Table 3; Appendix A.5).
+
+    Args:
+        coefficients: the Coefficients table, of one fit or several.
+        provenance: of that table; ``details["notes"]`` holds what the fit said about convergence and singularity.
+        fit: which fit to print; by default the first one of the table.
+    """
+    fit = fit or str(coefficients.fit.iloc[0])
+    frame = coefficients[coefficients.fit == fit].sort_values("position", kind="stable").reset_index(drop=True)
+    frame = frame.assign(group_name=frame.group.map(GROUP_NAMES))
+    kind = "Mixed effects logistic regression" if fit == "mixed_model" else "Logistic regression, fixed effects only"
+    return Sheet(
+        title=f"{kind}: domain, design and surface features as predictors of accuracy (log odds).",
+        frame=frame,
+        columns=(
+            Column("Predictor type", ("group_name",), is_number=False, once=True),
+            Column("Predictor", ("label",), in_words, is_number=False),
+            Column("Effect", ("estimate", "stars"), _with_stars),
+            Column("SE", ("std_error",), decimals(2)),
+            Column("z", ("z",), decimals(2)),
+            Column("p", ("p",), p_value),
+        ),
+        label=fit.replace("_", "-"),
+        notes=(STARS_NOTE, *_fit_notes(provenance)),
+        group="group",
+    )
+
+
+def _with_stars(estimate: Any, stars: str) -> str:
+    return ABSENT if is_absent(estimate) else f"{decimals(2)(estimate)} {stars}".rstrip()
+
+
+def _fit_notes(provenance: Provenance) -> list[str]:
+    notes = provenance.details.get("notes", [])
+    return [notes] if isinstance(notes, str) else [str(note) for note in notes]
+
+
+def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs", unit: str = "domain_version") -> Sheet:
+    """Pearson's r between accuracy and each surface feature, a row per model (Figure 5 D-F in numbers)."""
+    wanted = table[(table.unit == unit) & table.eval_type.isin([eval_type, "human_likert"])]
+    order = roster.in_order(wanted.model)
+    frame = pd.DataFrame({"model": order, "name": [roster[model].name for model in order]})
+    columns = [Column("Model", ("name",), is_number=False)]
+    for feature, heading in FEATURE_NAMES.items():
+        rows = wanted[wanted.feature == feature].set_index("model")
+        if rows.empty:
+            continue
+        for part in ("r", "stars", "p", "ci_low", "ci_high", "n"):
+            frame[f"{feature}_{part}"] = rows[part].reindex(order).tolist()
+        columns += [
+            Column("r", (f"{feature}_r", f"{feature}_stars"), _with_stars, over=heading),
+            Column("95% interval", (f"{feature}_ci_low", f"{feature}_ci_high"), _interval, over=heading),
+        ]
+    counts = sorted({int(n) for n in wanted.n})
+    points = whole_number(counts[0]) if len(counts) == 1 else f"{whole_number(counts[0])} to {whole_number(counts[-1])}"
+    return Sheet(
+        title=f"Correlation of accuracy ({in_words(eval_type)}) with three surface features ({UNIT_NAMES[unit]}).",
+        frame=frame,
+        columns=tuple(columns),
+        label=f"correlations-{eval_type}",
+        notes=(STARS_NOTE, f"Pearson's r over {points} points; interval by Fisher's z.", "A dash: one side does not vary."),
+    )
+
+
+def _interval(low: Any, high: Any) -> str:
+    return as_text(None) if is_absent(low) or is_absent(high) else span(low, high, 2)
+
+
+#: Statuses of the reproduction table as they are printed; what was not run stays in the CSV only.
+STATUS_NAMES = {"within_rounding": "yes", "differs": "no", "not_comparable": "not comparable", "not_run": "not run"}
+BLOCK_NAMES = {
+    "table1": "Table 1",
+    "table2": "Table 2",
+    "mixed_model": "Mixed model",
+    "likert_strict": "Strict Likert",
+    "text": "Text",
+}
+
+
+def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
+    """Published numbers beside ours; lines that were not run are counted in the note and listed in the CSV.
+
+    Args:
+        table: the Reproduction table.
+        provenance: of that table; ``details["summary"]`` is its summary line.
+        roster: names of the models.
+    """
+    frame = table.assign(
+        block_name=table.block.map(lambda block: BLOCK_NAMES.get(block, in_words(block))),
+        of=[_of_what(row, roster) for row in table.to_dict("records")],
+        within=table.status.map(STATUS_NAMES),
+        rank=table.compared_with.map({"ours": 0, "repository": 1}),
+        against=table.compared_with.map({"ours": "ours", "repository": "authors' repository"}),
+    )
+    frame = frame.sort_values(["rank", "position"], kind="stable").drop(columns="rank").reset_index(drop=True)
+    shown = frame[frame.status != "not_run"]
+    n_hidden = len(frame) - len(shown)
+    notes = [str(provenance.details.get("summary", ""))]
+    if n_hidden:
+        notes.append(
+            f"{whole_number(n_hidden)} numbers whose models or paradigms were not run are left out here; the CSV lists them."
+        )
+    return Sheet(
+        title="Published numbers beside ours, and the paper's tables beside those of its repository.",
+        frame=frame,
+        columns=(
+            Column("Published in", ("block_name",), is_number=False, once=True),
+            Column("Number", ("of",), is_number=False),
+            Column("Published", ("printed",)),
+            Column("Beside", ("against",), is_number=False, once=True),
+            Column("Value", ("ours_printed",)),
+            Column("Difference", ("difference",), decimals(4)),
+            Column("Within rounding", ("within",), is_number=False),
+            Column("Why not", ("reason",), is_number=False),
+        ),
+        label="reproduction",
+        notes=tuple(note for note in notes if note),
+        group="block_name",
+        printed=tuple(shown.index),
+    )
+
+
+def _of_what(row: dict[Hashable, Any], roster: Roster) -> str:
+    """Which number of its table a line is about."""
+    parts = [roster[row["model"]].name] if isinstance(row["model"], str) else []
+    parts += [
+        in_words(row[name])
+        for name in ("eval_type", "group")
+        if isinstance(row[name], str) and row[name] not in ("logprobs", "human_likert")
+    ]
+    return ", ".join([*parts, in_words(row["quantity"])])
+
+
+def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
+    """Paired comparisons of models over all items: difference, interval, permutation test."""
+    overall = table[table.grouping == "overall"].reset_index(drop=True)
+    frame = overall.assign(
+        name_a=[roster[model].name for model in overall.model_a], name_b=[roster[model].name for model in overall.model_b]
+    )
+    return Sheet(
+        title="Paired comparisons of models over the same items.",
+        frame=frame,
+        columns=(
+            Column("Model A", ("name_a",), is_number=False),
+            Column("Model B", ("name_b",), is_number=False),
+            Column("A", ("mean_a",), decimals(3)),
+            Column("B", ("mean_b",), decimals(3)),
+            Column("A − B", ("difference",), decimals(3)),
+            Column("95% interval", ("ci_low", "ci_high"), span),
+            Column("p", ("p",), p_value),
+            Column("p (Holm)", ("p_holm",), p_value),
+        ),
+        label="comparisons",
+        notes=(
+            "Interval: 95% bootstrap over templates. p: the signs of the templates' differences flipped at random, two-sided.",
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Running studies: status, locks, what a job needs."""

@@ -1,0 +1,262 @@
+"""Where a study stands: which models are done, running, waiting or failed, from the results tree, the processes and the queue."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+
+from worldprobe.operations import locks
+
+#: What slurm/config.yaml puts before the names of its jobs.
+JOB_PREFIX = "worldprobe"
+#: The two steps a model goes through: rule -> what it leaves.
+STEPS = {"train_control": "trained", "score": "scored"}
+LINES_SHOWN = 3
+#: A log that stands still for longer may belong to a job that hangs; a working one writes every ten seconds.
+MINUTES_OF_SILENCE = 10
+#: States of squeue in which a job has not ended.
+ALIVE = {"RUNNING", "PENDING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "STOPPED"}
+#: Why SLURM never starts a job as it was asked for: squeue's reason -> what to change.
+NEVER = {
+    "PartitionTimeLimit": "its time is more than the partition gives: another partition in config/cluster.yaml",
+    "PartitionNodeLimit": "it wants more than the partition has: another partition in config/cluster.yaml",
+    "BadConstraints": "no node is like that: constraint, gpu_model and gpu_memory_gb in config/cluster.yaml",
+    "QOSMaxWallDurationPerJobLimit": "its time is more than the QOS gives: another qos in config/cluster.yaml",
+    "AssocMaxWallDurationPerJobLimit": "its time is more than the account gives: another account in config/cluster.yaml",
+    "InvalidAccount": "the account is unknown: account in config/cluster.yaml",
+    "InvalidQOS": "the QOS is unknown: qos in config/cluster.yaml",
+}
+
+
+class Job(NamedTuple):
+    """A job of SLURM's, in the queue or lately ended.
+
+    Attributes:
+        number: SLURM's id.
+        state: SLURM's word, e.g. RUNNING or PENDING.
+        elapsed: time it has run.
+        reason: why it waits, or its node.
+        comment: the plugin's note of rule and wildcards.
+    """
+
+    number: str
+    state: str
+    elapsed: str
+    reason: str
+    comment: str
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended."""
+        return self.state in ALIVE
+
+    @property
+    def why(self) -> str:
+        """Its reason without brackets."""
+        return self.reason.strip("()")
+
+
+class ModelState(NamedTuple):
+    """One line of the overview.
+
+    Attributes:
+        model: its id.
+        state: done, running, waiting, failed, not started, or unknown.
+        detail: what it is at, or the last lines of its log.
+        job: its latest job of SLURM's.
+        is_lost: whether a Snakemake is at work on a cluster, but no job of the model is in the queue.
+    """
+
+    model: str
+    state: str
+    detail: str
+    job: Job | None = None
+    is_lost: bool = False
+
+
+def read_queue(folder: Path) -> tuple[list[Job], str] | None:
+    """This user's jobs that were submitted from a folder (or from here), and why SLURM does not answer, if so.
+
+    The latest comes first; jobs that ended are among them as long as SLURM remembers them, usually five minutes. None where there
+    is no SLURM, or none is set up.
+    """
+    if not shutil.which("squeue"):
+        return None
+    command = ["squeue", "--me", "--states=all", "--noheader", "--sort=-i", "--format", "%j|%i|%T|%M|%R|%k|%Z"]
+    try:
+        printed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    except subprocess.CalledProcessError as error:
+        last = (error.stderr.strip().splitlines() or ["squeue failed"])[-1]
+        return None if "configuration source" in last else ([], last)
+    except (subprocess.SubprocessError, OSError) as error:
+        return [], str(error)
+    places = {os.path.realpath(folder), os.path.realpath(".")}
+    rows = [line.split("|", 6) for line in printed.splitlines()]
+    ours = [row for row in rows if len(row) == 7 and row[0].startswith(JOB_PREFIX) and os.path.realpath(row[6].strip()) in places]
+    return [Job._make([*row[1:5], row[5].strip()]) for row in ours], ""
+
+
+def evidence_of(study: Mapping[str, Any], model: str, folder: Path) -> list[Path]:
+    """The files that scoring a model leaves."""
+    ewok = folder / "results" / "ewok"
+    names = study["eval_types"]
+    return [ewok / ("scores/logprobs" if name == "logprobs" else f"responses/{name}") / f"{model}.parquet" for name in names]
+
+
+def model_states(
+    study: Mapping[str, Any],
+    registry: Mapping[str, Any],
+    folder: Path,
+    queue: Sequence[Job],
+    is_snakemake_running: bool,
+    on_cluster: bool = False,
+    silence: str = "",
+) -> list[ModelState]:
+    """Every model of the study, in its order.
+
+    Args:
+        study: a validated study.
+        registry: model id -> card.
+        folder: where Snakemake runs.
+        queue: jobs of ours, the latest first.
+        is_snakemake_running: whether a Snakemake of this machine is at work in the folder.
+        on_cluster: whether that Snakemake submits jobs to SLURM.
+        silence: why SLURM does not answer, if so.
+    """
+    at_work = _scored_here(folder)
+    states = []
+    for model in study["models"]:
+        left = [path for path in evidence_of(study, model, folder) if not path.exists()]
+        rule = "score"
+        if "control" in registry[model] and not (folder / registry[model]["checkpoint"]).is_dir():
+            rule = "train_control"
+        job = next((job for job in queue if job.comment == f"rule_{rule}_wildcards_{model}"), None)
+        log = folder / "results" / "logs" / rule / f"{model}.log"
+        lines = _last_lines(log)
+        verb = "training" if rule == "train_control" else "asking"
+        ended = f"job {job.number} ended: {job.state}" if job and not job.is_alive else ""
+        if not left:
+            states.append(ModelState(model, "done", ""))
+        elif job and job.state in ("RUNNING", "COMPLETING"):
+            where = f"job {job.number} on {job.reason}, {verb} for {job.elapsed}"
+            states.append(ModelState(model, "running", "; ".join([where, *lines[-1:], *_silence(log)]), job))
+        elif job and job.is_alive:
+            states.append(ModelState(model, "waiting", f"job {job.number} is {job.state.lower()} ({job.why})", job))
+        elif (rule, model) in at_work:
+            process = f"process {at_work[rule, model]}"
+            states.append(ModelState(model, "running", "; ".join([process, *lines[-1:], *_silence(log)])))
+        elif lines and silence:
+            states.append(ModelState(model, "unknown", "SLURM does not answer; " + lines[-1]))
+        elif (lines or job) and not is_snakemake_running:
+            states.append(ModelState(model, "failed", " / ".join([*([ended] if ended else []), *lines]), job))
+        elif is_snakemake_running:
+            begun = bool(lines or job)
+            detail = "; ".join([*([ended] if ended else []), f"for its turn at {verb}" + (", again" if begun else "")])
+            states.append(ModelState(model, "waiting", detail, job, is_lost=begun and on_cluster))
+        else:
+            states.append(ModelState(model, "not started", ""))
+    return states
+
+
+def next_steps(
+    states: Iterable[ModelState],
+    folder: Path,
+    queue: Sequence[Job],
+    pids: Sequence[int],
+    on_cluster: bool,
+    silence: str = "",
+    options: str = "",
+) -> list[str]:
+    """What to do now, in words and commands; the first matters most.
+
+    Args:
+        states: the models' states.
+        folder: where Snakemake runs.
+        queue: jobs of ours, the latest first.
+        pids: Snakemakes of this machine at work in the folder.
+        on_cluster: whether there is a SLURM at all.
+        silence: why SLURM does not answer, if so.
+        options: what Snakemake was given besides, e.g. " --configfile config/paper.yaml".
+    """
+    states = list(states)
+    counted = {state.state for state in states}
+    again = ("snakemake --profile slurm" if on_cluster else "snakemake --cores all --rerun-incomplete") + options
+    restart = f"press Ctrl-C in its terminal (or kill -INT {pids[0]}), then run `{again}` again" if pids else ""
+    alive = [job for job in queue if job.is_alive]
+    steps = [step for state in states if (step := _about_a_job(state))]
+    if silence:
+        steps.append(f"SLURM does not answer ({silence}). Leave all as it is: jobs go on, and Snakemake asks again for an hour.")
+    lost = [state.model for state in states if state.is_lost]
+    if lost and not silence:
+        steps.append(
+            f"{', '.join(lost)}: Snakemake (process {pids[0]}) is at work, but none of its jobs is in the queue for it. It "
+            f"submits again within three minutes; if not, it has lost them: {restart}; finished shards are kept."
+        )
+    if pids:
+        return steps or [f"Snakemake (process {pids[0]}) is at work here; nothing to do."]
+    if alive:
+        numbers = " ".join(job.number for job in alive)
+        steps.append(
+            f"Jobs are left of a Snakemake that is gone from this machine: `scancel {numbers}`, unless it runs elsewhere."
+        )
+    if locks.is_locked(folder):
+        steps.append("A lock is left behind: `python -m worldprobe unlock`.")
+    if "failed" in counted:
+        steps.append("Mend what the logs say (results/logs/score, results/logs/train_control).")
+    if counted - {"done"}:
+        steps.append(f"Run `{again}` (again); what is finished is not done twice.")
+    return steps or ["All models are done."]
+
+
+def _about_a_job(state: ModelState) -> str:
+    """What to do about a job that will not go on by itself."""
+    job = state.job
+    if job is None or job.state != "PENDING":
+        return ""
+    if "held" in job.why.lower() or job.why.startswith("JobHeld"):
+        return f"{state.model}: job {job.number} is held ({job.why}): `scontrol release {job.number}`."
+    if (reason := job.why.split(",")[0]) in NEVER:
+        return f"{state.model}: job {job.number} will not start: {NEVER[reason]}, then `scancel {job.number}` and start again."
+    return ""
+
+
+def _silence(log: Path) -> list[str]:
+    """A remark on a log that stands still, if it does."""
+    try:
+        minutes = (time.time() - log.stat().st_mtime) / 60
+    except OSError:
+        return []
+    remark = f"no new line for {minutes:.0f} min: if it hangs, its time limit ends it, or scancel; it goes on from its shards"
+    return [remark] if minutes > MINUTES_OF_SILENCE else []
+
+
+def _scored_here(folder: Path) -> dict[tuple[str, str], int]:
+    """(rule, model) -> process id of the commands of ours that work in this folder on this machine."""
+    found = {}
+    for process in psutil.process_iter():
+        try:
+            words = process.cmdline()
+            if "worldprobe" not in words or process.cwd() != str(folder.resolve()):
+                continue
+        except (psutil.Error, OSError):
+            continue
+        if "score" in words and "--model" in words:
+            found["score", words[words.index("--model") + 1]] = process.pid
+        elif "train" in words and "--out" in words:
+            found["train_control", Path(words[words.index("--out") + 1]).name] = process.pid
+    return found
+
+
+def _last_lines(log: Path) -> list[str]:
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    return [line.strip() for line in lines if line.strip()][-LINES_SHOWN:]

@@ -1,0 +1,96 @@
+"""Picks from the summaries table that tables, figures and the report share."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.present.roster import HUMAN, WORD2VEC, Roster, is_yardstick
+
+#: The row that stands for all versions of a group.
+OVER_VERSIONS = -1
+#: The only eval_type under which a yardstick has rows; it stands beside every eval_type of the models.
+YARDSTICK_TYPES = {HUMAN: "human_likert", WORD2VEC: "word2vec"}
+
+
+def pick(
+    summaries: pd.DataFrame,
+    grouping: str,
+    eval_type: str | None = "logprobs",
+    metric: str = "accuracy",
+    yardsticks: bool = True,
+) -> pd.DataFrame:
+    """Rows of one grouping and metric, all versions, for one eval_type (None: each) and the yardsticks beside it.
+
+    Raises:
+        UserError: the summaries hold no such rows; the message says what they hold.
+    """
+    rows = summaries[(summaries.grouping == grouping) & (summaries.metric == metric)]
+    is_model = ~rows.model.map(is_yardstick)
+    wanted = is_model if eval_type is None else is_model & (rows.eval_type == eval_type)
+    if not wanted.any():
+        raise UserError(f"summaries, eval_type {eval_type}", *_nothing(summaries, grouping, eval_type, metric))
+    if yardsticks:
+        wanted |= rows.model.map(lambda model: YARDSTICK_TYPES.get(model, "")).eq(rows.eval_type)
+    return rows[wanted].reset_index(drop=True)
+
+
+def _nothing(summaries: pd.DataFrame, grouping: str, eval_type: str | None, metric: str) -> tuple[str, str]:
+    held = {
+        column: sorted(summaries[column].unique().tolist())
+        for column, wanted in (("grouping", grouping), ("metric", metric), ("eval_type", eval_type))
+        if wanted is not None and wanted not in set(summaries[column])
+    }
+    if not held:
+        return (
+            f"no model has rows for {grouping}, {metric} and this eval_type together.",
+            "Summarize the judgements of such a run.",
+        )
+    column, names = next(iter(held.items()))
+    wanted = {"grouping": grouping, "metric": metric, "eval_type": str(eval_type)}[column]
+    return (
+        f'there is no {column} "{wanted}" in these summaries;{did_you_mean(wanted, names)}',
+        f"They hold: {', '.join(names)}. Add what is missing to the configuration and summarize again.",
+    )
+
+
+def over_versions(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows that stand for all versions."""
+    return rows[rows.version == OVER_VERSIONS].reset_index(drop=True)
+
+
+def single_versions(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of each version on its own."""
+    return rows[rows.version != OVER_VERSIONS].reset_index(drop=True)
+
+
+def language_models(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of language models, without humans and baselines."""
+    return rows[~rows.model.map(is_yardstick)].reset_index(drop=True)
+
+
+def domain_order(rows: pd.DataFrame, roster: Roster) -> list[str]:
+    """Domains from the easiest to the hardest for the language models of these rows (the paper's order in Figure 4).
+
+    Untrained controls have no say, unless there is nobody else.
+    """
+    models = language_models(over_versions(rows))
+    trained = models[~models.model.map(lambda model: roster[model].is_untrained)]
+    means = (trained if len(trained) else models).groupby("group")["mean"].mean().reset_index()
+    return [str(name) for name in means.sort_values(["mean", "group"], ascending=[False, True])["group"]]
+
+
+def in_words(label: str) -> str:
+    """A domain, contrast or eval_type as it stands in a sentence.
+
+    >>> in_words("social-interactions"), in_words("likert_constrained_two")
+    ('social interactions', 'Likert, constrained, two examples')
+    """
+    head, *rest = label.split("_")
+    if head in PARADIGM_NAMES:
+        return ", ".join([PARADIGM_NAMES[head], *(SHOT_NAMES.get(part, part) for part in rest)])
+    return label.replace("-", " ").replace("_", " ")
+
+
+PARADIGM_NAMES = {"logprobs": "LogProbs", "likert": "Likert", "choice": "Choice"}
+SHOT_NAMES = {"zero": "no examples", "two": "two examples"}

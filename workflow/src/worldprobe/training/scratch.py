@@ -1,0 +1,261 @@
+"""Small causal language models, trained from scratch on the corpus and saved as ordinary Hugging Face folders.
+
+The only module beside ``worldprobe.models`` that imports torch and transformers. With the same corpus, settings, packages and
+machine the saved files are the same, byte for byte: one seed, deterministic kernels, a fixed number of threads.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedModel
+from transformers import logging as transformers_logging
+
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER, Progress
+from worldprobe.provenance import Provenance
+from worldprobe.training.tokenizer import END_OF_TEXT, PADDING
+
+ARCHITECTURES = ("gpt2", "llama")
+#: Positions of a model: far more than an item needs, enough for the longest prompt with examples.
+POSITIONS = 1024
+IGNORED = -100
+#: Batches that are sorted by length together: less padding, and still a new mixture in every epoch.
+BATCHES_SORTED_TOGETHER = 32
+#: Share of the steps in which the learning rate rises from 0 to its peak; then it falls along a cosine to a tenth.
+WARM_UP, LOWEST = 0.05, 0.1
+STEPS_AVERAGED = 50
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a control model is built and trained.
+
+    Attributes:
+        architecture: gpt2 or llama (the configuration classes of transformers).
+        layers: transformer blocks.
+        width: hidden size; the inner layer has 4 x (gpt2) or 8/3 x (llama) of it.
+        heads: attention heads; must divide the width.
+        steps: optimiser steps; 0 leaves the random weights.
+        batch: documents per step.
+        learning_rate: peak of the schedule (AdamW).
+        seed: seed of weights and of the documents' order.
+        threads: CPU threads of torch; part of the settings because sums depend on it.
+    """
+
+    architecture: str
+    layers: int
+    width: int
+    heads: int
+    steps: int
+    batch: int
+    learning_rate: float
+    seed: int
+    threads: int = 1
+
+
+def train(texts: Sequence[str], tokenizer: Tokenizer, settings: Settings, name: str) -> tuple[PreTrainedModel, list[float]]:
+    """Train one model on documents.
+
+    Args:
+        texts: documents; each is one sequence, begun and ended by the end-of-text token.
+        tokenizer: a tokenizer of ``worldprobe.training.tokenizer``.
+        settings: architecture and training.
+        name: the model's name in the progress lines.
+
+    Returns:
+        the model and its loss at every step (nats per token).
+    """
+    torch.set_num_threads(settings.threads)
+    torch.use_deterministic_algorithms(True)
+    torch.manual_seed(settings.seed)
+    model = build_model(settings, tokenizer)
+    if settings.steps == 0:
+        return model.eval(), []
+    end, padding = (tokenizer.token_to_id(token) or 0 for token in (END_OF_TEXT, PADDING))
+    documents = [
+        [end, *encoding.ids, end][:POSITIONS] for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)
+    ]
+    optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: learning_rate_factor(step, settings.steps))
+    LOGGER.info("Training %s: %s parameters, %d documents", name, f"{model.num_parameters():,}", len(documents))
+    losses: list[float] = []
+    model.train()
+    with Progress(f"Training {name}", settings.steps, "steps") as progress:
+        for tokens, labels in batches(documents, settings, padding):
+            # Padding is on the right and the attention causal: no token that counts sees it, so no mask is needed.
+            loss = model(input_ids=tokens, labels=labels).loss
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+            schedule.step()
+            optimiser.zero_grad()
+            losses.append(loss.item())
+            progress.what = f"Training {name} (loss {last_loss(losses)})"
+            progress.advance()
+    return model.eval(), losses
+
+
+def last_loss(losses: Sequence[float]) -> float | None:
+    """Mean loss of the last steps, in nats per token; None for an untrained model."""
+    return round(float(np.mean(losses[-STEPS_AVERAGED:])), 4) if losses else None
+
+
+def build_model(settings: Settings, tokenizer: Tokenizer) -> PreTrainedModel:
+    """A model with random weights, without dropout (the corpus is seen about once)."""
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    end = tokenizer.token_to_id(END_OF_TEXT)
+    tokens: dict[str, Any] = {
+        "vocab_size": tokenizer.get_vocab_size(),
+        "bos_token_id": end,
+        "eos_token_id": end,
+        "pad_token_id": tokenizer.token_to_id(PADDING),
+    }
+    if settings.architecture == "gpt2":
+        return GPT2LMHeadModel(
+            GPT2Config(
+                n_positions=POSITIONS,
+                n_embd=settings.width,
+                n_layer=settings.layers,
+                n_head=settings.heads,
+                resid_pdrop=0.0,
+                embd_pdrop=0.0,
+                attn_pdrop=0.0,
+                **tokens,
+            )
+        )
+    return LlamaForCausalLM(
+        LlamaConfig(
+            max_position_embeddings=POSITIONS,
+            hidden_size=settings.width,
+            intermediate_size=max(16, settings.width * 8 // 3 // 16 * 16),
+            num_hidden_layers=settings.layers,
+            num_attention_heads=settings.heads,
+            tie_word_embeddings=True,
+            **tokens,
+        )
+    )
+
+
+def batches(documents: Sequence[Sequence[int]], settings: Settings, padding: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Batches of documents of like length, epoch after epoch, each epoch in a new order drawn from the seed.
+
+    Yields:
+        tokens and labels, both (batch, longest), int64; labels are ``IGNORED`` on padding.
+    """
+    generator = np.random.default_rng([settings.seed, 1])
+    lengths = np.array([len(document) for document in documents])
+    left, size = settings.steps, min(settings.batch, len(documents))
+    while True:
+        order = generator.permutation(len(documents))
+        cut: list[np.ndarray] = []
+        for start in range(0, len(order), size * BATCHES_SORTED_TOGETHER):
+            block = order[start : start + size * BATCHES_SORTED_TOGETHER]
+            block = block[np.argsort(lengths[block], kind="stable")]
+            cut += [block[place : place + size] for place in range(0, len(block) - size + 1, size)]
+        for number in generator.permutation(len(cut)):
+            chosen = [documents[row] for row in cut[number]]
+            tokens = np.full((len(chosen), max(map(len, chosen))), padding, dtype=np.int64)
+            labels = np.full_like(tokens, IGNORED)
+            for row, document in enumerate(chosen):
+                tokens[row, : len(document)] = labels[row, : len(document)] = document
+            yield torch.from_numpy(tokens), torch.from_numpy(labels)
+            left -= 1
+            if left == 0:
+                return
+
+
+def learning_rate_factor(step: int, steps: int) -> float:
+    """Share of the peak learning rate at a step.
+
+    >>> [round(learning_rate_factor(step, 100), 2) for step in (0, 4, 5, 52, 100)]
+    [0.2, 1.0, 1.0, 0.56, 0.1]
+    """
+    warm_up = max(1, round(WARM_UP * steps))
+    if step < warm_up:
+        return (step + 1) / warm_up
+    done = min(1.0, (step - warm_up) / max(1, steps - warm_up))
+    return float(LOWEST + (1 - LOWEST) * 0.5 * (1 + np.cos(np.pi * done)))
+
+
+def check_settings(settings: Settings) -> None:
+    """Raise UserError where no such model can be built or trained."""
+    for field in ("layers", "width", "heads", "batch", "threads"):
+        if getattr(settings, field) < 1:
+            raise UserError(f"--{field}", f"{getattr(settings, field)} is not positive.", "Give at least 1.")
+    if settings.steps < 0 or settings.learning_rate <= 0:
+        raise UserError("--steps, --learning-rate", "no training has these.", "Give 0 steps or more, and a positive rate.")
+    if settings.width % (2 * settings.heads):
+        raise UserError(
+            "--width",
+            f"{settings.width} cannot be divided among {settings.heads} heads of even size.",
+            f"Choose a multiple of {2 * settings.heads}, or other --heads.",
+        )
+
+
+def load_tokenizer(folder: Path | str) -> Tokenizer:
+    """The tokenizer of a folder.
+
+    Raises:
+        UserError: the folder has no readable ``tokenizer.json`` of ours.
+    """
+    path = Path(folder) / "tokenizer.json"
+    mend = "Give the folder that `worldprobe controls tokenizer` wrote."
+    if not path.is_file():
+        raise UserError(path, "there is no such file.", mend)
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises bare Exception
+        raise UserError(path, f"is not a tokenizer ({error}).", mend) from error
+    if tokenizer.token_to_id(END_OF_TEXT) is None or tokenizer.token_to_id(PADDING) is None:
+        raise UserError(path, f"lacks the tokens {END_OF_TEXT} and {PADDING}.", mend)
+    return tokenizer
+
+
+def save_model(
+    model: PreTrainedModel, tokenizer_folder: Path | str, folder: Path, name: str, settings: Settings, made: Provenance
+) -> None:
+    """Write an ordinary Hugging Face folder: configuration, weights (safetensors), tokenizer and model card."""
+    model.save_pretrained(folder)
+    for file in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(Path(tokenizer_folder) / file, folder / file)
+    (folder / "provenance.json").write_text(made.to_json() + "\n", encoding="utf-8")
+    (folder / "README.md").write_text(model_card(model, name, settings, made), encoding="utf-8")
+
+
+def model_card(model: PreTrainedModel, name: str, settings: Settings, made: Provenance) -> str:
+    """What the model is, in Hugging Face's form of a model card."""
+    if settings.steps:
+        trained = (
+            f"It was trained from scratch for {settings.steps} steps of {settings.batch} documents on the corpus that the "
+            "pipeline writes from its own materials, some templates and fillers held out."
+        )
+    else:
+        trained = "It was never trained: its weights are random, and its accuracy must lie at chance, 0.5."
+    return f"""---
+language: en
+license: mit
+library_name: transformers
+pipeline_tag: text-generation
+---
+# {name}
+
+A calibration control of worldprobe, not a language model for use. Architecture {settings.architecture},
+{settings.layers} layers of width {settings.width}, {settings.heads} heads, {model.num_parameters():,} parameters.
+{trained}
+
+## Provenance
+
+```json
+{json.dumps({"settings": asdict(settings)} | json.loads(made.to_json()), indent=2, sort_keys=True, ensure_ascii=False)}
+```
+"""
