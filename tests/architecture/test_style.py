@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 CHECKS = {
-    "ruff finds nothing to mend": ["ruff", "check", "--no-cache", "."],
+    "ruff finds nothing to fix": ["ruff", "check", "--no-cache", "."],
     "ruff would change no file": ["ruff", "format", "--check", "--no-cache", "."],
     "snakefmt would change no file": ["snakefmt", "--check", "Snakefile", "workflow"],
     "snakemake has no advice": ["snakemake", "--lint"],

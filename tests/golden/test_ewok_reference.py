@@ -153,7 +153,7 @@ def test_a_version_with_too_few_restricted_fillers_loses_the_items_that_the_orig
     assert len(items_table(fill_fixed(slots, fillers, [4]))) == 906
 
 
-def test_mending_the_originals_quirks_changes_what_the_specification_says(reference):
+def test_fixing_the_originals_quirks_changes_what_the_specification_says(reference):
     found = {d.quirk: d for d in differences(Source(reference / "ewok-config.zip", PASSWORD), [0])}
     assert (len(found["Q1"].new), len(found["Q1"].gone)) == (10, 0)
     assert found["Q2"].new == ["physical-interactions_21_1"]

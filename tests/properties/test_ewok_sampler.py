@@ -111,7 +111,7 @@ def test_settled_mentions_of_a_variable_are_one_slot_wherever_one_filler_meets_t
 
 
 @given(filler_classes(), sequences)
-def test_mending_a_quirk_changes_nothing_where_no_slot_has_two_restrictions_or_a_single_filler(classes, sequence):
+def test_fixing_a_quirk_changes_nothing_where_no_slot_has_two_restrictions_or_a_single_filler(classes, sequence):
     simple = [keys for keys in sequence if all(len(restrictions_of(key)) < 2 for key in keys)]
     options = Fillers(classes, RIGHT)
     if all(len(options.options(key)) != 1 for keys in simple for key in keys):

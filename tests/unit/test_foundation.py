@@ -42,7 +42,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_leftover(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["table.txt"]
 
 
-def test_a_folder_that_is_a_file_is_the_users_to_mend(tmp_path):
+def test_a_folder_that_is_a_file_is_the_users_to_fix(tmp_path):
     (tmp_path / "results").write_text("in the way")
     with pytest.raises(UserError, match="cannot be written"):
         files.write_text(tmp_path / "results" / "table.txt", "x")
@@ -116,11 +116,11 @@ def test_progress_in_a_file_says_what_was_already_there(caplog, monkeypatch):
     assert "10/10 items" in caplog.text
 
 
-def test_what_the_user_can_mend_is_three_lines_and_status_2(tmp_path, capsys):
+def test_what_the_user_can_fix_is_three_lines_and_status_2(tmp_path, capsys):
     missing = tmp_path / "none.parquet"
     assert cli.main(["judge", str(missing), str(missing), "--out", str(tmp_path / "o.parquet")]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
-    assert [line.split(":")[0].strip() for line in lines] == ["error", "what", "mend"]
+    assert [line.split(":")[0].strip() for line in lines] == ["error", "problem", "fix"]
 
 
 def test_help_loads_nothing_heavy(repository):

@@ -188,11 +188,11 @@ def test_a_mistyped_key_stops_before_any_job_with_three_lines_and_no_traceback(s
     study.write_text("# a typo\nmaterials:\n  compatt: true\n")
     run = snakemake(tmp_path, configuration=(study,))
     assert run.returncode != 0
-    lines = [line for line in run.stderr.splitlines() if line.startswith(("error:", "  what:", "  mend:"))]
+    lines = [line for line in run.stderr.splitlines() if line.startswith(("error:", "  problem:", "  fix:"))]
     assert lines == [
         f"error: {study}, line 3",
-        '  what: materials.compatt: unknown key; did you mean "compat"?',
-        "  mend: Mend or remove it.",
+        '  problem: materials.compatt: unknown key; did you mean "compat"?',
+        "  fix: Fix or remove it.",
     ]
     assert "Traceback" not in run.stdout + run.stderr
     assert not (tmp_path / "results").exists()

@@ -29,7 +29,7 @@ def test_the_third_way_out_is_a_configuration_that_needs_no_r(snakemake, tmp_pat
     assert "fit_mixed_model" not in planned.stdout + planned.stderr
 
 
-def test_without_a_python_that_fits_set_up_stops_with_the_mend(repository: Path, tmp_path: Path) -> None:
+def test_without_a_python_that_fits_set_up_stops_with_the_fix(repository: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(repository / "envs", copy / "envs")
     path = bare_path(tmp_path, "bash", "cat", "cksum", "dirname", "env", "grep", "id")

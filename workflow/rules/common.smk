@@ -37,7 +37,7 @@ def read_settings():
     """The study, the registry of models and its file, and the facts of the site, all checked.
 
     Raises:
-        SystemExit: with three lines: where, what, and how to mend it.
+        SystemExit: with three lines: where, what, and how to fix it.
     """
     try:
         study = read_study(config, workflow.configfiles, workflow.config_settings.config)

@@ -300,7 +300,7 @@ def test_the_key_comes_from_the_environment_and_neither_it_nor_a_prompt_is_ever_
         ("localhost:8000", "wordy", "is no web address"),
     ],
 )
-def test_a_wrong_address_or_name_is_told_with_its_mend(server: Server, url: str | None, model: str, said: str) -> None:
+def test_a_wrong_address_or_name_is_told_with_its_fix(server: Server, url: str | None, model: str, said: str) -> None:
     with pytest.raises(UserError) as caught:
         open_engine(url or server.url, model, first_wait=0.01)  # type: ignore[attr-defined]
     assert said in caught.value.lines()

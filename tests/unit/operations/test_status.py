@@ -57,8 +57,8 @@ def test_a_pending_job_says_what_it_waits_for(tmp_path: Path) -> None:
 
 
 def test_a_model_with_a_log_but_no_file_has_failed_once_nobody_works_on_it(tmp_path: Path) -> None:
-    log(tmp_path, "mine", "a\nb\nerror: org/mine\n  what: there is no such model.\n  mend: fetch it.\n")
-    assert states(tmp_path)["mine"] == ("failed", "error: org/mine / what: there is no such model. / mend: fetch it.")
+    log(tmp_path, "mine", "a\nb\nerror: org/mine\n  problem: there is no such model.\n  fix: fetch it.\n")
+    assert states(tmp_path)["mine"] == ("failed", "error: org/mine / problem: there is no such model. / fix: fetch it.")
     assert states(tmp_path, running=True)["mine"][0] == "waiting"
 
 
@@ -76,7 +76,7 @@ ALIVE = Job("1", "PENDING", "", "(Priority)", "rule_score_wildcards_mine")
     [
         ([ALIVE], [7], True, "is at work here; nothing to do"),
         ([ALIVE], [], True, "scancel 1`, unless"),
-        ([ALIVE._replace(state="CANCELLED")], [], True, "Mend what the logs say"),
+        ([ALIVE._replace(state="CANCELLED")], [], True, "Fix what the logs say"),
         ([], [], True, "snakemake --profile slurm"),
         ([], [], False, "snakemake --cores all"),
     ],

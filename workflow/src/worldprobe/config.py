@@ -64,7 +64,7 @@ def read_yaml(path: Path | str) -> Source:
         mark = error.problem_mark or error.context_mark
         where = f"{path}, line {mark.line + 1}" if mark else str(path)
         raise UserError(
-            where, f"is not valid YAML: {error.problem or error.context}.", "Mend the line or the one above it."
+            where, f"is not valid YAML: {error.problem or error.context}.", "Fix the line or the one above it."
         ) from error
 
 
@@ -77,13 +77,13 @@ def validate(document: Any, schema: str, sources: Sequence[Source]) -> None:
         sources: where the settings come from, the strongest last.
 
     Raises:
-        UserError: the first problem, in the order of the document; where there are more, the mend says so.
+        UserError: the first problem, in the order of the document; where there are more, the fix says so.
     """
     found = complaints(document, schema, sources)
     if found:
         first, more = found[0], len(found) - 1
-        mend = first.mend + (f" ({more} more in the same place or below.)" if more else "")
-        raise UserError(first.where, first.problem, mend)
+        fix = first.fix + (f" ({more} more in the same place or below.)" if more else "")
+        raise UserError(first.where, first.problem, fix)
 
 
 def complaints(document: Any, schema: str, sources: Sequence[Source]) -> list[UserError]:
@@ -214,7 +214,7 @@ def _complain(error: jsonschema.ValidationError, sources: Sequence[Source], sche
         unknown = [key for key in error.instance if key not in known]
         nearest = {key: did_you_mean(str(key), known) or f" known are {', '.join(known)}." for key in unknown}
         return [
-            UserError(_place((*keys, key), sources), f"{_dotted((*keys, key))}: unknown key;{nearest[key]}", "Mend or remove it.")
+            UserError(_place((*keys, key), sources), f"{_dotted((*keys, key))}: unknown key;{nearest[key]}", "Fix or remove it.")
             for key in unknown
         ]
     name = _dotted(keys) or schema
@@ -222,14 +222,14 @@ def _complain(error: jsonschema.ValidationError, sources: Sequence[Source], sche
     if rule == "required":
         missing = [key for key in wanted if key not in value]
         return [UserError(_place(keys, sources), f"{_dotted((*keys, key))}: missing.", "Add the key.") for key in missing]
-    mend = error.schema.get("description", "").strip().split("\n")[0] or "Mend the value."
+    fix = error.schema.get("description", "").strip().split("\n")[0] or "Fix the value."
     if rule == "type":
         kinds = " or ".join([wanted] if isinstance(wanted, str) else wanted)
         problem = f"{name}: {value!r} should be of type {kinds}."
     elif rule in ("enum", "const"):
         allowed = [str(v) for v in (wanted if rule == "enum" else [wanted])]
         problem = f"{name}: {value!r} is not known;{did_you_mean(str(value), allowed)}"
-        mend = f"Choose one of {', '.join(allowed)}."
+        fix = f"Choose one of {', '.join(allowed)}."
     elif rule == "pattern" and error.schema.get("title") == "name":
         problem = f"{_dotted((*keys, value))}: is no valid name."
         keys = (*keys, value)
@@ -246,7 +246,7 @@ def _complain(error: jsonschema.ValidationError, sources: Sequence[Source], sche
         problem = f"{name}: is empty."
     else:
         problem = f"{name}: {error.message}."
-    return [UserError(_place(keys, sources), problem, mend)]
+    return [UserError(_place(keys, sources), problem, fix)]
 
 
 def _place(keys: Keys, sources: Sequence[Source], default: str = "configuration") -> str:

@@ -1,4 +1,4 @@
-"""Errors that the user can mend, told apart from our own mistakes."""
+"""Errors that the user can fix, told apart from our own mistakes."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """Something the user can mend: printed as three lines without a traceback, exit status 2.
+    """Something the user can fix: printed as three lines without a traceback, exit status 2.
 
     Args:
         where: file and line, or file and key, or the option concerned.
         problem: what is wrong, with the nearest valid name where there is one.
-        mend: what to do about it.
+        fix: what to do about it.
     """
 
-    def __init__(self, where: object, problem: str, mend: str) -> None:
-        super().__init__(f"{where}: {problem} {mend}")
+    def __init__(self, where: object, problem: str, fix: str) -> None:
+        super().__init__(f"{where}: {problem} {fix}")
         self.where = str(where)
         self.problem = problem
-        self.mend = mend
+        self.fix = fix
 
     def __reduce__(self) -> tuple[type[UserError], tuple[str, str, str]]:
-        return UserError, (self.where, self.problem, self.mend)
+        return UserError, (self.where, self.problem, self.fix)
 
     def lines(self) -> str:
         """The message as it is printed."""
-        return f"error: {self.where}\n  what: {self.problem}\n  mend: {self.mend}"
+        return f"error: {self.where}\n  problem: {self.problem}\n  fix: {self.fix}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

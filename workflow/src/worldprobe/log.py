@@ -33,7 +33,7 @@ class Progress:
     """Counts finished units: done/total, rate and time left, as lines in a file or one bar on a terminal.
 
     Args:
-        what: what is being done, e.g. "Scoring gpt2".
+        problem: what is being done, e.g. "Scoring gpt2".
         total: units in all.
         unit: the unit's name in the plural.
         done: units that an earlier run already finished; they do not count into the rate.

@@ -71,7 +71,7 @@ def by_stem(paths: Sequence[str], known: Collection[str]) -> dict[str, list[str]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 only when its output is whole, 2 with one message for what the user can mend."""
+    """Run one command; 0 only when its output is whole, 2 with one message for what the user can fix."""
     args = build_parser().parse_args(arguments)
     log.configure(args.verbose)
     try:

@@ -175,8 +175,8 @@ def run_export(args: argparse.Namespace) -> None:
     password: str = args.password or os.environ.get("WORLDPROBE_EXPORT_PASSWORD", "")
     is_archive = args.out.suffix == ".zip"
     if is_archive != bool(password):
-        mend = "Add --password WORD." if is_archive else "Name an archive: --out NAME.zip."
-        raise UserError(args.out, "a password and a .zip go together.", mend)
+        fix = "Add --password WORD." if is_archive else "Name an archive: --out NAME.zip."
+        raise UserError(args.out, "a password and a .zip go together.", fix)
     if not is_archive:
         refuse_protected(canary, args.items)
     files = official_files(read_table(args.items, Items), read_table(args.templates, Templates), canary)

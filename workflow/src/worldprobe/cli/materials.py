@@ -24,13 +24,13 @@ def password(args: argparse.Namespace) -> str | None:
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """``materials check`` and ``materials differences``."""
     actions = stages.add_parser("materials", help="check materials").add_subparsers(metavar="ACTION", required=True)
-    check = actions.add_parser("check", help="list every error and warning, with file, line and mend")
+    check = actions.add_parser("check", help="list every error and warning, with file, line and fix")
     add_materials_arguments(check)
     check.add_argument("--compat", action="store_true", help="judge as the original generator would")
     check.add_argument("--versions", type=int, default=5, metavar="N", help="how many versions the fillers must be enough for")
     check.set_defaults(run=run_check)
     differ = actions.add_parser(
-        "differences", help="what mending each quirk of the original changes here: counts and ids, no text"
+        "differences", help="what fixing each quirk of the original changes here: counts and ids, no text"
     )
     add_materials_arguments(differ)
     differ.add_argument("--versions", type=int, default=5, metavar="N", help="fill versions 0 to N-1 (default: %(default)s)")
@@ -51,7 +51,7 @@ def run_check(args: argparse.Namespace) -> None:
         print(problem)
     n_errors = len(materials.problems.errors())
     if n_errors:
-        raise UserError(args.materials, f"{n_errors} errors are listed above.", "Mend them from the top; one may cause others.")
+        raise UserError(args.materials, f"{n_errors} errors are listed above.", "Fix them from the top; one may cause others.")
     print(f"{args.materials}: {templates} templates, no errors, {len(materials.problems)} warnings")
 
 

@@ -169,7 +169,7 @@ class Endpoint:
         return max(backoff + self.first_wait / 2, min(_asked_wait(state.outcome.exception()), LONGEST_WAIT))
 
     def _refusal(self, error: BaseException) -> UserError:
-        """What the user can mend, without the server's words where they may repeat a key or a prompt."""
+        """What the user can fix, without the server's words where they may repeat a key or a prompt."""
         import openai
 
         status = getattr(error, "status_code", None)
@@ -180,7 +180,7 @@ class Endpoint:
             return UserError(
                 self.url,
                 f"cannot be reached ({_root(error)}).",
-                "Start the server, or mend --endpoint (address, port, /v1 at its end).",
+                "Start the server, or fix --endpoint (address, port, /v1 at its end).",
             )
         if isinstance(error, MalformedAnswerError):
             return UserError(

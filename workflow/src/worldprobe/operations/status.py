@@ -209,7 +209,7 @@ def next_steps(
     if locks.is_locked(folder):
         steps.append("A lock is left behind: `python -m worldprobe unlock`.")
     if "failed" in counted:
-        steps.append("Mend what the logs say (results/logs/score, results/logs/train_control).")
+        steps.append("Fix what the logs say (results/logs/score, results/logs/train_control).")
     if counted - {"done"}:
         steps.append(f"Run `{again}` (again); what is finished is not done twice.")
     return steps or ["All models are done."]

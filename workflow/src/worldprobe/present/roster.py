@@ -127,7 +127,7 @@ def read_roster(path: Path | str | None) -> Roster:
         raise UserError(path, "there is no such file.", "Give the model registry, usually config/models.yaml.") from error
     except yaml.YAMLError as error:
         raise UserError(
-            path, f"is not valid YAML: {str(error).splitlines()[0]}.", "Mend the file; editors can check YAML."
+            path, f"is not valid YAML: {str(error).splitlines()[0]}.", "Fix the file; editors can check YAML."
         ) from error
     if isinstance(entries, dict) and set(entries) == {"models"}:
         entries = entries["models"]

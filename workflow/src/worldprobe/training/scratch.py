@@ -209,15 +209,15 @@ def load_tokenizer(folder: Path | str) -> Tokenizer:
         UserError: the folder has no readable ``tokenizer.json`` of ours.
     """
     path = Path(folder) / "tokenizer.json"
-    mend = "Give the folder that `worldprobe controls tokenizer` wrote."
+    fix = "Give the folder that `worldprobe controls tokenizer` wrote."
     if not path.is_file():
-        raise UserError(path, "there is no such file.", mend)
+        raise UserError(path, "there is no such file.", fix)
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception
-        raise UserError(path, f"is not a tokenizer ({error}).", mend) from error
+        raise UserError(path, f"is not a tokenizer ({error}).", fix) from error
     if tokenizer.token_to_id(END_OF_TEXT) is None or tokenizer.token_to_id(PADDING) is None:
-        raise UserError(path, f"lacks the tokens {END_OF_TEXT} and {PADDING}.", mend)
+        raise UserError(path, f"lacks the tokens {END_OF_TEXT} and {PADDING}.", fix)
     return tokenizer
 
 

@@ -244,7 +244,7 @@ def test_a_missing_rpy2_is_told_before_anything_is_read(monkeypatch):
         mixed_model.start_r()
 
 
-def test_no_judgements_of_the_wanted_kind_is_the_users_to_mend():
+def test_no_judgements_of_the_wanted_kind_is_the_users_to_fix():
     table, surface = study(n_templates=10, n_models=1)
     with pytest.raises(UserError, match="no likert_free_two judgements"):
         build_design(table, surface, eval_type="likert_free_two")

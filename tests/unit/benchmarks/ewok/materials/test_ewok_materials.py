@@ -1,4 +1,4 @@
-"""Every mistake in materials is told with its file, line, entry and mend; folders and archives read alike."""
+"""Every mistake in materials is told with its file, line, entry and fix; folders and archives read alike."""
 
 import zipfile
 
@@ -16,7 +16,7 @@ AGENTS, OBJECTS = "fillers/filler-agent.csv", "fillers/filler-object.csv"
 
 TWICE = "          contrast: antonym\n        - segmentA: upward\n          segmentB: downward\n"
 AGAIN = 'garden-work:\n  - pattern: "[agent1] {CONCEPT} [object1]."\n    criteria: agentive\n    tags: present_3sg_form\n'
-#: (file, what stands there, what is written instead, its line, part of what it says, part of the mend)
+#: (file, what stands there, what is written instead, its line, part of what it says, part of the fix)
 MISTAKES = {
     "unknown concept": (CONTEXT, "conceptB: lower", "conceptB: lowr", 2, 'no concept "lowr"; did you mean "lower"?', "add"),
     "target without the concept": (TARGET, "{CONCEPT}", "raises", 3, "has no {CONCEPT}", "Put {CONCEPT}"),
@@ -63,13 +63,13 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_with_place_and_mend(garden, mistake):
-    file, old, new, line, problem, mend = MISTAKES[mistake]
+def test_a_mistake_is_told_with_place_and_fix(garden, mistake):
+    file, old, new, line, problem, fix = MISTAKES[mistake]
     materials = garden.replace(file, old, new).read()
     check_materials(materials)
     told = [p for p in materials.problems.errors() if p.place[:2] == (file, line) and problem in p.problem]
     assert told, "\n".join(map(str, materials.problems))
-    assert mend in told[0].mend
+    assert fix in told[0].fix
 
 
 def test_sound_materials_have_no_problems_and_compile(garden):

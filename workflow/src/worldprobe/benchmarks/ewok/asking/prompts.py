@@ -75,7 +75,7 @@ def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
-        raise UserError(path, f"is not valid YAML: {error}", "Mend the file.") from error
+        raise UserError(path, f"is not valid YAML: {error}", "Fix the file.") from error
     if not isinstance(document, dict):
         raise UserError(path, "holds no prompts.", "Copy resources/prompts/ewok.yaml and change it.")
     return {paradigm: _read(path, paradigm, entry) for paradigm, entry in document.items()}
@@ -95,13 +95,11 @@ def _read(path: Path, paradigm: str, entry: Any) -> Prompt:
         )
     slots = set(SLOTS[paradigm])
     if set(re.findall(r"\{(\w+)\}", entry["block"])) != slots:
-        raise UserError(f"{where}.block", f"must hold the slots {sorted(slots)}, and no other.", "Mend the block.")
+        raise UserError(f"{where}.block", f"must hold the slots {sorted(slots)}, and no other.", "Fix the block.")
     for trial in entry["trials"]:
         if set(trial) != slots | {"response"} or trial["response"] not in entry["answers"]:
-            raise UserError(
-                f"{where}.trials", f"each needs {sorted(slots)} and a response among the answers.", "Mend the trials."
-            )
+            raise UserError(f"{where}.trials", f"each needs {sorted(slots)} and a response among the answers.", "Fix the trials.")
     answers = entry["answers"]
     if not answers or any(not isinstance(answer, str) or not re.fullmatch(r"\d+", answer) for answer in answers):
-        raise UserError(f"{where}.answers", 'must be numerals in quotes, such as "1".', "Mend the answers.")
+        raise UserError(f"{where}.answers", 'must be numerals in quotes, such as "1".', "Fix the answers.")
     return Prompt(answers=tuple(answers), trials=tuple(entry["trials"]), **{key: entry[key] for key in TEXTS})

@@ -90,7 +90,7 @@ def read_vectors(path: Path | str) -> KeyedVectors:
         UserError: no such file, or none of these formats.
     """
     path = Path(path)
-    mend = "Give word2vec binary or text format, or a file that gensim saved."
+    fix = "Give word2vec binary or text format, or a file that gensim saved."
     try:
         with open(path, "rb") as stream:
             begin = stream.read(2)
@@ -98,13 +98,13 @@ def read_vectors(path: Path | str) -> KeyedVectors:
             loaded = KeyedVectors.load(str(path), mmap="r")
             vectors = getattr(loaded, "wv", loaded)
             if not isinstance(vectors, KeyedVectors):
-                raise UserError(path, f"holds a {type(loaded).__name__}, not word vectors.", mend)
+                raise UserError(path, f"holds a {type(loaded).__name__}, not word vectors.", fix)
             return vectors
         return KeyedVectors.load_word2vec_format(str(path), binary=_is_binary(path))
     except FileNotFoundError as error:
-        raise UserError(path, f"there is no such file ({error.filename}).", mend) from error
+        raise UserError(path, f"there is no such file ({error.filename}).", fix) from error
     except (ValueError, EOFError, UnicodeDecodeError, pickle.UnpicklingError, AttributeError, OSError) as error:
-        raise UserError(path, f"cannot be read as word vectors ({error}).", mend) from error
+        raise UserError(path, f"cannot be read as word vectors ({error}).", fix) from error
 
 
 def _is_binary(path: Path) -> bool:

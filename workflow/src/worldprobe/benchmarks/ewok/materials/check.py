@@ -186,8 +186,8 @@ class _SlotCheck:
         for slot in _SLOT.findall(text):
             if slot not in self._known:
                 self._known[slot] = list(self._judge(slot))
-            for is_fatal, problem, mend in self._known[slot]:
-                (self.problems.error if is_fatal else self.problems.refuse)(place, problem, mend)
+            for is_fatal, problem, fix in self._known[slot]:
+                (self.problems.error if is_fatal else self.problems.refuse)(place, problem, fix)
 
     def _judge(self, slot: str) -> Iterator[tuple[bool, str, str]]:
         variable, _, written = slot.partition(":")

@@ -1,4 +1,4 @@
-"""What mending each quirk of the original is worth on given materials: counts and coordinates, never their text."""
+"""What fixing each quirk of the original is worth on given materials: counts and coordinates, never their text."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Build(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """One quirk: what mending it alone changes, as ids of templates and items.
+    """One quirk: what fixing it alone changes, as ids of templates and items.
 
     Attributes:
         quirk: its number.
         about: what the original does.
         gone: templates of the original that are not made any more (by their texts; ids as the original numbers them).
-        new: templates that only the mended compiler makes (ids as it numbers them).
+        new: templates that only the fixed compiler makes (ids as it numbers them).
         relabelled: templates with the same texts and other concepts, contrasts or context type.
         items_gone: items of the original whose texts are not made any more.
-        items_new: items that only the mended compiler makes.
+        items_new: items that only the fixed compiler makes.
         listed: items after the release filter, with and without the quirk; None where there is no release list.
         note: when the quirk shows at all.
     """
@@ -58,13 +58,13 @@ class Difference:
     note: str = ""
 
     def is_nothing(self) -> bool:
-        """Whether mending the quirk changes nothing here."""
+        """Whether fixing the quirk changes nothing here."""
         counts = self.listed or (0, 0)
         return not (self.gone or self.new or self.relabelled or self.items_gone or self.items_new) and counts[0] == counts[1]
 
 
 def differences(source: Source, versions: Sequence[int]) -> list[Difference]:
-    """Mend one quirk of the original at a time, then all of them.
+    """Fix one quirk of the original at a time, then all of them.
 
     Raises:
         UserError: not even the original would read these materials.
@@ -73,8 +73,8 @@ def differences(source: Source, versions: Sequence[int]) -> list[Difference]:
     original = _build(materials, ORIGINAL, versions)
     found = []
     for switch, (quirk, about) in Rules.quirks().items():
-        mended = dataclasses.replace(ORIGINAL, **{switch: False})
-        found.append(_compare(quirk, about, original, _build(materials, mended, versions), ONLY_WITH.get(switch, "")))
+        fixed = dataclasses.replace(ORIGINAL, **{switch: False})
+        found.append(_compare(quirk, about, original, _build(materials, fixed, versions), ONLY_WITH.get(switch, "")))
     found.append(_compare("all", "all of these together: what --compat changes", original, _build(materials, RIGHT, versions)))
     return found
 
@@ -115,17 +115,17 @@ def _only_in(some: dict[tuple[object, ...], list[str]], others: dict[tuple[objec
     return [name for texts, names in some.items() for name in names[len(others.get(texts, [])) :]]
 
 
-def _compare(quirk: str, about: str, original: Build, mended: Build, note: str = "") -> Difference:
-    relabelled = [original.templates[t][0] for t, label in original.labels.items() if mended.labels.get(t, label) != label]
+def _compare(quirk: str, about: str, original: Build, fixed: Build, note: str = "") -> Difference:
+    relabelled = [original.templates[t][0] for t, label in original.labels.items() if fixed.labels.get(t, label) != label]
     return Difference(
         quirk,
         about,
-        _only_in(original.templates, mended.templates),
-        _only_in(mended.templates, original.templates),
+        _only_in(original.templates, fixed.templates),
+        _only_in(fixed.templates, original.templates),
         relabelled,
-        _only_in(original.items, mended.items),
-        _only_in(mended.items, original.items),
-        (_count(original.listed), _count(mended.listed)) if original.listed else None,
+        _only_in(original.items, fixed.items),
+        _only_in(fixed.items, original.items),
+        (_count(original.listed), _count(fixed.listed)) if original.listed else None,
         note,
     )
 

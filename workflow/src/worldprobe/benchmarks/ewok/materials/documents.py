@@ -109,11 +109,11 @@ class Entry:
         node = self.fields.get(key)
         return None if node is None else self._text(node, key)
 
-    def needed_text(self, key: str, mend: str) -> str | None:
+    def needed_text(self, key: str, fix: str) -> str | None:
         """The text of a field that must not be null or empty."""
         text = self.text(key)
         if not text:
-            self.problems.error(self.place(key), f'"{key}" is empty.', mend)
+            self.problems.error(self.place(key), f'"{key}" is empty.', fix)
         return text or None
 
     def texts(self, key: str) -> list[str] | None:

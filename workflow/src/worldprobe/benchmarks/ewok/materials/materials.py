@@ -55,8 +55,8 @@ def read_materials(path: Path | str | Source, rules: Rules, password: str | None
             continue
         name = found[1]
         if len(name.split("-")) != 2:
-            mend = "Rename it; neither part may hold a hyphen."
-            problems.error(Place(file), "is not named context-<domain>-<subdomain>.yml.", mend)
+            fix = "Rename it; neither part may hold a hyphen."
+            problems.error(Place(file), "is not named context-<domain>-<subdomain>.yml.", fix)
             continue
         files = {"concepts": f"concepts/concept-{name}.yml", "targets": f"targets/target-{name}.yml", "contexts": file}
         for folder, partner in files.items():

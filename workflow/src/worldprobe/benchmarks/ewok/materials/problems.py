@@ -21,15 +21,15 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing to mend; a warning (``is_error`` false) does not stop a build."""
+    """One thing to fix; a warning (``is_error`` false) does not stop a build."""
 
     place: Place
     problem: str
-    mend: str
+    fix: str
     is_error: bool = True
 
     def __str__(self) -> str:
-        return f"{'error' if self.is_error else 'warning'}: {self.place}\n  what: {self.problem}\n  mend: {self.mend}"
+        return f"{'error' if self.is_error else 'warning'}: {self.place}\n  problem: {self.problem}\n  fix: {self.fix}"
 
 
 class Problems(list[Problem]):
@@ -43,17 +43,17 @@ class Problems(list[Problem]):
         super().__init__()
         self.is_lenient = is_lenient
 
-    def error(self, place: Place, problem: str, mend: str) -> None:
+    def error(self, place: Place, problem: str, fix: str) -> None:
         """Note something that cannot be compiled."""
-        self._note(Problem(place, problem, mend))
+        self._note(Problem(place, problem, fix))
 
-    def refuse(self, place: Place, problem: str, mend: str) -> None:
+    def refuse(self, place: Place, problem: str, fix: str) -> None:
         """Note something that is surely a mistake; only the original lets it pass."""
-        self._note(Problem(place, problem, mend, is_error=not self.is_lenient))
+        self._note(Problem(place, problem, fix, is_error=not self.is_lenient))
 
-    def warn(self, place: Place, problem: str, mend: str) -> None:
+    def warn(self, place: Place, problem: str, fix: str) -> None:
         """Note something that a build can live with."""
-        self._note(Problem(place, problem, mend, is_error=False))
+        self._note(Problem(place, problem, fix, is_error=False))
 
     def _note(self, problem: Problem) -> None:
         if problem not in self:
@@ -77,4 +77,4 @@ class Problems(list[Problem]):
         if errors:
             first, others = errors[0], len(errors) - 1
             more = f" ({others} more: `worldprobe materials check` lists them all.)" if others else ""
-            raise UserError(first.place, first.problem, first.mend + more)
+            raise UserError(first.place, first.problem, first.fix + more)
