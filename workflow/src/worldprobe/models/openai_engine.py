@@ -287,7 +287,8 @@ def open_engine(
     echoed = probe_echo(endpoint, model) if plain else None
     if encoder is not None and echoed is not None:
         check_tokenizer(endpoint, model, encoder, tokenizer or "")
-    if plain is None and attempt(endpoint, "/chat/completions", {"model": model, "messages": HELLO, "max_tokens": 1}) is None:
+    chat = attempt(endpoint, "/chat/completions", {"model": model, "messages": HELLO, "max_tokens": 1})
+    if plain is None and chat is None:
         raise UserError(
             endpoint.url,
             f"offers neither completions nor chat for {model}.",
@@ -316,6 +317,7 @@ def open_engine(
         bos=convention,
         max_length=longest - 1,
         packages=versions(["openai", *(["transformers", "tokenizers"] if encoder else [])]),
+        has_chat=chat is not None,
         notes={
             "mode": "echo of " + ("token ids" if encoder else "text") if echoed else "no log probabilities",
             "constraint": constraint or ("logit_bias" if encoder else "none"),
