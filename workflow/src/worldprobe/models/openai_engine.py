@@ -285,8 +285,8 @@ def open_engine(
     is_vllm = card.get("owned_by") == "vllm"
     longest = longest_sequence(endpoint, card)
     encoder = load_encoder(tokenizer, bos, trust_remote_code, longest - 1) if tokenizer else None
-    completed = probe_text(endpoint, model)
-    written = completed[0] if completed else probe_chat(endpoint, model)
+    completed, chat = probe_text(endpoint, model), probe_chat(endpoint, model)
+    written = completed[0] if completed else chat
     if written is None:
         raise UserError(
             endpoint.url,
@@ -321,6 +321,7 @@ def open_engine(
         bos=convention,
         max_length=longest - 1,
         packages=versions(["openai", *(["transformers", "tokenizers"] if encoder else [])]),
+        has_chat=chat is not None,
         notes={
             "mode": "echo of " + ("token ids" if encoder else "text") if echoed else "no log probabilities",
             "constraint": constraint or ("logit_bias" if encoder else "none"),
