@@ -6,12 +6,9 @@ A benchmark is EWoK or WorldSense; a study is one named configuration of them. A
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-#: A validated study: the shared settings, and one block per benchmark under the benchmark's name.
-Study = Mapping[str, Any]
+from worldprobe.config import Check
 
 
 @dataclass(frozen=True)
@@ -21,9 +18,9 @@ class Benchmark:
     Attributes:
         name: its block in the configuration, its folder of results and its commands, e.g. ``ewok``.
         title: as it is written, e.g. EWoK.
-        targets: the files that a study of it makes, relative to the working directory.
+        check_settings: finds mistakes in its block that the schema cannot see.
     """
 
     name: str
     title: str
-    targets: Callable[[Study], list[str]]
+    check_settings: Check
