@@ -1,5 +1,7 @@
 # Models: what their cards say, fetching them, and how their jobs load them.
 
+import hashlib
+
 
 def card(field):
     """A function that looks a field up in the registry entry of a job's model."""
@@ -69,6 +71,11 @@ def engine_environment(wildcards):
     return f"../../../envs/{name}.yaml"
 
 
+def source_key(entry):
+    """What a hub model's note is named by: checkpoint and revision, so that two registries do not overwrite each other's."""
+    return hashlib.sha256(f"{entry['checkpoint']}@{entry['revision']}".encode()).hexdigest()[:12]
+
+
 def weight_inputs(wildcards):
     """What must be there before a model is loaded, and reruns its job when it changes.
 
@@ -77,10 +84,10 @@ def weight_inputs(wildcards):
     entry = registry[wildcards.model]
     if entry.get("control"):
         return [entry["checkpoint"]]
-    local = devices.model_files(entry)
+    local = model_files(entry)
     if local or entry["engine"] == "openai":
         return local
-    return [f"{MODELS}/{wildcards.model}/{devices.source_key(entry)}.json"]
+    return [f"{MODELS}/{wildcards.model}/{source_key(entry)}.json"]
 
 
 localrules:
@@ -107,5 +114,5 @@ rule fetch_model:
     message:
         "Fetching {wildcards.model} ({params.checkpoint})"
     shell:
-        "python -m worldprobe models fetch --checkpoint {params.checkpoint:q} --revision {params.revision:q} {params.trust}"
+        "python -m worldprobe models fetch {params.checkpoint:q} --revision {params.revision:q} {params.trust}"
         " --out {output.facts:q} &> {log:q}"

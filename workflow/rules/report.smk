@@ -63,7 +63,7 @@ rule build_report:
     input:
         summary_table="<ewok>/summaries.parquet",
         registry=registry_file,
-        tables=targets.files_of(study, "table", targets.tables(study, registry), [targets.REPORTED_TABLE_FORM]),
+        tables=targets.files_of(study, "table", targets.tables(study), ["md"]),
         figures=targets.files_of(study, "figure", targets.figures(study, registry), ["svg"]),
         notebooks=[STUDY.notebook(name) for name in targets.notebooks(study, MODELS_WITH_ANSWERS)],
         made_from=targets.made_from(study, MODELS_WITH_ANSWERS),
@@ -83,7 +83,7 @@ rule build_report:
         gpus=gpus_asked_for,
         eval_type=ewok["eval_types"][0],
         jobs=STUDY.benchmarks,
-        code=code("cli/report.py", "present/assets", *targets.report_modules()),
+        code=code("cli/report.py", "present/assets"),
     message:
         "Building the report"
     shell:

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from shlex import quote
 
+from snakemake.resources import Resource
+
 HOME = Path(workflow.current_basedir).parents[1]
 PACKAGE = HOME / "workflow" / "src"
 sys.path.insert(0, str(PACKAGE))
@@ -14,13 +16,14 @@ sys.path.insert(0, str(PACKAGE))
 SAME_PYTHON = "" if workflow.deployment_settings.deployment_method else f"{Path(sys.executable).parent}:"
 shell.prefix(f"export PYTHONPATH={quote(str(PACKAGE))} PATH={quote(SAME_PYTHON)}$PATH; ")
 
-from worldprobe.benchmarks import benchmarks
 from worldprobe.benchmarks.ewok import targets
+from worldprobe.benchmarks.ewok.named_files import check_study
+from worldprobe.errors import UserError
 from worldprobe.imports import digest_of, method_of
 from worldprobe.operations import devices
-from worldprobe.operations.missing import missing_models
-from worldprobe.operations.study import read_settings
-from worldprobe.paths import ANSWERS, CONTROLS, MODELS, StudyPaths
+from worldprobe.operations.missing import missing_models, share_with_jobs
+from worldprobe.operations.settings import by_strength, model_files, read_settings
+from worldprobe.paths import ANSWERS, MODELS, StudyPaths
 
 
 def in_repository(path):
@@ -57,29 +60,34 @@ def per_attempt(amount):
     return look_up
 
 
-def limit_resources():
+def limit_resources(study, registry, site):
     """On one machine, keep to its GPUs and memory; a limit given by --resources is kept, a cluster has a scheduler of its own."""
     if workflow.executor_settings is not None or not workflow.is_main_process:
         return
     given = set(workflow.global_resources)
     wanted = {model: devices.gpus_wanted(registry[model], site) for model in study["models"]}
     for name, limit in devices.limits(wanted, given).items():
-        workflow.register_resource(name, limit)
+        workflow.register_resource(name, Resource(name, limit))
 
 
-study, registry, registry_file, site = read_settings(
-    config,
-    workflow.configfiles,
-    workflow.config_settings.configfiles,
-    workflow.config_settings.config,
-    HOME,
-)
+try:
+    study, registry, registry_file, site = read_settings(
+        config,
+        by_strength(workflow.configfiles, workflow.config_settings.configfiles),
+        workflow.config_settings.config,
+        HOME,
+        {"ewok": check_study},
+        targets.with_control_checkpoints,
+    )
+    limit_resources(study, registry, site)
+except UserError as error:
+    sys.exit(error.lines())
+
 STUDY = StudyPaths(study["study"])
 ewok = study["ewok"]
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
-MISSING = missing_models(study, registry, targets.evidence)
+MISSING = share_with_jobs(missing_models(study, targets.evidence), workflow.is_main_process)
 MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
-limit_resources()
 
 
 pathvars:
@@ -113,7 +121,7 @@ wildcard_constraints:
 
 def say_what_is_missing():
     """After a run that failed: which models have no answers, and how to go on without them."""
-    failed = missing_models({**study, "allow_missing": True}, registry, targets.evidence)
+    failed = missing_models({**study, "allow_missing": True}, targets.evidence)
     for model, reason in failed.items():
         print(f"{model} has no answers: {reason}", file=sys.stderr)
     if failed and study["allow_missing"] and set(failed) - set(MISSING):

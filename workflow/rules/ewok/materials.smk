@@ -11,7 +11,7 @@ localrules:
 rule fetch_materials:
     """The official materials, from the authors' repository; read their terms of use first (README.md)."""
     output:
-        archive=protected_archive(),
+        archive="resources/downloads/ewok-config.zip",
     log:
         "<logs>/fetch_materials.log",
     benchmark:

@@ -66,7 +66,7 @@ def asking(wildcards):
         return ""
     prompting = [condition["prompting"] for condition in ewok["conditions"].values()]
     return flags(
-        flag("--prompts", [targets.prompt_file(one["prompts"])[0] for one in prompting]),
+        flag("--prompts", [one["prompts"] for one in prompting]),
         flag("--swap", ["yes" if one["swap"] else "no" for one in prompting]),
         flag("--chat", [chat_template(one, wildcards.model) for one in prompting]),
     )
@@ -83,7 +83,7 @@ def prompt_inputs(wildcards):
     if ewok["eval_types"] == ["logprobs"]:
         return []
     names = {condition["prompting"]["prompts"] for condition in ewok["conditions"].values()}
-    return sorted(targets.prompt_file(name)[1] for name in names)
+    return sorted(os.path.relpath(targets.prompt_file(name)) for name in names)
 
 
 def vectors():
@@ -119,25 +119,31 @@ def missing(wildcards):
     return flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items()])
 
 
-def report_files(kind, names):
-    """The files of figures or tables that are shown in Snakemake's own report, with caption, chapter and title."""
+def report_files(kind, shown):
+    """The files of figures or tables that are shown in Snakemake's own report, each with caption, chapter and title.
+
+    Args:
+        kind: "table" or "figure".
+        shown: name -> caption (workflow/report), chapter and title; those that the study does not have are left out.
+    """
     files = []
-    for plan in targets.plans(study, registry, kind, names):
-        files.append(
-            report(
-                targets.files_of(study, kind, [plan.name])[0],
-                caption=f"../../report/{targets.caption(plan)}.rst",
-                category=targets.chapter(plan),
-                labels={kind: plan.title},
-            )
-        )
+    for name in wanted(kind, shown):
+        caption, chapter, title = shown[name]
+        path = targets.files_of(study, kind, [name], ["csv" if kind == "table" else "svg"])[0]
+        files.append(report(path, caption=f"../../report/{caption}.rst", category=chapter, labels={kind: title}))
     return files
 
 
-def other_forms(kind, names):
+def other_forms(kind, shown):
     """The other forms of the same figures or tables."""
-    wanted = [plan.name for plan in targets.plans(study, registry, kind, names)]
-    return [path for name in wanted for path in targets.files_of(study, kind, [name])[1:]]
+    suffixes = [suffix for suffix in targets.FORMS[kind] if suffix != ("csv" if kind == "table" else "svg")]
+    return targets.files_of(study, kind, wanted(kind, shown), suffixes)
+
+
+def wanted(kind, names):
+    """Those figures or tables that the study has."""
+    mine = targets.tables(study) if kind == "table" else targets.figures(study, registry)
+    return [name for name in names if name in mine]
 
 
 def trained_folders(wildcards):

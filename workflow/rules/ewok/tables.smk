@@ -1,5 +1,18 @@
-# Tables for the paper, each as CSV, LaTeX, Markdown and JSON. Those of one input are printed by one process, as each process takes
+# Tables for the paper, each as CSV, LaTeX and Markdown. Those of one input are printed by one process, as each process takes
 # a second to start; any one of them alone: `python -m worldprobe table NAME`.
+
+# Table -> its caption (workflow/report), chapter and title in Snakemake's own report.
+ACCURACY_TABLES = {
+    "mean_accuracy": ("mean_accuracy", "Accuracy", "Mean accuracy"),
+    "accuracy_by_domain": ("accuracy_by_domain_table", "Accuracy", "Accuracy by domain"),
+    "accuracy_by_paradigm": ("accuracy_by_paradigm", "Accuracy", "Accuracy by paradigm"),
+    "comparisons": ("comparisons", "Accuracy", "Comparisons"),
+    "correlations": ("correlations", "Surface features", "Correlations"),
+    "likert_strict": ("likert_strict", "Prompting", "Likert, ties wrong"),
+}
+DATASET = {"dataset": ("dataset", "Materials", "Templates and items")}
+REPRODUCTION = {"reproduction": ("reproduction", "Published numbers", "Next to the published numbers")}
+CONDITIONS_TABLE = {"conditions": ("conditions", "Conditions", "Conditions compared")}
 
 
 localrules:
@@ -14,11 +27,11 @@ rule tables_of_accuracy:
     """Table 1 (mean and range), Table 2 (domains), Table 4 (strict Likert), ways of asking, comparisons, and correlations."""
     input:
         summary_table="<ewok>/summaries.parquet",
-        pair_tables=targets.pair_tables(study, registry),
+        pair_tables=targets.pair_tables(study),
         registry=registry_file,
     output:
-        tables=report_files("table", targets.ACCURACY_TABLES),
-        others=other_forms("table", targets.ACCURACY_TABLES),
+        tables=report_files("table", ACCURACY_TABLES),
+        others=other_forms("table", ACCURACY_TABLES),
     log:
         "<logs>/tables_of_accuracy.log",
     benchmark:
@@ -27,7 +40,7 @@ rule tables_of_accuracy:
         "../../../envs/analysis.yaml"
     params:
         folder=subpath(input.summary_table, parent=True),
-        code=code("cli/table.py", *targets.plan_modules("table")),
+        code=code("cli/table.py"),
     message:
         "Tables of accuracy"
     shell:
@@ -41,8 +54,8 @@ rule table_dataset:
         template_table="<ewok>/templates.parquet",
         item_table=targets.item_table(study),
     output:
-        tables=report_files("table", ["dataset"]),
-        others=other_forms("table", ["dataset"]),
+        tables=report_files("table", DATASET),
+        others=other_forms("table", DATASET),
     log:
         "<logs>/table_dataset.log",
     benchmark:
@@ -50,7 +63,7 @@ rule table_dataset:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        code=code("cli/table.py", *targets.plan_modules("table")),
+        code=code("cli/table.py"),
     message:
         "Templates and items by domain"
     shell:
@@ -66,10 +79,10 @@ rule table_regression:
         table=report(
             "<ewok>/tables/{fit}.csv",
             caption="../../report/regression.rst",
-            category=targets.chapter_of("fixed_effects"),
+            category="Regression",
             labels={"table": "{fit}"},
         ),
-        others=expand("<ewok>/tables/{{fit}}.{suffix}", suffix=targets.OTHER_TABLE_FORMS),
+        others=expand("<ewok>/tables/{{fit}}.{suffix}", suffix=["tex", "md"]),
     log:
         "<logs>/table_regression/{fit}.log",
     benchmark:
@@ -79,11 +92,11 @@ rule table_regression:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        code=code("cli/table.py", *targets.plan_modules("table")),
+        code=code("cli/table.py"),
     message:
         "Table 3: coefficients ({wildcards.fit})"
     shell:
-        "python -m worldprobe table {wildcards.fit} {input.coefficient_table:q}"
+        "python -m worldprobe table mixed_model {input.coefficient_table:q} --fit {wildcards.fit}"
         " --out {output.table:q} {output.others:q} &> {log:q}"
 
 
@@ -93,8 +106,8 @@ rule table_reproduction:
         reproduction_table="<ewok>/reproduction.parquet",
         registry=registry_file,
     output:
-        tables=report_files("table", ["reproduction"]),
-        others=other_forms("table", ["reproduction"]),
+        tables=report_files("table", REPRODUCTION),
+        others=other_forms("table", REPRODUCTION),
     log:
         "<logs>/table_reproduction.log",
     benchmark:
@@ -102,7 +115,7 @@ rule table_reproduction:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        code=code("cli/table.py", *targets.plan_modules("table")),
+        code=code("cli/table.py"),
     message:
         "Published numbers next to ours"
     shell:
@@ -116,8 +129,8 @@ rule table_conditions:
         comparison_table="<ewok>/conditions.parquet",
         registry=registry_file,
     output:
-        tables=report_files("table", ["conditions"]),
-        others=other_forms("table", ["conditions"]),
+        tables=report_files("table", CONDITIONS_TABLE),
+        others=other_forms("table", CONDITIONS_TABLE),
     log:
         "<logs>/table_conditions.log",
     benchmark:
@@ -125,7 +138,7 @@ rule table_conditions:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        code=code("cli/table.py", *targets.plan_modules("table")),
+        code=code("cli/table.py"),
     message:
         "Conditions compared"
     shell:
@@ -136,4 +149,4 @@ rule table_conditions:
 rule tables:
     """All tables."""
     input:
-        targets.files_of(study, "table", targets.tables(study, registry)),
+        targets.files_of(study, "table", targets.tables(study)),

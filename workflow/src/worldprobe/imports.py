@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -42,6 +43,38 @@ def closure(names: Sequence[str]) -> list[Path]:
             found.add(path)
             waiting.extend(_imported(path))
     return sorted(path for path in found if str(path.relative_to(PACKAGE)) not in IRRELEVANT)
+
+
+def digest_of(names: Sequence[str]) -> str:
+    """A short digest of the modules of these names and of all that they import: it changes when their code does.
+
+    >>> digest_of(["present/palette.py"]) == digest_of(["present/palette.py"]) != digest_of(["present/roster.py"])
+    True
+    """
+    digest = hashlib.sha256()
+    for path in closure(names):
+        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def method_of(module: str, constant: str = "METHOD") -> int:
+    """The version of a computation that a command's module states, and writes into its files.
+
+    Args:
+        module: path inside the package, e.g. ``cli/controls.py``.
+        constant: its name.
+
+    Raises:
+        LookupError: the module states none of that name.
+
+    >>> method_of("cli/templates.py") >= 1
+    True
+    """
+    for node in ast.parse((PACKAGE / module).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == [constant]:
+            return int(ast.literal_eval(node.value))
+    raise LookupError(f"{module} has no {constant}")
 
 
 @cache

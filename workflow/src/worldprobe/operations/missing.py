@@ -22,7 +22,6 @@ STEPS = ("fetch_model", "train_control", "score")
 
 def missing_models(
     study: Mapping[str, Any],
-    registry: Mapping[str, Any],
     evidence: Callable[[Mapping[str, Any], str], Sequence[str]],
     folder: Path = Path(),
 ) -> dict[str, str]:
@@ -32,7 +31,6 @@ def missing_models(
 
     Args:
         study: a validated study.
-        registry: model id -> card.
         evidence: the study and a model -> the files that asking it leaves.
         folder: where Snakemake runs.
     """
