@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from worldprobe.config import Check
+
 #: A validated study: the shared settings, and one block per benchmark under the benchmark's name.
 Study = Mapping[str, Any]
 #: The validated model registry: id -> entry.
@@ -124,6 +126,10 @@ class Section:
     intro: str = ""
 
 
+#: Where the plans of a benchmark without a page belong.
+NO_SECTION = Section("more", "More")
+
+
 @dataclass(frozen=True)
 class Page:
     """What a benchmark adds to the report.
@@ -146,14 +152,16 @@ class Benchmark:
     Attributes:
         name: its block in the configuration, its folder of results and its commands, e.g. ``ewok``.
         title: as it is written, e.g. EWoK.
+        check_settings: finds mistakes in its block that the schema cannot see.
         plans: its tables and figures, in the order of the report.
-        page: its part of the report.
+        page: its part of the report, if it has one.
     """
 
     name: str
     title: str
-    plans: tuple[Plan, ...]
-    page: Page
+    check_settings: Check
+    plans: tuple[Plan, ...] = ()
+    page: Page | None = None
 
     def wanted(self, study: Study, registry: Registry, kind: str | None = None) -> list[Plan]:
         """The figures and tables (or one kind of them) that a study of this benchmark has."""
@@ -161,4 +169,4 @@ class Benchmark:
 
     def section(self, plan: Plan) -> Section:
         """The section that a plan names."""
-        return next(section for section in self.page.sections if section.id == plan.section)
+        return next(section for section in self.page.sections if section.id == plan.section) if self.page else NO_SECTION

@@ -10,7 +10,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent
 #: Code that is loaded by its name when it is needed, as a benchmark's plans name theirs.
-REFERENCE = re.compile(r"worldprobe(\.\w+)+:\w+")
+REFERENCE = re.compile(r"worldprobe(\.\w+)+(:\w+)?")
 #: what no result depends on.
 IRRELEVANT = ("__init__.py", "errors.py", "files.py", "locks.py", "log.py")
 
@@ -49,7 +49,7 @@ def closure(names: Sequence[str]) -> list[Path]:
 
 @cache
 def _imported(path: Path) -> tuple[Path, ...]:
-    """What a module imports of the package, inside functions too, and what it names as ``worldprobe.module:function``."""
+    """What a module imports of the package, inside functions too, and what it names as ``worldprobe.module`` or ``worldprobe.module:function``."""
     names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

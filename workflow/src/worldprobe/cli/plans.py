@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from worldprobe.benchmark import FORMATS, Plan
-from worldprobe.benchmarks import all_benchmarks
+from worldprobe.benchmarks import benchmarks
 from worldprobe.errors import UserError, did_you_mean
 
 Run = Callable[[argparse.Namespace], None]
@@ -15,7 +15,7 @@ Run = Callable[[argparse.Namespace], None]
 
 def plans_of(kind: str) -> dict[str, Plan]:
     """All benchmarks' tables or figures by name; a name is a command, so no two benchmarks share one."""
-    return {plan.name: plan for benchmark in all_benchmarks() for plan in benchmark.plans if plan.kind == kind}
+    return {plan.name: plan for benchmark in benchmarks().values() for plan in benchmark.plans if plan.kind == kind}
 
 
 def add_plan_parsers(names: argparse._SubParsersAction, kind: str, run: Run) -> None:

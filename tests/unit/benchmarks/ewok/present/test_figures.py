@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from worldprobe.benchmark import load
-from worldprobe.benchmarks.ewok.benchmark import EWOK
+from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.cli import main
 from worldprobe.contracts import Table
 from worldprobe.errors import UserError
@@ -321,15 +321,15 @@ def test_every_plan_has_a_command_and_names_code_that_is_there():
 
 
 def test_no_two_plans_share_a_command_and_each_is_in_a_section():
-    from worldprobe.benchmarks import all_benchmarks
+    from worldprobe.benchmarks import benchmarks
 
-    names = [(plan.kind, plan.name) for benchmark in all_benchmarks() for plan in benchmark.plans]
+    names = [(plan.kind, plan.name) for benchmark in benchmarks().values() for plan in benchmark.plans]
     assert len(names) == len(set(names))
-    assert all(benchmark.section(plan) for benchmark in all_benchmarks() for plan in benchmark.plans)
+    assert all(benchmark.section(plan) for benchmark in benchmarks().values() for plan in benchmark.plans)
 
 
 def test_plans_are_read_without_pandas_or_matplotlib():
-    code = "import sys; from worldprobe.benchmarks import all_benchmarks; all_benchmarks(); "
+    code = "import sys; from worldprobe.benchmarks import benchmarks; benchmarks(); "
     code += "print([name for name in ('pandas', 'matplotlib', 'pyarrow') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmark import load
-from worldprobe.benchmarks.ewok.benchmark import EWOK
+from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.report import methods
 from worldprobe.benchmarks.ewok.report.examples import read_examples

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from worldprobe.benchmark import Benchmark, Page, Section
 from worldprobe.benchmarks.ewok.plans import FIGURES, SUMMARIES, TABLES
+from worldprobe.benchmarks.ewok.settings import check_settings
 
 SECTIONS = (
     Section(
@@ -45,9 +46,10 @@ SECTIONS = (
     Section("materials", "Materials", "What the items were built from."),
 )
 
-EWOK = Benchmark(
+BENCHMARK = Benchmark(
     name="ewok",
     title="EWoK",
+    check_settings=check_settings,
     plans=(*TABLES, *FIGURES),
     page=Page(sections=SECTIONS, summary=SUMMARIES, compose="worldprobe.benchmarks.ewok.report.part:compose"),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from worldprobe.benchmark import Input, Option, Plan, Registry, Study
-from worldprobe.benchmarks.ewok.settings import (
+from worldprobe.benchmarks.ewok.wanted import (
     has_generalisation,
     has_known_sizes,
     has_logprobs,

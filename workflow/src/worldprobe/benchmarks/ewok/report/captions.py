@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worldprobe.benchmarks.ewok.benchmark import EWOK
+from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
+from worldprobe.benchmarks.ewok.benchmark import SECTIONS as PAGE_SECTIONS
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,11 @@ class Section:
 
 
 def _named(section: str, kind: str) -> tuple[str, ...]:
-    return tuple(plan.name for plan in EWOK.plans if plan.section == section and plan.kind == kind)
+    return tuple(plan.name for plan in BENCHMARK.plans if plan.section == section and plan.kind == kind)
 
 
 SECTIONS = tuple(
     Section(section.id, section.title, section.intro, _named(section.id, "figure"), _named(section.id, "table"))
-    for section in EWOK.page.sections
+    for section in PAGE_SECTIONS
 )
-CAPTIONS = {plan.name: plan.caption for plan in EWOK.plans if plan.kind == "figure"}
+CAPTIONS = {plan.name: plan.caption for plan in BENCHMARK.plans if plan.kind == "figure"}
