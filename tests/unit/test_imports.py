@@ -28,3 +28,8 @@ def test_a_folder_means_its_files_and_not_what_they_import():
 def test_a_name_that_is_no_module_is_an_error():
     with pytest.raises(FileNotFoundError):
         closure(["cli/no_such_stage.py"])
+
+
+def test_code_that_a_plan_only_names_counts_too():
+    names = {path.name for path in closure(["cli/figure.py"])}
+    assert {"by_domain.py", "scatter.py", "dataset.py", "drawing.py"} <= names
