@@ -182,7 +182,7 @@ def check_models(study: Mapping[str, Any], registry: Mapping[str, Any], files: I
         if model not in registry:
             raise UserError(
                 _place(("models", number), sources, default="models"),
-                f"models: {model}: no such model in {registry_name};{did_you_mean(model, registry) or ' it names none like it.'}",
+                f"models: {model}: no such model in {registry_name}{did_you_mean(model, registry, '; it has no similar name.')}",
                 f"Choose one of its {len(registry)} models, or add an entry of that name to {registry_name}.",
             )
 
@@ -212,9 +212,9 @@ def _complain(error: jsonschema.ValidationError, sources: Sequence[Source], sche
     if rule == "additionalProperties" and isinstance(error.instance, dict):
         known = sorted(error.schema.get("properties", {}))
         unknown = [key for key in error.instance if key not in known]
-        nearest = {key: did_you_mean(str(key), known) or f" known are {', '.join(known)}." for key in unknown}
+        nearest = {key: did_you_mean(str(key), known, f"; known are {', '.join(known)}.") for key in unknown}
         return [
-            UserError(_place((*keys, key), sources), f"{_dotted((*keys, key))}: unknown key;{nearest[key]}", "Fix or remove it.")
+            UserError(_place((*keys, key), sources), f"{_dotted((*keys, key))}: unknown key{nearest[key]}", "Fix or remove it.")
             for key in unknown
         ]
     name = _dotted(keys) or schema
@@ -228,7 +228,7 @@ def _complain(error: jsonschema.ValidationError, sources: Sequence[Source], sche
         problem = f"{name}: {value!r} should be of type {kinds}."
     elif rule in ("enum", "const"):
         allowed = [str(v) for v in (wanted if rule == "enum" else [wanted])]
-        problem = f"{name}: {value!r} is not known;{did_you_mean(str(value), allowed)}"
+        problem = f"{name}: {value!r} is not known{did_you_mean(str(value), allowed)}"
         fix = f"Choose one of {', '.join(allowed)}."
     elif rule == "pattern" and error.schema.get("title") == "name":
         problem = f"{_dotted((*keys, value))}: is no valid name."

@@ -65,7 +65,7 @@ def by_stem(paths: Sequence[str], known: Collection[str]) -> dict[str, list[str]
         wanted.setdefault(Path(path).stem, []).append(path)
     for name in wanted:
         if name not in known:
-            problem = f"its name asks for nothing that is known;{did_you_mean(name, known)}"
+            problem = f"its name asks for nothing that is known{did_you_mean(name, known)}"
             raise UserError(f"--out {wanted[name][0]}", problem, f"Name files after these: {', '.join(known)}.")
     return wanted
 
