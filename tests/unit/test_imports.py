@@ -53,3 +53,8 @@ def test_the_digest_of_code_follows_what_the_code_does(tmp_path, monkeypatch, be
 def test_a_digest_of_code_is_short_and_the_same_in_every_process():
     assert code_digest("cli/judge.py") == code_digest("cli/judge.py")
     assert len(code_digest("cli/judge.py")) == 12
+
+
+def test_code_that_a_plan_only_names_counts_too():
+    names = {path.name for path in closure(["cli/figure.py"])}
+    assert {"by_domain.py", "scatter.py", "dataset.py", "drawing.py"} <= names

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
+#: Code that is loaded by its name when it is needed, as a benchmark's plans name theirs.
+REFERENCE = re.compile(r"worldprobe(\.\w+)+(:\w+)?")
 #: what no result depends on.
 IRRELEVANT = ("__init__.py", "cli/__init__.py", "cli/arguments.py", "errors.py", "files.py", "imports.py", "log.py")
 
@@ -77,13 +80,15 @@ def _meaning(path: Path) -> bytes:
 
 @cache
 def _imported(path: Path) -> tuple[Path, ...]:
-    """What a module imports of the package, inside functions too."""
+    """What a module imports of the package, inside functions too, and what it names as ``worldprobe.module`` or ``worldprobe.module:function``."""
     names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and REFERENCE.fullmatch(node.value):
+            names.append(node.value.partition(":")[0])
     inside = [PACKAGE.joinpath(*name.split(".")[1:]) for name in names if name.split(".")[0] == PACKAGE.name]
     candidates = [place for stem in inside for place in (stem.with_suffix(".py"), stem / "__init__.py")]
     return tuple(path for path in candidates if path.is_file())

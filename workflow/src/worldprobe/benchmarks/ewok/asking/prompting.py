@@ -47,6 +47,11 @@ def parse_eval_type(eval_type: str) -> tuple[str, str, str]:
     return paradigm, generation, shots
 
 
+def uses_chat(mode: str, engine: Engine) -> bool:
+    """Is the model asked through its chat template? ``auto``: where it has one; ``never`` and ``always`` as they say."""
+    return mode == "always" or (mode == "auto" and engine.facts.has_chat)
+
+
 def presentations(items: pd.DataFrame, paradigm: str, swap: bool = False) -> Iterator[tuple[str, str, dict[str, str]]]:
     """(item_id, presentation, slots) of every prompt; ``swap`` also asks Choice with the contexts in the other order."""
     columns = (items[name].tolist() for name in ITEM_COLUMNS)
