@@ -63,7 +63,7 @@ rule build_report:
     input:
         summary_table="<ewok>/summaries.parquet",
         registry=registry_file,
-        tables=targets.files_of(study, "table", targets.tables(study), ["md"]),
+        tables=targets.files_of(study, "table", targets.tables(study, registry), ["json"]),
         figures=targets.files_of(study, "figure", targets.figures(study, registry), ["svg"]),
         notebooks=[STUDY.notebook(name) for name in targets.notebooks(study, MODELS_WITH_ANSWERS)],
         made_from=targets.made_from(study, MODELS_WITH_ANSWERS),

@@ -19,7 +19,7 @@ shell.prefix(f"export PYTHONPATH={quote(str(PACKAGE))} PATH={quote(SAME_PYTHON)}
 from worldprobe.benchmarks.ewok import targets
 from worldprobe.benchmarks.ewok.named_files import check_study
 from worldprobe.errors import UserError
-from worldprobe.imports import digest_of, method_of
+from worldprobe.imports import code_digest, method_of
 from worldprobe.operations import devices
 from worldprobe.operations.missing import missing_models, share_with_jobs
 from worldprobe.operations.settings import by_strength, model_files, read_settings
@@ -33,7 +33,7 @@ def in_repository(path):
 
 def code(*names):
     """A digest of modules and of all that they import: a rule reruns when code that moves its numbers changes."""
-    return digest_of(names)
+    return code_digest(*names)
 
 
 def flag(option, value):

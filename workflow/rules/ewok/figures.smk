@@ -1,24 +1,8 @@
 # Figures for the paper, each as PDF, SVG and PNG with the numbers it shows as CSV. Those of one input are drawn by one process, as
 # each process takes a second to start; any one of them alone: `python -m worldprobe figure NAME`.
 
-# Figure -> its caption (workflow/report), chapter and title in Snakemake's own report.
-ACCURACY_FIGURES = {
-    "accuracy_by_domain": ("accuracy_by_domain", "Accuracy", "Accuracy by domain"),
-    "concepts": ("concepts", "Accuracy", "Concepts"),
-    "scaling": ("scaling", "Accuracy", "Scaling"),
-    "paradigms": ("paradigms", "Prompting", "Ways of asking"),
-    "setups_by_model": ("setups", "Prompting", "Set-ups by model"),
-    "setups_by_domain": ("setups", "Prompting", "Set-ups by domain"),
-}
-FEATURE_FIGURES = {
-    "design_features": ("design_features", "Accuracy", "Design features"),
-    "word2vec": ("surface_feature", "Surface features", "word2vec"),
-    "n_words": ("surface_feature", "Surface features", "Number of words"),
-    "log_frequency": ("surface_feature", "Surface features", "Word frequency"),
-}
-AGREEMENT = {"agreement": ("agreement", "Prompting", "Agreement")}
-CONTROLS = {"controls": ("controls", "Controls", "Seen and new")}
-CONDITIONS_FIGURE = {"conditions": ("conditions", "Conditions", "Conditions compared")}
+ACCURACY_FIGURES = ["accuracy_by_domain", "concepts", "scaling", "paradigms", "setups_by_model", "setups_by_domain"]
+FEATURE_FIGURES = ["design_features", "word2vec", "n_words", "log_frequency"]
 
 
 localrules:
@@ -36,8 +20,8 @@ rule figures_of_accuracy:
         trained=targets.trained(study, registry, MODELS_WITH_ANSWERS),
         registry=registry_file,
     output:
-        figures=report_files("figure", ACCURACY_FIGURES),
-        others=other_forms("figure", ACCURACY_FIGURES),
+        figures=report_files("figure", *ACCURACY_FIGURES),
+        others=other_forms("figure", *ACCURACY_FIGURES),
     log:
         "<logs>/figures_of_accuracy.log",
     benchmark:
@@ -63,8 +47,8 @@ rule figures_of_features:
         correlation_table="<ewok>/correlations.parquet",
         registry=registry_file,
     output:
-        figures=report_files("figure", FEATURE_FIGURES),
-        others=other_forms("figure", FEATURE_FIGURES),
+        figures=report_files("figure", *FEATURE_FIGURES),
+        others=other_forms("figure", *FEATURE_FIGURES),
     log:
         "<logs>/figures_of_features.log",
     benchmark:
@@ -87,8 +71,8 @@ rule figure_agreement:
         agreement_table="<ewok>/agreements.parquet",
         registry=registry_file,
     output:
-        figures=report_files("figure", AGREEMENT),
-        others=other_forms("figure", AGREEMENT),
+        figures=report_files("figure", "agreement"),
+        others=other_forms("figure", "agreement"),
     log:
         "<logs>/figure_agreement.log",
     benchmark:
@@ -110,8 +94,8 @@ rule figure_controls:
         accuracy_table="<ewok>/control_accuracies.parquet",
         registry=registry_file,
     output:
-        figures=report_files("figure", CONTROLS),
-        others=other_forms("figure", CONTROLS),
+        figures=report_files("figure", "controls"),
+        others=other_forms("figure", "controls"),
     log:
         "<logs>/figure_controls.log",
     benchmark:
@@ -133,8 +117,8 @@ rule figure_conditions:
         comparison_table="<ewok>/conditions.parquet",
         registry=registry_file,
     output:
-        figures=report_files("figure", CONDITIONS_FIGURE),
-        others=other_forms("figure", CONDITIONS_FIGURE),
+        figures=report_files("figure", "conditions"),
+        others=other_forms("figure", "conditions"),
     log:
         "<logs>/figure_conditions.log",
     benchmark:

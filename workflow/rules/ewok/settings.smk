@@ -119,31 +119,38 @@ def missing(wildcards):
     return flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items()])
 
 
-def report_files(kind, shown):
-    """The files of figures or tables that are shown in Snakemake's own report, each with caption, chapter and title.
+#: Captions of Snakemake's report (workflow/report) that do not bear the name of their table or figure.
+CAPTIONS = {
+    ("table", "accuracy_by_domain"): "accuracy_by_domain_table",
+    ("table", "mixed_model"): "regression",
+    ("table", "fixed_effects"): "regression",
+    ("figure", "word2vec"): "surface_feature",
+    ("figure", "n_words"): "surface_feature",
+    ("figure", "log_frequency"): "surface_feature",
+    ("figure", "setups_by_model"): "setups",
+    ("figure", "setups_by_domain"): "setups",
+}
+
+
+def report_files(kind, *names):
+    """The files of tables or figures that Snakemake's own report shows, each with caption, chapter and title.
 
     Args:
         kind: "table" or "figure".
-        shown: name -> caption (workflow/report), chapter and title; those that the study does not have are left out.
+        names: which; those that the study does not have are left out.
     """
     files = []
-    for name in wanted(kind, shown):
-        caption, chapter, title = shown[name]
-        path = targets.files_of(study, kind, [name], ["csv" if kind == "table" else "svg"])[0]
-        files.append(report(path, caption=f"../../report/{caption}.rst", category=chapter, labels={kind: title}))
+    for plan in targets.plans(study, registry, kind, names):
+        path, *_others = targets.files_of(study, kind, [plan.name])
+        caption = f"../../report/{CAPTIONS.get((kind, plan.name), plan.name)}.rst"
+        files.append(report(path, caption=caption, category=targets.chapter(plan), labels={kind: plan.title}))
     return files
 
 
-def other_forms(kind, shown):
-    """The other forms of the same figures or tables."""
-    suffixes = [suffix for suffix in targets.FORMS[kind] if suffix != ("csv" if kind == "table" else "svg")]
-    return targets.files_of(study, kind, wanted(kind, shown), suffixes)
-
-
-def wanted(kind, names):
-    """Those figures or tables that the study has."""
-    mine = targets.tables(study) if kind == "table" else targets.figures(study, registry)
-    return [name for name in names if name in mine]
+def other_forms(kind, *names):
+    """The other forms of the same tables or figures."""
+    wanted = [plan.name for plan in targets.plans(study, registry, kind, names)]
+    return [path for name in wanted for path in targets.files_of(study, kind, [name])[1:]]
 
 
 def trained_folders(wildcards):

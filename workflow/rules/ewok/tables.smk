@@ -1,18 +1,14 @@
-# Tables for the paper, each as CSV, LaTeX and Markdown. Those of one input are printed by one process, as each process takes
+# Tables for the paper, each as CSV, LaTeX, Markdown and JSON. Those of one input are printed by one process, as each process takes
 # a second to start; any one of them alone: `python -m worldprobe table NAME`.
 
-# Table -> its caption (workflow/report), chapter and title in Snakemake's own report.
-ACCURACY_TABLES = {
-    "mean_accuracy": ("mean_accuracy", "Accuracy", "Mean accuracy"),
-    "accuracy_by_domain": ("accuracy_by_domain_table", "Accuracy", "Accuracy by domain"),
-    "accuracy_by_paradigm": ("accuracy_by_paradigm", "Accuracy", "Accuracy by paradigm"),
-    "comparisons": ("comparisons", "Accuracy", "Comparisons"),
-    "correlations": ("correlations", "Surface features", "Correlations"),
-    "likert_strict": ("likert_strict", "Prompting", "Likert, ties wrong"),
-}
-DATASET = {"dataset": ("dataset", "Materials", "Templates and items")}
-REPRODUCTION = {"reproduction": ("reproduction", "Published numbers", "Next to the published numbers")}
-CONDITIONS_TABLE = {"conditions": ("conditions", "Conditions", "Conditions compared")}
+ACCURACY_TABLES = [
+    "mean_accuracy",
+    "accuracy_by_domain",
+    "accuracy_by_paradigm",
+    "comparisons",
+    "correlations",
+    "likert_strict",
+]
 
 
 localrules:
@@ -27,11 +23,11 @@ rule tables_of_accuracy:
     """Table 1 (mean and range), Table 2 (domains), Table 4 (strict Likert), ways of asking, comparisons, and correlations."""
     input:
         summary_table="<ewok>/summaries.parquet",
-        pair_tables=targets.pair_tables(study),
+        pair_tables=targets.pair_tables(study, registry),
         registry=registry_file,
     output:
-        tables=report_files("table", ACCURACY_TABLES),
-        others=other_forms("table", ACCURACY_TABLES),
+        tables=report_files("table", *ACCURACY_TABLES),
+        others=other_forms("table", *ACCURACY_TABLES),
     log:
         "<logs>/tables_of_accuracy.log",
     benchmark:
@@ -54,8 +50,8 @@ rule table_dataset:
         template_table="<ewok>/templates.parquet",
         item_table=targets.item_table(study),
     output:
-        tables=report_files("table", DATASET),
-        others=other_forms("table", DATASET),
+        tables=report_files("table", "dataset"),
+        others=other_forms("table", "dataset"),
     log:
         "<logs>/table_dataset.log",
     benchmark:
@@ -82,7 +78,7 @@ rule table_regression:
             category="Regression",
             labels={"table": "{fit}"},
         ),
-        others=expand("<ewok>/tables/{{fit}}.{suffix}", suffix=["tex", "md"]),
+        others=expand("<ewok>/tables/{{fit}}.{suffix}", suffix=["tex", "md", "json"]),
     log:
         "<logs>/table_regression/{fit}.log",
     benchmark:
@@ -106,8 +102,8 @@ rule table_reproduction:
         reproduction_table="<ewok>/reproduction.parquet",
         registry=registry_file,
     output:
-        tables=report_files("table", REPRODUCTION),
-        others=other_forms("table", REPRODUCTION),
+        tables=report_files("table", "reproduction"),
+        others=other_forms("table", "reproduction"),
     log:
         "<logs>/table_reproduction.log",
     benchmark:
@@ -129,8 +125,8 @@ rule table_conditions:
         comparison_table="<ewok>/conditions.parquet",
         registry=registry_file,
     output:
-        tables=report_files("table", CONDITIONS_TABLE),
-        others=other_forms("table", CONDITIONS_TABLE),
+        tables=report_files("table", "conditions"),
+        others=other_forms("table", "conditions"),
     log:
         "<logs>/table_conditions.log",
     benchmark:
@@ -149,4 +145,4 @@ rule table_conditions:
 rule tables:
     """All tables."""
     input:
-        targets.files_of(study, "table", targets.tables(study)),
+        targets.files_of(study, "table", targets.tables(study, registry)),

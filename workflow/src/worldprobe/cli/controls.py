@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
     from worldprobe.benchmarks.ewok.materials.materials import Materials
 
+#: Versions of the computations: bumped when the same settings give other stories, another tokenizer or another model.
+CORPUS_METHOD = 1
+TOKENIZER_METHOD = 1
+TRAINING_METHOD = 1
 DOCUMENTS, TEMPLATES, FILLERS = "documents.parquet", "templates.parquet", "fillers.parquet"
 
 
@@ -125,6 +129,7 @@ def run_corpus(args: argparse.Namespace) -> None:
         templates, fillers, held_out_templates, held_out_fillers, args.stories, args.sentences, args.seed, fill
     )
     provenance = Provenance(
+        method=CORPUS_METHOD,
         seed=args.seed,
         canary=materials.canary,
         inputs={"templates": digest_file(args.templates), "materials": materials.source.digest()},
@@ -141,7 +146,7 @@ def run_corpus(args: argparse.Namespace) -> None:
             "n_sentences": int((documents.kind != "story").sum()),
         },
     )
-    with whole_folder(args.out) as folder:
+    with whole_folder(args.out, "controls corpus") as folder:
         write_table(documents, ControlDocuments, folder / DOCUMENTS, provenance)
         write_table(held_out_templates, ControlTemplates, folder / TEMPLATES, provenance)
         write_table(held_out_fillers, ControlFillers, folder / FILLERS, provenance)
@@ -182,11 +187,12 @@ def run_tokenizer(args: argparse.Namespace) -> None:
     texts = read_table(args.corpus / DOCUMENTS, ControlDocuments).text
     tokenizer = train_tokenizer(texts, args.vocabulary)
     made = Provenance(
+        method=TOKENIZER_METHOD,
         inputs=digests({"documents": args.corpus / DOCUMENTS}),
         packages=versions(["tokenizers"]),
         details={"vocabulary": tokenizer.get_vocab_size()},
     )
-    with whole_folder(args.out) as folder:
+    with whole_folder(args.out, "controls tokenizer") as folder:
         save_tokenizer(tokenizer, folder)
         (folder / "provenance.json").write_text(made.to_json() + "\n", encoding="utf-8")
     lengths = [len(encoding.ids) for encoding in tokenizer.encode_batch(list(texts[:2000]))]
@@ -219,6 +225,7 @@ def run_train(args: argparse.Namespace) -> None:
     name = args.out.name
     model, losses = scratch.train(texts, tokenizer, settings, name)
     made = Provenance(
+        method=TRAINING_METHOD,
         seed=args.seed,
         model=name,
         dtype="float32",
@@ -226,7 +233,7 @@ def run_train(args: argparse.Namespace) -> None:
         packages=versions(["torch", "transformers", "tokenizers", "safetensors", "numpy"]),
         details={"n_parameters": model.num_parameters(), "loss": scratch.last_loss(losses)},
     )
-    with whole_folder(args.out) as folder:
+    with whole_folder(args.out, "controls train") as folder:
         scratch.save_model(model, args.tokenizer, folder, name, settings, made)
     LOGGER.info("%s: %s parameters, loss %s", name, f"{model.num_parameters():,}", made.details["loss"])
 

@@ -57,13 +57,13 @@ def failure(logs: Path, model: str) -> str:
 
 
 def reason(log: str) -> str:
-    """The last error that a log tells, in one line; nothing where the job told none.
+    r"""The last error that a log tells, in one line; nothing where the job told none.
 
-    >>> reason("loading\\nerror: my/model\\n  problem: is not in the cache.\\n  fix: Fetch it.\\n")
+    >>> reason("loading\nerror: my/model\n  problem: is not in the cache.\n  fix: Fetch it.\n")
     'is not in the cache'
-    >>> reason("Traceback (most recent call last):\\n  ...\\nValueError: no\\n")
+    >>> reason("Traceback (most recent call last):\n  ...\nValueError: no\n")
     'ValueError: no'
-    >>> reason("1,000 of 4,036 items\\n")
+    >>> reason("1,000 of 4,036 items\n")
     ''
     """
     lines = [line.strip() for line in log.splitlines() if line.strip()]

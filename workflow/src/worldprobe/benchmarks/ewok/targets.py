@@ -11,76 +11,26 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from worldprobe.benchmark import FORMATS, Plan, Registry, Study
+from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
+from worldprobe.benchmarks.ewok.wanted import (
+    control_models,
+    has_conditions,
+    has_generalisation,
+    has_logprobs,
+    has_mixed_model,
+    has_word2vec,
+    is_builtin,
+    is_released,
+)
 from worldprobe.files import digest_file
-from worldprobe.paths import FIGURE_FORMS, RESOURCES, TABLE_FORMS, BenchmarkPaths, ControlPaths, StudyPaths
-
-Study = Mapping[str, Any]
-Registry = Mapping[str, Mapping[str, Any]]
+from worldprobe.paths import RESOURCES, BenchmarkPaths, ControlPaths, StudyPaths
 
 BUILTIN = RESOURCES / "materials" / "ewok-builtin"
 #: Notebook -> models scored by LogProbs that it needs.
 LEAST_MODELS = {"1_explore_failures_by_concept": 1, "2_compare_two_models": 2}
 #: Settings that decide what the control models are trained on.
 CORPUS = ("seed", "stories", "sentences", "held_out_templates", "held_out_fillers", "vocabulary")
-FORMS = {"table": TABLE_FORMS, "figure": FIGURE_FORMS}
-
-
-def has_logprobs(study: Study) -> bool:
-    """Whether models are scored by LogProbs, which the regressions and most figures are about."""
-    return "logprobs" in study["ewok"]["eval_types"]
-
-
-def has_prompting(study: Study) -> bool:
-    """Whether models are also prompted."""
-    return any(name != "logprobs" for name in study["ewok"]["eval_types"])
-
-
-def has_mixed_model(study: Study) -> bool:
-    """Whether the mixed-effects model is fitted."""
-    return has_logprobs(study) and bool(study["ewok"]["mixed_model"]["enabled"])
-
-
-def has_word2vec(study: Study) -> bool:
-    """Whether the bag-of-words baseline is scored."""
-    return bool(study["ewok"]["baselines"]["word2vec"]["enabled"])
-
-
-def has_conditions(study: Study) -> bool:
-    """Whether there are several conditions to compare."""
-    return len(study["ewok"]["conditions"]) > 1 and not is_released(study)
-
-
-def is_builtin(study: Study) -> bool:
-    """Whether the study uses the built-in materials."""
-    return study["ewok"]["materials"]["source"] == "builtin"
-
-
-def is_released(study: Study) -> bool:
-    """Whether released results take the place of the models' own answers."""
-    return bool(study["ewok"]["released"]["results"])
-
-
-def prompting_setups(study: Study) -> list[str]:
-    """The set-ups in which both Likert and Choice are asked, e.g. constrained_two."""
-    asked = study["ewok"]["eval_types"]
-    likert, choice = ({name.partition("_")[2] for name in asked if name.startswith(p)} for p in ("likert_", "choice_"))
-    return sorted(likert & choice)
-
-
-def control_models(study: Study, registry: Registry) -> list[str]:
-    """The models of the study that this pipeline trains itself."""
-    return [model for model in study["models"] if registry[model].get("control")]
-
-
-def has_generalisation(study: Study, registry: Registry) -> bool:
-    """Whether what control models had seen can be told from what is new to them."""
-    return has_logprobs(study) and bool(control_models(study, registry)) and is_builtin(study) and not is_released(study)
-
-
-def has_known_sizes(study: Study, registry: Registry) -> bool:
-    """Whether the number of parameters is known, from the registry or from training, for two models or more."""
-    known = [model for model in study["models"] if registry[model]["parameters"] or registry[model].get("control")]
-    return len(known) > 1
 
 
 def paths(study: Study) -> BenchmarkPaths:
@@ -184,42 +134,32 @@ def coefficients(study: Study) -> list[str]:
     return [paths(study).table("regression/mixed_model")] if has_mixed_model(study) else []
 
 
-def tables(study: Study) -> list[str]:
+def plans(study: Study, registry: Registry, kind: str, names: Iterable[str] | None = None) -> list[Plan]:
+    """The printed tables or figures that a study has.
+
+    Args:
+        study: a validated study.
+        registry: model id -> card.
+        kind: "table" or "figure".
+        names: those alone (all).
+    """
+    wanted = BENCHMARK.wanted(study, registry, kind)
+    return wanted if names is None else [plan for plan in wanted if plan.name in set(names)]
+
+
+def tables(study: Study, registry: Registry) -> list[str]:
     """Names of the study's printed tables."""
-    names = ["dataset"]
-    if has_logprobs(study):
-        names += ["mean_accuracy", "accuracy_by_domain", "fixed_effects", "correlations"]
-    if has_mixed_model(study):
-        names.append("mixed_model")
-    if has_logprobs(study) and len(study["models"]) > 1:
-        names.append("comparisons")
-    if not is_builtin(study):
-        names.append("reproduction")
-    if has_prompting(study):
-        names.append("accuracy_by_paradigm")
-    if "likert_constrained_two" in study["ewok"]["eval_types"]:
-        names.append("likert_strict")
-    return names
+    return [plan.name for plan in plans(study, registry, "table")]
 
 
 def figures(study: Study, registry: Registry) -> list[str]:
     """Names of the study's figures."""
-    names = []
-    if has_logprobs(study):
-        names += ["accuracy_by_domain", "concepts", "design_features", "n_words", "log_frequency"]
-        if has_word2vec(study):
-            names.append("word2vec")
-        if has_known_sizes(study, registry):
-            names.append("scaling")
-    if has_generalisation(study, registry):
-        names.append("controls")
-    if "constrained_two" in prompting_setups(study):
-        names.append("agreement")
-        if has_logprobs(study):
-            names.append("paradigms")
-    if has_prompting(study):
-        names += ["setups_by_model", "setups_by_domain"]
-    return names
+    return [plan.name for plan in plans(study, registry, "figure")]
+
+
+def chapter(plan: Plan) -> str:
+    """The chapter of the report that shows a table or figure."""
+    return BENCHMARK.section(plan).title
 
 
 def files_of(study: Study, kind: str, names: Iterable[str], suffixes: Iterable[str] | None = None) -> list[str]:
@@ -231,7 +171,7 @@ def files_of(study: Study, kind: str, names: Iterable[str], suffixes: Iterable[s
         names: which.
         suffixes: which forms (all).
     """
-    forms = list(FORMS[kind] if suffixes is None else suffixes)
+    forms = list(FORMATS[kind] if suffixes is None else suffixes)
     place = paths(study).printed if kind == "table" else paths(study).figure
     return [place(name, suffix) for name in names for suffix in forms]
 
@@ -260,7 +200,7 @@ def made_from(study: Study, models: Iterable[str]) -> list[str]:
 
 def targets(study: Study, registry: Registry) -> list[str]:
     """Every file that a study of EWoK is for, without the report."""
-    wanted = files_of(study, "table", tables(study)) + files_of(study, "figure", figures(study, registry))
+    wanted = files_of(study, "table", tables(study, registry)) + files_of(study, "figure", figures(study, registry))
     if not is_builtin(study):
         wanted.append(paths(study).table("reproduction"))
     if has_conditions(study):
@@ -274,9 +214,9 @@ def judgements_of_conditions(study: Study, models: Iterable[str]) -> list[str]:
     return [path for condition in conditions(study) for path in judgements(study, chosen, condition=condition)]
 
 
-def pair_tables(study: Study) -> list[str]:
+def pair_tables(study: Study, registry: Registry) -> list[str]:
     """What tables of accuracy need besides the summaries: correlations, and comparisons of two models or more."""
-    return [paths(study).table(name) for name in ("correlations", "comparisons") if name in tables(study)]
+    return [paths(study).table(name) for name in ("correlations", "comparisons") if name in tables(study, registry)]
 
 
 def prompt_file(name: str) -> Path:
