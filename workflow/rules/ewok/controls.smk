@@ -121,7 +121,7 @@ rule train_control:
     message:
         "Training {wildcards.model} ({params.steps} steps)"
     shell:
-        "python -m worldprobe controls train {input.corpus:q} {input.tokenizer:q} --architecture {params.architecture}"
+        "python -m worldprobe controls train {input.corpus:q} {input.tokenizer:q} --architecture {params.architecture:q}"
         " --layers {params.layers} --width {params.width} --heads {params.heads} --steps {params.steps}"
         " --batch {params.batch} --learning-rate {params.learning_rate} --seed {params.seed} --threads 1"
         " --out {output.checkpoint:q} &> {log:q}"

@@ -92,7 +92,7 @@ rule table_regression:
     message:
         "Table 3: coefficients ({wildcards.fit})"
     shell:
-        "python -m worldprobe table mixed_model {input.coefficient_table:q} --fit {wildcards.fit}"
+        "python -m worldprobe table mixed_model {input.coefficient_table:q} --fit {wildcards.fit:q}"
         " --out {output.table:q} {output.others:q} &> {log:q}"
 
 
