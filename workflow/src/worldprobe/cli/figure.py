@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from worldprobe.vocabulary import EVAL_TYPES, GENERATIONS, SHOTS
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, GENERATIONS, SHOTS
 
 FEATURES = ("word2vec", "n_words", "log_frequency")
 SETUPS = tuple(f"{generation}_{shots}" for generation in GENERATIONS for shots in SHOTS)

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worldprobe.vocabulary import EVAL_TYPES
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 
 if TYPE_CHECKING:
     import pandas as pd
