@@ -24,6 +24,7 @@ STAGES = (
     "items",
     "models",
     "controls",
+    "worldsense",
     "score",
     "baselines",
     "importing",
