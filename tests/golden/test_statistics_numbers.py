@@ -13,7 +13,8 @@ from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simu
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 
 SUMMARY = [0.625, 0.597222, 0.659722, 0.532118, 0.726852]
-COMPARISON = [0.148148, 0.085648, 0.218808, 0.001996, 0.005988]
+COMPARISON = [0.148148, 0.082151, 0.218526, 0.001996, 0.005988]
+COMPARISON_BY_TEMPLATE = [0.085648, 0.218808, 0.001996]
 FIXED = [0.036026, 0.217503, 0.051196, 0.266048, -0.19512, 0.188561]
 MIXED = [0.05408, 0.32519, 0.07963, 0.31543, -0.27217, 0.30881]
 LOG_LIKELIHOOD = -408.1986
@@ -38,6 +39,7 @@ def test_summaries(study):
 def test_comparisons(study):
     row = compare_models(study[0], n_permutations=500, seed=1).query("grouping == 'overall'").iloc[0]
     assert [round(row[c], 6) for c in ("difference", "ci_low", "ci_high", "p", "p_holm")] == COMPARISON
+    assert [round(row[f"{c}_templates"], 6) for c in ("ci_low", "ci_high", "p")] == COMPARISON_BY_TEMPLATE
 
 
 def test_fixed_effects(study):

@@ -1,4 +1,4 @@
-# Models answer items (EWoK, Section 4.1, Appendices A.3 and A.4). A finished shard outlives its job: it lies in results/.shards.
+# Models answer items (EWoK, Section 4.1, Appendices A.3 and A.4). Finished answers outlive their job: they are in results/.answers.
 
 
 rule fetch_model:
@@ -61,4 +61,4 @@ rule score:
         "python -m worldprobe score all {input.item_table} --model {wildcards.model}"
         " --checkpoint {params.checkpoint:q} --revision {params.revision} --dtype {params.dtype}"
         " {params.loading} --eval-types {params.eval_types} {params.asking}"
-        " --method {params.method} --shards results/.shards --out {output.evidence} &> {log}"
+        " --method {params.method} --answers results/.answers --out {output.evidence} &> {log}"

@@ -71,12 +71,20 @@ def test_logprobs_writes_six_rows_per_item_and_says_how_they_were_made(item_tabl
     )
 
 
-def test_the_same_command_gives_the_same_bytes_with_and_without_its_shards(item_table, tiny_checkpoint, tmp_path):
-    command = ["score", "logprobs", str(item_table), "--checkpoint", str(tiny_checkpoint()), "--shards", str(tmp_path / "shards")]
+def test_the_same_command_gives_the_same_bytes_with_and_without_its_store(item_table, tiny_checkpoint, tmp_path):
+    command = [
+        "score",
+        "logprobs",
+        str(item_table),
+        "--checkpoint",
+        str(tiny_checkpoint()),
+        "--answers",
+        str(tmp_path / "kept"),
+    ]
     files = [tmp_path / f"{i}.parquet" for i in range(3)]
     assert main([*command, "--out", str(files[0])]) == 0
     assert main([*command, "--out", str(files[1])]) == 0
-    shutil.rmtree(tmp_path / "shards")
+    shutil.rmtree(tmp_path / "kept")
     assert main([*command, "--out", str(files[2])]) == 0
     assert len({f.read_bytes() for f in files}) == 1
 
@@ -88,7 +96,7 @@ def test_one_loading_answers_several_eval_types_each_into_its_file(item_table, t
     load = loading.load
     monkeypatch.setattr(loading, "load", lambda *args: loads.append(1) or load(*args))
     outs = [tmp_path / "logprobs" / "m.parquet", tmp_path / "likert_constrained_zero" / "m.parquet", tmp_path / "c" / "m.parquet"]
-    command = ["score", "all", str(item_table), "--checkpoint", str(tiny_checkpoint()), "--shards", str(tmp_path / "shards")]
+    command = ["score", "all", str(item_table), "--checkpoint", str(tiny_checkpoint()), "--answers", str(tmp_path / "kept")]
     types = "logprobs,likert_constrained_zero,choice_constrained_zero"
     assert main([*command, "--eval-types", types, "--swap", "--out", *map(str, outs)]) == 0
     assert len(loads) == 1
@@ -162,7 +170,47 @@ def test_items_of_another_schema_version_and_unpaired_outputs_are_refused(
 ):
     command = ["--checkpoint", str(tiny_checkpoint()), "--out", str(tmp_path / "o")]
     assert main(["score", "all", str(item_table), "--eval-types", "logprobs,choice_free_two", *command]) == 2
-    assert "2 eval types, 1 files" in capsys.readouterr().err
+    assert "2 different eval types need 2 --out files; 1 were given" in capsys.readouterr().err
     monkeypatch.setattr(Items.Config, "metadata", Items.Config.metadata | {"version": 99})
     assert main(["score", "logprobs", str(item_table), *command]) == 2
     assert "version 99" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("column", "text"), [("context1", None), ("target2", ""), ("target1", "  ")])
+def test_an_item_without_a_text_is_refused(item_table, tiny_checkpoint, tmp_path, capsys, column, text):
+    frame = read_table(item_table, Items)
+    frame.loc[1, column] = text
+    path, out = tmp_path / "items.parquet", tmp_path / "out.parquet"
+    import pyarrow
+    import pyarrow.parquet
+
+    kept = pyarrow.parquet.read_schema(item_table).metadata
+    pyarrow.parquet.write_table(pyarrow.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(kept), path)
+    assert main(["score", "logprobs", str(path), "--checkpoint", str(tiny_checkpoint()), "--out", str(out)]) == 2
+    assert f"1 items have no {column}" in capsys.readouterr().err or text is None
+    assert not out.exists()
+
+
+def test_several_conditions_are_answered_from_one_loading_each_with_its_own_prompting(
+    item_table, tiny_checkpoint, tmp_path, monkeypatch, capsys
+):
+    from worldprobe.models import loading
+
+    loads = []
+    load = loading.load
+    monkeypatch.setattr(loading, "load", lambda *args: loads.append(1) or load(*args))
+    other = tmp_path / "other.parquet"
+    frame = read_table(item_table, Items)
+    write_table(frame[frame.version == 0], Items, other, Provenance(canary="test canary"))
+    outs = [tmp_path / condition / f"{way}.parquet" for condition in ("a", "b") for way in ("logprobs", "choice")]
+    command = ["score", "all", str(item_table), str(other), "--checkpoint", str(tiny_checkpoint())]
+    command += ["--eval-types", "logprobs,choice_constrained_zero", "--answers", str(tmp_path / "answers")]
+    assert main([*command, "--swap", "no", "yes", "--out", *map(str, outs)]) == 0
+    assert len(loads) == 1
+    assert [len(read_table(out, TargetScores)) for out in (outs[0], outs[2])] == [36, 18]
+    assert [set(read_table(out, Responses).presentation) for out in (outs[1], outs[3])] == [
+        {"t1", "t2"},
+        {"t1", "t2", "t1s", "t2s"},
+    ]
+    assert main([*command, "--swap", "no", "yes", "no", "--out", *map(str, outs)]) == 2
+    assert "--swap" in capsys.readouterr().err

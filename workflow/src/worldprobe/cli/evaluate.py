@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     revision = args.revision or card.get("revision")
     allowed = ["--allow-pickle"] * bool(card.get("allow_pickle")) + ["--trust-remote-code"] * bool(card.get("trust_remote_code"))
     checkpoint += [*(["--revision", revision] if revision else []), *allowed]
-    step("score", "logprobs", items, *checkpoint, "--shards", work / ".shards", "--out", scores)
+    step("score", "logprobs", items, *checkpoint, "--answers", work / ".answers", "--out", scores)
     step("judge", items, scores, "--out", judgements)
     step("summarize", judgements, "--out", summaries)
     result = collect(name, args.materials, items, scores, summaries)

@@ -1,8 +1,9 @@
-"""``score``: what a model makes of every item."""
+"""``score``: log probabilities and answers of one model about items."""
 
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,38 +12,53 @@ from worldprobe.cli.engines import add_engine_flags, open_engine
 if TYPE_CHECKING:
     import pandas as pd
 
+    from worldprobe.contracts.table import Table
     from worldprobe.models.engine import Engine
+    from worldprobe.provenance import Provenance
+
+    #: A finished table: rows, contract, what made them, and its place.
+    Finished = tuple[pd.DataFrame, type[Table], Provenance, Path]
+
+SWAP = ("no", "yes")
+CHAT = ("never", "auto", "always")
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """``score logprobs``, ``score prompting``, ``score all``."""
-    stage = stages.add_parser("score", help="score items with a language model, or ask it about them")
+    stage = stages.add_parser("score", help="score items, or prompt the model about them")
     actions = stage.add_subparsers(title="actions", metavar="ACTION", required=True)
 
     logprobs = actions.add_parser("logprobs", help="log P(target | context) of every item, and log P(target)")
+    logprobs.add_argument("items", type=Path, help="items table")
     add_model_flags(logprobs)
     logprobs.add_argument("--tokens-out", type=Path, metavar="FILE", help="also write each target token's log probability")
-    logprobs.add_argument("--out", type=Path, required=True, help="the target scores")
+    logprobs.add_argument("--out", type=Path, required=True, help="table of target scores")
     logprobs.set_defaults(run=run_logprobs)
 
-    prompting = actions.add_parser("prompting", help="ask the model: Likert or Choice, free or constrained, zero or two shots")
+    prompting = actions.add_parser("prompting", help="prompt the model: Likert or Choice, free or constrained, zero or two shots")
+    prompting.add_argument("items", type=Path, help="items table")
     add_model_flags(prompting)
-    prompting.add_argument("--eval-type", required=True, help="e.g. likert_constrained_two")
+    prompting.add_argument("--eval-type", required=True, help="for example likert_constrained_two")
     add_prompt_flags(prompting)
-    prompting.add_argument("--out", type=Path, required=True, help="the responses")
+    prompting.add_argument("--out", type=Path, required=True, help="table of responses")
     prompting.set_defaults(run=run_prompting)
 
-    every = actions.add_parser("all", help="several eval types from one loading of the model")
+    every = actions.add_parser(
+        "all",
+        help="several item tables and eval types, loading the model once",
+        description="One --out per item table and eval type: all eval types of the first table, then those of the second, and so "
+        "on. --prompts, --swap and --chat take one value for all item tables, or one per table.",
+    )
+    every.add_argument("items", type=Path, nargs="+", help="items tables, one per condition")
     add_model_flags(every)
-    every.add_argument("--eval-types", required=True, help="comma-separated, e.g. logprobs,likert_free_two; one --out for each")
+    every.add_argument("--eval-types", required=True, help="comma-separated list, for example logprobs,likert_free_two")
     add_prompt_flags(every)
-    every.add_argument("--out", type=Path, nargs="+", required=True, help="one file per eval type, in their order")
+    every.add_argument("--out", type=Path, nargs="+", required=True, help="one file per item table and eval type, in that order")
     every.set_defaults(run=run_all)
 
 
 def add_model_flags(parser: argparse.ArgumentParser) -> None:
-    """The items, and the flags that say which model is loaded and how."""
-    parser.add_argument("items", type=Path, help="items table")
+    """The flags that say which model is loaded and how."""
     parser.add_argument("--checkpoint", required=True, help="model folder, or hub id that was fetched before")
     parser.add_argument("--revision", help="branch, tag or commit of the hub id")
     parser.add_argument("--dtype", default="float32", help="float32 (default), bfloat16 or float16")
@@ -50,18 +66,32 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="auto (default: all GPUs given, else the CPU), cpu, cuda:0, ...")
     parser.add_argument("--bos", default="auto", choices=("auto", "always", "never"), help="start token before a text")
     parser.add_argument("--allow-pickle", action="store_true", help="load weights that exist as pickles only (can run code)")
-    parser.add_argument("--trust-remote-code", action="store_true", help="run the Python code that the model brings")
+    parser.add_argument("--trust-remote-code", action="store_true", help="run the Python code that comes with the model")
     parser.add_argument("--model", help="the model's name in tables (default: the checkpoint's)")
     parser.add_argument("--method", type=int, default=1, help="version of the computation")
-    parser.add_argument("--shards", type=Path, help="folder for finished work (default: .shards beside --out)")
+    parser.add_argument("--answers", type=Path, metavar="FOLDER", help="store of answers (default: .answers next to --out)")
     parser.add_argument("--plain", action="store_true", help="take one sequence at a time, as the original did (slow)")
 
 
 def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
     """How Likert and Choice ask."""
-    parser.add_argument("--prompts", default="ewok", help="set of prompts in resources/prompts, or a YAML file (default: ewok)")
-    parser.add_argument("--swap", action="store_true", help="ask Choice also with the contexts in the other order")
-    parser.add_argument("--chat", action="store_true", help="ask through the model's chat template (the paper did not)")
+    parser.add_argument(
+        "--prompts", default=["ewok"], nargs="+", help="set of prompts in resources/prompts, or a YAML file (default: ewok)"
+    )
+    parser.add_argument(
+        "--swap",
+        default=["no"],
+        nargs="*",
+        choices=SWAP,
+        help="ask Choice also with the contexts in the other order: yes (also --swap alone) or no (default)",
+    )
+    parser.add_argument(
+        "--chat",
+        default=["never"],
+        nargs="*",
+        choices=CHAT,
+        help="use the chat template: never (default, as in the paper), auto (where there is one), always (also --chat alone)",
+    )
 
 
 def model_name(args: argparse.Namespace) -> str:
@@ -71,105 +101,159 @@ def model_name(args: argparse.Namespace) -> str:
 
 def run_logprobs(args: argparse.Namespace) -> None:
     """Items -> target scores."""
-    items = read_items(args)
-    write_logprobs(args, items, open_engine(args), args.out)
+    items = read_items(args.items)
+    since = time.monotonic()
+    write_all(score_items(args, args.items, items, open_engine(args), since, args.out, args.tokens_out))
 
 
 def run_prompting(args: argparse.Namespace) -> None:
     """Items -> responses of one eval type."""
+    args.items, args.out, args.eval_types = [args.items], [args.out], args.eval_type
+    run_all(args, prompting_only=True)
+
+
+def run_all(args: argparse.Namespace, prompting_only: bool = False) -> None:
+    """Items of each condition -> one table per eval type; the model is loaded once, and tables are written at the end."""
     from worldprobe.benchmarks.ewok.asking.prompting import parse_eval_type
-    from worldprobe.benchmarks.ewok.asking.prompts import load_prompts
-
-    items = read_items(args)
-    parse_eval_type(args.eval_type)
-    prompts = load_prompts(args.prompts)
-    write_responses(args, items, open_engine(args), args.eval_type, prompts, args.out)
-
-
-def run_all(args: argparse.Namespace) -> None:
-    """Items -> one table per eval type, with the model loaded once."""
-    from worldprobe.benchmarks.ewok.asking.prompting import parse_eval_type
-    from worldprobe.benchmarks.ewok.asking.prompts import load_prompts
     from worldprobe.errors import UserError
 
     eval_types = [name.strip() for name in args.eval_types.split(",") if name.strip()]
     for eval_type in eval_types:
-        if eval_type != "logprobs":
+        if eval_type != "logprobs" or prompting_only:
             parse_eval_type(eval_type)
-    if len(eval_types) != len(args.out) or len(set(eval_types)) != len(eval_types):
+    wanted = len(eval_types) * len(args.items)
+    if wanted != len(args.out) or len(set(eval_types)) != len(eval_types):
         raise UserError(
             "score all",
-            f"{len(eval_types)} eval types, {len(args.out)} files.",
-            "Give one --out for each eval type, in their order.",
+            f"{len(args.items)} item tables and {len(set(eval_types))} different eval types need {wanted} --out files; "
+            f"{len(args.out)} were given.",
+            "Give one --out file per item table and eval type: all eval types of the first table, then those of the second.",
         )
-    items = read_items(args)
-    prompts = load_prompts(args.prompts)
+    conditions = list(read_conditions(args, {eval_type.split("_")[0] for eval_type in eval_types} - {"logprobs"}))
+    outs = iter(args.out)
+    since = time.monotonic()
     engine = open_engine(args)
-    for eval_type, out in zip(eval_types, args.out, strict=True):
-        if eval_type == "logprobs":
-            write_logprobs(args, items, engine, out)
-        else:
-            write_responses(args, items, engine, eval_type, prompts, out)
+    finished: list[Finished] = []
+    for path, items, prompting in conditions:
+        for eval_type in eval_types:
+            if eval_type == "logprobs":
+                finished += score_items(args, path, items, engine, since, next(outs))
+            else:
+                finished.append(ask_items(args, path, items, engine, since, eval_type, prompting, next(outs)))
+    write_all(finished)
 
 
-def read_items(args: argparse.Namespace) -> pd.DataFrame:
-    """The columns of the items table that scoring reads."""
-    from worldprobe.benchmarks.ewok.asking.logprobs import ITEM_COLUMNS
-    from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.contracts import read_table
+def read_conditions(args: argparse.Namespace, paradigms: set[str]) -> Any:
+    """For each item table its path, its rows and its prompting: prompts, swap and chat.
+
+    Raises:
+        UserError: an unreadable table, unknown prompts, or a number of values that is neither one nor one per table.
+    """
+    from worldprobe.benchmarks.ewok.asking.prompts import load_prompts
     from worldprobe.errors import UserError
 
-    items = read_table(args.items, Items, columns=ITEM_COLUMNS)
-    if items.empty:
-        raise UserError(args.items, "holds no items.", "Build the items again.")
+    names = _one_per_table(args, "prompts", args.prompts)
+    swaps = _one_per_table(args, "swap", args.swap or ["yes"])
+    chats = _one_per_table(args, "chat", args.chat or ["always"])
+    for path, name, swap, chat in zip(args.items, names, swaps, chats, strict=True):
+        prompts = load_prompts(name)
+        for paradigm in sorted(paradigms - set(prompts)):
+            raise UserError(f"prompts {name}", f"contains no prompt for {paradigm}.", "Add it, or choose another set.")
+        yield path, read_items(path), {"name": name, "prompts": prompts, "swap": swap == "yes", "chat": chat}
+
+
+def _one_per_table(args: argparse.Namespace, flag: str, values: list[str]) -> list[str]:
+    from worldprobe.errors import UserError
+
+    if len(values) not in (1, len(args.items)):
+        raise UserError(
+            f"--{flag}", f"has {len(values)} values for {len(args.items)} item tables.", "Give one value, or one per item table."
+        )
+    return values if len(values) == len(args.items) else values * len(args.items)
+
+
+def read_items(path: Path) -> pd.DataFrame:
+    """The columns of the items table that scoring reads.
+
+    Raises:
+        UserError: not an items table, no rows, or a text that is missing or empty.
+    """
+    from worldprobe.benchmarks.ewok.asking.logprobs import ITEM_COLUMNS, check_texts
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.contracts import read_table
+
+    items = read_table(path, Items, columns=ITEM_COLUMNS)
+    check_texts(items, path)
     return items
 
 
-def write_logprobs(args: argparse.Namespace, items: pd.DataFrame, engine: Engine, out: Path) -> None:
-    """Score and write target scores, and on request token scores."""
+def score_items(
+    args: argparse.Namespace,
+    path: Path,
+    items: pd.DataFrame,
+    engine: Engine,
+    since: float,
+    out: Path,
+    tokens_out: Path | None = None,
+) -> list[Finished]:
+    """Target scores, and on request token scores, which hold item text and therefore its canary."""
     from worldprobe.benchmarks.ewok.asking.logprobs import provenance, score_logprobs
     from worldprobe.benchmarks.ewok.contracts import TargetScores, TokenScores
-    from worldprobe.contracts import read_provenance, write_table
+    from worldprobe.contracts import read_provenance
     from worldprobe.files import digest_file
 
-    tokens_out: Path | None = getattr(args, "tokens_out", None)
     scores, tokens, counts = score_logprobs(
-        items, engine, args.shards or out.parent / ".shards", args.method, model_name(args), per_token=tokens_out is not None
+        items, engine, args.answers or out.parent / ".answers", args.method, model_name(args), per_token=tokens_out is not None
     )
-    made = provenance(engine, digest_file(args.items), args.method, model_name(args), counts)
+    digest = digest_file(path)
+    finished: list[Finished] = []
     if tokens is not None and tokens_out is not None:
-        made.canary = read_provenance(args.items).canary
-        write_table(tokens, TokenScores, tokens_out, made)
-        made.canary = None
-    write_table(scores, TargetScores, out, made)
+        made = provenance(engine, digest, args.method, model_name(args), counts)
+        made.canary = read_provenance(path).canary
+        finished.append((tokens, TokenScores, made, tokens_out))
+    made = provenance(engine, digest, args.method, model_name(args), counts)
+    return [*finished, (scores, TargetScores, made, out)]
 
 
-def write_responses(
-    args: argparse.Namespace, items: pd.DataFrame, engine: Engine, eval_type: str, prompts: dict[str, Any], out: Path
-) -> None:
-    """Ask and write responses; they may repeat an item's words, so they carry its canary."""
+def ask_items(
+    args: argparse.Namespace,
+    path: Path,
+    items: pd.DataFrame,
+    engine: Engine,
+    since: float,
+    eval_type: str,
+    prompting: dict[str, Any],
+    out: Path,
+) -> Finished:
+    """Responses of one eval type; they may repeat an item's words, so they carry its canary."""
     from worldprobe.benchmarks.ewok.asking.logprobs import provenance
-    from worldprobe.benchmarks.ewok.asking.prompting import ask
+    from worldprobe.benchmarks.ewok.asking.prompting import ask, uses_chat
     from worldprobe.benchmarks.ewok.contracts import Responses
-    from worldprobe.contracts import read_provenance, write_table
-    from worldprobe.errors import UserError
+    from worldprobe.contracts import read_provenance
     from worldprobe.files import digest_file
 
     paradigm = eval_type.split("_")[0]
-    if paradigm not in prompts:
-        raise UserError(f"prompts {args.prompts}", f"holds no prompt for {paradigm}.", "Add it, or choose another set.")
+    is_swapped, is_chat = prompting["swap"] and paradigm == "choice", uses_chat(prompting["chat"], engine)
     responses, counts = ask(
         items,
         engine,
         eval_type,
-        prompts[paradigm],
-        args.shards or out.parent / ".shards",
+        prompting["prompts"][paradigm],
+        args.answers or out.parent / ".answers",
         args.method,
         model_name(args),
-        args.swap and paradigm == "choice",
-        args.chat,
+        is_swapped,
+        is_chat,
     )
-    counts |= {"prompts": args.prompts, "chat": args.chat, "swap": args.swap and paradigm == "choice"}
-    made = provenance(engine, digest_file(args.items), args.method, model_name(args), counts)
-    made.canary = read_provenance(args.items).canary
-    write_table(responses, Responses, out, made)
+    counts |= {"prompts": prompting["name"], "chat": is_chat, "swap": is_swapped}
+    made = provenance(engine, digest_file(path), args.method, model_name(args), counts)
+    made.canary = read_provenance(path).canary
+    return responses, Responses, made, out
+
+
+def write_all(finished: list[Finished]) -> None:
+    """Write every table, once all of them are there."""
+    from worldprobe.contracts import write_table
+
+    for frame, contract, made, out in finished:
+        write_table(frame, contract, out, made)

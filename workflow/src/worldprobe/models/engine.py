@@ -77,6 +77,7 @@ class EngineFacts:
         bos: how a sequence starts: the tokens before the text, and before a bare target.
         max_length: the longest sequence, in tokens.
         packages: name -> version of what can move the numbers.
+        has_chat: the model has a chat template, or its server takes conversations.
         notes: how the engine works, e.g. fast path and device; does not tell results apart.
     """
 
@@ -88,6 +89,7 @@ class EngineFacts:
     bos: dict[str, Any]
     max_length: int
     packages: dict[str, str]
+    has_chat: bool = False
     notes: dict[str, Any] = field(default_factory=dict)
 
     def identity(self) -> dict[str, Any]:

@@ -249,6 +249,7 @@ def open_engine(
         bos=encoder.convention(),
         max_length=longest,
         packages=versions(["torch", "transformers", "tokenizers"]),
+        has_chat=bool(tokenizer.chat_template),
         notes={"device": str(model.get_input_embeddings().weight.device.type)},
     )
     return TransformersEngine(model, encoder, facts, fastest)

@@ -265,6 +265,7 @@ def open_engine(
         bos=encoder.convention(),
         max_length=room - 1,
         packages=versions(["torch", package, "transformers", "tokenizers"]),
+        has_chat=bool(tokenizer.chat_template),
         notes={
             "mode": "prompt_logprobs; logits and log-softmax in float32",
             "tensor_parallel": tensor_parallel,

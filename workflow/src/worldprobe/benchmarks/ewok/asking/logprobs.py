@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.asking.shards import Shards, collect
+from worldprobe.errors import UserError
 from worldprobe.log import LOGGER, Progress
 from worldprobe.models.engine import FLAGS, Engine, Query, Scored
 from worldprobe.provenance import Provenance
@@ -20,6 +21,24 @@ from worldprobe.provenance import Provenance
 ITEM_COLUMNS = ["item_id", "context1", "context2", "target1", "target2"]
 #: (target, context) of the six questions per item; context 0 is none.
 QUESTIONS = tuple((target, context) for target in (1, 2) for context in (0, 1, 2))
+
+
+def check_texts(items: pd.DataFrame, where: Path | str) -> None:
+    """Every item needs both contexts and both targets: a missing context is not the question without a context.
+
+    Raises:
+        UserError: no items, or a text is missing or empty.
+    """
+    if items.empty:
+        raise UserError(where, "contains no items.", "Build the items again.")
+    for name in ITEM_COLUMNS[1:]:
+        is_absent = items[name].isna() | (items[name].astype("str").str.strip() == "")
+        if is_absent.any():
+            raise UserError(
+                where,
+                f"{int(is_absent.sum())} items have no {name}, for example {items.item_id[is_absent].iloc[0]}.",
+                "Build the items again: each needs two contexts and two targets.",
+            )
 
 
 def item_queries(items: pd.DataFrame) -> tuple[list[Query], list[int]]:

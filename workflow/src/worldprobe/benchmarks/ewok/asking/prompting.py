@@ -41,10 +41,15 @@ def parse_eval_type(eval_type: str) -> tuple[str, str, str]:
     if eval_type not in EVAL_TYPES[1:]:
         known = EVAL_TYPES[1:]
         raise UserError(
-            f"eval type {eval_type}", f"is unknown;{did_you_mean(eval_type, known)}", "Known: " + ", ".join(known) + "."
+            f"eval type {eval_type}", f"is unknown{did_you_mean(eval_type, known)}", "Known: " + ", ".join(known) + "."
         )
     paradigm, generation, shots = eval_type.split("_")
     return paradigm, generation, shots
+
+
+def uses_chat(mode: str, engine: Engine) -> bool:
+    """Is the model asked through its chat template? ``auto``: where it has one; ``never`` and ``always`` as they say."""
+    return mode == "always" or (mode == "auto" and engine.facts.has_chat)
 
 
 def presentations(items: pd.DataFrame, paradigm: str, swap: bool = False) -> Iterator[tuple[str, str, dict[str, str]]]:

@@ -26,17 +26,24 @@ def apply_release_filter(items: pd.DataFrame, source: Source, rules: Rules) -> p
     single items, of which none is left by then.
 
     Raises:
-        UserError: the materials have no such lists.
+        UserError: the materials have no such lists, or no item is left.
     """
     listed = set(_texts(source, LISTED))
     flagged = set(_texts(source, REVERSED))
     if rules.exclude_first:
-        kept = items[[texts in listed for texts in _rows(items)]]
+        kept = _some(items[[texts in listed for texts in _rows(items)]], source)
         return _exchange_targets(kept, [texts in flagged for texts in _rows(kept)])
     names = list(zip(*(items[column].tolist() for column in ("domain", "meta_template", "template")), strict=True))
     templates = {name for name, texts in zip(names, _rows(items), strict=True) if texts in flagged}
     exchanged = _exchange_targets(items, [name in templates for name in names])
-    return exchanged[[texts in listed for texts in _rows(exchanged)]]
+    return _some(exchanged[[texts in listed for texts in _rows(exchanged)]], source)
+
+
+def _some(items: pd.DataFrame, source: Source) -> pd.DataFrame:
+    if items.empty:
+        problem = f"no item of these materials is in {LISTED}, the list of released items."
+        raise UserError(source.path, problem, "Leave out --release-filter, or add --compat: it knows items by their exact texts.")
+    return items
 
 
 def _exchange_targets(items: pd.DataFrame, where: list[bool]) -> pd.DataFrame:
