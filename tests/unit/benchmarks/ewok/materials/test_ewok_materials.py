@@ -122,7 +122,7 @@ def test_files_of_a_domain_must_be_complete_and_well_named(garden):
     garden.without(TARGET).with_("contexts/context-garden-deep-work.yml", "[]").with_("concepts/concept-attic-work.yaml", "[]")
     told = {(p.place.file, p.problem) for p in garden.read().problems.errors()}
     assert told == {
-        (CONTEXT, f"there is no {TARGET} for it;"),
+        (CONTEXT, f"there is no {TARGET} for it."),
         ("contexts/context-garden-deep-work.yml", "is not named context-<domain>-<subdomain>.yml."),
         ("concepts/concept-attic-work.yaml", 'ends in ".yaml"; only ".yml" is read.'),
     }

@@ -114,9 +114,9 @@ class Fillers:
         """
         if name not in self._shuffled:
             if name not in self.classes:
-                known = did_you_mean(name, self.classes) or f" there are {', '.join(sorted(self.classes))}."
+                known = did_you_mean(name, self.classes, f"; there are {', '.join(sorted(self.classes))}.")
                 raise UserError(
-                    "fillers", f'there is no filler class "{name}";{known}', "Give the materials that the templates come from."
+                    "fillers", f'there is no filler class "{name}"{known}', "Give the materials that the templates come from."
                 )
             fillers = self.classes[name].fillers
             self._shuffled[name] = [fillers[i] for i in _order(len(fillers))]
