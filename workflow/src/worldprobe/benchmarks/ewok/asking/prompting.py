@@ -41,7 +41,7 @@ def parse_eval_type(eval_type: str) -> tuple[str, str, str]:
     if eval_type not in EVAL_TYPES[1:]:
         known = EVAL_TYPES[1:]
         raise UserError(
-            f"eval type {eval_type}", f"is unknown;{did_you_mean(eval_type, known)}", "Known: " + ", ".join(known) + "."
+            f"eval type {eval_type}", f"is unknown{did_you_mean(eval_type, known)}", "Known: " + ", ".join(known) + "."
         )
     paradigm, generation, shots = eval_type.split("_")
     return paradigm, generation, shots

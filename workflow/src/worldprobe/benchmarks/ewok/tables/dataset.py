@@ -8,15 +8,12 @@ from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYP
 from worldprobe.present.selection import in_words
 from worldprobe.present.sheet import Column, Sheet, whole_number
 
-#: All that is read of either table; item text never enters this module.
-DESIGN_COLUMNS = ("domain", "concept_a", "concept_b", "context_contrast", "context_type", "target_contrast")
-
 
 def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
     """Concepts, templates, items and contrasts per domain, with a line of totals.
 
     Args:
-        templates: Templates, at least ``DESIGN_COLUMNS``.
+        templates: Templates, at least the columns of the design.
         items: Items, at least domain and version.
     """
     domains = sorted(templates.domain.unique())
