@@ -51,7 +51,7 @@ def ensure_causal(passes: Passes, sequences: Sequence[Sequenced], dtype: str, na
         raise UserError(
             name,
             "is not a causal language model: its log probabilities of a token depend on the tokens that follow.",
-            "Give a model that continues a text, such as GPT-2 or Llama. An encoder with is_decoder: true in config.json is one too.",
+            "Give a model that continues a text, such as GPT-2 or Llama; or, if it is a decoder, set is_decoder in config.json.",
         )
 
 
