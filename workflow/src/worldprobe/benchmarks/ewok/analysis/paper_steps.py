@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.analysis.released import TEXTS, Release, join_texts
+from worldprobe.benchmarks.ewok.vocabulary import contrast_group
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.vocabulary import contrast_group
 
 VERSIONS = 5
 TEMPLATE = ["Domain", "MetaTemplateID", "TemplateID"]

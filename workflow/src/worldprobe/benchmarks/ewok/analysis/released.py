@@ -18,10 +18,10 @@ import pandas as pd
 from worldprobe.archives import Archive
 from worldprobe.benchmarks.ewok.analysis.judge import NEAR_TIE, compare_scores
 from worldprobe.benchmarks.ewok.columns import OFFICIAL_TEXTS
+from worldprobe.benchmarks.ewok.ways import GENERATIONS
 from worldprobe.commented_csv import CsvError, read_frame, read_rows
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER, Progress
-from worldprobe.vocabulary import GENERATIONS
 
 TEXTS = list(OFFICIAL_TEXTS)
 _PLACE = ["Domain", "MetaTemplateID", "TemplateID"]

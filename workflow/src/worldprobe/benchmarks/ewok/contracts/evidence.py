@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandera.pandas as pa
 from pandera.typing import Series
 
-from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID, JUDGED_TYPES
+from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID
+from worldprobe.benchmarks.ewok.vocabulary import ACCURACIES, CONTEXT_TYPES, TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, JUDGED_TYPES
 from worldprobe.contracts.table import Table
-from worldprobe.vocabulary import ACCURACIES, CONTEXT_TYPES, EVAL_TYPES, TARGET_CONTRASTS
 
 
 class TargetScores(Table):

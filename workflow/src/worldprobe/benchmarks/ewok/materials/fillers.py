@@ -9,9 +9,9 @@ from functools import lru_cache
 from worldprobe.benchmarks.ewok.materials.placeholders import restrictions_of
 from worldprobe.benchmarks.ewok.materials.problems import Place, Problems
 from worldprobe.benchmarks.ewok.materials.rules import Rules
+from worldprobe.benchmarks.ewok.vocabulary import slot_class
 from worldprobe.commented_csv import CsvError, read_rows
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.vocabulary import slot_class
 
 #: The filler that the original reserves for the restriction is_magnet=true.
 MAGNET = "the magnet"
