@@ -162,9 +162,7 @@ def test_no_rule_hides_work_in_a_lambda() -> None:
 
 #: Captions of Snakemake's report: named by a rule's output, by name of the table or figure, or in ewok/settings.smk.
 TEXT = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").rglob("*.smk"))
-EXCEPTIONS = {
-    (kind, name): caption for kind, name, caption in re.findall(r'\("(table|figure)", "(\w+)"\): "(\w+)"', TEXT)
-}
+EXCEPTIONS = {(kind, name): caption for kind, name, caption in re.findall(r'\("(table|figure)", "(\w+)"\): "(\w+)"', TEXT)}
 CAPTIONS = {EXCEPTIONS.get((plan.kind, plan.name), plan.name) for plan in BENCHMARK.plans}
 
 

@@ -198,7 +198,9 @@ def test_released_results_give_the_papers_tables_and_figures_without_asking_a_mo
     assert {name for name in found if re.match("(table|figure)s?_", name)} == {
         name for name in asked if re.match("(table|figure)s?_", name)
     }
-    files = [set(re.findall(r"results/\w+/ewok/(?:tables|figures)/\S+", " ".join(commands(run)))) for run in (from_release, paper)]
+    files = [
+        set(re.findall(r"results/\w+/ewok/(?:tables|figures)/\S+", " ".join(commands(run)))) for run in (from_release, paper)
+    ]
     assert len(files[1]) > 60
     assert {Path(file).stem for file in files[0] - files[1]} == {"word2vec"}  # word2vec's is in the release
     assert not files[1] - files[0]

@@ -52,5 +52,7 @@ def run(args: argparse.Namespace) -> None:
     options = (f" --configfile{options}" if options else "") + (
         f" --directory {shlex.quote(str(args.directory))}" if args.directory != Path() else ""
     )
-    for step in status.next_steps(states, args.directory, queue, pids, found is not None, silence, options, StudyPaths(study["study"]).logs):
+    for step in status.next_steps(
+        states, args.directory, queue, pids, found is not None, silence, options, StudyPaths(study["study"]).logs
+    ):
         print(step)
