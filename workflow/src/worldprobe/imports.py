@@ -49,7 +49,7 @@ def closure(names: Sequence[str]) -> list[Path]:
 
 @cache
 def _imported(path: Path) -> tuple[Path, ...]:
-    """What a module imports of the package, inside functions too, and what it names as ``worldprobe.module`` or ``worldprobe.module:function``."""
+    """What a module imports of the package, inside functions too, and the code it only names (``REFERENCE``)."""
     names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
