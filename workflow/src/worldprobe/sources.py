@@ -26,7 +26,7 @@ def read_source(listing: Path | str, name: str) -> dict[str, str]:
     validate(source.document, "sources", [source])
     if name not in source.document:
         known = ", ".join(source.document)
-        raise UserError(listing, f"{name}: no such source;{did_you_mean(name, source.document)}", f"Choose one of {known}.")
+        raise UserError(listing, f"{name}: no such source{did_you_mean(name, source.document)}", f"Choose one of {known}.")
     return source.document[name]
 
 

@@ -23,6 +23,7 @@ STAGES = (
     "items",
     "models",
     "controls",
+    "worldsense",
     "score",
     "baselines",
     "importing",

@@ -243,7 +243,7 @@ def run_export(args: argparse.Namespace) -> None:
     if is_archive:
         write_archive(files, args.out, secret)
         return
-    with whole_folder(args.out) as folder:
+    with whole_folder(args.out, "items export") as folder:
         for name, text in files:
             path = folder / name
             path.parent.mkdir(exist_ok=True)

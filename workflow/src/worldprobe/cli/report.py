@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldprobe.errors import UserError
-from worldprobe.vocabulary import EVAL_TYPES
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Benchmark
@@ -47,7 +46,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         "--item-text", type=Path, metavar="ITEMS", help="show one item per domain; only for worldprobe's own items"
     )
     build.add_argument(
-        "--eval-type", choices=EVAL_TYPES, help="way of asking of the headline (default: the first one in the summaries)"
+        "--eval-type", metavar="NAME", help="way of asking of the headline (default: the first one in the summaries)"
     )
     build.add_argument("--out", required=True, metavar="HTML", help="the page")
     build.set_defaults(run=run)

@@ -42,10 +42,10 @@ def check_models(study: Mapping[str, Any], registry: Mapping[str, Any], files: I
     for number, model in enumerate(study["models"]):
         where = place(("models", number), sources, default="models")
         if model not in registry:
-            near = did_you_mean(model, registry).strip(" ;") or "no similar name."
+            near = did_you_mean(model, registry, "; it has no similar name.")
             raise UserError(
                 where,
-                f"models: {model}: no such model in {registry_name}; {near}",
+                f"models: {model}: no such model in {registry_name}{near}",
                 f"Choose one of its {len(registry)} models, or add an entry of that name to {registry_name}.",
             )
         name = registry[model].get("display_name", model)

@@ -110,10 +110,10 @@ def _complain(error: jsonschema.ValidationError, sources: Sequence[Source], sche
     if rule == "additionalProperties" and isinstance(error.instance, dict):
         known = sorted(error.schema.get("properties", {}))
         unknown = [key for key in error.instance if key not in known]
-        nearest = {key: did_you_mean(str(key), known).strip(" ;") or f"the known keys are {', '.join(known)}." for key in unknown}
+        nearest = {key: did_you_mean(key, known, f"; the known keys are {', '.join(known)}.") for key in unknown}
         return [
             UserError(
-                place((*keys, key), sources), f"{dotted((*keys, key))}: unknown key; {nearest[key]}", "Fix or remove the key."
+                place((*keys, key), sources), f"{dotted((*keys, key))}: unknown key{nearest[key]}", "Fix or remove the key."
             )
             for key in unknown
         ]
@@ -129,9 +129,7 @@ def _complain(error: jsonschema.ValidationError, sources: Sequence[Source], sche
         problem = f"{name}: {shown} should be of type {kinds}."
     elif rule in ("enum", "const"):
         allowed = [str(v) for v in (wanted if rule == "enum" else [wanted])]
-        problem = f"{name}: {shown} is not one of the known values" + (
-            f"; {near}" if (near := did_you_mean(str(value), allowed).strip(" ;")) else "."
-        )
+        problem = f"{name}: {shown} is not one of the known values{did_you_mean(str(value), allowed)}"
         fix = f"Choose one of {', '.join(allowed)}."
     elif rule in ("pattern", "not") and error.schema.get("title") == "name":
         problem = f"{dotted((*keys, value))}: is not a valid name."

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from worldprobe.errors import UserError
+from worldprobe.models.chat import render
 from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, TRUNCATED, UNKNOWN_TOKEN, Query
 
 #: Family -> start token with which it was trained and without which it fails, even where a tokenizer's file forgets to add it.
@@ -183,13 +184,7 @@ class Encoder:
         return encoded
 
     def _chat(self, prompt: str) -> str:
-        if not self.tokenizer.chat_template:
-            raise UserError(
-                self.tokenizer.name_or_path, "has no chat template, but chat is asked for.", "Ask without it (chat: false)."
-            )
-        return self.tokenizer.apply_chat_template(
-            [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
-        )
+        return render(self.tokenizer, [{"role": "user", "content": prompt}])
 
 
 def _drops_text(text: str, offsets: Sequence[tuple[int, int]]) -> bool:

@@ -372,6 +372,6 @@ def unknown_model(url: str, name: str, served: list[str]) -> UserError:
     """The message for a model that the server does not serve."""
     return UserError(
         f"--checkpoint {name}",
-        f"is not served at {url};{did_you_mean(name, served)} It serves: {', '.join(served[:10]) or 'nothing'}.",
+        f"is not served at {url}{did_you_mean(name, served)} It serves: {', '.join(served[:10]) or 'nothing'}.",
         "Name one of those.",
     )

@@ -47,8 +47,8 @@ def _check_items(items: Mapping[str, Any], keys: Keys, classes: set[str]) -> Ite
         source, _, target = swap.partition("->")
         for name in (source.strip(), target.strip().partition(":")[0]):
             if classes and name not in classes:
-                near = did_you_mean(name, classes).strip(" ;") or f"the classes are {', '.join(sorted(classes))}."
-                problem = f'the materials have no filler class "{name}"; {near}'
+                near = did_you_mean(name, classes, f"; the classes are {', '.join(sorted(classes))}.")
+                problem = f'the materials have no filler class "{name}"{near}'
                 yield (*keys, "swap", number), problem, "Name a class of the materials."
 
 

@@ -14,10 +14,10 @@ import pandas as pd
 from worldprobe.asking.shards import Shards, collect
 from worldprobe.benchmarks.ewok.asking.logprobs import ITEM_COLUMNS, digest_texts
 from worldprobe.benchmarks.ewok.asking.prompts import Prompt
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import Progress
 from worldprobe.models.engine import Engine, Written
-from worldprobe.vocabulary import EVAL_TYPES
 
 #: Free answers: the paper's limit, and where they end.
 MAX_NEW_TOKENS = 20
@@ -41,7 +41,7 @@ def parse_eval_type(eval_type: str) -> tuple[str, str, str]:
     if eval_type not in EVAL_TYPES[1:]:
         known = EVAL_TYPES[1:]
         raise UserError(
-            f"eval type {eval_type}", f"is unknown;{did_you_mean(eval_type, known)}", "Known: " + ", ".join(known) + "."
+            f"eval type {eval_type}", f"is unknown{did_you_mean(eval_type, known)}", "Known: " + ", ".join(known) + "."
         )
     paradigm, generation, shots = eval_type.split("_")
     return paradigm, generation, shots
