@@ -38,7 +38,9 @@ def test_the_commands_that_are_shown_are_ones_that_the_parser_takes(document: st
         build_parser().parse_args(shlex.split(line))
 
 
-def test_the_page_on_clusters_shows_what_models_plan_prints(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_on_clusters_shows_what_models_plan_prints(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
     assert main(["models", "plan"]) == 0
     printed = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("control")]
