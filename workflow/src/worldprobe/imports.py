@@ -80,7 +80,7 @@ def _meaning(path: Path) -> bytes:
 
 @cache
 def _imported(path: Path) -> tuple[Path, ...]:
-    """What a module imports of the package, inside functions too, and what it names as ``worldprobe.module`` or ``worldprobe.module:function``."""
+    """What a module imports of the package, inside functions too, or names as ``worldprobe.module[:function]``."""
     names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

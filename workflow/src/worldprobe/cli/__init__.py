@@ -26,6 +26,7 @@ STAGES = (
     "items",
     "models",
     "controls",
+    "worldsense",
     "score",
     "baselines",
     "importing",
