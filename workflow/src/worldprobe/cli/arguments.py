@@ -72,7 +72,9 @@ def one_of(known: tuple[str, ...]) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in known:
-            raise argparse.ArgumentTypeError(f'"{text}" is unknown{did_you_mean(text, known, ": choose one of " + ", ".join(known))}')
+            raise argparse.ArgumentTypeError(
+                f'"{text}" is unknown{did_you_mean(text, known, ": choose one of " + ", ".join(known))}'
+            )
         return text
 
     return read
