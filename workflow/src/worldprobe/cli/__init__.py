@@ -16,6 +16,7 @@ from worldprobe import __version__, log
 from worldprobe.cli.parsing import Parser, check_paths, mark_leaves
 from worldprobe.cli.streams import patient_output
 from worldprobe.errors import UserError
+from worldprobe.files import whole_files
 
 #: Stage modules, in the order of the data's way; each has ``add_parsers(stages)``.
 STAGES = (
@@ -79,8 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parse(sys.argv[1:] if arguments is None else arguments)
     log.configure(args.verbose)
     try:
-        check_paths(args)
-        with patient_output():
+        # Of several files none takes its place before all are written: a late failure leaves what was there before. Commands
+        # that keep answers write those at once, so that an interrupted run can resume.
+        several = check_paths(args) > 1 and not hasattr(args, "answers")
+        with patient_output(), whole_files() if several else contextlib.nullcontext():
             args.run(args)
     except UserError as error:
         with contextlib.suppress(OSError):

@@ -111,15 +111,18 @@ def is_output(action: argparse.Action) -> bool:
     return action.dest == "out" or action.dest.endswith("_out")
 
 
-def check_paths(args: argparse.Namespace) -> None:
+def check_paths(args: argparse.Namespace) -> int:
     """Refuse outputs that cannot be written, are inputs as well, or are named twice, before anything is computed.
+
+    Returns:
+        The number of outputs.
 
     Raises:
         UserError: naming the option.
     """
     leaf: argparse.ArgumentParser | None = getattr(args, "leaf", None)
     if leaf is None:
-        return
+        return 0
     inputs: list[tuple[str, Path]] = []
     outputs: list[tuple[str, Path]] = []
     for action in leaf._actions:
@@ -147,6 +150,7 @@ def check_paths(args: argparse.Namespace) -> None:
             if other in READ_WHOLE and source.is_dir() and path.exists() and path.resolve().is_relative_to(source.resolve()):
                 problem = f"is a file of the input folder {source}; it would be overwritten."
                 raise UserError(f"{name} {path}", problem, "Choose another name.")
+    return len(outputs)
 
 
 def _exists(value: str | Path) -> bool:
