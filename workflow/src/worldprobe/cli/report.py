@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from worldprobe.vocabulary import EVAL_TYPES
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:

@@ -13,7 +13,7 @@ from worldprobe.benchmarks.ewok.wanted import (
     is_builtin,
     prompting_setups,
 )
-from worldprobe.vocabulary import EVAL_TYPES, GENERATIONS, SHOTS
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, GENERATIONS, SHOTS
 
 SUMMARIES = Input("summaries", "worldprobe.benchmarks.ewok.contracts:Summaries", "summaries.parquet")
 CORRELATIONS = Input("correlations", "worldprobe.benchmarks.ewok.contracts:Correlations", "correlations.parquet")

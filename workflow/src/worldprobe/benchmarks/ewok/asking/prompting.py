@@ -14,10 +14,10 @@ import pandas as pd
 from worldprobe.asking.shards import Shards, collect
 from worldprobe.benchmarks.ewok.asking.logprobs import ITEM_COLUMNS, digest_texts
 from worldprobe.benchmarks.ewok.asking.prompts import Prompt
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import Progress
 from worldprobe.models.engine import Engine, Written
-from worldprobe.vocabulary import EVAL_TYPES
 
 #: Free answers: the paper's limit, and where they end.
 MAX_NEW_TOKENS = 20

@@ -13,8 +13,8 @@ from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.placeholders import split_restrictions
 from worldprobe.benchmarks.ewok.materials.problems import Place, Problems
 from worldprobe.benchmarks.ewok.materials.slots import Slots, is_ambiguous, open_slots
+from worldprobe.benchmarks.ewok.vocabulary import slot_class
 from worldprobe.errors import did_you_mean
-from worldprobe.vocabulary import slot_class
 
 _SLOT = re.compile(r"\[([^\[\]{}]*)\]")
 _PLACE = re.compile(r"\{([^\[\]{}]*)\}")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from worldprobe.benchmarks.ewok.materials.placeholders import KEY, keys, variable_of
 from worldprobe.benchmarks.ewok.materials.rules import Rules
+from worldprobe.benchmarks.ewok.vocabulary import slot_class
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.vocabulary import slot_class
 
 
 @dataclass(frozen=True)
