@@ -45,9 +45,10 @@ class TransformersEngine:
         self.mode = "plain"
         self.can_cache = False
         differences: dict[str, float] = {}
+        vocabulary = min(model.get_input_embeddings().weight.shape[0], len(encoder.tokenizer))
+        probes = selfcheck.probes(vocabulary, encoder.max_length)
+        selfcheck.ensure_causal(self.passes, probes, facts.dtype, facts.checkpoint)
         if fastest != "plain":
-            vocabulary = min(model.get_input_embeddings().weight.shape[0], len(encoder.tokenizer))
-            probes = selfcheck.probes(vocabulary, encoder.max_length)
             expected = [self.passes.plain(ids, start) for ids, start in probes]
             undo = quicken(model)
             if not loading.has_plain_head(model.config):
