@@ -68,7 +68,7 @@ rule build_report:
         notebooks=[STUDY.notebook(name) for name in targets.notebooks(study, MODELS_WITH_ANSWERS)],
         made_from=targets.made_from(study, MODELS_WITH_ANSWERS),
         item_text=item_text(),
-        rulegraph=in_repository("resources/rulegraph.dot"),
+        rulegraph=in_repository("resources/rulegraph.svg"),
     output:
         page="<results>/report.html",
     log:
@@ -82,12 +82,13 @@ rule build_report:
         notebooks=run_notebooks,
         gpus=gpus_asked_for,
         eval_type=ewok["eval_types"][0],
+        study=study["study"],
         jobs=STUDY.benchmarks,
         code=code("cli/report.py", "present/assets"),
     message:
         "Building the report"
     shell:
-        "python -m worldprobe report build {input.summary_table:q} --models {input.registry:q}"
+        "python -m worldprobe report build {input.summary_table:q} --models {input.registry:q} --study {params.study:q}"
         " --tables {input.tables:q} --figures {input.figures:q} --made-from {input.made_from:q}"
         " --benchmarks {params.jobs:q} {params.gpus} --rulegraph {input.rulegraph:q} {params.notebooks} {params.item_text}"
         " --eval-type {params.eval_type:q} --out {output.page:q} &> {log:q}"
