@@ -217,7 +217,7 @@ def test_only_a_job_that_ended_with_an_error_of_its_own_counts_as_failed(tmp_pat
 
 
 def test_what_is_trained_alike_is_shared_and_what_is_not_lies_apart() -> None:
-    settings = {name: 1 for name in targets.CORPUS}
+    settings = dict.fromkeys(targets.CORPUS, 1)
     study = {"ewok": {"controls": settings}}
     card = {"control": {"layers": 1, "steps": 5}}
     here = targets.control_checkpoint(study, "a", card)

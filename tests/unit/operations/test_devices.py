@@ -28,14 +28,15 @@ def test_a_model_that_wants_more_gpus_than_there_are_is_refused_before_the_first
 def test_each_process_takes_gpus_that_no_other_has(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from worldprobe.operations.devices import claim_gpus;"
-        "e = {'CUDA_VISIBLE_DEVICES': '0,1,2'}; claim_gpus(2, e, Path(sys.argv[1])); print(e['CUDA_VISIBLE_DEVICES'], flush=True);"
+        "e = {'CUDA_VISIBLE_DEVICES': '0,1,2'}; claim_gpus(2, e, Path(sys.argv[1])); print(*e.values(), flush=True);"
         "sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, str(tmp_path)]
     environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, text=True, **pipes) as other:
-        assert other.stdout and other.stdin
+        assert other.stdout
+        assert other.stdin
         assert other.stdout.readline().strip() == "0,1"
         mine = {"CUDA_VISIBLE_DEVICES": "0,1,2"}
         assert claim_gpus(1, mine, tmp_path) == ["2"]
