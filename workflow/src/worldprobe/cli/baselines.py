@@ -11,10 +11,10 @@ from worldprobe.cli.arguments import add_seed_argument, whole_number
 if TYPE_CHECKING:
     import pandas as pd
 
-#: versions of the computations.
-METHOD_VECTORS = 2
-METHOD_WORD2VEC = 1
-METHOD_SURFACE = 1
+#: Versions of the computations: bumped when the same inputs give other numbers, or the vectors another format.
+VECTORS_METHOD = 2
+WORD2VEC_METHOD = 1
+SURFACE_METHOD = 1
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -95,7 +95,7 @@ def run_vectors(args: argparse.Namespace) -> None:
     texts = check_documents(read_table(documents, ControlDocuments), f"{documents}").text
     vectors = word2vec.train_vectors(texts, args.seed, args.size, args.epochs)
     provenance = Provenance(
-        method=METHOD_VECTORS,
+        method=VECTORS_METHOD,
         seed=args.seed,
         inputs=digests({"documents": documents}),
         packages=versions(["gensim", "numpy"]),
@@ -121,7 +121,7 @@ def run_word2vec(args: argparse.Namespace) -> None:
     similarities, counts = word2vec.bag_similarities(items, vectors, args.skip)
     judged = judge_similarities(items, similarities, "word2vec")
     provenance = Provenance(
-        method=METHOD_WORD2VEC,
+        method=WORD2VEC_METHOD,
         model="word2vec",
         inputs=digests({"items": args.items, "vectors": args.vectors}),
         packages=versions(["gensim", "numpy"]),
@@ -180,7 +180,7 @@ def run_surface(args: argparse.Namespace) -> None:
         source, unit = partial(frequency.frequencies_of_ngrams, paths=args.ngrams), "ln(1 + occurrences in books of all years)"
     measured = surface.surface_features(items, source, args.compat)
     provenance = Provenance(
-        method=METHOD_SURFACE,
+        method=SURFACE_METHOD,
         inputs=digests({"items": args.items} | {path.name: path for path in args.ngrams}),
         packages=versions(["wordfreq"] if args.frequency == "wordfreq" else ["pyarrow"]),
         details={"source": args.frequency, "unit": unit, "is_compat": args.compat} | measured.counts,

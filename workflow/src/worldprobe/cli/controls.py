@@ -9,11 +9,11 @@ from worldprobe.cli.arguments import add_seed_argument, number, share, whole_num
 from worldprobe.cli.materials import add_materials_arguments
 from worldprobe.cli.templates import read_and_check
 
-#: versions of the computations; those of accuracies: 2 leaves missing scores out.
-METHOD_CORPUS = 1
-METHOD_TOKENIZER = 1
-METHOD_TRAINING = 1
-METHOD_ACCURACY = 2
+#: Versions of the computations: bumped when the same settings give other stories, another tokenizer, model or accuracies.
+CORPUS_METHOD = 1
+TOKENIZER_METHOD = 1
+TRAINING_METHOD = 1
+ACCURACY_METHOD = 2
 
 DOCUMENTS, TEMPLATES, FILLERS = "documents.parquet", "templates.parquet", "fillers.parquet"
 
@@ -122,7 +122,7 @@ def run_corpus(args: argparse.Namespace) -> None:
         templates, materials, args.held_out_templates, args.held_out_fillers, args.stories, args.sentences, args.seed
     )
     provenance = Provenance(
-        method=METHOD_CORPUS,
+        method=CORPUS_METHOD,
         seed=args.seed,
         canary=materials.canary,
         inputs={"templates": digest_file(args.templates), "materials": materials.source.digest()},
@@ -158,7 +158,7 @@ def run_tokenizer(args: argparse.Namespace) -> None:
     texts = check_documents(read_table(args.corpus / DOCUMENTS, ControlDocuments), f"{args.corpus / DOCUMENTS}").text
     tokenizer = train_tokenizer(texts, args.vocabulary)
     made = Provenance(
-        method=METHOD_TOKENIZER,
+        method=TOKENIZER_METHOD,
         inputs=digests({"documents": args.corpus / DOCUMENTS}),
         packages=versions(["tokenizers"]),
         details={"vocabulary": tokenizer.get_vocab_size()},
@@ -198,7 +198,7 @@ def run_train(args: argparse.Namespace) -> None:
     name = args.out.name
     model, losses = scratch.train(texts, tokenizer, settings, name)
     made = Provenance(
-        method=METHOD_TRAINING,
+        method=TRAINING_METHOD,
         seed=args.seed,
         model=name,
         dtype="float32",
@@ -229,7 +229,7 @@ def run_accuracy(args: argparse.Namespace) -> None:
     check_items(args.items, args.judgements)
     accuracies = split.accuracy_by_split(judgements, status)
     provenance = Provenance(
-        method=METHOD_ACCURACY,
+        method=ACCURACY_METHOD,
         inputs=digests(paths | {f"judgements/{path.stem}": path for path in args.judgements}),
         packages=versions(["numpy", "pandas"]),
     )
