@@ -19,15 +19,18 @@ from hypothesis import strategies as st
 
 pytest.importorskip("openai")
 
-from worldprobe.asking.shards import Preempted, Shards, collect
+from worldprobe.asking.preemption import Preempted
+from worldprobe.asking.questions import Write, answer, question_id
+from worldprobe.asking.store import open_store
 from worldprobe.errors import UserError
 from worldprobe.models import echoes
 from worldprobe.models.endpoint import Endpoint
-from worldprobe.models.engine import Query
+from worldprobe.models.engine import Decoding, Message, Query
 from worldprobe.models.openai_engine import OpenaiEngine, open_engine
 
 KEY = "sk-secret-of-the-test"
 OK = 200
+FREE = Decoding(20, ("\n\n",))
 Reply = tuple[int, dict[str, str], Any]
 
 
@@ -186,7 +189,7 @@ def test_tokens_that_do_not_fit_the_text_are_refused_and_a_missing_value_is_flag
 def test_what_may_pass_is_asked_again_until_it_is_well(server: Server, fault: Reply) -> None:
     engine = opened(server)
     server.script = lambda path, body, number: fault if number <= 2 else None
-    ((_, written),) = engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n")
+    ((_, written),) = engine.write(["Is it?"], FREE)
     assert written.text == "It is 2."
     assert len(server.requests) == 3
 
@@ -195,7 +198,7 @@ def test_each_wait_is_longer_and_never_shorter_than_the_server_asks_for(server: 
     engine = opened(server, first_wait=0.02, attempts=3)
     server.script = lambda path, body, number: (429, {"retry-after": "0.3"}, {}) if number == 1 else None
     started = time.monotonic()
-    list(engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n"))
+    list(engine.write(["Is it?"], FREE))
     assert 0.3 <= time.monotonic() - started < 3
     endpoint = Endpoint("http://127.0.0.1:1/v1", first_wait=1.0)
 
@@ -214,16 +217,11 @@ def test_a_server_that_keeps_failing_ends_the_run_with_its_answers_kept_and_the_
     server: Server, tmp_path: Any
 ) -> None:
     prompts = [f"Is it {n}?" for n in range(20)]
+    prompts.sort(key=lambda prompt: question_id(Write(prompt, FREE), opened(server)))
     engine = opened(server, concurrency=2, attempts=2)
 
     def ask(engine: OpenaiEngine) -> list[str]:
-        return collect(
-            lambda skip: engine.generate(prompts, max_new_tokens=20, stop="\n\n", skip=skip),
-            len(prompts),
-            Shards(tmp_path, engine.facts.identity()),
-            lambda written: written.text,
-            lambda text: type("W", (), {"text": text})(),
-        )
+        return answer([Write(prompt, FREE) for prompt in prompts], engine, open_store(tmp_path, engine)).values
 
     server.script = lambda path, body, number: (500, {}, {}) if body.get("prompt") == prompts[12] else None
     with pytest.raises(UserError, match="failed with status 500, 2 times"):
@@ -247,25 +245,19 @@ def test_a_signal_ends_the_run_at_once_though_requests_are_in_flight(server: Ser
             released.wait(30)
 
     server.script = script  # type: ignore[assignment]
-    shards = Shards(tmp_path, engine.facts.identity())
+    store = open_store(tmp_path, engine)
     started = time.monotonic()
     with pytest.raises(Preempted):
-        collect(
-            lambda skip: engine.generate(["Is it?"] * 20, max_new_tokens=20, stop="\n\n", skip=skip),
-            20,
-            shards,
-            lambda written: written.text,
-            str,
-        )
+        answer([Write(f"Is it {n}?", FREE) for n in range(20)], engine, store)
     assert time.monotonic() - started < 10
     released.set()
-    assert 3 <= len(shards.load()) <= 5
+    assert 3 <= len(open_store(tmp_path, engine).load()) <= 5
 
 
 def test_requests_in_flight_are_many_but_never_more_than_the_limit(server: Server) -> None:
     engine = opened(server, concurrency=5)
     server.most_in_flight, server.seconds = 0, 0.03
-    answers = dict(engine.generate([f"{n}?" for n in range(30)], max_new_tokens=20, stop="\n\n", skip={3, 4}))
+    answers = dict(engine.write([f"{n}?" for n in range(30)], FREE, skip={3, 4}))
     assert sorted(answers) == [n for n in range(30) if n not in (3, 4)]
     assert 3 <= server.most_in_flight <= 5
 
@@ -280,7 +272,7 @@ def test_the_key_comes_from_the_environment_and_neither_it_nor_a_prompt_is_ever_
     for status in (400, 401, 403, 422, 429, 500):
         server.script = lambda path, body, number, s=status: (s, {}, {"error": {"message": f"no {KEY} in {body}", "code": "bad"}})
         with pytest.raises(UserError) as caught:
-            list(engine.generate(["My secret garden"], max_new_tokens=20, stop="\n\n"))
+            list(engine.write(["My secret garden"], FREE))
         heard.append(caught.value.lines())
     assert server.requests[-1][2] == f"Bearer {KEY}"
     everything = "\n".join([*heard, caplog.text])
@@ -311,17 +303,17 @@ def test_an_exhausted_quota_is_not_waited_for(server: Server) -> None:
     engine = opened(server, attempts=4)
     server.script = lambda path, body, number: (429, {}, {"error": {"code": "insufficient_quota", "message": ""}})
     with pytest.raises(UserError, match="quota"):
-        list(engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n"))
+        list(engine.write(["Is it?"], FREE))
     assert len(server.requests) == 1
 
 
 def test_a_constraint_is_used_only_if_the_server_was_seen_to_obey_it(server: Server) -> None:
-    chosen = dict(opened(server).choose(["Which?\n"], ["1", "2"]))
+    chosen = dict(opened(server).choose(["Which?\n"], [["1", "2"]]))
     assert chosen[0].text == "1"
     assert server.requests[-1][1]["structured_outputs"] == {"choice": ["1", "2"]}
     server.obeys = ""  # takes the field and ignores it, as older servers do
     with pytest.raises(UserError, match="no structured outputs"):
-        list(opened(server).choose(["Which?\n"], ["1", "2"]))
+        list(opened(server).choose(["Which?\n"], [["1", "2"]]))
 
 
 def test_a_server_without_echo_is_refused_for_scores_but_asked_for_answers_and_chat_goes_to_its_own_template(
@@ -331,7 +323,7 @@ def test_a_server_without_echo_is_refused_for_scores_but_asked_for_answers_and_c
     engine = opened(server)
     with pytest.raises(UserError, match="LogProbs cannot be had"):
         list(engine.score([Query("A lamp", "glows.")]))
-    (written,) = dict(engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n", chat=True)).values()
+    (written,) = dict(engine.write([(Message("user", "Is it?"),)], FREE)).values()
     assert written.text == "It is 2."
     assert server.requests[-1][:2] == (
         "/v1/chat/completions",

@@ -13,7 +13,7 @@ transformers = pytest.importorskip("transformers")
 from worldprobe.errors import UserError  # noqa: E402
 from worldprobe.models import selfcheck, tries  # noqa: E402
 from worldprobe.models.encoding import Encoder  # noqa: E402
-from worldprobe.models.engine import Query  # noqa: E402
+from worldprobe.models.engine import Message, Query  # noqa: E402
 from worldprobe.models.passes import Passes, normalisers  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
@@ -92,10 +92,10 @@ def test_a_sequence_has_exactly_one_start_token_where_the_tokenizer_adds_one_and
     assert bare.start == 1
     assert bare.ids[1:] == inside.ids[inside.start :], "the bare target is the same tokens as behind a context"
     tokenizer.chat_template = "{{ bos_token }}[{{ messages[0].content }}]"
-    [(chat, _)] = encoder.encode_prompts(["Say a number.\n"], 4, chat=True)
+    [(chat, _)] = encoder.encode_prompts([(Message("user", "Say a number.\n"),)], 4)
     assert chat.count(tokenizer.bos_token_id) == 1
     tokenizer.chat_template = "[{{ messages[0].content }}]"
-    [(chat, _)] = encoder.encode_prompts(["Say a number.\n"], 4, chat=True)
+    [(chat, _)] = encoder.encode_prompts([(Message("user", "Say a number.\n"),)], 4)
     assert chat.count(tokenizer.bos_token_id) == starts
 
 

@@ -105,6 +105,23 @@ def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | 
     return starts, list(found[0]["tokens"][:starts]), adds_space
 
 
+def fingerprint(endpoint: Endpoint, model: str, has_completions: bool, has_echo: bool) -> Any:
+    """What tells these weights from others under the same name: log probabilities of a fixed text, or else a greedy answer.
+
+    Log probabilities are coarsened, because a server's arithmetic depends a little on what else it computes.
+    """
+    if has_echo:
+        answer = attempt(endpoint, "/completions", echo_body(model, PROBE))
+        if answer:
+            return [None if v is None else round(float(v), 1) for v in read_echo(answer)["token_logprobs"]]
+    how = {"model": model, "max_tokens": OPTION_ROOM, "temperature": 0}
+    if has_completions:
+        answer = attempt(endpoint, "/completions", {**how, "prompt": PROBE})
+    else:
+        answer = attempt(endpoint, "/chat/completions", {**how, "messages": [{"role": "user", "content": PROBE}]})
+    return read_text(answer) if answer else None
+
+
 def probe_constraint(endpoint: Endpoint, model: str, chat: bool) -> str | None:
     """The server's word for a list of options, if it obeys one."""
     for kind in ("structured_outputs", "guided_choice"):
