@@ -10,14 +10,14 @@ import yaml
 from worldprobe.cli import build_parser, main
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "config/README.md", "results/README.md"]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "config/README.md", "results/README.md", "docs/scoring.md", "docs/cluster.md"]
 
 
 def test_the_readmes_picture_shows_every_rule() -> None:
     picture = (ROOT / "README.md").read_text().split("```mermaid")[1].split("```")[0]
     rules = [
         name
-        for path in (ROOT / "workflow" / "rules").glob("*.smk")
+        for path in (ROOT / "workflow" / "rules").rglob("*.smk")
         for name in re.findall(r"^rule (\w+):", path.read_text(), re.MULTILINE)
         if not re.match(r"(table|figure)s?_", name)
     ]
@@ -38,12 +38,14 @@ def test_the_commands_that_are_shown_are_ones_that_the_parser_takes(document: st
         build_parser().parse_args(shlex.split(line))
 
 
-def test_the_readme_shows_what_models_plan_prints(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_on_clusters_shows_what_models_plan_prints(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
     assert main(["models", "plan"]) == 0
     printed = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("control")]
     assert len(printed) == 21
-    assert "\n".join(printed) in (ROOT / "README.md").read_text()
+    assert "\n".join(printed) in (ROOT / "docs" / "cluster.md").read_text()
 
 
 def test_the_citation_file_and_the_readme_name_both_papers() -> None:

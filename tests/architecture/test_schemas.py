@@ -7,9 +7,9 @@ import jsonschema
 import pytest
 import yaml
 
-from worldprobe import config
+from worldprobe import config, paths
 
-SCHEMAS = sorted(path.name.removesuffix(".schema.yaml") for path in config.SCHEMAS.glob("*.schema.yaml"))
+SCHEMAS = sorted(path.name.removesuffix(".schema.yaml") for path in paths.SCHEMAS.glob("*.schema.yaml"))
 
 
 def objects(schema: object, where: str = "") -> Iterator[tuple[str, dict]]:
@@ -20,10 +20,11 @@ def objects(schema: object, where: str = "") -> Iterator[tuple[str, dict]]:
             yield from objects(inner, f"{where}.{key}")
 
 
-def leaves(schema: dict, prefix: str = "") -> Iterator[tuple[str, dict]]:
+def leaves(schema: dict, prefix: str = "", root: dict | None = None) -> Iterator[tuple[str, dict]]:
     for key, inner in schema.get("properties", {}).items():
-        if inner.get("type") == "object":
-            yield from leaves(inner, f"{prefix}{key}.")
+        inner = root["$defs"][inner["$ref"].rpartition("/")[2]] if "$ref" in inner and root else inner
+        if "properties" in inner:
+            yield from leaves(inner, f"{prefix}{key}.", root)
         else:
             yield f"{prefix}{key}", inner
 
@@ -62,7 +63,7 @@ def test_the_handbook_names_every_key_with_its_default(repository: Path, name: s
     handbook = (repository / "config" / "README.md").read_text()
     schema = config.read_schema(name)
     part = schema["$defs"]["card"] if name == "models" else schema
-    for key, inner in leaves(part):
+    for key, inner in leaves(part, root=None if name == "models" else schema):
         row = next((line for line in handbook.splitlines() if line.startswith(f"| `{key}` |")), None)
         assert row, f"config/README.md does not document {key}"
         if "default" in inner:

@@ -5,10 +5,10 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worldprobe.benchmarks.ewok.analysis.compare import compare_items
 from worldprobe.benchmarks.ewok.analysis.judge import compare_scores, judge_target_scores
 from worldprobe.benchmarks.ewok.analysis.simulate import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+from worldprobe.stats.permutation import compare_paired
 from worldprobe.stats.significance import stars
 
 LOGPROBS = st.lists(st.integers(-30, -1).map(float), min_size=8, max_size=8)
@@ -72,9 +72,9 @@ def test_means_lie_in_their_range_and_groups_make_up_the_whole(seed, n_versions,
 )
 def test_a_comparison_turned_round_has_the_same_p_and_the_opposite_difference(pairs, seed):
     first, second = np.array(pairs, float).T
-    template, version = np.arange(len(pairs)), np.zeros(len(pairs))
-    [forth] = compare_items(first[None], second[None], template, version, 200, seed)
-    [back] = compare_items(second[None], first[None], template, version, 200, seed)
+    template = np.arange(len(pairs))
+    [forth] = compare_paired(first[None], second[None], template, 200, seed)
+    [back] = compare_paired(second[None], first[None], template, 200, seed)
     assert forth.p == back.p
     assert 0 < forth.p <= 1
     np.testing.assert_allclose(forth.difference, -back.difference, atol=1e-12)

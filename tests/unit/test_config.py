@@ -1,8 +1,10 @@
 """Every complaint about a configuration names file, line and key, and the nearest known name."""
 
+import logging
 from pathlib import Path
 
 import pytest
+import yaml
 
 from worldprobe import config
 from worldprobe.cli import main
@@ -29,9 +31,9 @@ def test_an_unknown_key_of_a_model_names_its_line_and_the_nearest_key(tmp_path: 
 
 
 def test_an_unknown_key_far_from_any_known_one_lists_the_known_ones(tmp_path: Path) -> None:
-    found = complaint(tmp_path, "items:\n  zzz: 1\n")
-    assert found.where.endswith("study.yaml, line 2")
-    assert found.problem.startswith("items.zzz: unknown key; known are filter, mode,")
+    found = complaint(tmp_path, "ewok:\n  items:\n    zzz: 1\n")
+    assert found.where.endswith("study.yaml, line 3")
+    assert found.problem.startswith("ewok.items.zzz: unknown key; the known keys are filter, mode,")
 
 
 @pytest.mark.parametrize(
@@ -68,15 +70,15 @@ def test_an_option_of_the_command_line_is_named_as_such(tmp_path: Path) -> None:
 
 
 def test_an_option_of_the_command_line_may_be_true_false_or_a_number(tmp_path: Path) -> None:
-    study = config.read_study({}, [], {"mixed_model": {"enabled": "false"}, "items": {"seed": "7"}})
-    assert study["mixed_model"]["enabled"] is False
-    assert study["items"]["seed"] == 7
+    study = config.read_study({}, [], {"ewok": {"mixed_model": {"enabled": "false"}, "items": {"seed": "7"}}})
+    assert study["ewok"]["mixed_model"]["enabled"] is False
+    assert study["ewok"]["items"]["seed"] == 7
 
 
 def test_a_key_given_twice_is_an_error_that_names_both_lines(tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text("models: [a]\nitems: {}\nmodels: [b]\n")
-    with pytest.raises(UserError, match="stands twice; the first is in line 1") as caught:
+    with pytest.raises(UserError, match=r"is set twice \(first on line 1\)") as caught:
         config.read_yaml(path)
     assert caught.value.where.endswith("line 3")
 
@@ -100,7 +102,7 @@ def test_a_model_that_the_registry_does_not_know_is_told_with_the_nearest_one(tm
 def test_a_model_id_that_is_no_file_name_is_refused(tmp_path: Path) -> None:
     registry = tmp_path / "models.yaml"
     registry.write_text(f"org/gpt2:\n{CARD}")
-    with pytest.raises(UserError, match="no valid name") as caught:
+    with pytest.raises(UserError, match="is not a valid name") as caught:
         config.read_registry(registry)
     assert caught.value.where.endswith("line 1")
 
@@ -120,3 +122,149 @@ def test_config_check_prints_every_problem(tmp_path: Path, capsys: pytest.Captur
     assert main(["config", "check", str(path)]) == 2
     printed = capsys.readouterr().err
     assert [line for line in ("line 2", "line 3", "line 4") if line in printed] == ["line 2", "line 3", "line 4"]
+
+
+def study_of(text: str, options: dict | None = None) -> dict:
+    return config.read_study(yaml.safe_load(text) or {}, [], options)
+
+
+def test_a_file_of_the_form_before_blocks_is_read_with_one_warning_that_shows_the_new_form(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
+    path = tmp_path / "study.yaml"
+    path.write_text("items:\n  seed: 3\nprompting: {chat_template: true}\nmodels: [control_untrained]\n")
+    study = config.read_study(yaml.safe_load(path.read_text()), [path])
+    assert study["ewok"]["items"]["seed"] == 3
+    assert study["ewok"]["prompting"]["chat_template"] == "always"
+    assert len({record.getMessage() for record in caplog.records}) == 1
+    assert "ewok:\n  items: ...\n  prompting: ..." in caplog.text
+
+
+def test_a_study_without_conditions_has_the_single_condition_main() -> None:
+    ewok = study_of("ewok: {items: {seed: 2}}")["ewok"]
+    assert list(ewok["conditions"]) == ["main"]
+    assert ewok["conditions"]["main"]["items"] == ewok["items"]
+
+
+def test_a_condition_is_the_block_with_its_own_differences_over_it() -> None:
+    text = (
+        "ewok: {items: {seed: 2, versions: 0-1}, conditions: {real: {}, nonce: {title: Nonce, items: {swap: [object->nonword]}}}}"
+    )
+    conditions = study_of(text)["ewok"]["conditions"]
+    assert list(conditions) == ["real", "nonce"]
+    assert conditions["real"]["items"]["swap"] == []
+    assert conditions["nonce"]["items"] | {"swap": []} == conditions["real"]["items"]
+    assert conditions["nonce"]["title"] == "Nonce"
+
+
+def test_a_benchmark_that_is_null_is_not_part_of_the_study() -> None:
+    assert study_of("ewok: null")["ewok"] is None
+
+
+ALIASES = "a: &a [x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{key}: &{key} [{', '.join([f'*{last}'] * 9)}]\n" for last, key in zip("abcdefg", "bcdefgh", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("ewok: {items: {versions: 4-0}}", "ewok.items.versions"),
+        ("ewok: {items: {versions: 0-99999999999}}", "ewok.items.versions"),
+        ("ewok: {items: {filter: '['}}", "ewok.items.filter"),
+        ("ewok: {items: {filter: 'a{99999999999}'}}", "ewok.items.filter"),
+        ("ewok: {items: {swap: ['agnt->object']}}", "ewok.items.swap[0]"),
+        ("ewok: {items: {swap: ['->']}}", "ewok.items.swap[0]"),
+        ("ewok: {controls: {held_out_templates: .nan}}", "ewok.controls.held_out_templates"),
+        ("ewok: {controls: {held_out_templates: 1.0e+30}}", "ewok.controls.held_out_templates"),
+        ("ewok: {baselines: {frequency: {source: ngrams}}}", "ewok.baselines.frequency.source"),
+        ("ewok: {conditions: {a: {}, b: {items: {versions: 3-1}}}}", "ewok.conditions.b.items.versions"),
+        ("ewok: {conditions: {A b: {}}}", "is not a valid name"),
+        ("study: models", "study"),
+        ('study: "a\\n"', "study"),
+        ("study: ../x", "study"),
+        ("false", "keys and values"),
+        ("0", "keys and values"),
+        ("[]", "keys and values"),
+        ("a: &a [*a]", "refers to itself"),
+        ("items: {filter: 2020-99-99}", "cannot build"),
+        ("? [a, b]\n: 1", "not text"),
+        ("5: 1", "not text"),
+        ("a: \0", "not valid YAML"),
+        (ALIASES, "too deeply"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_any_job_with_its_key(
+    tmp_path: Path, repository: Path, text: str, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(text)
+    assert main(["config", "check", str(repository / "config" / "config.yaml"), str(path)]) == 2
+    printed = capsys.readouterr().err
+    assert key in printed
+    assert "study.yaml" in printed
+    assert "Traceback" not in printed
+
+
+@pytest.mark.parametrize(
+    ("card", "key"),
+    [
+        ("engine: openai", "mine.engine"),
+        ("endpoint: http://h/v1", "mine.endpoint"),
+        ("control: {architecture: gpt2, layers: 1, width: 10, heads: 3, steps: 0}", "mine.control.heads"),
+        ("revision: '$(touch x)'", "mine.revision"),
+        ("revision: 'main; touch x'", "mine.revision"),
+        ("checkpoint: --help", "mine.checkpoint"),
+        ("control: {architecture: gpt2, layers: 1, width: 8, heads: 1, steps: 1, learning_rate: .inf}", "learning_rate"),
+    ],
+)
+def test_a_card_that_cannot_work_is_refused(tmp_path: Path, card: str, key: str) -> None:
+    registry = tmp_path / "models.yaml"
+    own = CARD if not card.startswith("checkpoint") else CARD.replace("  checkpoint: folder\n", "")
+    registry.write_text(f"mine:\n{own}  {card}\n")
+    with pytest.raises(UserError) as caught:
+        config.read_registry(registry)
+    assert key in caught.value.problem
+    assert caught.value.where.startswith(str(registry))
+
+
+@pytest.mark.parametrize("name", ["human", "word2vec", "released", "mine\\n", "a b"])
+def test_names_of_other_rows_and_odd_names_are_not_model_ids(tmp_path: Path, name: str) -> None:
+    registry = tmp_path / "models.yaml"
+    registry.write_text(f'"{name}":\n{CARD}')
+    with pytest.raises(UserError):
+        config.read_registry(registry)
+
+
+def test_two_models_of_a_study_that_figures_could_not_tell_apart_are_refused() -> None:
+    cards = {"a": {"display_name": "My model"}, "b": {"display_name": "My model"}}
+    with pytest.raises(UserError, match="same display_name"):
+        config.check_models({"models": ["a", "b"]}, cards, [], "models.yaml")
+
+
+@pytest.mark.parametrize(
+    "materials", ["{password: 99887766}", "{password: [99887766]}", "{password: {a: 99887766}}", "[99887766]"]
+)
+def test_a_password_of_the_wrong_type_or_place_is_not_printed(
+    tmp_path: Path, repository: Path, materials: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(f"ewok: {{materials: {materials}}}")
+    assert main(["config", "check", str(repository / "config" / "config.yaml"), str(path)]) == 2
+    assert "99887766" not in "".join(capsys.readouterr())
+
+
+def test_options_of_the_command_line_have_the_type_that_the_schema_wants() -> None:
+    study = study_of("", {"ewok": {"materials": {"password": 99887766}, "items": {"filter": "[a-z]*agent", "versions": "3"}}})
+    assert study["ewok"]["materials"]["password"] == "99887766"
+    assert study["ewok"]["items"]["filter"] == "[a-z]*agent"
+
+
+def test_the_environment_of_a_site_may_not_hold_what_is_not_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text("partition: null\n")
+    for text in ("[", ".nan", "1e-300", "nan", "inf", "-1"):
+        with pytest.raises(UserError, match=r"GPU_MEMORY_GB|gpu_memory_gb"):
+            config.read_site(path, {"WORLDPROBE_GPU_MEMORY_GB": text})
+    assert config.read_site(path, {"WORLDPROBE_GPU_MEMORY_GB": "40"})["gpu_memory_gb"] == 40

@@ -91,7 +91,7 @@ def test_two_rows_of_one_key_are_refused():
 def test_the_wrong_table_and_another_schema_version_are_named(tmp_path, monkeypatch):
     path = tmp_path / "scores.parquet"
     write_table(target_scores(), TargetScores, path, Provenance())
-    with pytest.raises(UserError, match="holds target_scores, not items"):
+    with pytest.raises(UserError, match="contains target_scores, not items"):
         read_table(path, Items)
     monkeypatch.setitem(TargetScores.Config.metadata, "version", 99)
     with pytest.raises(UserError, match=r"is version 1 .* reads version 99"):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from worldprobe.imports import PACKAGE, closure
+from worldprobe import imports
+from worldprobe.imports import PACKAGE, closure, code_digest
 
 
 def names(*modules: str) -> set[str]:
@@ -28,3 +29,32 @@ def test_a_folder_means_its_files_and_not_what_they_import():
 def test_a_name_that_is_no_module_is_an_error():
     with pytest.raises(FileNotFoundError):
         closure(["cli/no_such_stage.py"])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_same"),
+    [
+        ("def f():\n    return 1\n", 'def f():\n    """Words."""\n    return 1  # why\n', True),
+        ('def f():\n    """Words."""\n    return 1\n', 'def f():\n    """Other words."""\n\n    return 1  # why\n', True),
+        ("def f():\n    return 1\n", "def f():\n    return 2\n", False),
+    ],
+)
+def test_the_digest_of_code_follows_what_the_code_does(tmp_path, monkeypatch, before, after, is_same):
+    digests = []
+    for text in (before, after):
+        (tmp_path / "module.py").write_text(text)
+        monkeypatch.setattr(imports, "PACKAGE", tmp_path)
+        imports._meaning.cache_clear()
+        imports._imported.cache_clear()
+        digests.append(code_digest("module.py"))
+    assert (digests[0] == digests[1]) is is_same
+
+
+def test_a_digest_of_code_is_short_and_the_same_in_every_process():
+    assert code_digest("cli/judge.py") == code_digest("cli/judge.py")
+    assert len(code_digest("cli/judge.py")) == 12
+
+
+def test_code_that_a_plan_only_names_counts_too():
+    names = {path.name for path in closure(["cli/figure.py"])}
+    assert {"by_domain.py", "scatter.py", "dataset.py", "drawing.py"} <= names

@@ -57,3 +57,22 @@ def test_the_listing_of_this_repository_is_valid_and_suggests_the_nearest_name(r
 def test_the_listed_digest_is_that_of_the_official_archive(repository: Path, reference: Path) -> None:
     stated = read_source(repository / "resources" / "sources.yaml", "ewok_config")["sha256"]
     assert hashlib.sha256((reference / "ewok-config.zip").read_bytes()).hexdigest() == stated
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://u:hunter2@127.0.0.1:9/x",
+        "https://127.0.0.1:9/a b",
+        "https://127.0.0.1:port/x",
+        "https://127.0.0.1:9/ä",
+        "https://[::1/x",
+        "https://127.0.0.1:9/x#hunter2",
+        "",
+    ],
+)
+def test_an_address_that_is_not_valid_is_refused_without_a_password_in_the_message(address: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        download(address, "0" * 64, tmp_path / "file.zip")
+    assert "hunter2" not in caught.value.lines()
+    assert list(tmp_path.iterdir()) == []

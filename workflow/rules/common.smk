@@ -14,6 +14,7 @@ sys.path.insert(0, str(SOURCE.parent))
 BESIDE = "" if workflow.deployment_settings.deployment_method else f"{Path(sys.executable).parent}:"
 shell.prefix(f"export PYTHONPATH={quote(str(SOURCE.parent))} PATH={quote(BESIDE)}$PATH; ")
 
+from worldprobe.benchmarks import settings_checks
 from worldprobe.config import check_models, read_registry, read_site, read_study
 from worldprobe.errors import UserError
 from worldprobe.imports import closure
@@ -40,7 +41,7 @@ def read_settings():
         SystemExit: with three lines: where, what, and how to fix it.
     """
     try:
-        study = read_study(config, workflow.configfiles, workflow.config_settings.config)
+        study = read_study(config, workflow.configfiles, workflow.config_settings.config, settings_checks())
         path = study["registry"] if os.path.exists(study["registry"]) else ours(study["registry"])
         registry = read_registry(path)
         check_models(study, registry, workflow.configfiles, path)
@@ -48,7 +49,7 @@ def read_settings():
         site = read_site(facts, os.environ)
     except UserError as error:
         sys.exit(error.lines())
-    return study, registry, path, site
+    return {**study, **study["ewok"]}, registry, path, site
 
 
 def card(field):
@@ -238,7 +239,7 @@ def asking(wildcards):
     options = [
         flag("--prompts", prompting["prompts"]),
         flag("--swap", prompting["swap"]),
-        flag("--chat", prompting["chat_template"]),
+        flag("--chat", prompting["chat_template"] == "always"),
     ]
     return " ".join(option for option in options if option) if study["eval_types"] != ["logprobs"] else ""
 

@@ -42,7 +42,7 @@ rule build_report:
     input:
         summary_table="results/ewok/summaries.parquet",
         registry=registry_file,
-        tables=expand("results/ewok/tables/{table}.md", table=table_names()),
+        tables=expand("results/ewok/tables/{table}.json", table=table_names()),
         figures=expand("results/ewok/figures/{figure}.svg", figure=figure_names()),
         notebooks=expand("results/notebooks/{notebook}.html", notebook=notebook_names()),
         made_from=made_from(),

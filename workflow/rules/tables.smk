@@ -21,7 +21,7 @@ rule tables_of_accuracy:
         code=modules("cli/table.py"),
     output:
         tables=in_report("table", "csv", ACCURACY_TABLES, table_names()),
-        others=beside("table", ["tex", "md"], ACCURACY_TABLES, table_names()),
+        others=beside("table", ["tex", "md", "json"], ACCURACY_TABLES, table_names()),
     log:
         "results/logs/tables_of_accuracy.log",
     benchmark:
@@ -53,6 +53,7 @@ rule table_dataset:
         ),
         tex="results/ewok/tables/dataset.tex",
         md="results/ewok/tables/dataset.md",
+        json="results/ewok/tables/dataset.json",
     log:
         "results/logs/table_dataset.log",
     benchmark:
@@ -67,7 +68,7 @@ rule table_dataset:
         "Templates and items by domain"
     shell:
         "python -m worldprobe table dataset {input.template_table} {input.item_table}"
-        " --out {output.csv} {output.tex} {output.md} &> {log}"
+        " --out {output.csv} {output.tex} {output.md} {output.json} &> {log}"
 
 
 rule table_regression:
@@ -84,6 +85,7 @@ rule table_regression:
         ),
         tex="results/ewok/tables/{fit}.tex",
         md="results/ewok/tables/{fit}.md",
+        json="results/ewok/tables/{fit}.json",
     log:
         "results/logs/table_regression/{fit}.log",
     benchmark:
@@ -100,7 +102,7 @@ rule table_regression:
         "Table 3: coefficients ({wildcards.fit})"
     shell:
         "python -m worldprobe table mixed_model {input.coefficient_table} --fit {wildcards.fit}"
-        " --out {output.csv} {output.tex} {output.md} &> {log}"
+        " --out {output.csv} {output.tex} {output.md} {output.json} &> {log}"
 
 
 rule table_reproduction:
@@ -118,6 +120,7 @@ rule table_reproduction:
         ),
         tex="results/ewok/tables/reproduction.tex",
         md="results/ewok/tables/reproduction.md",
+        json="results/ewok/tables/reproduction.json",
     log:
         "results/logs/table_reproduction.log",
     benchmark:
@@ -132,7 +135,7 @@ rule table_reproduction:
         "Published numbers beside ours"
     shell:
         "python -m worldprobe table reproduction {input.reproduction_table} --models {input.registry}"
-        " --out {output.csv} {output.tex} {output.md} &> {log}"
+        " --out {output.csv} {output.tex} {output.md} {output.json} &> {log}"
 
 
 rule tables:
@@ -141,5 +144,5 @@ rule tables:
         expand(
             "results/ewok/tables/{table}.{suffix}",
             table=table_names(),
-            suffix=["csv", "tex", "md"],
+            suffix=["csv", "tex", "md", "json"],
         ),

@@ -217,14 +217,15 @@ def test_a_server_that_keeps_failing_ends_the_run_with_its_answers_kept_and_the_
     server: Server, tmp_path: Any
 ) -> None:
     prompts = [f"Is it {n}?" for n in range(20)]
-    prompts.sort(key=lambda prompt: question_id(Write(prompt, FREE), opened(server)))
+    any_engine = opened(server)
+    prompts.sort(key=lambda prompt: question_id(Write(prompt, FREE), any_engine))
     engine = opened(server, concurrency=2, attempts=2)
 
     def ask(engine: OpenaiEngine) -> list[str]:
         return answer([Write(prompt, FREE) for prompt in prompts], engine, open_store(tmp_path, engine)).values
 
     server.script = lambda path, body, number: (500, {}, {}) if body.get("prompt") == prompts[12] else None
-    with pytest.raises(UserError, match="failed with status 500, 2 times"):
+    with pytest.raises(UserError, match=r"failed with status 500 \(tried 2 times\)"):
         ask(engine)
     again = opened(server)
     server.script = lambda path, body, number: None
@@ -269,14 +270,22 @@ def test_the_key_comes_from_the_environment_and_neither_it_nor_a_prompt_is_ever_
     monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
     engine = opened(server, attempts=2)
     heard = []
+
+    def refusal(status: int, body: dict) -> Reply:
+        return status, {}, {"error": {"message": f"no {KEY} in {body}", "code": "invalid_value"}}
+
     for status in (400, 401, 403, 422, 429, 500):
-        server.script = lambda path, body, number, s=status: (s, {}, {"error": {"message": f"no {KEY} in {body}", "code": "bad"}})
+        server.script = lambda path, body, number, s=status: (
+            s,
+            {},
+            {"error": {"message": f"no {KEY} in {body}", "code": "invalid_value"}},
+        )
         with pytest.raises(UserError) as caught:
             list(engine.write(["My secret garden"], FREE))
         heard.append(caught.value.lines())
     assert server.requests[-1][2] == f"Bearer {KEY}"
     everything = "\n".join([*heard, caplog.text])
-    assert "status 400 (bad)" in everything
+    assert "status 400 (invalid_value)" in everything
     assert "OPENAI_API_KEY" in heard[1]
     assert KEY not in everything
     assert "garden" not in everything
@@ -287,9 +296,16 @@ def test_the_key_comes_from_the_environment_and_neither_it_nor_a_prompt_is_ever_
     [
         (None, "wordi", 'did you mean "wordy"'),
         ("http://127.0.0.1:9/v1", "wordy", "cannot be reached"),
-        ("http://me:secret@127.0.0.1/v1", "wordy", "holds more than an address"),
-        ("http://127.0.0.1/v1?key=secret", "wordy", "holds more than an address"),
-        ("localhost:8000", "wordy", "is no web address"),
+        ("http://me:secret@127.0.0.1/v1", "wordy", "contains more than an address"),
+        ("me:secret@127.0.0.1/v1", "wordy", "contains more than an address"),
+        ("http://127.0.0.1/v1?key=secret", "wordy", "contains more than an address"),
+        ("http://127.0.0.1/v1#secret", "wordy", "contains more than an address"),
+        ("localhost:8000", "wordy", "is not a valid web address"),
+        ("http://127.0.0.1:abc/v1", "wordy", "its host or port cannot be read"),
+        ("http://127.0.0.1:99999/v1", "wordy", "its host or port cannot be read"),
+        ("http://[::1/v1", "wordy", "its host or port cannot be read"),
+        ("http://127.0.0.1/a b", "wordy", "contains a space"),
+        ("http://127.0.0.1/\x01", "wordy", "a control character"),
     ],
 )
 def test_a_wrong_address_or_name_is_told_with_its_fix(server: Server, url: str | None, model: str, said: str) -> None:
@@ -302,9 +318,129 @@ def test_a_wrong_address_or_name_is_told_with_its_fix(server: Server, url: str |
 def test_an_exhausted_quota_is_not_waited_for(server: Server) -> None:
     engine = opened(server, attempts=4)
     server.script = lambda path, body, number: (429, {}, {"error": {"code": "insufficient_quota", "message": ""}})
-    with pytest.raises(UserError, match="quota"):
+    with pytest.raises(UserError, match="out of quota"):
         list(engine.write(["Is it?"], FREE))
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(("key", "sent"), [(f"{KEY}\n", True), (f" {KEY} ", True), (f"{KEY}\n{KEY}", False), (f"{KEY}é", False)])
+def test_a_key_with_space_around_it_is_sent_without_and_one_that_cannot_be_sent_is_refused_and_never_printed(
+    server: Server, monkeypatch: pytest.MonkeyPatch, key: str, sent: bool
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    if sent:
+        opened(server)
+        list(opened(server).write(["Is it?"], FREE))
+        assert server.requests[-1][2] == f"Bearer {KEY}"
+        return
+    with pytest.raises(UserError) as caught:
+        opened(server)
+    assert "OPENAI_API_KEY" in caught.value.lines()
+    assert KEY not in caught.value.lines()
+
+
+def test_a_code_that_is_not_known_is_not_printed_as_it_may_repeat_the_key(server: Server) -> None:
+    engine = opened(server)
+    server.script = lambda path, body, number: (418, {}, {"error": {"code": "sktopsecret777", "message": "no"}})
+    with pytest.raises(UserError, match="status 418") as caught:
+        list(engine.write(["Is it?"], FREE))
+    assert "sktopsecret777" not in caught.value.lines()
+
+
+def test_words_of_the_transport_are_never_printed(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = opened(server, attempts=1)
+    engine.endpoint._key = f"{KEY}\n"  # what h11 refuses in words that repeat the header
+    with pytest.raises(UserError, match="cannot be reached") as caught:
+        list(engine.write(["Is it?"], FREE))
+    assert KEY not in caught.value.lines().replace(KEY.upper(), KEY)
+
+
+def test_answers_that_came_before_a_failure_are_kept(server: Server) -> None:
+    engine = opened(server, concurrency=3)
+    gate = threading.Barrier(3, timeout=5)
+
+    def script(path: str, body: dict, number: int) -> Reply | None:
+        gate.wait()  # all three end together
+        return (418, {}, {}) if body["prompt"] == "2?" else None
+
+    server.script = script
+    kept = {}
+
+    def keep() -> None:
+        for i, written in engine.write([f"{n}?" for n in range(3)], FREE):
+            kept[i] = written
+            time.sleep(0.2)  # the failed one is done by now too
+
+    with pytest.raises(UserError, match="status 418"):
+        keep()
+    assert sorted(kept) == [0, 1]
+
+
+def test_a_proxy_that_cannot_be_used_is_told_without_its_password_and_a_local_server_is_reached_without_it(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://me:hunter2@[::1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    opened(server)
+    with pytest.raises(UserError, match="HTTP_PROXY") as caught:
+        open_engine("http://models.example/v1", "wordy", attempts=1)
+    assert "hunter2" not in caught.value.lines()
+
+
+def test_a_server_that_hangs_is_waited_for_in_words_and_not_without_end(
+    server: Server, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
+    monkeypatch.setattr("worldprobe.models.endpoint.SECONDS_BETWEEN_LINES", 0.1)
+    caplog.set_level(logging.INFO, logger="worldprobe")
+    engine = opened(server, timeout=0.5, attempts=8)
+    server.seconds = 2.0
+    with pytest.raises(UserError, match=r"did not answer in time \(tried 2 times"):
+        list(engine.write(["Is it?"], FREE))
+    assert "1 requests in flight" in caplog.text
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"choices": []}, {"choices": [3]}, {"choices": "text"}, {"choices": None}, [], 7, "text", None, {"choices": [{"text": {}}]}],
+)
+@pytest.mark.parametrize("which", ["all", "echo", "constraint"])
+def test_odd_answers_to_the_first_questions_are_told_or_count_as_not_offered(server: Server, answer: Any, which: str) -> None:
+    def script(path: str, body: dict, number: int) -> Reply | None:
+        if path.endswith("/models"):
+            return None
+        hit = which == "all" or (which == "echo" and body.get("echo")) or (which == "constraint" and "structured_outputs" in body)
+        return (OK, {}, answer) if hit else None
+
+    server.script = script
+    told = None
+    try:
+        opened(server, attempts=2)
+    except UserError as error:
+        told = error.lines()
+    assert told is None or "OpenAI-style answer" in told
+
+
+@pytest.mark.parametrize("length", ["many", -1, 1.5, [], True])
+def test_a_length_that_is_not_a_number_of_tokens_is_refused(server: Server, length: Any) -> None:
+    cards = {"data": [{"id": "wordy", "max_model_len": length}]}
+    server.script = lambda path, body, number: (OK, {}, cards) if path.endswith("/models") else None
+    if not length:
+        return
+    with pytest.raises(UserError, match="max_model_len"):
+        opened(server)
+
+
+def test_the_same_model_at_another_address_is_the_same_and_other_weights_at_the_same_address_are_not(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = opened(server).facts.checkpoint_digest
+    there = open_engine(server.url.replace("127.0.0.1", "localhost"), "wordy").facts.checkpoint_digest  # type: ignore[attr-defined]
+    assert here == there
+    was = server.echo
+    server.echo = lambda text: (e := was(text)) | {"token_logprobs": [v and v - 1 for v in e["token_logprobs"]]}  # type: ignore[method-assign]
+    assert opened(server).facts.checkpoint_digest != here
 
 
 def test_a_constraint_is_used_only_if_the_server_was_seen_to_obey_it(server: Server) -> None:

@@ -29,13 +29,15 @@ class UserError(Exception):
         return f"error: {self.where}\n  problem: {self.problem}\n  fix: {self.fix}"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A suggestion for a mistyped name, or an empty string.
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = ".") -> str:
+    """The end of a sentence about a mistyped name, with its punctuation: a suggestion, or ``otherwise``.
 
-    >>> did_you_mean("dtyp", ["dtype", "revision"])
-    ' did you mean "dtype"?'
-    >>> did_you_mean("zzz", ["dtype"])
-    ''
+    >>> "unknown key" + did_you_mean("dtyp", ["dtype", "revision"])
+    'unknown key; did you mean "dtype"?'
+    >>> "unknown key" + did_you_mean("zzz", ["dtype"])
+    'unknown key.'
+    >>> "unknown key" + did_you_mean("zzz", ["dtype"], "; the only one is dtype.")
+    'unknown key; the only one is dtype.'
     """
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f' did you mean "{near[0]}"?' if near else ""
+    near = difflib.get_close_matches(str(name), [str(one) for one in known], n=1)
+    return f'; did you mean "{near[0]}"?' if near else otherwise

@@ -1,85 +1,277 @@
-"""Whole files or none: every output of ours is written beside its place and renamed into it."""
+"""Whole files or none: everything we write is written next to its final place and then renamed into it."""
 
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import errno
+import glob
 import hashlib
+import json
 import os
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from worldprobe.errors import UserError
 
+#: Errors of the disk while a file is written; any other OSError is a mistake of ours and keeps its traceback.
+_DISK_ERRORS = {errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EFBIG, errno.EIO}
+#: Lists the files of a folder that a command wrote, so that the same command may replace it.
+MANIFEST = ".worldprobe.json"
+
+
+@dataclass
+class _Batch:
+    """Files that are written but kept back."""
+
+    renames: list[Callable[[], None]] = field(default_factory=list)
+    leftovers: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+
+_batch: contextvars.ContextVar[_Batch | None] = contextvars.ContextVar("_batch", default=None)
+
+
+@contextlib.contextmanager
+def whole_files() -> Iterator[None]:
+    """Keep back every file and folder written inside the block; on success all of them take their places, else none.
+
+    Inside the block nothing that was written can be read at its final place yet.
+
+    Raises:
+        UserError: a file or folder cannot take its place.
+    """
+    if _batch.get() is not None:  # an outer block already keeps everything back
+        yield
+        return
+    batch = _Batch()
+    token = _batch.set(batch)
+    try:
+        with batch.leftovers:
+            yield
+            for rename in batch.renames:
+                rename()
+    finally:
+        _batch.reset(token)
+
 
 @contextlib.contextmanager
 def whole_file(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; on success it becomes ``path``, on failure it is removed.
+    """Yield a temporary path next to ``path``; on success it becomes ``path``, on failure it is removed.
 
-    The temporary name holds host and process, so two writers on a shared disk cannot meet: the later rename wins whole.
+    The bytes are on disk before the file takes its name. The temporary name contains host and process, so two writers on a
+    shared disk cannot collide: the later rename wins whole. What killed processes of this machine left there is removed.
 
     Raises:
-        UserError: the folder cannot be written.
+        UserError: the file cannot be written here.
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}.part")
-    try:
+    check_place(path)
+    temporary = _temporary(path)
+    with _disk_errors(path, always=True):
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(path)
         with open(temporary, "wb"):
             pass
-    except OSError as error:
-        raise UserError(
-            path, f"cannot be written ({error.strerror}).", "Free the disk or choose a folder you may write."
-        ) from error
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    except OSError as error:
-        if error.errno in (28, 30, 122):  # no space, read-only, quota
-            raise UserError(
-                path, f"cannot be written ({error.strerror}).", "Free the disk, then run the same command again."
-            ) from error
-        raise
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+
+    def rename() -> None:
+        with _disk_errors(path, always=True):
+            os.replace(temporary, path)
+            _synchronize(path.parent)
+
+    yield from _fill_and_keep(path, temporary, rename)
 
 
 @contextlib.contextmanager
-def whole_folder(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary folder beside ``path``; on success it takes the place of ``path``, on failure it is removed.
+def whole_folder(path: Path | str, command: str) -> Iterator[Path]:
+    """Yield a temporary folder next to ``path``; on success it takes the place of ``path``, on failure it is removed.
 
-    What a killed process of this machine left there is removed first.
+    An existing folder is replaced only if it is empty, or the same command wrote it and nothing was added since: the folder
+    contains a manifest of its files.
+
+    Args:
+        path: the folder.
+        command: the command that writes it, e.g. ``controls corpus``.
 
     Raises:
-        UserError: the folder cannot be written, or ``path`` is a file.
+        UserError: the folder cannot be written, ``path`` is a file, or the folder contains anything else.
     """
     path = Path(path)
-    if path.exists() and not path.is_dir():
-        raise UserError(path, "is a file; a folder is to be written here.", "Name a folder.")
-    begin = f".{path.name}.{socket.gethostname()}."
-    temporary = path.with_name(f"{begin}{os.getpid()}.part")
-    try:
+    check_place(path, is_folder=True, command=command)
+    temporary = _temporary(path)
+    with _disk_errors(path, always=True):
         path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(f"{begin}*.part"):
-            number = left.name.removeprefix(begin).removesuffix(".part")
-            if number.isdigit() and not _is_running(int(number)):
-                shutil.rmtree(left, ignore_errors=True)
+        _remove_leftovers(path)
         temporary.mkdir()
-    except OSError as error:
-        raise UserError(
-            path, f"cannot be written ({error.strerror}).", "Free the disk or choose a folder you may write."
-        ) from error
-    try:
-        yield temporary
+
+    def rename() -> None:
         old = temporary.with_name(f"{temporary.name}.old")
-        if path.exists():
-            os.replace(path, old)
-        os.replace(temporary, path)
+        with _disk_errors(path, always=True):
+            check_place(path, is_folder=True, command=command)  # it may have changed while we were computing
+            if path.exists():
+                os.replace(path, old)
+            os.replace(temporary, path)
+            _synchronize(path.parent)
         shutil.rmtree(old, ignore_errors=True)
+
+    def finish() -> None:
+        names = sorted(_members(temporary))
+        text = json.dumps({"command": command, "files": names}, indent=1, ensure_ascii=False)
+        (temporary / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+    yield from _fill_and_keep(path, temporary, rename, finish)
+
+
+def _fill_and_keep(
+    path: Path, temporary: Path, rename: Callable[[], None], finish: Callable[[], None] = lambda: None
+) -> Iterator[Path]:
+    """Let the caller write the temporary file or folder; rename it at once, or with all others of ``whole_files``."""
+    batch = _batch.get()
+    is_kept_back = False
+    try:
+        with _disk_errors(path):
+            yield temporary
+            finish()
+            for member in [*(temporary.rglob("*") if temporary.is_dir() else []), temporary]:
+                _synchronize(member)
+        if batch is None:
+            rename()
+        else:
+            batch.renames.append(rename)
+            batch.leftovers.callback(_remove, temporary)
+            is_kept_back = True
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if not is_kept_back:
+            _remove(temporary)
+
+
+def check_place(path: Path | str, is_folder: bool = False, command: str = "") -> None:
+    """Check that a file, or a folder, may be written here, without writing anything.
+
+    Args:
+        path: where it is to be written.
+        is_folder: a folder is to be written.
+        command: the command that writes the folder.
+
+    Raises:
+        UserError: the path has no name, is something else, or cannot be written.
+    """
+    path = Path(path)
+    if path.name in ("", "..") or "\0" in str(path):
+        raise UserError(f'"{path}"', "is not the name of a file or folder to write.", "Give a path that ends in a name.")
+    try:
+        if path.exists() and not path.is_dir() and not path.is_file():
+            raise UserError(path, "is a device, pipe or socket, not a regular file.", "Give the path of a file.")
+        if is_folder:
+            if path.is_file():
+                raise UserError(path, "is a file, but a folder is to be written here.", "Give the path of a folder.")
+            if path.is_dir():
+                _check_folder(path, command)
+        elif path.is_dir():
+            raise UserError(path, "is a folder, but a file is to be written here.", "Give the path of a file.")
+        nearest = path.absolute().parent
+        while not nearest.exists():
+            nearest = nearest.parent
+        if not nearest.is_dir():
+            raise UserError(path, f"cannot be written: {nearest} is a file.", "Give a path in a folder.")
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            raise UserError(
+                path, f"cannot be written: no permission to write in {nearest}.", "Choose a folder that you may write in."
+            )
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _check_folder(path: Path, command: str) -> None:
+    """Refuse to replace a folder that this command did not write, or to which something was added."""
+    members = _members(path)
+    if not members:
+        return
+    fix = "Choose a new or empty folder, or remove this one yourself."
+    try:
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        author, ours = str(manifest["command"]), set(manifest["files"])
+    except (OSError, ValueError, TypeError, KeyError):
+        raise UserError(path, "is not empty and was not written by this command; it would be replaced.", fix) from None
+    if author != command:
+        raise UserError(path, f"was written by another command ({author}); it would be replaced.", fix)
+    if surplus := sorted(members - ours - {MANIFEST}):
+        raise UserError(path, f"also contains {surplus[0]}, which this command did not write; it would be deleted.", fix)
+
+
+def _members(folder: Path) -> set[str]:
+    """All files and empty folders in a folder, by relative name."""
+    found = set()
+    for parent, folders, names in os.walk(folder):
+        place = Path(parent).relative_to(folder)
+        found |= {(place / name).as_posix() for name in names}
+        if not folders and not names and place != Path():
+            found.add(place.as_posix())
+    return found
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}.part")
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what killed processes of this machine left next to ``path``."""
+    begin = f".{path.name}.{socket.gethostname()}."
+    for left in path.parent.glob(f"{glob.escape(begin)}*.part*"):
+        number = left.name.removeprefix(begin).partition(".")[0]
+        if not (number.isdigit() and (int(number) == os.getpid() or _is_running(int(number)))):
+            if left.name.endswith(".part.old") and not path.exists():
+                os.replace(left, path)  # killed between the two renames of a folder
+            else:
+                _remove(left)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _synchronize(path: Path) -> None:
+    """Force a file or a folder's list of names onto the disk, so that a power cut leaves no empty file behind the rename."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that cannot
+            raise
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _disk_errors(path: Path, always: bool = False) -> Iterator[None]:
+    """Turn a full disk, a quota or a read-only place into a message.
+
+    Args:
+        path: what is being written.
+        always: every OSError is one of writing.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        cause: BaseException | None = error  # libraries raise errors of their own while they close a file on a full disk
+        while cause is not None:
+            if isinstance(cause, OSError) and (always or cause.errno in _DISK_ERRORS):
+                raise _unwritable(path, cause) from error
+            cause = cause.__cause__ or cause.__context__
+        raise
+
+
+def _unwritable(path: Path, error: OSError) -> UserError:
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return UserError(path, f"cannot be written ({reason}).", "Free some disk space, or choose a place where you may write.")
 
 
 def _is_running(process: int) -> bool:
@@ -99,12 +291,20 @@ def write_text(path: Path | str, text: str) -> None:
 
 
 def digest_file(path: Path | str) -> str:
-    """SHA-256 of a file's bytes, or of all files of a folder by relative name, in hexadecimal."""
+    """SHA-256 of a file's bytes, or of all files of a folder by relative name, in hexadecimal.
+
+    Raises:
+        UserError: a file is missing or cannot be read.
+    """
     path = Path(path)
-    if path.is_dir():
-        digest = hashlib.sha256()
-        for member in sorted(p for p in path.rglob("*") if p.is_file()):
-            digest.update(f"{member.relative_to(path).as_posix()}\0{digest_file(member)}\n".encode())
-        return digest.hexdigest()
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    try:
+        if path.is_dir():
+            digest = hashlib.sha256()
+            for member in sorted(p for p in path.rglob("*") if p.is_file() and p.name != MANIFEST):
+                digest.update(f"{member.relative_to(path).as_posix()}\0{digest_file(member)}\n".encode())
+            return digest.hexdigest()
+        with open(path, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise UserError(path, f"cannot be read ({reason}).", "Check the path and your permission to read it.") from error

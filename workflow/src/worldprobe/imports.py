@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
+#: Code that is loaded by its name when it is needed, as a benchmark's plans name theirs.
+REFERENCE = re.compile(r"worldprobe(\.\w+)+(:\w+)?")
 #: what no result depends on.
-IRRELEVANT = ("__init__.py", "errors.py", "files.py", "locks.py", "log.py")
+IRRELEVANT = ("__init__.py", "cli/__init__.py", "cli/arguments.py", "errors.py", "files.py", "imports.py", "log.py")
 
 
 def closure(names: Sequence[str]) -> list[Path]:
@@ -44,15 +48,47 @@ def closure(names: Sequence[str]) -> list[Path]:
     return sorted(path for path in found if str(path.relative_to(PACKAGE)) not in IRRELEVANT)
 
 
+def code_digest(*names: str) -> str:
+    """A short digest of all code that modules need: a rule's parameter, so that a change of code runs the rule again.
+
+    Comments, docstrings and layout do not count.
+
+    Args:
+        names: as for ``closure``.
+
+    Raises:
+        FileNotFoundError: there is nothing of that name.
+    """
+    digest = hashlib.sha256()
+    for path in closure(names):
+        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
+        digest.update(_meaning(path))
+    return digest.hexdigest()[:12]
+
+
+@cache
+def _meaning(path: Path) -> bytes:
+    """A module's syntax tree without docstrings; any other file's bytes."""
+    if path.suffix != ".py":
+        return path.read_bytes()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
+            del node.body[0]
+    return ast.dump(tree).encode()
+
+
 @cache
 def _imported(path: Path) -> tuple[Path, ...]:
-    """What a module imports of the package, inside functions too."""
+    """What a module imports of the package, inside functions too, or names as ``worldprobe.module[:function]``."""
     names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and REFERENCE.fullmatch(node.value):
+            names.append(node.value.partition(":")[0])
     inside = [PACKAGE.joinpath(*name.split(".")[1:]) for name in names if name.split(".")[0] == PACKAGE.name]
     candidates = [place for stem in inside for place in (stem.with_suffix(".py"), stem / "__init__.py")]
     return tuple(path for path in candidates if path.is_file())

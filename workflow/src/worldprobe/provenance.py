@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,68 @@ class Provenance:
 
     @classmethod
     def from_json(cls, text: str) -> Provenance:
-        """The inverse of ``to_json``."""
-        return cls(**json.loads(text))
+        """The inverse of ``to_json``.
+
+        Raises:
+            ValueError: the text is not a provenance that this version of worldprobe knows; the message says why.
+        """
+        try:
+            stated = json.loads(text)
+        except ValueError as error:
+            raise ValueError("is not valid JSON") from error
+        if not isinstance(stated, dict):
+            raise ValueError("is not a JSON object")
+        kinds = {spec.name: _KINDS.get(spec.name, (str, type(None))) for spec in fields(cls)}
+        for name, value in stated.items():
+            if name not in kinds:
+                raise ValueError(f'has the key "{name}", which this version of worldprobe does not know')
+            if not isinstance(value, kinds[name]) or isinstance(value, bool):
+                raise ValueError(f'has a value of the wrong type under "{name}"')
+        for name in ("inputs", "packages"):
+            if not all(isinstance(value, str) for value in stated.get(name, {}).values()):
+                raise ValueError(f'has a value of the wrong type under "{name}"')
+        return cls(**stated)
+
+
+#: Types of the fields that are not text.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "method": (int,),
+    "seed": (int, type(None)),
+    "inputs": (dict,),
+    "packages": (dict,),
+    "details": (dict,),
+}
+
+
+def made(
+    method: int,
+    inputs: Mapping[str, Path | str] | None = None,
+    packages: Iterable[str] = (),
+    *,
+    digests: Mapping[str, str] | None = None,
+    details: Mapping[str, Any] | None = None,
+    **known: Any,
+) -> Provenance:
+    """What a command states about the table it writes.
+
+    Args:
+        method: the command module's ``METHOD``: bumped when its numbers change.
+        inputs: name -> file or folder that was read; their digests are taken here.
+        packages: those whose version can move the numbers; worldprobe's own version is always stated.
+        digests: name -> SHA-256 of inputs whose digest is known already.
+        details: anything else the step states.
+        **known: other fields of ``Provenance``: seed, model, dtype, canary, ...
+
+    Raises:
+        UserError: an input is missing or cannot be read.
+    """
+    return Provenance(
+        method=method,
+        inputs={name: digest_file(path) for name, path in (inputs or {}).items()} | dict(digests or {}),
+        packages=versions(packages),
+        details=dict(details or {}),
+        **known,
+    )
 
 
 def digests(paths: Mapping[str, Path | str]) -> dict[str, str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import urllib.error
 import urllib.request
 from pathlib import Path
 
+from worldprobe.addresses import check_address
 from worldprobe.config import read_yaml, validate
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_file
@@ -24,7 +26,7 @@ def read_source(listing: Path | str, name: str) -> dict[str, str]:
     validate(source.document, "sources", [source])
     if name not in source.document:
         known = ", ".join(source.document)
-        raise UserError(listing, f"{name}: no such source;{did_you_mean(name, source.document)}", f"Choose one of {known}.")
+        raise UserError(listing, f"{name}: no such source{did_you_mean(name, source.document)}", f"Choose one of {known}.")
     return source.document[name]
 
 
@@ -39,6 +41,8 @@ def download(url: str, sha256: str, path: Path | str) -> None:
     Raises:
         UserError: no connection, or other bytes than expected.
     """
+    where = "url in the listing"
+    check_address(url, where, "Give the bare address, without a name or password.", "https://example.org/file.zip")
     digest = hashlib.sha256()
     try:
         with whole_file(path) as temporary:
@@ -52,6 +56,17 @@ def download(url: str, sha256: str, path: Path | str) -> None:
                     f"gave another file than expected (SHA-256 {digest.hexdigest()}).",
                     f"It may have a new version: get the one with SHA-256 {sha256} and put it at {path}.",
                 )
-    except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-        reason = getattr(error, "reason", error)
-        raise UserError(url, f"cannot be downloaded ({reason}).", f"Download it elsewhere and put it at {path}.") from error
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ValueError) as error:
+        raise UserError(
+            url, f"cannot be downloaded ({_reason(error)}).", f"Download it elsewhere and put it at {path}."
+        ) from error
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong, without the text of an error of ours or of a proxy, which may repeat a password."""
+    if isinstance(error, urllib.error.HTTPError):
+        return f"status {error.code}"
+    reason = getattr(error, "reason", error)
+    if isinstance(reason, OSError) and reason.strerror:
+        return reason.strerror
+    return type(reason).__name__

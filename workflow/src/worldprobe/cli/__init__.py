@@ -9,11 +9,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from collections.abc import Collection, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from worldprobe import __version__, log
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.errors import UserError
 
 #: Stage modules, in the order of the data's way; each has ``add_parsers(stages)``.
 STAGES = (
@@ -24,6 +23,7 @@ STAGES = (
     "items",
     "models",
     "controls",
+    "worldsense",
     "score",
     "baselines",
     "importing",
@@ -52,22 +52,6 @@ def build_parser() -> argparse.ArgumentParser:
     for name in STAGES:
         importlib.import_module(f"worldprobe.cli.{name}").add_parsers(stages)
     return parser
-
-
-def by_stem(paths: Sequence[str], known: Collection[str]) -> dict[str, list[str]]:
-    """Files by what their names ask for, e.g. ``concepts`` -> ``figures/concepts.pdf`` and ``figures/concepts.svg``.
-
-    Raises:
-        UserError: a name is not known.
-    """
-    wanted: dict[str, list[str]] = {}
-    for path in paths:
-        wanted.setdefault(Path(path).stem, []).append(path)
-    for name in wanted:
-        if name not in known:
-            problem = f"its name asks for nothing that is known;{did_you_mean(name, known)}"
-            raise UserError(f"--out {wanted[name][0]}", problem, f"Name files after these: {', '.join(known)}.")
-    return wanted
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

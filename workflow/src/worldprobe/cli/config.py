@@ -20,19 +20,32 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print all problems, then fail on the first."""
+    """Print every problem of the files and of the registry that they name.
+
+    Raises:
+        UserError: the last of the problems, the others having been printed.
+    """
     import sys
 
-    from worldprobe.config import check_models, complaints, merge, read_registry, read_study, read_yaml
+    from worldprobe.benchmarks import settings_checks
+    from worldprobe.config import check_models, merge, read_registry, read_study, read_yaml, registry_complaints, study_complaints
+    from worldprobe.paths import REPOSITORY
 
+    checks = settings_checks()
     sources = [read_yaml(path) for path in args.files]
+    found = study_complaints(sources, checks)
     settings: dict = {}
     for source in sources:
-        settings = merge(settings, source.document or {})
-    for complaint in complaints(settings, "config", sources)[1:]:
+        settings = merge(settings, source.document or {}) if isinstance(source.document, dict | None) else settings
+    registry = Path(str(settings.get("registry", "config/models.yaml")))
+    if not registry.exists() and (REPOSITORY / registry).exists():
+        registry = REPOSITORY / registry
+    found += registry_complaints(read_yaml(registry))
+    for complaint in found[:-1]:
         print(complaint.lines(), file=sys.stderr)
-    study = read_study(settings, args.files)
-    registry = read_registry(study["registry"])
-    check_models(study, registry, args.files, study["registry"])
-    counts = f"{len(study['models'])} models, {len(study['eval_types'])} eval types"
-    print(f"{', '.join(map(str, args.files))}: {counts}; no problem found")
+    if found:
+        raise found[-1]
+    study = read_study(settings, args.files, checks=checks)
+    check_models(study, read_registry(registry), args.files, str(registry))
+    asked = ", ".join(f"{name}: {len(study[name].get('conditions', {}))} condition(s)" for name in checks if study.get(name))
+    print(f"{', '.join(map(str, args.files))}: study {study['study']}, {len(study['models'])} models, {asked}; no problem found")

@@ -141,7 +141,7 @@ def run_corpus(args: argparse.Namespace) -> None:
             "n_sentences": int((documents.kind != "story").sum()),
         },
     )
-    with whole_folder(args.out) as folder:
+    with whole_folder(args.out, "controls corpus") as folder:
         write_table(documents, ControlDocuments, folder / DOCUMENTS, provenance)
         write_table(held_out_templates, ControlTemplates, folder / TEMPLATES, provenance)
         write_table(held_out_fillers, ControlFillers, folder / FILLERS, provenance)
@@ -186,7 +186,7 @@ def run_tokenizer(args: argparse.Namespace) -> None:
         packages=versions(["tokenizers"]),
         details={"vocabulary": tokenizer.get_vocab_size()},
     )
-    with whole_folder(args.out) as folder:
+    with whole_folder(args.out, "controls tokenizer") as folder:
         save_tokenizer(tokenizer, folder)
         (folder / "provenance.json").write_text(made.to_json() + "\n", encoding="utf-8")
     lengths = [len(encoding.ids) for encoding in tokenizer.encode_batch(list(texts[:2000]))]
@@ -226,7 +226,7 @@ def run_train(args: argparse.Namespace) -> None:
         packages=versions(["torch", "transformers", "tokenizers", "safetensors", "numpy"]),
         details={"n_parameters": model.num_parameters(), "loss": scratch.last_loss(losses)},
     )
-    with whole_folder(args.out) as folder:
+    with whole_folder(args.out, "controls train") as folder:
         scratch.save_model(model, args.tokenizer, folder, name, settings, made)
     LOGGER.info("%s: %s parameters, loss %s", name, f"{model.num_parameters():,}", made.details["loss"])
 

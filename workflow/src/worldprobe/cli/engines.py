@@ -38,7 +38,7 @@ def open_engine(args: argparse.Namespace) -> Engine:
     """
     if args.engine not in ENGINES:
         raise UserError(
-            f"--engine {args.engine}", f"is unknown;{did_you_mean(args.engine, ENGINES)}", f"Choose one of {', '.join(ENGINES)}."
+            f"--engine {args.engine}", f"is unknown{did_you_mean(args.engine, ENGINES)}", f"Choose one of {', '.join(ENGINES)}."
         )
     for flag, engine in FLAGS.items():
         if getattr(args, flag) not in (None, False) and args.engine != engine:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worldprobe.cli.materials import add_materials_arguments
+from worldprobe.cli.materials import PASSWORD_HELP, add_materials_arguments, password
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
@@ -16,76 +17,116 @@ if TYPE_CHECKING:
     from worldprobe.benchmarks.ewok.materials.entries import Materials
     from worldprobe.provenance import Provenance
 
+#: The most versions, or items per template, that one command makes.
+MOST = 10_000
 #: Bumped when the same materials and options give other items.
 METHOD = 1
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``items build``, ``items fill`` and ``items export``."""
+    """``items build``, ``items fill``, ``items gather`` and ``items export``."""
     actions = stages.add_parser("items", help="fill templates into items").add_subparsers(metavar="ACTION", required=True)
     build = actions.add_parser("build", help="compile and fill in one go")
     add_materials_arguments(build)
-    build.add_argument("--templates-out", type=Path, metavar="TEMPLATES", help="write the templates too (Parquet)")
-    build.set_defaults(run=run_build)
-    fill = actions.add_parser("fill", help="fill compiled templates")
-    fill.add_argument("templates", metavar="TEMPLATES", help="from `templates compile`")
+    build.add_argument("--templates-out", type=Path, metavar="TEMPLATES", help="also write the templates table (Parquet)")
+    build.set_defaults(run=run_build, version=None)
+    fill = actions.add_parser("fill", help="fill compiled templates: all versions, or one alone")
+    fill.add_argument("templates", metavar="TEMPLATES", help="templates table, from `templates compile`")
     add_materials_arguments(fill)
     fill.set_defaults(run=run_fill)
+    _add_gather(actions)
+    _add_export(actions)
+    for parser in (build, fill):
+        _add_filling_arguments(parser)
+    fill.add_argument(
+        "--version",
+        type=natural,
+        metavar="N",
+        help="only this version, for `items gather` (fixed: a version; independent: each template's N-th sample, from 0)",
+    )
+
+
+def _add_filling_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--mode",
+        choices=["fixed", "independent"],
+        default="fixed",
+        help="fixed: one constant filling per domain and version; independent: each item on its own (default: %(default)s)",
+    )
+    add("--versions", type=version_range, default="0-4", metavar="0-4", help="fixed: versions (default: %(default)s)")
+    add(
+        "--per-template",
+        type=_per_template,
+        default=5,
+        metavar="K",
+        help="independent: items per template (default: %(default)s)",
+    )
+    add("--seed", type=natural, default=0, metavar="S", help="independent: seed (default: %(default)s)")
+    add("--swap", action="append", default=[], metavar="FROM->TO", help="other fillers, e.g. object->nonword; may be repeated")
+    add("--filter", metavar="REGEX", help="keep items in whose slots (e.g. agent1:sex=male,object1) this is found")
+    add("--compat", action="store_true", help="repeat the original generator, quirks included")
+    add("--release-filter", action="store_true", help="keep only the items of the official release")
+    add("--out", type=Path, required=True, metavar="ITEMS", help="items table (Parquet)")
+
+
+def _add_gather(actions: argparse._SubParsersAction) -> None:
+    gather = actions.add_parser("gather", help="put the versions' tables together: the same bytes as filling them at once")
+    gather.add_argument("versions", nargs="+", type=Path, metavar="VERSION_TABLE", help="tables from `items fill --version N`")
+    gather.add_argument("--release-filter", action="store_true", help="keep only the items of the official release")
+    gather.add_argument("--materials", metavar="MATERIALS", help="where the list of released items is, for --release-filter")
+    gather.add_argument("--password", help=PASSWORD_HELP)
+    gather.add_argument("--out", type=Path, required=True, metavar="ITEMS", help="items table (Parquet)")
+    gather.set_defaults(run=run_gather)
+
+
+def _add_export(actions: argparse._SubParsersAction) -> None:
     export = actions.add_parser("export", help="write items in the original's CSV format, for tools made for it")
-    export.add_argument("items", metavar="ITEMS", help="from `items build` or `items fill`")
-    export.add_argument("templates", metavar="TEMPLATES", help="the templates they come from")
+    export.add_argument("items", metavar="ITEMS", help="items table")
+    export.add_argument("templates", metavar="TEMPLATES", help="the templates table that the items were filled from")
     export.add_argument("--format", choices=["official"], default="official", help="the original's files (default: %(default)s)")
-    export.add_argument("--password", help="of the .zip (or in the environment: WORLDPROBE_EXPORT_PASSWORD)")
+    export.add_argument("--password", help="password of the .zip (or the environment variable WORLDPROBE_EXPORT_PASSWORD)")
     export.add_argument(
         "--out",
         type=Path,
         required=True,
         metavar="FOLDER_OR_ZIP",
-        help="one folder per version, one file per domain; a .zip of them where a password is given",
+        help="a folder per version, a file per domain; with a password, a .zip of them",
     )
     export.set_defaults(run=run_export)
-    for parser in (build, fill):
-        add = parser.add_argument
-        add(
-            "--mode",
-            choices=["fixed", "independent"],
-            default="fixed",
-            help="fixed: one constant filling per domain and version; independent: each item on its own",
-        )
-        add("--versions", type=_versions, default="0-4", metavar="0-4", help="fixed: which versions (default: %(default)s)")
-        add(
-            "--per-template",
-            type=_positive,
-            default=5,
-            metavar="K",
-            help="independent: items per template (default: %(default)s)",
-        )
-        add("--seed", type=_natural, default=0, metavar="S", help="independent: seed (default: %(default)s)")
-        add(
-            "--swap", action="append", default=[], metavar="FROM->TO", help="other fillers, e.g. object->nonword; may be repeated"
-        )
-        add("--filter", metavar="REGEX", help="keep items in whose tags this is found")
-        add("--compat", action="store_true", help="repeat the original generator, quirks included")
-        add("--release-filter", action="store_true", help="keep the items of the official release only")
-        add("--out", type=Path, required=True, metavar="ITEMS", help="Parquet")
 
 
-def _versions(text: str) -> list[int]:
-    first, _, last = text.partition("-")
-    if not (first.isdecimal() and (last or first).isdecimal() and int(first) <= int(last or first)):
-        raise argparse.ArgumentTypeError(f'"{text}" is no range of versions; write e.g. 0-4, or 0')
-    return list(range(int(first), int(last or first) + 1))
+def version_range(text: str) -> list[int]:
+    """Versions as the command line gives them.
+
+    >>> version_range("0-2"), version_range("7")
+    ([0, 1, 2], [7])
+    """
+    first, dash, last = text.partition("-")
+    if not (_is_number(first) and (_is_number(last) or not dash)):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a range of versions. Write e.g. 0-4, or 0.')
+    start, end = int(first), int(last or first)
+    if end < start:
+        raise argparse.ArgumentTypeError(f'"{text}" ends before it starts. Write the smaller number first.')
+    if end >= MOST:
+        raise argparse.ArgumentTypeError(f'"{text}": at most {MOST} versions (0-{MOST - 1}) are possible.')
+    return list(range(start, end + 1))
 
 
-def _natural(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f'"{text}" is no whole number from 0')
+def natural(text: str) -> int:
+    """A whole number from 0."""
+    if not _is_number(text):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number from 0.')
     return int(text)
 
 
-def _positive(text: str) -> int:
-    if _natural(text) == 0:
-        raise argparse.ArgumentTypeError("at least 1")
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 18
+
+
+def _per_template(text: str) -> int:
+    if not 1 <= natural(text) <= MOST:
+        raise argparse.ArgumentTypeError(f'"{text}" is not between 1 and {MOST}.')
     return int(text)
 
 
@@ -95,12 +136,17 @@ def run_build(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.materials.compile import compile_templates
     from worldprobe.cli.templates import made_from, read_and_check
     from worldprobe.contracts import write_table
+    from worldprobe.files import digest_file
 
     materials = read_and_check(args)
+    made = made_from(materials, args.compat)
     templates = compile_templates(materials)
-    if args.templates_out:
-        write_table(templates, Templates, args.templates_out, made_from(materials, args.compat))
-    _fill_and_write(args, templates, materials, made_from(materials, args.compat))
+    with tempfile.TemporaryDirectory() as folder:
+        # The same bytes as of the two commands: the items state the digest of the templates, written or not.
+        path = args.templates_out or Path(folder) / "templates.parquet"
+        write_table(templates, Templates, path, made)
+        made.inputs["templates"] = digest_file(path)
+    _fill_and_write(args, templates, materials, made)
 
 
 def run_fill(args: argparse.Namespace) -> None:
@@ -110,57 +156,72 @@ def run_fill(args: argparse.Namespace) -> None:
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.files import digest_file
 
+    if args.version is not None and args.release_filter:
+        fix = "Give --release-filter to `items gather`."
+        raise UserError("--release-filter", "looks at all versions together, but --version fills one.", fix)
     templates = read_table(args.templates, Templates)
-    if read_provenance(args.templates).details.get("compat", args.compat) != args.compat:
-        raise UserError(
-            args.templates, "was compiled with another --compat than this.", "Use the same --compat for both commands."
-        )
+    compiled = read_provenance(args.templates)
+    if compiled.details.get("compat", args.compat) != args.compat:
+        problem = f"was compiled {'without' if args.compat else 'with'} --compat."
+        raise UserError(args.templates, problem, "Use the same --compat for both commands.")
     materials = read_and_check(args)
     provenance = made_from(materials, args.compat)
+    if compiled.inputs.get("materials", provenance.inputs["materials"]) != provenance.inputs["materials"]:
+        fix = "Compile the templates again, or give the materials that they were compiled from."
+        raise UserError(args.templates, f"was compiled from other materials than {args.materials}.", fix)
     provenance.inputs["templates"] = digest_file(args.templates)
     _fill_and_write(args, templates, materials, provenance)
 
 
 def _fill_and_write(args: argparse.Namespace, templates: pd.DataFrame, materials: Materials, made: Provenance) -> None:
+    from worldprobe.benchmarks.ewok.materials.build import Filling, fill_items, filling_details, finish_items
+
+    is_part = args.version is not None
+    many = args.versions if args.mode == "fixed" else range(args.per_template)
+    filling = Filling(args.mode, [args.version] if is_part else list(many), args.seed, tuple(args.swap), args.filter)
+    items, fewer = fill_items(templates, materials, filling)
+    made.method = METHOD
+    made.seed = args.seed if args.mode == "independent" else None
+    made.details |= filling_details(filling, is_part)
+    if fewer:
+        made.details["fewer_items"] = fewer
+    _write(finish_items(items, materials.rules, materials.source if args.release_filter else None), made, args)
+
+
+def run_gather(args: argparse.Namespace) -> None:
+    """Read the versions, apply what looks across them, write."""
+    import pandas as pd
+
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.materials import items as filling
-    from worldprobe.benchmarks.ewok.materials.check import check_slots
-    from worldprobe.benchmarks.ewok.materials.fillers import Fillers
-    from worldprobe.benchmarks.ewok.materials.release import apply_release_filter
-    from worldprobe.benchmarks.ewok.materials.slots import open_slots
-    from worldprobe.benchmarks.ewok.materials.swaps import parse_swaps
+    from worldprobe.benchmarks.ewok.materials.build import finish_items, gather_provenance
+    from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL, RIGHT
+    from worldprobe.benchmarks.ewok.materials.source import Source
+    from worldprobe.contracts import read_provenance, read_table
+
+    if args.release_filter != bool(args.materials):
+        given, missing = ("--release-filter", "--materials") if args.release_filter else ("--materials", "--release-filter")
+        raise UserError(given, f"needs {missing}: the materials contain the list of released items.", f"Add {missing}.")
+    made = gather_provenance({str(path): read_provenance(path) for path in args.versions})
+    frames = [read_table(path, Items) for path in args.versions]
+    source = Source(args.materials, password(args)) if args.release_filter else None
+    if source is not None and source.digest() != made.inputs.get("materials"):
+        raise UserError(args.materials, "the versions were filled from other materials.", "Give the same materials.")
+    rules = ORIGINAL if made.details.get("compat") else RIGHT
+    items = pd.concat(frames, ignore_index=True).drop(columns="duplicate_of")
+    _write(finish_items(items, rules, source), made, args)
+
+
+def _write(items: pd.DataFrame, made: Provenance, args: argparse.Namespace) -> None:
+    from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.contracts import write_table
     from worldprobe.log import LOGGER
 
-    fillers = Fillers(materials.fillers, materials.rules)
-    slots = open_slots(templates, fillers, parse_swaps(args.swap, list(materials.fillers)))
-    check_slots(slots, fillers, materials.problems)
-    materials.problems.raise_first()
-    made.method = METHOD
-    if args.mode == "fixed":
-        rows = filling.fill_fixed(slots, fillers, args.versions)
-        made.details |= {"mode": "fixed", "versions": args.versions}
-    else:
-        rows = filling.fill_independent(slots, fillers, args.per_template, args.seed)
-        made.seed = args.seed
-        made.details |= {"mode": "independent", "per_template": args.per_template}
-    items = filling.items_table(rows)
-    asked = len(args.versions) if args.mode == "fixed" else args.per_template
-    fewer = filling.shortfalls(items, templates, asked)
-    if args.filter:
-        items = filling.filter_tags(items, args.filter)
-    if args.release_filter:
-        if not args.compat:
-            LOGGER.warning("--release-filter knows items by their exact texts; without --compat many of them are not made")
-        items = apply_release_filter(items, materials.source, materials.rules)
-    items = filling.flag_duplicates(items)
     n_duplicates = int(items["duplicate_of"].notna().sum())
-    options = {"swap": args.swap, "filter": args.filter, "release_filter": args.release_filter}
-    facts = {"fewer_items": fewer, "duplicates": n_duplicates}
-    made.details |= {key: value for key, value in (options | facts).items() if value}
+    facts = {"release_filter": args.release_filter, "duplicates": n_duplicates}
+    made.details |= {key: value for key, value in facts.items() if value}
     write_table(items, Items, args.out, made)
     repeated = f", {n_duplicates} of them with the texts of another" if n_duplicates else ""
-    LOGGER.info("%d items of %d templates%s: %s", len(items), len(templates), repeated, args.out)
+    LOGGER.info("%d items%s: %s", len(items), repeated, args.out)
 
 
 def run_export(args: argparse.Namespace) -> None:
@@ -168,22 +229,21 @@ def run_export(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import Items, Templates
     from worldprobe.benchmarks.ewok.materials.export import official_files, refuse_protected, write_archive
     from worldprobe.contracts import read_provenance, read_table
-    from worldprobe.errors import UserError
     from worldprobe.files import whole_folder
 
     canary = read_provenance(args.items).canary
-    password: str = args.password or os.environ.get("WORLDPROBE_EXPORT_PASSWORD", "")
+    secret: str = args.password or os.environ.get("WORLDPROBE_EXPORT_PASSWORD", "")
     is_archive = args.out.suffix == ".zip"
-    if is_archive != bool(password):
+    if is_archive != bool(secret):
         fix = "Add --password WORD." if is_archive else "Name an archive: --out NAME.zip."
         raise UserError(args.out, "a password and a .zip go together.", fix)
     if not is_archive:
         refuse_protected(canary, args.items)
     files = official_files(read_table(args.items, Items), read_table(args.templates, Templates), canary)
     if is_archive:
-        write_archive(files, args.out, password)
+        write_archive(files, args.out, secret)
         return
-    with whole_folder(args.out) as folder:
+    with whole_folder(args.out, "items export") as folder:
         for name, text in files:
             path = folder / name
             path.parent.mkdir(exist_ok=True)

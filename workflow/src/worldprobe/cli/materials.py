@@ -7,11 +7,13 @@ import os
 
 from worldprobe.errors import UserError
 
+PASSWORD_HELP = "password of the .zip (or the environment variable WORLDPROBE_MATERIALS_PASSWORD)"
+
 
 def add_materials_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of every command that reads materials."""
     parser.add_argument("materials", metavar="MATERIALS", help="a folder in EWoK's official layout, or a .zip file of one")
-    parser.add_argument("--password", help="of the .zip; default: the environment variable WORLDPROBE_MATERIALS_PASSWORD")
+    parser.add_argument("--password", help=PASSWORD_HELP)
 
 
 def password(args: argparse.Namespace) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from worldprobe.vocabulary import EVAL_TYPES
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -13,7 +13,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     build = actions.add_parser("build", help="one HTML page that opens offline", description="One HTML page that opens offline.")
     build.add_argument("summaries", metavar="SUMMARIES", help="the summaries table (Parquet)")
     build.add_argument("--models", metavar="FILE", help="model registry, for names and order (config/models.yaml)")
-    build.add_argument("--tables", nargs="*", default=[], metavar="MD", help="printed tables (.md, from `worldprobe table`)")
+    build.add_argument("--tables", nargs="*", default=[], metavar="JSON", help="printed tables (.json, from `worldprobe table`)")
     build.add_argument("--figures", nargs="*", default=[], metavar="SVG", help="figures (.svg, from `worldprobe figure`)")
     build.add_argument(
         "--made-from", nargs="*", default=[], metavar="PARQUET", help="tables whose provenance the methods paragraph tells"

@@ -23,6 +23,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Look and tell."""
     import worldprobe
+    from worldprobe.benchmarks import settings_checks
     from worldprobe.config import check_models, merge, read_registry, read_study, read_yaml
     from worldprobe.operations import locks, status
 
@@ -30,7 +31,8 @@ def run(args: argparse.Namespace) -> None:
     base = Path("config/config.yaml")  # the Snakefile lays the others over it
     for path in [*([base] if base.exists() else []), *args.configfile]:
         settings = merge(settings, read_yaml(path).document or {})
-    study = read_study(settings, args.configfile)
+    study = read_study(settings, args.configfile, checks=settings_checks())
+    study |= study["ewok"]
     place = Path(study["registry"])
     if not place.exists():  # the Snakefile looks beside itself too
         place = Path(worldprobe.__file__).parents[3] / place

@@ -1,8 +1,7 @@
-"""Tables as Parquet files: whole, sorted, validated, with what made them inside."""
+"""Tables as Parquet files: whole, sorted, validated, with a checksum per page and what made them inside."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pandera.pandas as pa
 import pyarrow as arrow
 import pyarrow.parquet as parquet
 
+from worldprobe.contracts.checking import ContractError, check_columns, check_rows
 from worldprobe.contracts.table import Table
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file
@@ -21,7 +21,7 @@ def validate(frame: pd.DataFrame, contract: type[Table]) -> pd.DataFrame:
     """The rows in the contract's column order, sorted by its key.
 
     Raises:
-        pandera.errors.SchemaError, SchemaErrors: a bug of ours: what a stage made breaks its contract.
+        pandera.errors.SchemaError, SchemaErrors: the stage has a bug: its rows break the contract.
     """
     schema = contract.to_schema()
     known = [c for c in schema.columns if c in frame]
@@ -34,7 +34,7 @@ def write_table(frame: pd.DataFrame, contract: type[Table], path: Path | str, pr
 
     Raises:
         pandera.errors.SchemaError, SchemaErrors: the rows break the contract.
-        UserError: the place cannot be written.
+        UserError: the file cannot be written.
     """
     table = arrow.Table.from_pandas(validate(frame, contract), preserve_index=False)
     metadata = {
@@ -43,89 +43,159 @@ def write_table(frame: pd.DataFrame, contract: type[Table], path: Path | str, pr
         b"worldprobe.provenance": provenance.to_json().encode(),
     }
     with whole_file(path) as temporary:
-        parquet.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd")
+        parquet.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd", write_page_checksum=True)
 
 
-def read_table(path: Path | str, contract: type[Table], columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """Read a table of ours, checked against its contract; ``columns`` reads fewer.
+def read_table(
+    path: Path | str, contract: type[Table], columns: Sequence[str] | None = None, allow_empty: bool = False
+) -> pd.DataFrame:
+    """Read a table of ours, checked against its contract.
+
+    Args:
+        path: the file.
+        contract: the table that it should contain.
+        columns: read these only; they are checked all the same.
+        allow_empty: accept a table without rows.
 
     Raises:
-        UserError: no such file, not a table of ours, another table, or another version of its schema.
+        UserError: no such file, not a table of ours, another table or schema version, damaged, without rows, or a column or
+            value that breaks the contract.
     """
-    check_kind(path, contract)
-    frame = parquet.read_table(path, columns=list(columns) if columns else None).to_pandas()
+    table = _read(path, contract, columns, allow_empty)
+    frame = table.to_pandas()
     if columns is None:
         try:
             contract.to_schema().validate(frame)
-        except (pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
-            failed = getattr(error, "schema_errors", None) or [error]
-            columns_at_fault = ", ".join(sorted({str(getattr(e.schema, "name", None) or e.column_name) for e in failed}))
-            problem = f"breaks the contract of {contract.Config.name} in {columns_at_fault}."
-            raise UserError(path, problem, "Make it again with this worldprobe.") from error
+        except (pa.errors.SchemaError, pa.errors.SchemaErrors) as error:  # a check that contracts.checking does not know
+            first = (getattr(error, "schema_errors", None) or [error])[0]
+            column = getattr(first.schema, "name", None) or first.column_name
+            raise _breaks(path, contract, f'column "{column}" fails the check {first.check}') from error
     return frame
 
 
-def read_tables(paths: Sequence[Path | str], contract: type[Table], columns: Sequence[str] | None = None) -> pd.DataFrame:
+def read_tables(
+    paths: Sequence[Path | str], contract: type[Table], columns: Sequence[str] | None = None, allow_empty: bool = False
+) -> pd.DataFrame:
     """Read many tables of one kind as one frame; text columns come as categoricals, so a million rows stay small.
 
-    Each file's kind and version are checked; the rows were validated when they were written and are not checked again.
+    Args:
+        paths: the files.
+        contract: the table that each of them should contain.
+        columns: read these only; they are checked all the same.
+        allow_empty: accept tables without rows.
 
     Raises:
-        UserError: as ``read_table``; or no file is given.
+        UserError: as ``read_table``, or no file is given.
     """
     if not paths:
         raise UserError(contract.Config.name, "no table is given.", "Name at least one file.")
-    for path in paths:
-        check_kind(path, contract)
     names = list(columns) if columns else list(contract.to_schema().columns)
-    schema = parquet.read_schema(paths[0])
-    text = [field.name for field in schema if arrow.types.is_string(field.type) or arrow.types.is_large_string(field.type)]
-    # Text is stored as a dictionary and codes; to read it as such spares a million strings.
-    parts = [parquet.read_table(path, columns=names, read_dictionary=text) for path in paths]
+    parts = [_read(path, contract, names, allow_empty, as_codes=True) for path in paths]
+    schemas = {part.schema.remove_metadata() for part in parts}
+    if len(schemas) > 1:  # string in one file and large_string in another
+        parts = [part.cast(parts[0].schema) for part in parts]
     return arrow.concat_tables(parts).unify_dictionaries().combine_chunks().to_pandas()
+
+
+def _read(
+    path: Path | str, contract: type[Table], columns: Sequence[str] | None, allow_empty: bool, as_codes: bool = False
+) -> arrow.Table:
+    """The checked rows; ``as_codes`` keeps text as a dictionary and codes, which spares a million strings."""
+    check_kind(path, contract)
+    try:
+        with parquet.ParquetFile(path) as file:
+            schema, n_rows = file.schema_arrow, file.metadata.num_rows
+        if not n_rows and not allow_empty:
+            raise UserError(
+                path, f"contains no rows of {contract.Config.name}.", "Check the step that wrote it, and run it again."
+            )
+        check_columns(schema, contract, columns)
+        text = (
+            [f.name for f in schema if arrow.types.is_string(f.type) or arrow.types.is_large_string(f.type)] if as_codes else []
+        )
+        with parquet.ParquetFile(path, read_dictionary=text, page_checksum_verification=True) as file:
+            table = file.read(columns=list(columns) if columns is not None else None)
+        table.validate(full=True)
+        check_rows(table, contract, columns)
+    except ContractError as error:
+        raise _breaks(path, contract, str(error)) from error
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        raise _damaged(path, error) from error
+    return table
 
 
 def check_kind(path: Path | str, contract: type[Table]) -> None:
     """Raise UserError unless the file is this contract's table in this version; reads the footer only."""
     metadata = _footer(path)
     name, version = contract.Config.name, contract.Config.metadata["version"]
-    found = metadata.get(b"worldprobe.table", b"").decode()
+    found = metadata.get(b"worldprobe.table", b"").decode(errors="replace")
     if found != name:
-        raise UserError(path, f"holds {found or 'no table of worldprobe'}, not {name}.", f"Give the {name} table here.")
-    found_version = metadata.get(b"worldprobe.schema_version", b"?").decode()
+        raise UserError(
+            path, f"contains {found or 'no table of worldprobe'}, not {name}.", f"Give a file with the {name} table here."
+        )
+    found_version = metadata.get(b"worldprobe.schema_version", b"?").decode(errors="replace")
     if found_version != str(version):
         raise UserError(
             path,
             f"is version {found_version} of the {name} table; this worldprobe reads version {version}.",
             "Make the file again with this worldprobe, or use the worldprobe that wrote it.",
         )
+    read_provenance(path)
 
 
 def read_provenance(path: Path | str) -> Provenance:
     """What made a table of ours.
 
     Raises:
-        UserError: not a table of ours.
+        UserError: not a table of ours, or one whose provenance this version of worldprobe cannot read.
     """
     text = _footer(path).get(b"worldprobe.provenance")
     if text is None:
-        raise UserError(path, "carries no provenance; it is no table of worldprobe.", "Give a table that worldprobe wrote.")
-    return Provenance.from_json(json.dumps(json.loads(text)))
+        raise UserError(path, "has no provenance, so it is not a table of worldprobe.", "Give a table that worldprobe wrote.")
+    try:
+        return Provenance.from_json(text.decode())
+    except ValueError as error:
+        fix = "Make the file again with this worldprobe, or use the worldprobe that wrote it."
+        raise UserError(path, f"its provenance {error}.", fix) from error
 
 
 def table_name(path: Path | str) -> str:
-    """The name of a file's table, e.g. ``items``; empty where the file is no table of ours.
+    """The name of a file's table, e.g. ``items``; empty where the file is not a table of ours.
 
     Raises:
-        UserError: no such file, or no readable Parquet file.
+        UserError: no such file, or not a readable Parquet file.
     """
-    return _footer(path).get(b"worldprobe.table", b"").decode()
+    return _footer(path).get(b"worldprobe.table", b"").decode(errors="replace")
 
 
 def _footer(path: Path | str) -> dict[bytes, bytes]:
+    place = Path(path)
     try:
+        if place.is_dir():
+            raise UserError(path, "is a folder, not a table.", "Give the path of a .parquet file.")
+        if place.exists() and not place.is_file():
+            raise UserError(path, "is a device, pipe or socket, not a table.", "Give the path of a .parquet file.")
         return parquet.read_schema(path).metadata or {}
     except FileNotFoundError as error:
         raise UserError(path, "there is no such file.", "Check the path, or run the stage that makes it.") from error
-    except (arrow.ArrowInvalid, OSError) as error:
-        raise UserError(path, "is not a readable Parquet file.", "Make it again; it may have been cut short.") from error
+    except PermissionError as error:
+        raise UserError(path, "cannot be read: permission denied.", "Ask its owner for permission to read it.") from error
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        raise UserError(
+            path, "is not a readable Parquet file.", "If worldprobe wrote it, delete it and make it again; it may be cut short."
+        ) from error
+
+
+def _breaks(path: Path | str, contract: type[Table], problem: str) -> UserError:
+    return UserError(
+        path, f"does not fit the contract of {contract.Config.name}: {problem}.", "Make the file again with this worldprobe."
+    )
+
+
+def _damaged(path: Path | str, error: Exception) -> UserError:
+    """Which of the library's errors it was is in the traceback's cause; its text may quote bytes of the file."""
+    if isinstance(error, PermissionError):
+        return UserError(path, "cannot be read: permission denied.", "Ask its owner for permission to read it.")
+    return UserError(
+        path, "is damaged: its pages cannot be read or do not match their checksums.", "Delete it and make it again."
+    )

@@ -76,7 +76,7 @@ def locate(name: str, revision: str | None = None, allow_pickle: bool = False, t
     elif folder.exists():
         raise UserError(name, "is a file, not a model folder.", "Give the folder that holds config.json and the weights.")
     elif not HUB_ID.match(name):
-        raise UserError(name, f"there is no such model folder.{_nearest_folder(folder)}", "Check the path.")
+        raise UserError(name, f"there is no such model folder{_nearest_folder(folder)}", "Check the path.")
     else:
         snapshot = _cached_snapshot(name, revision)
         checkpoint = Checkpoint(name, snapshot, snapshot.name, allow_pickle, trust_remote_code)
@@ -100,7 +100,7 @@ def _cached_snapshot(name: str, revision: str | None) -> Path:
         at = f" in revision {revision}" if revision else ""
         raise UserError(
             name,
-            f"is neither a folder here nor a model that was fetched{at}{_nearest_folder(Path(name))}; scoring never goes online.",
+            f"is neither a folder here nor a model that was fetched{at} (scoring never goes online){_nearest_folder(Path(name))}",
             f"Fetch it where there is internet: python -m worldprobe models fetch {name}"
             + (f" --revision {revision}" if revision else "")
             + "; or check the spelling.",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from worldprobe.errors import UserError
+from worldprobe.models.chat import render
 from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, TRUNCATED, UNKNOWN_TOKEN, Prompt, Query
 
 #: Family -> start token with which it was trained and without which it fails, even where a tokenizer's file forgets to add it.
@@ -194,15 +195,7 @@ class Encoder:
         """
         if isinstance(prompt, str):
             return prompt
-        if not self.tokenizer.chat_template:
-            raise UserError(
-                self.tokenizer.name_or_path,
-                "has no chat template, but a conversation is asked for.",
-                "Ask without it (chat: never).",
-            )
-        return self.tokenizer.apply_chat_template(
-            [{"role": message.role, "content": message.content} for message in prompt], tokenize=False, add_generation_prompt=True
-        )
+        return render(self.tokenizer, [{"role": message.role, "content": message.content} for message in prompt])
 
 
 def _drops_text(text: str, offsets: Sequence[tuple[int, int]]) -> bool:

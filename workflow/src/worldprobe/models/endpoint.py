@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import socket
 import ssl
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
+from worldprobe.addresses import check_address
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.log import LOGGER
+from worldprobe.log import LOGGER, SECONDS_BETWEEN_LINES
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 #: Requests in flight.
@@ -23,20 +25,82 @@ CONCURRENCY = 16
 ATTEMPTS = 8
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
+#: Tries of a question that was not answered in time, or was answered in another form than the API's: more rarely help.
+TIMEOUT_ATTEMPTS = 2
+MALFORMED_ATTEMPTS = 3
 #: Seconds until an answer counts as lost.
 TIMEOUT = 300.0
 #: Statuses that pass by themselves: time-out, conflict, too many requests, and every fault of the server (500 and above).
 PASSING = (408, 409, 425, 429)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+#: Error codes and kinds that are printed; any other may repeat a key or a prompt.
+KNOWN_CODES = frozenset(
+    (
+        "insufficient_quota",
+        "rate_limit_exceeded",
+        "rate_limit_error",
+        "requests",
+        "tokens",
+        "invalid_api_key",
+        "model_not_found",
+        "not_found_error",
+        "context_length_exceeded",
+        "invalid_request_error",
+        "invalid_prompt",
+        "invalid_value",
+        "invalid_type",
+        "unsupported_parameter",
+        "unsupported_value",
+        "server_error",
+        "internal_error",
+        "internal_server_error",
+        "overloaded_error",
+        "authentication_error",
+        "permission_error",
+        "content_filter",
+        "content_policy_violation",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "account_deactivated",
+        "engine_overloaded",
+        "BadRequestError",
+        "NotFoundError",
+        "InternalServerError",
+        "NotImplementedError",
+        "UnprocessableEntityError",
+        "ValidationError",
+    )
+)
 
 Answer = TypeVar("Answer")
 Key = TypeVar("Key")
-#: One question: given ``post(path, body)``, awaits the answer.
-Question = Callable[[Callable[[str, Mapping[str, Any]], Awaitable[Any]]], Awaitable[Answer]]
 
 
 class MalformedAnswerError(Exception):
     """An answer without the parts that the API promises."""
+
+
+class Client:
+    """The server, as one question sees it.
+
+    Args:
+        connection: an ``openai.AsyncOpenAI``.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    async def get(self, path: str, timeout: float | None = None) -> Any:
+        """The JSON at a path; ``timeout`` in seconds, where it is shorter than the endpoint's."""
+        return await self._connection.get(path, cast_to=object, options={"timeout": timeout} if timeout else {})
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The JSON that answers a request."""
+        return await self._connection.post(path, body=dict(body), cast_to=object)
+
+
+#: One question: given the server, awaits the answer.
+Question = Callable[[Client], Awaitable[Answer]]
 
 
 class Endpoint:
@@ -50,7 +114,7 @@ class Endpoint:
         timeout: seconds until an answer counts as lost.
 
     Raises:
-        UserError: the URL is none, or holds a key or password.
+        UserError: the URL is not valid or contains a key or password, or the key in the environment cannot be sent.
     """
 
     def __init__(
@@ -61,50 +125,50 @@ class Endpoint:
         first_wait: float = FIRST_WAIT,
         timeout: float = TIMEOUT,
     ) -> None:
-        parts = urlsplit(url)
-        if parts.username or parts.password or parts.query:
-            raise UserError(
-                f"--endpoint {parts.scheme}://{parts.hostname}",
-                "holds more than an address.",
-                f"Give the bare URL; the key is read from {KEY_VARIABLE}.",
-            )
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UserError(f"--endpoint {url}", "is no web address.", "Give a base URL such as http://127.0.0.1:8000/v1.")
+        parts = check_address(
+            url, "--endpoint", f"Give the bare URL; the key is read from {KEY_VARIABLE}.", "http://127.0.0.1:8000/v1"
+        )
         if concurrency < 1:
             raise UserError(f"--concurrency {concurrency}", "leaves no request in flight.", "Give 1 or more.")
         self.url = url.rstrip("/")
         self.concurrency, self.attempts, self.first_wait, self.timeout = concurrency, attempts, first_wait, timeout
-        if parts.hostname not in LOOPBACK:
+        self.is_local = parts.hostname in LOOPBACK
+        self._key = read_key()
+        if not self.is_local:
             LOGGER.info("items are sent to %s: make sure that their licence and their authors' wishes allow it", parts.hostname)
-            if parts.scheme == "http" and os.environ.get(KEY_VARIABLE):
+            if parts.scheme == "http" and self._key:
                 LOGGER.warning("the key in %s travels to %s unencrypted (http)", KEY_VARIABLE, parts.hostname)
 
-    def ask(self, questions: Iterable[tuple[Key, Question[Answer]]]) -> Iterator[tuple[Key, Answer]]:
+    def ask(self, questions: Iterable[tuple[Key, Question[Answer]]], attempts: int | None = None) -> Iterator[tuple[Key, Answer]]:
         """Answers as they come; only as many questions as fit in flight are taken ahead.
+
+        Where a question fails, all answers that have come by then are yielded before the failure is raised.
+
+        Args:
+            questions: each with the key under which its answer is yielded.
+            attempts: tries per question, where not the endpoint's own number.
 
         Raises:
             UserError: the server refuses, or fails for longer than we wait.
         """
-        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-
-        client = AsyncOpenAI(
-            api_key=os.environ.get(KEY_VARIABLE) or "none",
-            base_url=self.url,
-            max_retries=0,
-            timeout=self.timeout,
-            http_client=DefaultAsyncHttpxClient(verify=_certificates()),
-        )
+        connection = self._connect()
+        client = Client(connection)
         loop = asyncio.new_event_loop()
         running: dict[asyncio.Task[Answer], Key] = {}
 
         def finished() -> Iterator[tuple[Key, Answer]]:
-            done, _ = loop.run_until_complete(asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED))
+            done = loop.run_until_complete(self._wait_for_any(running))
+            failures = [error for task in done if (error := task.exception()) is not None]
             for task in done:
-                yield running.pop(task), task.result()
+                key = running.pop(task)
+                if task.exception() is None:
+                    yield key, task.result()
+            if failures:
+                raise failures[0]
 
         try:
             for name, question in questions:
-                running[loop.create_task(self._patiently(client, question))] = name
+                running[loop.create_task(self._patiently(client, question, attempts or self.attempts))] = name
                 while len(running) >= self.concurrency:
                     yield from finished()
             while running:
@@ -114,35 +178,55 @@ class Endpoint:
                 task.cancel()
             if running:
                 loop.run_until_complete(asyncio.gather(*running, return_exceptions=True))
-            loop.run_until_complete(client.close())
+            loop.run_until_complete(connection.close())
             loop.close()
 
     def ask_one(self, question: Question[Answer], attempts: int | None = None) -> Answer:
         """One question, at once."""
-        kept, self.attempts = self.attempts, attempts or self.attempts
-        try:
-            return next(iter(dict(self.ask([(0, question)])).values()))
-        finally:
-            self.attempts = kept
+        return next(iter(dict(self.ask([(0, question)], attempts)).values()))
 
-    async def _patiently(self, client: Any, question: Question[Answer]) -> Answer:
+    def _connect(self) -> Any:
+        """The client of the openai package; a server on this machine is reached without the environment's proxy."""
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+        try:
+            transport = DefaultAsyncHttpxClient(verify=_certificates(), trust_env=not self.is_local)
+        except Exception as error:  # whatever the proxy variables make of it, and never its text: they may contain a password
+            raise UserError(
+                "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY",
+                f"cannot be used ({type(error).__name__}).",
+                "Fix these environment variables, or unset them; NO_PROXY names hosts that are reached directly.",
+            ) from error
+        return AsyncOpenAI(
+            api_key=self._key or "none", base_url=self.url, max_retries=0, timeout=self.timeout, http_client=transport
+        )
+
+    async def _wait_for_any(self, running: Mapping[asyncio.Task[Any], Any]) -> set[asyncio.Task[Any]]:
+        """The tasks that are done, at least one; a line every ten seconds says that we wait."""
+        started = time.monotonic()
+        while True:
+            done, _ = await asyncio.wait(running, timeout=SECONDS_BETWEEN_LINES, return_when=asyncio.FIRST_COMPLETED)
+            if done:
+                return done
+            waited = time.monotonic() - started
+            LOGGER.info("%s: no answer for %.0f s; %d requests in flight", self.url, waited, len(running))
+
+    async def _patiently(self, client: Client, question: Question[Answer], attempts: int) -> Answer:
         """Ask again, with growing waits, while what is wrong may pass."""
         import tenacity
 
-        async def post(path: str, body: Mapping[str, Any]) -> Any:
-            if path.startswith("GET "):
-                return await client.get(path[4:], cast_to=object)
-            return await client.post(path, body=dict(body), cast_to=object)
-
         async def once() -> Answer:
             try:
-                return await question(post)
+                return await question(client)
             except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
                 raise MalformedAnswerError(type(error).__name__) from error
 
+        def is_over(state: Any) -> bool:
+            return state.attempt_number >= tries(state.outcome.exception(), attempts)
+
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception(is_passing),
-            stop=tenacity.stop_after_attempt(self.attempts),
+            stop=is_over,
             wait=self._wait,
             before_sleep=lambda state: LOGGER.info(
                 "%s: %s; asking again in %.1f s (try %d of %d)",
@@ -150,7 +234,7 @@ class Endpoint:
                 describe(state.outcome.exception() if state.outcome else None),
                 state.next_action.sleep if state.next_action else 0,
                 state.attempt_number + 1,
-                self.attempts,
+                tries(state.outcome.exception() if state.outcome else None, attempts),
             ),
             reraise=True,
         )
@@ -159,7 +243,7 @@ class Endpoint:
         try:
             return await retrying(once)
         except (openai.OpenAIError, MalformedAnswerError) as error:
-            raise self._refusal(error) from error
+            raise self._refusal(error, attempts) from error
 
     def _wait(self, state: Any) -> float:
         """Twice as long each time, with jitter, and never shorter than the server asks for."""
@@ -168,14 +252,15 @@ class Endpoint:
         backoff = tenacity.wait_random_exponential(multiplier=self.first_wait, max=LONGEST_WAIT)(state)
         return max(backoff + self.first_wait / 2, min(_asked_wait(state.outcome.exception()), LONGEST_WAIT))
 
-    def _refusal(self, error: BaseException) -> UserError:
+    def _refusal(self, error: BaseException, attempts: int) -> UserError:
         """What the user can fix, without the server's words where they may repeat a key or a prompt."""
         import openai
 
         status = getattr(error, "status_code", None)
-        kept = "Finished answers are kept; run the same command again when it is well."
+        tried = "once" if (count := tries(error, attempts)) == 1 else f"{count} times"
+        kept = "Finished answers are kept: rerun the command once the server is back."
         if isinstance(error, openai.APITimeoutError):
-            return UserError(self.url, f"gave no answer within {self.timeout:.0f} s, {self.attempts} times.", kept)
+            return UserError(self.url, f"did not answer in time (tried {tried}, for up to {self.timeout:.0f} s).", kept)
         if isinstance(error, openai.APIConnectionError):
             return UserError(
                 self.url,
@@ -184,13 +269,12 @@ class Endpoint:
             )
         if isinstance(error, MalformedAnswerError):
             return UserError(
-                self.url, f"answers, but not in the form of the API ({error}).", "Check that --endpoint ends in /v1."
+                self.url, f"responds, but not with an OpenAI-style answer ({error}).", "Check that --endpoint ends in /v1."
             )
         if status == 401:
-            has_key = bool(os.environ.get(KEY_VARIABLE))
             return UserError(
                 self.url,
-                "does not accept the key." if has_key else "asks for a key, and there is none.",
+                "does not accept the key." if self._key else "asks for a key, and none is set.",
                 f"Set the environment variable {KEY_VARIABLE}.",
             )
         if status == 403:
@@ -198,11 +282,9 @@ class Endpoint:
         if status == 404:
             return UserError(self.url, "does not know this model or this address.", "Check --checkpoint and --endpoint.")
         if status == 429:
-            return UserError(
-                self.url, "has no room: too many requests, or no quota left.", "Lower --concurrency, or wait. " + kept
-            )
+            return UserError(self.url, "is rate-limited, or out of quota.", "Lower --concurrency, or wait. " + kept)
         if status is not None and status >= 500:
-            return UserError(self.url, f"failed with status {status}, {self.attempts} times.", kept)
+            return UserError(self.url, f"failed with status {status} (tried {tried}).", kept)
         return UserError(
             self.url,
             f"refuses the request: {describe(error)}.",
@@ -227,21 +309,54 @@ def is_passing(error: BaseException) -> bool:
     return isinstance(error, (openai.APIConnectionError, MalformedAnswerError))
 
 
+def tries(error: BaseException | None, attempts: int) -> int:
+    """How often a question is asked that ends in this error."""
+    import openai
+
+    if isinstance(error, openai.APITimeoutError):
+        return min(attempts, TIMEOUT_ATTEMPTS)
+    return min(attempts, MALFORMED_ATTEMPTS) if isinstance(error, MalformedAnswerError) else attempts
+
+
 def describe(error: BaseException | None) -> str:
-    """Kind and status of an error, and the server's code for it, never its message: that may hold a prompt or part of a key."""
+    """Kind and status of an error, and the server's code for it where it is a known one; never its message.
+
+    A message, or a code of the server's own making, may repeat a prompt or part of a key.
+    """
     status = getattr(error, "status_code", None)
-    code = getattr(error, "code", None) or getattr(error, "type", None)
     words = f"status {status}" if status else type(error).__name__
-    return f"{words} ({code})" if isinstance(code, str) and code.replace("_", "").isalnum() else words
+    codes = [code for code in (getattr(error, "code", None), getattr(error, "type", None)) if isinstance(code, str)]
+    known = [code for code in codes if code in KNOWN_CODES]
+    return f"{words} ({known[0]})" if known else words
+
+
+def read_key() -> str | None:
+    """The key of the environment, without space around it; None where there is none.
+
+    Raises:
+        UserError: it contains characters that cannot be sent.
+    """
+    key = os.environ.get(KEY_VARIABLE, "").strip()
+    if any(not " " <= letter <= "~" for letter in key):
+        raise UserError(
+            KEY_VARIABLE,
+            "contains a control character or a letter outside ASCII, so it is not a key.",
+            "Set this environment variable again, without line breaks or quotes.",
+        )
+    return key or None
 
 
 def _root(error: BaseException) -> str:
-    """The last cause's words, such as "connection refused"."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return (
-        os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error) or type(error).__name__
-    ).lower()
+    """The last cause in words, such as "connection refused"; never an error's own text, which may repeat what was sent."""
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "its certificate is not trusted"
+    if isinstance(error, socket.gaierror):
+        return "unknown host name"
+    if isinstance(error, OSError) and error.errno and error.errno > 0 and not isinstance(error, ssl.SSLError):
+        return os.strerror(error.errno).lower()
+    return type(error).__name__
 
 
 def _asked_wait(error: BaseException | None) -> float:
@@ -257,6 +372,6 @@ def unknown_model(url: str, name: str, served: list[str]) -> UserError:
     """The message for a model that the server does not serve."""
     return UserError(
         f"--checkpoint {name}",
-        f"is not served at {url};{did_you_mean(name, served)} It serves: {', '.join(served[:10]) or 'nothing'}.",
+        f"is not served at {url}{did_you_mean(name, served)} It serves: {', '.join(served[:10]) or 'nothing'}.",
         "Name one of those.",
     )

@@ -19,7 +19,7 @@ def check_dtype(dtype: str) -> str:
         UserError: it is not.
     """
     if dtype not in DTYPES:
-        raise UserError(f"dtype {dtype}", f"is unknown;{did_you_mean(dtype, DTYPES)}", "Choose one of " + ", ".join(DTYPES) + ".")
+        raise UserError(f"dtype {dtype}", f"is unknown{did_you_mean(dtype, DTYPES)}", "Choose one of " + ", ".join(DTYPES) + ".")
     return dtype
 
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from worldprobe.errors import UserError
 from worldprobe.models import echoes
 from worldprobe.models.constrain import OPTION_ROOM
 from worldprobe.models.encoding import Encoder
-from worldprobe.models.endpoint import Endpoint, MalformedAnswerError, unknown_model
+from worldprobe.models.endpoint import Client, Endpoint, MalformedAnswerError, unknown_model
 
 #: An answer that no model gives by itself, of the numerals that are asked for: whoever returns it obeys the constraint.
 SHIBBOLETH = "24531"
 HELLO = [{"role": "user", "content": "a"}]
 #: A text of many kinds of tokens, to compare tokenizers.
 PROBE = "Nine cats sat on 31 mats; the 2nd dog didn't."
+#: Tokens of the answer that stands for a model's weights where a server echoes nothing.
+PROBE_LENGTH = 8
+#: Seconds until the list of models counts as lost: a server that lives has it ready.
+LIST_TIMEOUT = 60.0
+
+Found = TypeVar("Found")
 
 
 def echo_body(model: str, prompt: Any) -> dict[str, Any]:
@@ -54,8 +61,8 @@ def constrain(kind: str, options: Sequence[str]) -> dict[str, Any]:
 def find_model(endpoint: Endpoint, model: str) -> dict[str, Any]:
     """What the server says of the model; an empty card where it keeps no list."""
 
-    async def question(post: Any) -> list[dict[str, Any]]:
-        return [dict(card) for card in (await post("GET /models", {}))["data"]]
+    async def question(server: Client) -> list[dict[str, Any]]:
+        return [dict(card) for card in (await server.get("/models", timeout=min(LIST_TIMEOUT, endpoint.timeout)))["data"]]
 
     try:
         cards = endpoint.ask_one(question, attempts=min(2, endpoint.attempts))
@@ -69,12 +76,31 @@ def find_model(endpoint: Endpoint, model: str) -> dict[str, Any]:
     return found[0]
 
 
-def attempt(endpoint: Endpoint, path: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The answer, or None where the server refuses this kind of request."""
+def longest_sequence(endpoint: Endpoint, card: Mapping[str, Any]) -> int:
+    """Tokens that the served model takes, where the server says so.
 
-    async def question(post: Any) -> dict[str, Any]:
-        answer = await post(path, body)
-        return {**answer, "choices": list(answer["choices"])}
+    Raises:
+        UserError: it says something else than a positive number.
+    """
+    length = card.get("max_model_len") or 1_000_000
+    if not isinstance(length, int) or length < 2:
+        raise UserError(
+            endpoint.url,
+            "responds, but not with an OpenAI-style answer (max_model_len is not a number of tokens).",
+            "Check the server.",
+        )
+    return length
+
+
+def attempt(endpoint: Endpoint, path: str, body: Mapping[str, Any], read: Callable[[Any], Found]) -> Found | None:
+    """What ``read`` finds in the answer, or None where the server refuses this kind of request.
+
+    Raises:
+        UserError: the server cannot be asked, or its answers are not what ``read`` takes.
+    """
+
+    async def question(server: Client) -> Found:
+        return read(await server.post(path, body))
 
     try:
         return endpoint.ask_one(question)
@@ -84,16 +110,28 @@ def attempt(endpoint: Endpoint, path: str, body: Mapping[str, Any]) -> dict[str,
         raise
 
 
+def probe_text(endpoint: Endpoint, model: str) -> tuple[str, dict[str, Any]] | None:
+    """Whether completions, else chat, are offered: what is written after a fixed prompt, and the answer; None without either."""
+
+    def read(answer: Any) -> tuple[str, dict[str, Any]]:
+        return read_text(answer), dict(answer)
+
+    short = {"model": model, "max_tokens": PROBE_LENGTH, "temperature": 0}
+    return attempt(endpoint, "/completions", {**short, "prompt": PROBE}, read)
+
+
+def probe_chat(endpoint: Endpoint, model: str) -> str | None:
+    """What is written in a chat after a fixed message; None where the server offers no chat."""
+    body = {"model": model, "max_tokens": PROBE_LENGTH, "temperature": 0, "messages": [{"role": "user", "content": PROBE}]}
+    return attempt(endpoint, "/chat/completions", body, read_text)
+
+
 def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | None:
     """Number and names of the server's start tokens, and whether it adds a space of its own; None where it does not echo."""
     found = []
     for text in ("a a", "a", " a"):
-        answer = attempt(endpoint, "/completions", echo_body(model, text))
-        try:
-            logprobs = read_echo(answer) if answer else None
-        except MalformedAnswerError:
-            logprobs = None
-        if logprobs is None or answer is None or answer["choices"][0].get("text", "").strip() != text.strip():
+        logprobs = attempt(endpoint, "/completions", echo_body(model, text), functools.partial(_read_probe, text))
+        if not logprobs:
             return None
         found.append(logprobs)
     located = echoes.spans("a a", found[0]["tokens"], found[0]["text_offset"])
@@ -105,32 +143,33 @@ def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | 
     return starts, list(found[0]["tokens"][:starts]), adds_space
 
 
-def fingerprint(endpoint: Endpoint, model: str, has_completions: bool, has_echo: bool) -> Any:
-    """What tells these weights from others under the same name: log probabilities of a fixed text, or else a greedy answer.
+def _read_probe(text: str, answer: Any) -> dict[str, Any] | None:
+    """The log probabilities of an echo of this text; None where the answer is not one."""
+    try:
+        is_echo = str(answer["choices"][0].get("text", "")).strip() == text.strip()
+        return read_echo(answer) if is_echo else None
+    except (MalformedAnswerError, KeyError, IndexError, TypeError, AttributeError):
+        return None
 
-    Log probabilities are coarsened, because a server's arithmetic depends a little on what else it computes.
+
+def fingerprint(endpoint: Endpoint, model: str, echoes_text: bool, written: str) -> Any:
+    """What tells one model's weights from another's, whatever server it is at: log probabilities of a fixed text, else an answer.
+
+    Rounded, as the same weights give slightly different sums on another machine.
     """
-    if has_echo:
-        answer = attempt(endpoint, "/completions", echo_body(model, PROBE))
-        if answer:
-            return [None if v is None else round(float(v), 1) for v in read_echo(answer)["token_logprobs"]]
-    how = {"model": model, "max_tokens": OPTION_ROOM, "temperature": 0}
-    if has_completions:
-        answer = attempt(endpoint, "/completions", {**how, "prompt": PROBE})
-    else:
-        answer = attempt(endpoint, "/chat/completions", {**how, "messages": [{"role": "user", "content": PROBE}]})
-    return read_text(answer) if answer else None
+    if not echoes_text:
+        return written
+    values = attempt(endpoint, "/completions", echo_body(model, PROBE), lambda answer: read_echo(answer)["token_logprobs"])
+    return [None if value is None else round(float(value), 1) for value in values or ()]
 
 
 def probe_constraint(endpoint: Endpoint, model: str, chat: bool) -> str | None:
     """The server's word for a list of options, if it obeys one."""
     for kind in ("structured_outputs", "guided_choice"):
         how = {"model": model, "max_tokens": OPTION_ROOM, "temperature": 0, **constrain(kind, [SHIBBOLETH])}
-        if chat:
-            answer = attempt(endpoint, "/chat/completions", {**how, "messages": HELLO})
-        else:
-            answer = attempt(endpoint, "/completions", {**how, "prompt": "a"})
-        if answer and read_text(answer).strip() == SHIBBOLETH:
+        asked = {"messages": HELLO} if chat else {"prompt": "a"}
+        text = attempt(endpoint, "/chat/completions" if chat else "/completions", {**how, **asked}, read_text)
+        if text is not None and text.strip() == SHIBBOLETH:
             return kind
     return None
 
@@ -142,26 +181,30 @@ def load_encoder(name: str, bos: str, trust_remote_code: bool, max_length: int) 
     how = {"local_files_only": True, "trust_remote_code": trust_remote_code}
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, **how)
-    except (OSError, ValueError, KeyError) as error:
+    except Exception as error:  # transformers raises whatever a broken file makes of it
         raise UserError(
-            f"--tokenizer {name}", "holds no tokenizer that can be loaded.", "Name a folder with a tokenizer.json."
+            f"--tokenizer {name}",
+            f"has no tokenizer that can be loaded ({type(error).__name__}).",
+            "Name a folder with a tokenizer.json.",
         ) from error
     try:
         config = AutoConfig.from_pretrained(name, **how)
-        return Encoder(tokenizer, config.model_type, getattr(config, "bos_token_id", None), max_length, bos, name)
-    except (OSError, ValueError, KeyError):
-        return Encoder(tokenizer, "", None, max_length, bos, name)
+        family, start = config.model_type, getattr(config, "bos_token_id", None)
+    except Exception:  # a folder with a tokenizer only
+        family, start = "", None
+    return Encoder(tokenizer, family, start, max_length, bos, name)
 
 
 def check_tokenizer(endpoint: Endpoint, model: str, encoder: Encoder, name: str) -> None:
     """The server must read our token ids as the text that we mean, and cut that text into as many tokens."""
     ours = encoder.tokenizer(PROBE, add_special_tokens=False)["input_ids"]
-    by_text = attempt(endpoint, "/completions", echo_body(model, PROBE))
-    by_ids = attempt(endpoint, "/completions", echo_body(model, ours))
-    if by_text is not None and by_ids is not None:
-        cut = echoes.spans(PROBE, read_echo(by_text)["tokens"], read_echo(by_text)["text_offset"])
-        is_same_text = by_ids["choices"][0].get("text", "").strip() == PROBE
-        if is_same_text and (cut is None or len(cut[1]) == len(ours)):
+    by_text = attempt(endpoint, "/completions", echo_body(model, PROBE), read_echo)
+    read_back = attempt(
+        endpoint, "/completions", echo_body(model, ours), lambda answer: str(answer["choices"][0].get("text", ""))
+    )
+    if by_text is not None and read_back is not None:
+        cut = echoes.spans(PROBE, by_text["tokens"], by_text["text_offset"])
+        if read_back.strip() == PROBE and (cut is None or len(cut[1]) == len(ours)):
             return
     raise UserError(
         f"--tokenizer {name}",

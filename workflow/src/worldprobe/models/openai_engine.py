@@ -19,19 +19,20 @@ from worldprobe.models import echoes
 from worldprobe.models.answers import Transcript, add_up, read_choice, scored
 from worldprobe.models.constrain import OPTION_ROOM, Options
 from worldprobe.models.encoding import Encoded, Encoder
-from worldprobe.models.endpoint import Endpoint, MalformedAnswerError, Question
+from worldprobe.models.endpoint import Client, Endpoint, MalformedAnswerError, Question
 from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, Decoding, EngineFacts, Prompt, Query, Scored, Written
 from worldprobe.models.offers import (
-    HELLO,
-    attempt,
     check_tokenizer,
     constrain,
     echo_body,
     find_model,
     fingerprint,
     load_encoder,
+    longest_sequence,
+    probe_chat,
     probe_constraint,
     probe_echo,
+    probe_text,
     read_echo,
     read_text,
 )
@@ -105,8 +106,8 @@ class OpenaiEngine:
         assert self.encoder is not None
         tokenizer = self.encoder.tokenizer
 
-        async def question(post: Any) -> Scored:
-            logprobs = read_echo(await post("/completions", echo_body(self.model, list(encoded.ids))))
+        async def question(server: Client) -> Scored:
+            logprobs = read_echo(await server.post("/completions", echo_body(self.model, list(encoded.ids))))
             values = logprobs["token_logprobs"]
             if len(values) != len(encoded.ids):
                 raise MalformedAnswerError("another number of tokens than was sent")
@@ -120,8 +121,8 @@ class OpenaiEngine:
         else:
             text, border = f"{query.context} {query.target}", len(query.context)
 
-        async def question(post: Any) -> Scored:
-            logprobs = read_echo(await post("/completions", echo_body(self.model, text)))
+        async def question(server: Client) -> Scored:
+            logprobs = read_echo(await server.post("/completions", echo_body(self.model, text)))
             found = echoes.spans(text, logprobs["tokens"], logprobs["text_offset"])
             if found is None:
                 raise UserError(
@@ -153,8 +154,8 @@ class OpenaiEngine:
             if self.is_vllm:  # says whether the model computes numbers at all
                 more = {"logprobs": True} if path == CHAT_PATH else {"logprobs": 1}
 
-            async def ask(post: Any) -> Written:
-                answer = await post(path, self._body(prompt, how | more | (IDS if reads_ids else {})))
+            async def ask(server: Client) -> Written:
+                answer = await server.post(path, self._body(prompt, how | more | (IDS if reads_ids else {})))
                 if self.is_vllm and not is_sound(answer):
                     return Written("", "not_finite", 0, was_cut)
                 if reads_ids and self.encoder is not None:
@@ -195,8 +196,8 @@ class OpenaiEngine:
             elif reads_ids:
                 how = how | {**IDS, "return_tokens_as_token_ids": True, "logprobs": TOP}
 
-            async def ask(post: Any) -> Written:
-                answer = await post(path, self._body(prompt, how))
+            async def ask(server: Client) -> Written:
+                answer = await server.post(path, self._body(prompt, how))
                 if self.is_vllm and not is_sound(answer):
                     return Written("", "not_finite", 0, was_cut)
                 option: str | None = read_text(answer).strip()
@@ -313,19 +314,20 @@ def open_engine(
     endpoint = Endpoint(url, **({"concurrency": concurrency} if concurrency else {}), **patience)
     card = find_model(endpoint, model)
     is_vllm = card.get("owned_by") == "vllm"
-    longest = int(card.get("max_model_len") or 1_000_000)
+    longest = longest_sequence(endpoint, card)
     encoder = load_encoder(tokenizer, bos, trust_remote_code, longest - 1) if tokenizer else None
-    plain = attempt(endpoint, "/completions", {"model": model, "prompt": "a", "max_tokens": 1, "temperature": 0})
-    echoed = probe_echo(endpoint, model) if plain else None
-    if encoder is not None and echoed is not None:
-        check_tokenizer(endpoint, model, encoder, tokenizer or "")
-    chat = attempt(endpoint, CHAT_PATH, {"model": model, "messages": HELLO, "max_tokens": 1})
-    if plain is None and chat is None:
+    completed, chat = probe_text(endpoint, model), probe_chat(endpoint, model)
+    written = completed[0] if completed else chat
+    if written is None:
         raise UserError(
             endpoint.url,
             f"offers neither completions nor chat for {model}.",
             "Check --endpoint (up to and with /v1) and --checkpoint.",
         )
+    plain = completed[1] if completed else None
+    echoed = probe_echo(endpoint, model) if plain else None
+    if encoder is not None and echoed is not None:
+        check_tokenizer(endpoint, model, encoder, tokenizer or "")
     constraint = probe_constraint(endpoint, model, chat=plain is None)
     starts, names, adds_space = echoed or (None, [], False)
     convention: dict[str, Any]
@@ -339,7 +341,8 @@ def open_engine(
         }
     else:
         convention = {"before_text": "the server's own"}
-    identity = [model, card.get("root"), bool(encoder), fingerprint(endpoint, model, plain is not None, echoed is not None)]
+    # Not the address: the same weights behind another port are the same model, other weights behind the same one are not.
+    identity = [model, card.get("root"), fingerprint(endpoint, model, echoed is not None, written), bool(encoder)]
     facts = EngineFacts(
         checkpoint=model,
         revision=None,

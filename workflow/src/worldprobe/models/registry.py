@@ -18,7 +18,7 @@ def card(registry: Mapping[str, Mapping[str, Any]], model: str, registry_name: o
     if model not in registry:
         raise UserError(
             f"model {model}",
-            f"is not in {registry_name};{did_you_mean(model, registry)}",
+            f"is not in {registry_name}{did_you_mean(model, registry)}",
             "Add an entry for it, or choose one of: " + ", ".join(registry) + ".",
         )
     return registry[model]

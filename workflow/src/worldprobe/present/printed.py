@@ -1,70 +1,89 @@
-"""Printed tables (Markdown, as the table commands write them) as rows for the page: what is shown is what was printed."""
+"""Printed tables as the table commands write them for the report (JSON)."""
 
 from __future__ import annotations
 
-import re
+import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from worldprobe.errors import UserError
+from worldprobe.present.reading import read_text
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedTable:
     """A printed table.
 
     Attributes:
         name: stem of its file.
         title: caption.
-        headings: column headings.
-        is_number: whether a column is right-aligned.
+        columns: heading, heading shared with neighbours, and whether numbers are right-aligned.
         rows: cells as printed.
-        notes: what stands below it.
+        breaks: row numbers above which a thin rule is drawn.
+        notes: text below it.
     """
 
     name: str
     title: str
-    headings: list[str]
-    is_number: list[bool]
+    columns: tuple[PrintedColumn, ...]
     rows: list[list[str]]
+    breaks: frozenset[int]
     notes: str
 
+    def spans(self) -> list[tuple[str, int]]:
+        """Shared headings and how many columns each spans; empty where no column shares one."""
+        if not any(column.over for column in self.columns):
+            return []
+        found: list[tuple[str, int]] = []
+        for column in self.columns:
+            if found and column.over and found[-1][0] == column.over:
+                found[-1] = (column.over, found[-1][1] + 1)
+            else:
+                found.append((column.over, 1))
+        return found
 
-def read_printed(path: Path | str) -> Printed:
-    """Read one table that ``worldprobe table ... --out x.md`` wrote.
+
+@dataclass(frozen=True)
+class PrintedColumn:
+    """A column of a printed table."""
+
+    heading: str
+    over: str
+    is_number: bool
+
+
+def read_printed(path: Path | str) -> PrintedTable:
+    """Read one table that ``worldprobe table NAME ... --out NAME.json`` wrote.
 
     Raises:
-        UserError: no such file, or it does not have that form.
+        UserError: the file cannot be read, or is not such a table.
     """
     path = Path(path)
+    text = read_text(path, "Print the table first, or leave it out.")
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise UserError(path, "there is no such file.", "Print the table first, or leave it out.") from error
-    lines = text.splitlines()
-    table = [line for line in lines if line.startswith("|")]
-    if len(table) < 2 or not lines[0].startswith("**"):
-        raise UserError(path, "is not a printed table of worldprobe.", "Give the .md file that `worldprobe table` wrote.")
-    marks = [cell.strip() for cell in _cells(table[1])]
-    after = lines[lines.index(table[-1]) + 1 :]
-    return Printed(
-        name=path.stem,
-        title=_plain(lines[0].strip("*")),
-        headings=[_plain(cell) for cell in _cells(table[0])],
-        is_number=[mark.endswith(":") for mark in marks],
-        rows=[[_plain(cell) for cell in _cells(line)] for line in table[2:]],
-        notes=_plain(" ".join(line for line in after if line.strip())),
-    )
+        return _parsed(path.stem, json.loads(text))
+    except (ValueError, TypeError, KeyError) as error:
+        raise UserError(
+            path, "is not a printed table of worldprobe.", "Give the .json file that `worldprobe table` wrote."
+        ) from error
 
 
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
+def _parsed(name: str, printed: Any) -> PrintedTable:
+    """The table of a JSON document.
 
-
-def _plain(text: str) -> str:
-    r"""Markdown's backslashes taken away.
-
-    >>> _plain(r"1.91 \*\*\*"), _plain(r"a\|b")
-    ('1.91 ***', 'a|b')
+    Raises:
+        ValueError, TypeError, KeyError: it does not have that form.
     """
-    return re.sub(r"\\([\\|*_`<>\[\]#])", r"\1", text).strip()
+    columns = tuple(PrintedColumn(str(c["heading"]), str(c["over"]), bool(c["is_number"])) for c in printed["columns"])
+    rows = [[_text(cell) for cell in row] for row in printed["rows"]]
+    if not columns or any(len(row) != len(columns) for row in rows):
+        raise ValueError("ragged")
+    breaks = frozenset(int(number) for number in printed["breaks"])
+    return PrintedTable(name, _text(printed["title"]), columns, rows, breaks, _text(printed["notes"]))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(type(value).__name__)
+    return value

@@ -49,7 +49,7 @@ def _nothing(summaries: pd.DataFrame, grouping: str, eval_type: str | None, metr
     column, names = next(iter(held.items()))
     wanted = {"grouping": grouping, "metric": metric, "eval_type": str(eval_type)}[column]
     return (
-        f'there is no {column} "{wanted}" in these summaries;{did_you_mean(wanted, names)}',
+        f'there is no {column} "{wanted}" in these summaries{did_you_mean(wanted, names)}',
         f"They hold: {', '.join(names)}. Add what is missing to the configuration and summarize again.",
     )
 

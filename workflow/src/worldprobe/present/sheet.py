@@ -1,7 +1,8 @@
-"""One printed table in three forms: CSV for programs, LaTeX (booktabs) for papers, Markdown for people."""
+"""One printed table in four forms: CSV for programs, LaTeX (booktabs) for papers, Markdown for people, JSON for the report."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -249,16 +250,24 @@ class Sheet:
             text += ["", " ".join(markdown(note) for note in self.notes)]
         return "\n".join([*text, ""])
 
+    def to_json(self) -> str:
+        """What is printed, as the report reads it: title, columns, rows of text, numbers of rows below a rule, notes."""
+        columns = [{"heading": c.heading, "over": c.over, "is_number": c.is_number} for c in self.columns]
+        printed: dict[str, Any] = {"title": self.title, "columns": columns, "rows": self.cells()}
+        printed |= {"breaks": sorted(self.breaks()), "notes": " ".join(self.notes)}
+        return json.dumps(printed, ensure_ascii=False, indent=1) + "\n"
+
     def write(self, paths: Sequence[Path | str]) -> None:
         """Write each path in the form that its suffix names.
 
         Raises:
-            UserError: a suffix other than .csv, .tex, .md.
+            UserError: a suffix other than .csv, .tex, .md, .json.
         """
-        forms = {".csv": self.to_csv, ".tex": self.to_latex, ".md": self.to_markdown}
+        forms = {".csv": self.to_csv, ".tex": self.to_latex, ".md": self.to_markdown, ".json": self.to_json}
         for path in map(Path, paths):
             if path.suffix not in forms:
-                raise UserError(path, f'tables are not written as "{path.suffix}".', "Give names that end in .csv, .tex or .md.")
+                problem = f'"{path.suffix}" is not a form of a table.'
+                raise UserError(path, problem, f"Give names that end in {', '.join(forms)}.")
         for path in map(Path, paths):
             write_text(path, forms[path.suffix]())
 

@@ -9,7 +9,7 @@ import pytest
 
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.agreement import agree, agreement_rate
-from worldprobe.benchmarks.ewok.analysis.compare import compare_items, compare_models
+from worldprobe.benchmarks.ewok.analysis.compare import compare_models
 from worldprobe.benchmarks.ewok.analysis.correlations import correlate
 from worldprobe.benchmarks.ewok.analysis.judge import judge_responses
 from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
@@ -17,6 +17,7 @@ from worldprobe.benchmarks.ewok.contracts import Agreements, Comparisons, Correl
 from worldprobe.contracts import read_table, validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
+from worldprobe.stats.permutation import compare_paired
 
 
 def two_models(difference, n_templates=120, seed=0):
@@ -27,7 +28,7 @@ def two_models(difference, n_templates=120, seed=0):
 
 def test_the_p_value_is_that_of_all_sign_flips():
     first, second = np.array([1, 1, 0.5, 1, 0, 1, 1, 0.5]), np.array([0, 0.5, 0.5, 0, 1, 0, 0.5, 0])
-    [tested] = compare_items(first[None], second[None], np.arange(8), np.zeros(8), n_permutations=40_000, seed=1)
+    [tested] = compare_paired(first[None], second[None], np.arange(8), n_permutations=40_000, seed=1)
     parts = (first - second) / 8
     exact = np.mean([abs(np.dot(signs, parts)) >= abs(parts.sum()) - 1e-12 for signs in product([-1, 1], repeat=8)])
     assert tested.p == pytest.approx(exact, abs=0.01)
@@ -42,7 +43,7 @@ def test_p_values_are_uniform_when_the_models_are_equally_good():
     for seed in range(200):
         taste = rng.normal(0, 1.0, (2, 40))[:, template]  # each model has its own strong and weak templates
         first, second = (rng.random((2, 120)) < 1 / (1 + np.exp(-taste))).astype(float)
-        found.append(compare_items(first[None], second[None], template, version, n_permutations=400, seed=seed)[0].p)
+        found.append(compare_paired(first[None], second[None], template, 400, seed, stratum=version)[0].p)
     shares = np.histogram(found, bins=[0, 0.25, 0.5, 0.75, 1.001])[0] / 200
     assert np.mean(np.array(found) <= 0.05) <= 0.10
     np.testing.assert_allclose(shares, 0.25, atol=0.1)
@@ -210,3 +211,10 @@ def test_the_agree_command_reads_judgements_of_many_files(tmp_path):
     out = tmp_path / "agreements.parquet"
     assert cli.main(["agree", str(tmp_path / "l.parquet"), str(tmp_path / "c.parquet"), "--out", str(out)]) == 0
     assert read_table(out, Agreements)["n"].sum() == 4
+
+
+def test_word2vec_alone_has_nothing_to_be_correlated_with_and_says_so():
+    items = simulate_items(20, 2, seed=2)
+    rows = simulate_judgements(items, np.zeros((1, 40, 2)), ["word2vec"], "word2vec", 1)
+    with pytest.raises(UserError, match="at least one model"):
+        correlate(rows, simulate_features(items, 2))

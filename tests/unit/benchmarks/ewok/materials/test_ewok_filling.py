@@ -248,6 +248,69 @@ def test_two_commands_make_what_one_makes(garden):
     assert templates.read_bytes() == at_once_templates.read_bytes()
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--versions", "0-4"],
+        ["--versions", "0-4", "--filter", "object1", "--swap", "agent->agent:tall=true"],  # runs out of fillers in version 3
+        ["--versions", "0-2", "--compat"],
+        ["--mode", "independent", "--per-template", "3", "--seed", "4"],
+    ],
+)
+def test_versions_gathered_are_the_bytes_of_filling_them_at_once(garden, options, capsys):
+    if "--swap" in options:
+        options[1] = "0-2"
+    build(garden, *options, name="built")
+    folder, templates = garden.folder.parent, garden.folder.parent / "templates.parquet"
+    compat = [option for option in options if option == "--compat"]
+    assert main(["templates", "compile", str(garden.folder), *compat, "--out", str(templates)]) == 0
+    fill_them = ["items", "fill", str(templates), str(garden.folder), *options]
+    assert main([*fill_them, "--out", str(folder / "filled.parquet")]) == 0
+    count = 5 if "0-4" in options else 3
+    parts = [str(folder / f"version_{n}.parquet") for n in range(count)]
+    for number, part in enumerate(parts):
+        assert main([*fill_them, "--version", str(number), "--out", part]) == 0
+    assert main(["items", "gather", *reversed(parts), "--out", str(folder / "gathered.parquet")]) == 0
+    assert read_table(parts[1], Items)["version"].unique().tolist() == [1]
+    filled = (folder / "filled.parquet").read_bytes()
+    assert (folder / "gathered.parquet").read_bytes() == filled == (folder / "built.parquet").read_bytes()
+
+
+def test_versions_that_do_not_belong_together_are_not_gathered(garden, capsys):
+    folder = garden.folder.parent
+    for name, options in {
+        "zero": ["--versions", "0"],
+        "again": ["--versions", "0-1"],
+        "swapped": ["--versions", "1", "--swap", "agent->agent:tall=true"],
+        "sampled": ["--mode", "independent"],
+    }.items():
+        build(garden, *options, name=name)
+    out = folder / "gathered.parquet"
+    for other, problem in (("again", "contains version 0"), ("swapped", "--swap"), ("sampled", "--mode")):
+        assert main(["items", "gather", str(folder / "zero.parquet"), str(folder / f"{other}.parquet"), "--out", str(out)]) == 2
+        assert problem in capsys.readouterr().err
+    assert main(["items", "gather", str(folder / "zero.parquet"), "--release-filter", "--out", str(out)]) == 2
+    assert "needs --materials" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_version_beyond_all_fillers_is_refused_at_once(garden, capsys):
+    out = garden.folder / "items.parquet"
+    assert main(["items", "build", str(garden.write()), "--versions", "0-9999", "--out", str(out)]) == 2
+    assert "Use versions 0-11" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["items", "build", str(garden.folder), "--versions", "0-99999999999", "--out", str(out)])
+
+
+def test_a_filter_that_would_search_without_end_is_refused(garden, monkeypatch):
+    monkeypatch.setattr("worldprobe.benchmarks.ewok.materials.items._FILTER_SECONDS", 0.2)
+    items = build(garden, "--versions", "0")
+    with pytest.raises(UserError, match="still searching"):
+        filter_tags(items.assign(tags="a" * 64 + "!"), "(a+)+$")
+    with pytest.raises(UserError, match="not a valid regular expression"):
+        filter_tags(items, "a{99999999999}")
+
+
 def test_the_same_inputs_give_the_same_bytes_and_another_seed_other_items(garden):
     options = ["--mode", "independent", "--per-template", "3"]
     build(garden, *options, "--seed", "7", name="one")
@@ -274,7 +337,7 @@ def test_items_are_filtered_by_their_tags(garden):
     assert len(build(garden, "--filter", "object1:large=true$")) == 5
     with pytest.raises(UserError, match="no item is left"):
         filter_tags(build(garden), "^large")
-    with pytest.raises(UserError, match="no regular expression"):
+    with pytest.raises(UserError, match="not a valid regular expression"):
         filter_tags(build(garden), "(")
 
 
@@ -319,7 +382,7 @@ def test_templates_of_other_materials_are_refused_in_words(garden, capsys):
     )
     garden.write()
     assert main(["items", "fill", str(templates), str(garden.folder), "--out", str(garden.folder.parent / "i.parquet")]) == 2
-    assert 'no filler class "object"' in capsys.readouterr().err
+    assert "was compiled from other materials" in capsys.readouterr().err
 
 
 def test_the_order_of_fillers_versions_and_asking_does_not_matter(garden):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,8 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from worldprobe.benchmarks.ewok.figures.catalogue import FIGURES
+from worldprobe.benchmark import load
+from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.cli import main
 from worldprobe.contracts import Table
 from worldprobe.errors import UserError
@@ -23,18 +26,18 @@ from worldprobe.present.drawing import from_csv, to_csv
 from worldprobe.present.roster import HUMAN, Model, Roster, read_roster
 
 NEEDS_PROMPTING = {"paradigms", "agreement"}
-OPTIONS = {"surface_feature": {"feature": "n_words"}}
+FIGURES = {plan.name: plan for plan in EWOK.plans if plan.kind == "figure"}
 
 
 def tidy_of(name: str, study) -> pd.DataFrame:
     plan = FIGURES[name]
-    return plan.tidy(*(getattr(study, table) for table in plan.inputs), study.roster, **OPTIONS.get(name, {}))
+    return load(plan.build)(*(getattr(study, table.name) for table in plan.inputs), study.roster, **plan.fixed)
 
 
 def drawn(name: str, study, width: str = "double") -> tuple[pd.DataFrame, Figure]:
     style.apply_settings()
     frame = from_csv(to_csv(tidy_of(name, study)))
-    return frame, FIGURES[name].draw(frame, width=width)
+    return frame, load(FIGURES[name].draw)(frame, width=width)
 
 
 def texts_of(figure: Figure) -> list[tuple[str, Text]]:
@@ -116,12 +119,11 @@ def test_the_test_for_overlaps_finds_one():
 def test_rerunning_a_figure_gives_the_same_bytes(name, request, tmp_path):
     study = request.getfixturevalue("paper_study" if name in NEEDS_PROMPTING else "small_study")
     plan = FIGURES[name]
-    inputs = [str(study.folder / f"{table}.parquet") for table in plan.inputs]
-    options = [part for key, value in OPTIONS.get(name, {}).items() for part in (f"--{key}", value)]
+    inputs = [str(study.folder / f"{table.name}.parquet") for table in plan.inputs]
     written = []
     for run in ("first", "second"):
         paths = [tmp_path / run / f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv")]
-        command = ["figure", name, *inputs, *options, "--models", str(study.registry_path), "--out", *map(str, paths)]
+        command = ["figure", name, *inputs, "--models", str(study.registry_path), "--out", *map(str, paths)]
         assert main(command) == 0
         written.append([path.read_bytes() for path in paths])
     assert written[0] == written[1]
@@ -176,11 +178,11 @@ def test_the_scaling_plot_leaves_out_models_of_unknown_size_and_joins_no_control
     entries = dict(small_study.roster.models)
     entries["control_gpt2_small"] = Model("control_gpt2_small", "GPT-2 style, small", family="control", is_control=True)
     plan = FIGURES["scaling"]
-    frame = plan.tidy(small_study.summaries, Roster(entries))
+    frame = load(plan.build)(small_study.summaries, Roster(entries))
     assert "control_gpt2_small" not in set(frame.model)
     assert "control_llama_small" in set(frame.model)
     style.apply_settings()
-    figure = plan.draw(from_csv(to_csv(frame)))
+    figure = load(plan.draw)(from_csv(to_csv(frame)))
     joined = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 2]
     assert joined == []
 
@@ -210,10 +212,10 @@ def test_a_lollipop_is_open_where_the_correlation_is_not_significant(paper_study
 
 def test_stars_that_are_all_empty_stay_empty_and_leave_every_lollipop_open(paper_study):
     correlations = paper_study.correlations.assign(stars="")
-    frame = FIGURES["design_features"].tidy(paper_study.summaries, correlations, paper_study.roster)
+    frame = load(FIGURES["design_features"].build)(paper_study.summaries, correlations, paper_study.roster)
     read = from_csv(to_csv(frame))
     assert set(read.stars) == {""}
-    figure = FIGURES["design_features"].draw(read)
+    figure = load(FIGURES["design_features"].draw)(read)
     axes = next(axes for axes in figure.axes if axes.get_xlabel() == "r with number of words")
     faces = [
         face for collection in axes.collections if isinstance(collection, PathCollection) for face in collection.get_facecolors()
@@ -272,10 +274,10 @@ def test_the_registry_gives_each_family_a_hue_of_its_own_for_colour_blind_reader
 
 def test_a_figure_that_the_run_cannot_feed_says_what_is_missing(small_study):
     with pytest.raises(UserError, match="no model was prompted"):
-        FIGURES["paradigms"].tidy(small_study.summaries, small_study.roster)
+        load(FIGURES["paradigms"].build)(small_study.summaries, small_study.roster)
     empty = small_study.agreements.iloc[:0]
     with pytest.raises(UserError, match="was not run"):
-        FIGURES["agreement"].tidy(empty, small_study.roster)
+        load(FIGURES["agreement"].build)(empty, small_study.roster)
 
 
 def test_a_path_that_is_no_figure_format_is_refused_before_anything_is_written(small_study, tmp_path, capsys):
@@ -296,7 +298,7 @@ def test_a_set_of_figures_is_what_the_single_commands_make(small_study, tmp_path
     registry = ["--models", str(small_study.registry_path)]
     alone, together = tmp_path / "alone", tmp_path / "together"
     tables = [str(small_study.folder / name) for name in ("feature_means.parquet", "correlations.parquet")]
-    one = ["figure", "surface_feature", *tables, "--feature", "n_words", *registry, "--out"]
+    one = ["figure", "n_words", *tables, *registry, "--out"]
     assert main([*one, str(alone / "n_words.csv"), str(alone / "n_words.svg")]) == 0
     names = ["n_words.csv", "n_words.svg", "concepts.csv"]
     assert main(["figure", "set", str(small_study.folder), *registry, "--out", *(str(together / name) for name in names)]) == 0
@@ -307,19 +309,35 @@ def test_a_set_of_figures_is_what_the_single_commands_make(small_study, tmp_path
     assert "concepts" in capsys.readouterr().err
 
 
-def test_every_figure_of_the_catalogue_has_a_command():
+def test_every_plan_has_a_command_and_names_code_that_is_there():
     from worldprobe.cli import build_parser
 
-    for name, plan in FIGURES.items():
-        options = ["--feature", "n_words"] if name == "surface_feature" else []
-        args = build_parser().parse_args(["figure", name, *(["x.parquet"] * len(plan.inputs)), *options, "--out", "x.pdf"])
-        assert args.figure == name
-        assert all(hasattr(args, option) for option in (*plan.options, *plan.inputs))
+    for plan in EWOK.plans:
+        args = build_parser().parse_args([plan.kind, plan.name, *(["x.parquet"] * len(plan.inputs)), "--out", "x.csv"])
+        assert args.plan is plan
+        assert all(hasattr(args, option.name) for option in (*plan.options, *plan.inputs))
+        assert callable(load(plan.build))
+        assert plan.kind == "table" or callable(load(plan.draw))
 
 
-def test_the_contracts_that_figures_read_hold_no_item_text():
+def test_no_two_plans_share_a_command_and_each_is_in_a_section():
+    from worldprobe.benchmarks import benchmarks
+
+    names = [(plan.kind, plan.name) for benchmark in benchmarks().values() for plan in benchmark.plans]
+    assert len(names) == len(set(names))
+    assert all(benchmark.section(plan) for benchmark in benchmarks().values() for plan in benchmark.plans)
+
+
+def test_plans_are_read_without_pandas_or_matplotlib():
+    code = "import sys; from worldprobe.benchmarks import benchmarks; benchmarks(); "
+    code += "print([name for name in ('pandas', 'matplotlib', 'pyarrow') if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_the_columns_that_tables_and_figures_read_hold_no_item_text():
     texts = {"context1", "context2", "target1", "target2", "text"}
-    for plan in FIGURES.values():
-        for contract in plan.inputs.values():
+    for plan in EWOK.plans:
+        for one in plan.inputs:
+            contract = load(one.contract)
             assert issubclass(contract, Table)
-            assert not texts & set(contract.to_schema().columns)
+            assert not texts & set(one.columns or contract.to_schema().columns)

@@ -7,7 +7,7 @@ function sortKey(cell) {
   return number ? parseFloat(number[0].replace("<", "")) : text.toLowerCase();
 }
 document.querySelectorAll("table.sortable").forEach(table => {
-  const headings = [...table.tHead.rows[0].cells];
+  const headings = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
   headings.forEach((heading, column) => heading.querySelector("button").addEventListener("click", () => {
     const isNumber = heading.classList.contains("n");
     const before = heading.getAttribute("aria-sort");

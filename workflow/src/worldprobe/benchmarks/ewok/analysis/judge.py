@@ -13,23 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.vocabulary import DESIGN
+from worldprobe.benchmarks.ewok.ways import way_of
 from worldprobe.errors import UserError
 
 #: what is compared for a target under its two contexts; sums are the paper's.
 METRICS = ("sum", "mean", "pmi")
 #: nats within which two log probabilities count as nearly tied; float32 sums of a sentence differ by about 1e-4 between batches.
 NEAR_TIE = 1e-3
-DESIGN = (
-    "domain",
-    "version",
-    "meta_template",
-    "template",
-    "concept_a",
-    "concept_b",
-    "context_contrast",
-    "context_type",
-    "target_contrast",
-)
 
 
 @dataclass
@@ -119,7 +110,7 @@ def judge_responses(items: pd.DataFrame, responses: pd.DataFrame, model: str) ->
     details: dict[str, Any] = {}
     for eval_type in sorted(responses["eval_type"].unique()):
         rows = responses[responses["eval_type"] == eval_type]
-        judged = (_judge_likert if eval_type.startswith("likert") else _judge_choice)(items, rows, model, eval_type)
+        judged = (_judge_likert if way_of(eval_type).is_rated else _judge_choice)(items, rows, model, eval_type)
         parts.append(judged.table)
         details[eval_type] = judged.details
     return Judged(pd.concat(parts, ignore_index=True), details if len(details) > 1 else next(iter(details.values())))

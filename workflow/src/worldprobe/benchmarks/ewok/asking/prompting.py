@@ -13,10 +13,10 @@ from worldprobe.asking.readers import first_numeral
 from worldprobe.asking.store import Store
 from worldprobe.benchmarks.ewok.asking.logprobs import ITEM_COLUMNS
 from worldprobe.benchmarks.ewok.asking.prompts import Prompt
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
 from worldprobe.models.engine import Decoding, Engine, Message
-from worldprobe.vocabulary import EVAL_TYPES
 
 #: Free answers: the paper's limit, and where they end.
 FREE = Decoding(max_new_tokens=20, stops=("\n\n",))
@@ -36,7 +36,7 @@ def parse_eval_type(eval_type: str) -> tuple[str, str, str]:
     if eval_type not in EVAL_TYPES[1:]:
         known = EVAL_TYPES[1:]
         raise UserError(
-            f"eval type {eval_type}", f"is unknown;{did_you_mean(eval_type, known)}", "Known: " + ", ".join(known) + "."
+            f"eval type {eval_type}", f"is unknown{did_you_mean(eval_type, known)}", "Known: " + ", ".join(known) + "."
         )
     paradigm, generation, shots = eval_type.split("_")
     return paradigm, generation, shots

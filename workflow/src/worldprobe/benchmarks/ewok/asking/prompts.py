@@ -70,7 +70,7 @@ def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
     if not path.is_file():
         known = sorted(p.stem for p in FOLDER.glob("*.yaml"))
         raise UserError(
-            f"prompts {name}", f"there is no such set of prompts;{did_you_mean(name, known)}", f"Known: {', '.join(known)}."
+            f"prompts {name}", f"there is no such set of prompts{did_you_mean(name, known)}", f"Known: {', '.join(known)}."
         )
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -84,7 +84,7 @@ def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
 def _read(path: Path, paradigm: str, entry: Any) -> Prompt:
     where = f"{path}: {paradigm}"
     if paradigm not in SLOTS:
-        raise UserError(where, f"is no paradigm;{did_you_mean(paradigm, SLOTS)}", f"Known: {', '.join(SLOTS)}.")
+        raise UserError(where, f"is no paradigm{did_you_mean(paradigm, SLOTS)}", f"Known: {', '.join(SLOTS)}.")
     keys = {"answers", "trials", *TEXTS}
     if not isinstance(entry, dict) or set(entry) != keys:
         found = set(entry) if isinstance(entry, dict) else set()

@@ -7,7 +7,7 @@ import re
 import string
 from collections.abc import Collection
 
-from worldprobe.vocabulary import slot_class
+from worldprobe.benchmarks.ewok.vocabulary import slot_class
 
 EDGES = string.punctuation + "“”‘’«»…–—"
 POSSESSIVE = re.compile(r"['’]s?$")

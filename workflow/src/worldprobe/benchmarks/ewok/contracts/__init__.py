@@ -10,17 +10,19 @@ from worldprobe.benchmarks.ewok.contracts.evidence import (
     TargetScores,
     TokenScores,
 )
-from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID, JUDGED_TYPES, PREFERENCES, TEMPLATE_ID
+from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID, PREFERENCES, TEMPLATE_ID
 from worldprobe.benchmarks.ewok.contracts.statistics import (
     Agreements,
     Coefficients,
     Comparisons,
+    ConditionComparisons,
     Correlations,
     FeatureMeans,
     Reproduction,
     Summaries,
 )
 from worldprobe.benchmarks.ewok.contracts.study import Items, SurfaceFeatures, Templates
+from worldprobe.benchmarks.ewok.ways import JUDGED_TYPES
 
 __all__ = [
     "EVIDENCE",
@@ -31,6 +33,7 @@ __all__ = [
     "Agreements",
     "Coefficients",
     "Comparisons",
+    "ConditionComparisons",
     "ControlAccuracies",
     "ControlDocuments",
     "ControlFillers",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandera.pandas as pa
 from pandera.typing import Series
 
-from worldprobe.benchmarks.ewok.contracts.keys import JUDGED_TYPES, PREFERENCES
+from worldprobe.benchmarks.ewok.contracts.keys import PREFERENCES
+from worldprobe.benchmarks.ewok.ways import JUDGED_TYPES
 from worldprobe.contracts.table import Table
 
 
@@ -21,7 +22,7 @@ class Summaries(Table):
     mean: Series[float] = pa.Field(ge=0, le=1, nullable=True)
     low: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="Lowest version mean (row -1).")
     high: Series[float] = pa.Field(ge=0, le=1, nullable=True)
-    ci_low: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="95% bootstrap over items and versions (row -1).")
+    ci_low: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="95% bootstrap over clusters and versions (row -1).")
     ci_high: Series[float] = pa.Field(ge=0, le=1, nullable=True)
     n_items: Series[int] = pa.Field(ge=0)
     n_ties: Series[int] = pa.Field(ge=0, description="Target rows that were exact ties.")
@@ -122,12 +123,20 @@ class Comparisons(Table):
     mean_a: Series[float] = pa.Field(ge=0, le=1)
     mean_b: Series[float] = pa.Field(ge=0, le=1)
     difference: Series[float] = pa.Field(ge=-1, le=1, description="mean_a - mean_b, means over versions.")
-    ci_low: Series[float] = pa.Field(ge=-1, le=1, nullable=True, description="95% bootstrap over templates.")
+    ci_low: Series[float] = pa.Field(
+        ge=-1, le=1, nullable=True, description="95% bootstrap over clusters (provenance: pairs of concepts or templates)."
+    )
     ci_high: Series[float] = pa.Field(ge=-1, le=1, nullable=True)
-    p: Series[float] = pa.Field(ge=0, le=1, description="Two-sided; signs of the templates' differences flipped at random.")
+    p: Series[float] = pa.Field(ge=0, le=1, description="Two-sided; signs of the clusters' differences flipped at random.")
     p_holm: Series[float] = pa.Field(ge=0, le=1, description="Holm's correction over the rows of the same grouping.")
+    ci_low_templates: Series[float] = pa.Field(
+        ge=-1, le=1, nullable=True, description="The same with every template as a cluster of its own: usually too narrow."
+    )
+    ci_high_templates: Series[float] = pa.Field(ge=-1, le=1, nullable=True)
+    p_templates: Series[float] = pa.Field(ge=0, le=1)
     n_items: Series[int] = pa.Field(gt=0)
     n_templates: Series[int] = pa.Field(gt=0)
+    n_clusters: Series[int] = pa.Field(gt=0, description="What was flipped and drawn as a whole.")
     n_a_better: Series[int] = pa.Field(ge=0, description="Items.")
     n_b_better: Series[int] = pa.Field(ge=0)
     n_equal: Series[int] = pa.Field(ge=0)
@@ -136,7 +145,35 @@ class Comparisons(Table):
     class Config(Table.Config):
         name = "comparisons"
         unique = ["model_a", "model_b", "eval_type", "grouping", "group"]
-        metadata = {"version": 1, "key": ["eval_type", "model_a", "model_b", "grouping", "group"]}
+        metadata = {"version": 2, "key": ["eval_type", "model_a", "model_b", "grouping", "group"]}
+
+
+class ConditionComparisons(Table):
+    """A model in two conditions of a study, paired by template: difference of mean accuracy, interval and permutation test."""
+
+    model: Series[str]
+    eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
+    reference: Series[str] = pa.Field(description="Name of the study's first condition.")
+    condition: Series[str] = pa.Field(description="Name of the condition that is compared with it.")
+    grouping: Series[str] = pa.Field(isin=["overall", "domain"])
+    group: Series[str]
+    mean_reference: Series[float] = pa.Field(ge=0, le=1, description="Mean over the templates that both conditions have.")
+    mean_condition: Series[float] = pa.Field(ge=0, le=1)
+    difference: Series[float] = pa.Field(ge=-1, le=1, description="mean_condition - mean_reference.")
+    ci_low: Series[float] = pa.Field(ge=-1, le=1, nullable=True, description="95% bootstrap over clusters, as in comparisons.")
+    ci_high: Series[float] = pa.Field(ge=-1, le=1, nullable=True)
+    p: Series[float] = pa.Field(ge=0, le=1, description="Two-sided; signs of the clusters' differences flipped at random.")
+    p_holm: Series[float] = pa.Field(ge=0, le=1, description="Holm's correction over the rows of the same grouping.")
+    n_templates: Series[int] = pa.Field(gt=0, description="Templates with an accuracy in both conditions.")
+    n_clusters: Series[int] = pa.Field(gt=0)
+    n_items_reference: Series[int] = pa.Field(gt=0, description="Items of these templates.")
+    n_items_condition: Series[int] = pa.Field(gt=0)
+    sentence: Series[str] = pa.Field(description="The finding in plain words.")
+
+    class Config(Table.Config):
+        name = "condition_comparisons"
+        unique = ["model", "eval_type", "reference", "condition", "grouping", "group"]
+        metadata = {"version": 1, "key": ["eval_type", "condition", "model", "grouping", "group"]}
 
 
 class Reproduction(Table):

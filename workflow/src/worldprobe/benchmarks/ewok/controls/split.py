@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.vocabulary import slot_class
 from worldprobe.log import LOGGER
-from worldprobe.vocabulary import slot_class
 
 #: A slot with a restriction keeps at least so many fillers for the stories; with fewer, none is held out.
 FILLERS_KEPT = 3

@@ -28,7 +28,7 @@ def tidy(agreements: pd.DataFrame, roster: Roster, setup: str = "constrained_two
     if rows.empty:
         held = sorted(agreements.setup.unique())
         raise UserError(
-            "--setup", f'"{setup}" was not run;{did_you_mean(setup, held)}', f"Choose one of: {', '.join(held) or 'none'}."
+            "--setup", f'"{setup}" was not run{did_you_mean(setup, held)}', f"Choose one of: {', '.join(held) or 'none'}."
         )
     pooled = rows.groupby(["setup", "likert", "choice"], as_index=False)["n"].sum()
     pooled = pooled.assign(model="", name=ALL_MODELS, share=pooled.n / max(int(pooled.n.sum()), 1))

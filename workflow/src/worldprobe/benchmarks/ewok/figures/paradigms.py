@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, PARADIGMS
 from worldprobe.errors import UserError
 from worldprobe.present import style
 from worldprobe.present.heatmap import Block, draw_block
 from worldprobe.present.roster import HUMAN, Roster
 from worldprobe.present.selection import PARADIGM_NAMES, domain_order, in_words, language_models, over_versions, pick
-from worldprobe.vocabulary import EVAL_TYPES, PARADIGMS
 
 MARKERS = {"logprobs": "o", "likert": "s", "choice": "^"}
 PARADIGM_COLUMNS = ("model", "name", "family", "colour", "paradigm", "eval_type", "mean", "low", "high", "ci_low", "ci_high")

@@ -13,8 +13,8 @@ from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.placeholders import split_restrictions
 from worldprobe.benchmarks.ewok.materials.problems import Place, Problems
 from worldprobe.benchmarks.ewok.materials.slots import Slots, is_ambiguous, open_slots
+from worldprobe.benchmarks.ewok.vocabulary import slot_class
 from worldprobe.errors import did_you_mean
-from worldprobe.vocabulary import slot_class
 
 _SLOT = re.compile(r"\[([^\[\]{}]*)\]")
 _PLACE = re.compile(r"\{([^\[\]{}]*)\}")
@@ -103,7 +103,7 @@ def _check_concept_names(domain: Domain, problems: Problems) -> set[str]:
                 kinds.add(domain.concepts[name].kind)
             else:
                 near = did_you_mean(name, domain.concepts)
-                problems.error(meta.place, f'there is no concept "{name}";{near}', "Correct the name, or add the concept.")
+                problems.error(meta.place, f'there is no concept "{name}"{near}', "Correct the name, or add the concept.")
         if meta.concept_a == meta.concept_b:
             problems.refuse(meta.place, "concepts A and B are the same.", "Name two concepts, or write null for conceptB.")
         concepts = [domain.concepts[name] for name in names if name in domain.concepts]
@@ -127,13 +127,13 @@ def _check_targets(domain: Domain, kinds: set[str], slots: _SlotCheck, problems:
         for kind in sorted(kinds):
             for criterion in target.criteria:
                 if criterion and criterion not in attributes_of(kind):
-                    near = did_you_mean(criterion, attributes_of(kind)) or f" known are {', '.join(attributes_of(kind))}."
-                    problem = f'the criterion "{criterion}" is nothing that a concept of kind {kind} has;{near}'
+                    near = did_you_mean(criterion, attributes_of(kind), f"; known are {', '.join(attributes_of(kind))}.")
+                    problem = f'the criterion "{criterion}" is nothing that a concept of kind {kind} has{near}'
                     problems.error(target.place, problem, "Use an attribute of this domain's concepts, or null.")
         for tag in target.tags:
             if "form" in tag and tag not in _FORMS:
-                near = did_you_mean(tag, _FORMS) or f" the forms are {', '.join(_FORMS)}."
-                problems.refuse(target.place, f'unknown form "{tag}";{near}', "Correct the tag.")
+                near = did_you_mean(tag, _FORMS, f"; the forms are {', '.join(_FORMS)}.")
+                problems.refuse(target.place, f'unknown form "{tag}"{near}', "Correct the tag.")
         first = seen.setdefault((target.pattern, target.criteria, target.tags), target.place)
         if first is not target.place:
             problems.refuse(target.place, f"is the same target as in line {first.line}.", "Remove one.")
@@ -197,8 +197,8 @@ class _SlotCheck:
             yield True, f"[{slot}] is no slot.", "Write [class1], or [class1:column=value]."
             return
         if name not in classes:
-            near = did_you_mean(name, classes) or f" the classes are {', '.join(sorted(classes))}."
-            yield True, f"[{slot}]: there is no fillers/filler-{name}.csv;{near}", "Correct the name, or add that file."
+            near = did_you_mean(name, classes, f"; the classes are {', '.join(sorted(classes))}.")
+            yield True, f"[{slot}]: there is no fillers/filler-{name}.csv{near}", "Correct the name, or add that file."
             return
         yield from self._judge_restrictions(slot, name, split_restrictions(written))
 
@@ -210,13 +210,13 @@ class _SlotCheck:
                 yield False, f'[{slot}]: "{restriction}" is no restriction.', "Write column=value, several joined by colons."
                 return
             if column not in columns:
-                near = did_you_mean(column, columns) or f" it has {', '.join(columns) or 'none'}."
-                yield False, f'[{slot}]: class {name} has no column "{column}";{near}', "Correct it, or add the column."
+                near = did_you_mean(column, columns, f"; it has {', '.join(columns) or 'none'}.")
+                yield False, f'[{slot}]: class {name} has no column "{column}"{near}', "Correct it, or add the column."
                 return
             values = {filler.columns[column] for filler in self.fillers.classes[name].fillers}
             if value not in values:
-                near = did_you_mean(value, values) or f" it holds {', '.join(sorted(values)[:8])}."
-                yield False, f"[{slot}]: no {name} has {column}={value};{near}", "Correct the value, or add a filler with it."
+                near = did_you_mean(value, values, f"; it holds {', '.join(sorted(values)[:8])}.")
+                yield False, f"[{slot}]: no {name} has {column}={value}{near}", "Correct the value, or add a filler with it."
                 return
         if not self.fillers.meeting(name, restrictions):
             yield False, f"[{slot}]: no {name} meets all these restrictions.", "Loosen them, or add a filler that meets them."

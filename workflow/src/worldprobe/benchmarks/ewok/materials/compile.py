@@ -117,7 +117,7 @@ def _find(domain: Domain, name: str, meta: MetaTemplate) -> Concept:
     if name not in domain.concepts:
         raise UserError(
             meta.place,
-            f'there is no concept "{name}";{did_you_mean(name, domain.concepts)}',
+            f'there is no concept "{name}"{did_you_mean(name, domain.concepts)}',
             "Correct the name, or add the concept.",
         )
     return domain.concepts[name]

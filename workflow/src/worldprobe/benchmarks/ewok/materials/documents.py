@@ -88,8 +88,8 @@ class Entry:
                 complain = self.problems.warn if self.fields[key].value == value.value else self.problems.refuse
                 complain(place, f'key "{key}" stands here twice; the last one holds.', "Keep one of the two.")
             if key not in known:
-                near = did_you_mean(key, known) or f" known are {', '.join(known)}."
-                self.problems.refuse(place, f'unknown key "{key}";{near}', "Rename or remove it.")
+                near = did_you_mean(key, known, f"; known are {', '.join(known)}.")
+                self.problems.refuse(place, f'unknown key "{key}"{near}', "Rename or remove it.")
             self.fields[key] = value
 
     def place(self, key: str | None = None) -> Place:

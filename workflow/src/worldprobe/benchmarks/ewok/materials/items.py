@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.columns import TEXTS
 from worldprobe.benchmarks.ewok.materials.fill_fixed import FixedSampler, enough_for
 from worldprobe.benchmarks.ewok.materials.fill_independent import IndependentSampler
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 from worldprobe.benchmarks.ewok.materials.sentences import fill
-from worldprobe.benchmarks.ewok.materials.slots import DESIGN, TEXTS, Slots
+from worldprobe.benchmarks.ewok.materials.slots import DESIGN, Slots
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
 _COLUMNS = ("item_id", "domain", "version", "meta_template", "template", *TEXTS, *DESIGN, "fillers", "tags")
+_FILTER_SECONDS = 10.0
 
 Row = tuple[object, ...]
 
 
-def fill_fixed(domains: Mapping[str, list[Slots]], fillers: Fillers, versions: Sequence[int]) -> list[Row]:
+def fill_fixed(
+    domains: Mapping[str, list[Slots]], fillers: Fillers, versions: Sequence[int], advance: Callable[[], None] = lambda: None
+) -> list[Row]:
     """One item per template and version, with one constant filling per version and domain.
 
     A version for which some class has too few fillers loses items; a warning says which and why.
+
+    Args:
+        domains: from ``open_slots``.
+        fillers: the fillers.
+        versions: from 0.
+        advance: called after each version of each domain.
+
+    Raises:
+        UserError: a version for which no slot has a filler left.
     """
+    _refuse_exhausted(domains, fillers, versions)
     rows: list[Row] = []
     for domain, templates in domains.items():
         lost: dict[int, int] = {}
@@ -41,30 +58,62 @@ def fill_fixed(domains: Mapping[str, list[Slots]], fillers: Fillers, versions: S
                     rows.append(writer.row(template, version, fillings))
             lost[version] = len(templates) - (len(rows) - before)
             short |= sampler.short
+            advance()
         if any(lost.values()):
-            versions_lost = ", ".join(f"version {version}: {count}" for version, count in lost.items() if count)
-            reasons = ", ".join(
-                f"{{{key}}} is met by {n}, enough for {enough_for(n)} versions" for key, n in sorted(short.items())
-            )
-            LOGGER.warning("%s: templates without an item (%s); %s", domain, versions_lost, reasons or "fillers are used up")
+            _warn_of_lost_items(domain, lost, short)
     return rows
 
 
-def fill_independent(domains: Mapping[str, list[Slots]], fillers: Fillers, per_template: int, seed: int) -> list[Row]:
-    """Up to ``per_template`` items per template, each sampled on its own; a warning names the templates that have fewer."""
+def _refuse_exhausted(domains: Mapping[str, list[Slots]], fillers: Fillers, versions: Sequence[int]) -> None:
+    """Versions move through the fillers; beyond the largest class every slot is empty, however far one counts."""
+    slot_keys = {key for templates in domains.values() for template in templates for key in template.keys}
+    enough = max((enough_for(len(fillers.options(key))) for key in slot_keys), default=None)
+    if enough is not None and versions and max(versions) >= enough:
+        beyond = min(version for version in versions if version >= enough)
+        raise UserError(
+            f"version {beyond}",
+            f"no filler is left for it: the largest set of fillers for a slot is enough for {enough} versions.",
+            f"Use versions 0-{max(enough - 1, 0)}, or add fillers.",
+        )
+
+
+def _warn_of_lost_items(domain: str, lost: Mapping[int, int], short: Mapping[str, int]) -> None:
+    versions_lost = ", ".join(f"version {version}: {count}" for version, count in lost.items() if count)
+    reasons = ", ".join(f"{{{key}}} is met by {n}, enough for {enough_for(n)} versions" for key, n in sorted(short.items()))
+    LOGGER.warning("%s: templates without an item (%s); %s", domain, versions_lost, reasons or "fillers are used up")
+
+
+def fill_independent(
+    domains: Mapping[str, list[Slots]],
+    fillers: Fillers,
+    numbers: Sequence[int],
+    seed: int,
+    advance: Callable[[], None] = lambda: None,
+) -> list[Row]:
+    """Items that are sampled each on their own; a warning names the templates that have fewer than were asked for.
+
+    Args:
+        domains: from ``open_slots``.
+        fillers: the fillers.
+        numbers: which of each template's samples, counted from 0; a sample depends on those before it.
+        seed: the study's.
+        advance: called after each domain.
+    """
     rows: list[Row] = []
     short: list[str] = []
+    wanted, count = frozenset(numbers), max(numbers, default=-1) + 1
     for domain, templates in domains.items():
         for template in templates:
             name = f"{domain}_{template.meta_template}_{template.template}"
             sampler = IndependentSampler(fillers, template.keys, (seed, domain, template.meta_template, template.template))
-            fillings = list(sampler.sample(per_template))
-            if len(fillings) < per_template:
+            fillings = [(n, filling) for n, filling in enumerate(sampler.sample(count)) if n in wanted]
+            if len(fillings) < len(wanted):
                 short.append(f"{name} ({len(fillings)})")
-            rows += [_Writer(fillers.rules).row(template, number, filling) for number, filling in enumerate(fillings)]
+            rows += [_Writer(fillers.rules).row(template, number, filling) for number, filling in fillings]
+        advance()
     if short:
         LOGGER.warning(
-            "%d templates have fewer than %d distinct fillings; all are made: %s", len(short), per_template, ", ".join(short)
+            "%d templates have fewer than %d distinct fillings; all of them are used: %s", len(short), count, ", ".join(short)
         )
     return rows
 
@@ -103,24 +152,52 @@ def items_table(rows: Sequence[Row]) -> pd.DataFrame:
     """
     if not rows:
         raise UserError(
-            "items", "no template has an item.", "Check versions and swaps against the fillers; the log says what is short."
+            "items", "no template has an item.", "Check versions and swaps against the fillers; the log says which are too few."
         )
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
 def filter_tags(items: pd.DataFrame, pattern: str) -> pd.DataFrame:
-    """The items in whose tags a regular expression is found.
+    """The items in whose tags (their slot keys, joined by commas) a regular expression is found.
 
     Raises:
-        UserError: the pattern is broken, or nothing is left.
+        UserError: the pattern is broken or searches without end, or nothing is left.
     """
+    where = f"--filter {pattern}"
     try:
-        found = items[[bool(re.search(pattern, tags)) for tags in items["tags"]]]
-    except re.error as error:
-        raise UserError(f"--filter {pattern}", f"is no regular expression ({error}).", "Correct it.") from error
+        expression = re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UserError(where, f"is not a valid regular expression ({error}).", "Correct it.") from error
+    fix = 'It is searched for in the slots, e.g. "agent1:sex=male,object1".'
+    try:
+        with _at_most(_FILTER_SECONDS):
+            matches = {tags: expression.search(tags) is not None for tags in dict.fromkeys(items["tags"])}
+    except TimeoutError as error:
+        problem = f"is still searching after {_FILTER_SECONDS:.0f} seconds: nested repetitions such as (a+)+ never end."
+        raise UserError(where, problem, f"Write it without nested repetitions. {fix}") from error
+    found = items[items["tags"].map(matches).to_numpy(bool)]
     if found.empty:
-        raise UserError(f"--filter {pattern}", "no item is left.", 'It is searched in the slots, e.g. "agent1:sex=male,object1".')
+        raise UserError(where, "no item is left.", fix)
     return found
+
+
+@contextlib.contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError in the block when its time is up; without effect outside the main thread, where signals do not reach."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def flag_duplicates(items: pd.DataFrame) -> pd.DataFrame:

@@ -31,7 +31,7 @@ def targets_for(targets: Sequence[Target], concept_a: Concept, concept_b: Concep
                 )
                 raise UserError(
                     target.place,
-                    f'the criterion "{criterion}" is nothing that a {kind} concept has;{did_you_mean(criterion, known)}',
+                    f'the criterion "{criterion}" is nothing that a {kind} concept has{did_you_mean(criterion, known)}',
                     "Use an attribute of this domain's concepts.",
                 ) from error
             if serves:

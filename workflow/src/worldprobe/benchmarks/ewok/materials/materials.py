@@ -62,7 +62,7 @@ def read_materials(path: Path | str | Source, rules: Rules, password: str | None
         for folder, partner in files.items():
             if partner not in source.names:
                 near = did_you_mean(partner, [n for n in source.names if n.startswith(f"{folder}/")])
-                problems.error(Place(file), f"there is no {partner} for it;{near}", "Add or rename that file.")
+                problems.error(Place(file), f"there is no {partner} for it{near}", "Add or rename that file.")
         documents = {k: compose(f, content(f), problems, rules) for k, f in files.items() if f in source.names}
         concepts, targets, contexts = (documents.get(kind) for kind in files)
         meta_templates = tuple(_read_contexts(contexts)) if contexts else ()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from worldprobe.benchmarks.ewok.materials.placeholders import KEY, keys, variable_of
 from worldprobe.benchmarks.ewok.materials.rules import Rules
+from worldprobe.benchmarks.ewok.vocabulary import slot_class
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.vocabulary import slot_class
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ def parse_swaps(options: Sequence[str], known: Sequence[str]) -> list[Swap]:
                 )
             for name in (source, target.partition(":")[0]):
                 if name not in known:
-                    near = did_you_mean(name, known) or f" the classes are {', '.join(sorted(known))}."
+                    near = did_you_mean(name, known, f"; the classes are {', '.join(sorted(known))}.")
                     raise UserError(
-                        f"--swap {text}", f'there is no filler class "{name}";{near}', "Name a class of the materials."
+                        f"--swap {text}", f'there is no filler class "{name}"{near}', "Name a class of the materials."
                     )
             swaps.append(Swap(source, target))
     return swaps

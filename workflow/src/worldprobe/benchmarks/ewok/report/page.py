@@ -20,7 +20,7 @@ from worldprobe.benchmarks.ewok.report.methods import Made, describe
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.present.pictures import inline_svg
-from worldprobe.present.printed import Printed
+from worldprobe.present.printed import PrintedTable
 from worldprobe.present.roster import Roster
 from worldprobe.present.runtimes import GpuTime, RunTime, in_words
 
@@ -45,7 +45,7 @@ class Parts:
 
     summaries: pd.DataFrame
     roster: Roster
-    tables: Sequence[Printed] = ()
+    tables: Sequence[PrintedTable] = ()
     figures: Sequence[Path] = ()
     made: Sequence[Made] = ()
     run_times: Sequence[RunTime] = ()
@@ -112,7 +112,7 @@ def read_fragment(path: Path | str) -> str:
     return text
 
 
-def _sections(tables: dict[str, Printed], figures: dict[str, str], has_concepts: bool, has_examples: bool) -> list[Section]:
+def _sections(tables: dict[str, PrintedTable], figures: dict[str, str], has_concepts: bool, has_examples: bool) -> list[Section]:
     """The sections that have something to show, each reduced to what is there; strangers go to the last one."""
     shown = []
     for section in SECTIONS:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
 from worldprobe.present.selection import in_words
 from worldprobe.present.sheet import Column, Sheet, whole_number
-from worldprobe.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
-
-#: All that is read of either table; item text never enters this module.
-DESIGN_COLUMNS = ("domain", "concept_a", "concept_b", "context_contrast", "context_type", "target_contrast")
 
 
 def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
     """Concepts, templates, items and contrasts per domain, with a line of totals.
 
     Args:
-        templates: Templates, at least ``DESIGN_COLUMNS``.
+        templates: Templates, at least the columns of the design.
         items: Items, at least domain and version.
     """
     domains = sorted(templates.domain.unique())

@@ -1,0 +1,31 @@
+"""Templates of one pair of concepts share sentences, so they are drawn and flipped together."""
+
+import numpy as np
+
+from worldprobe.benchmarks.ewok.analysis.clusters import cluster_codes
+from worldprobe.benchmarks.ewok.analysis.compare import compare_models
+from worldprobe.benchmarks.ewok.analysis.simulate import simulate_items, simulate_judgements
+
+
+def test_a_cluster_is_a_pair_of_concepts_of_one_domain_also_where_a_concept_has_no_partner():
+    items = simulate_items(42, 2, seed=1)
+    pairs = {(d, a, b) for d, a, b in zip(items["domain"], items["concept_a"], items["concept_b"], strict=True)}
+    codes = cluster_codes(items, "concept_pair")
+    assert sorted(set(codes)) == list(range(len(pairs)))
+    assert len(set(cluster_codes(items, "template"))) == 42
+
+
+def test_models_that_differ_by_their_luck_with_concepts_are_not_told_apart_by_chance():
+    """Both models are equally good, each knows some pairs of concepts better: templates as units would find a difference."""
+    items = simulate_items(210, 1, seed=1)
+    codes = cluster_codes(items, "concept_pair")
+    rng = np.random.default_rng(3)
+    found = {"p": 0, "p_templates": 0}
+    for seed in range(60):
+        taste = rng.normal(0, 1.5, (2, codes.max() + 1))[:, codes]
+        judgements = simulate_judgements(items, taste[:, :, None].repeat(2, axis=2), ["ant", "bee"], "logprobs", seed)
+        row = compare_models(judgements, n_permutations=200, seed=seed).query("grouping == 'overall'").iloc[0]
+        for column in found:
+            found[column] += row[column] <= 0.05
+    assert found["p"] <= 8
+    assert found["p_templates"] > 2 * found["p"]

@@ -1,0 +1,77 @@
+"""Conditions of a study: paired by template, the first as the reference."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from worldprobe import cli
+from worldprobe.benchmarks.ewok.analysis.conditions import compare_conditions
+from worldprobe.benchmarks.ewok.analysis.simulate import simulate_items, simulate_judgements
+from worldprobe.benchmarks.ewok.contracts import ConditionComparisons, Judgements
+from worldprobe.contracts import read_provenance, read_table, validate, write_table
+from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
+
+
+def condition(level, n_versions=2, models=("ant", "bee"), n_templates=60, seed=0):
+    items = simulate_items(n_templates, n_versions, seed=1)
+    return simulate_judgements(items, np.full((len(models), len(items), 2), level), models, "logprobs", seed)
+
+
+def test_a_templates_value_is_the_mean_of_its_items_and_only_common_templates_are_paired():
+    main, nonce = condition(1.0), condition(-1.0, n_versions=3, seed=1)
+    nonce = nonce[nonce["meta_template"] > 2]
+    table = validate(compare_conditions({"main": main, "nonce": nonce}, n_permutations=200), ConditionComparisons)
+    row = table.query("model == 'ant' and grouping == 'overall'").iloc[0]
+    common = main[main["meta_template"] > 2]
+    expected = common[common["model"] == "ant"].groupby(["domain", "meta_template"])["accuracy"].mean().mean()
+    assert row["mean_reference"] == pytest.approx(expected)
+    assert (row["reference"], row["condition"], row["n_templates"]) == ("main", "nonce", 54)
+    assert (row["n_items_reference"], row["n_items_condition"]) == (108, 162)
+    assert row["difference"] == pytest.approx(row["mean_condition"] - row["mean_reference"])
+    assert row["p_holm"] < 0.05
+    assert "the condition hurts" in row["sentence"]
+    assert (table["p_holm"] >= table["p"]).all()
+
+
+def test_every_other_condition_is_compared_with_the_first_for_models_that_both_have():
+    conditions = {"main": condition(0.5), "names": condition(0.5, seed=3), "nonce": condition(0.5, models=["bee", "cat"], seed=4)}
+    table = compare_conditions(conditions, n_permutations=50).query("grouping == 'overall'")
+    found = set(zip(table["condition"], table["model"], strict=True))
+    assert found == {("names", "ant"), ("names", "bee"), ("nonce", "bee")}
+    assert set(table["reference"]) == {"main"}
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(UserError, match="fewer than two"):
+        compare_conditions({"main": condition(0.5)})
+    with pytest.raises(UserError, match="no model has answered"):
+        compare_conditions({"main": condition(0.5), "other": condition(0.5, models=["cat"])})
+
+
+def test_the_command_names_conditions_and_missing_models(tmp_path, capsys):
+    for name, seed in (("main", 0), ("nonce", 1)):
+        for model, part in condition(0.5, seed=seed).groupby("model"):
+            write_table(part, Judgements, tmp_path / f"{name}-{model}.parquet", Provenance(inputs={"items": name}))
+    files = {name: [str(tmp_path / f"{name}-{model}.parquet") for model in ("ant", "bee")] for name in ("main", "nonce")}
+    out = tmp_path / "conditions.parquet"
+    command = ["compare-conditions", *(x for name in files for x in ("--condition", name, *files[name])), "--permutations", "50"]
+    assert cli.main([*command, "--missing", "cat=out of memory", "--out", str(out)]) == 0
+    assert len(read_table(out, ConditionComparisons)) == 8
+    details = read_provenance(out).details
+    assert (details["reference"], details["missing_models"]) == ("main", {"cat": "out of memory"})
+    assert "templates in both" in capsys.readouterr().out
+
+    mixed = ["--condition", "main", files["main"][0], files["nonce"][1], "--condition", "nonce", *files["nonce"]]
+    assert cli.main(["compare-conditions", *mixed, "--out", str(out)]) == 2
+    assert "other items" in capsys.readouterr().err
+    assert cli.main([*command, "--missing", "ant=lost"]) == 2
+    assert "the tables contain it" in capsys.readouterr().err
+
+
+def test_conditions_with_equal_answers_are_not_told_apart():
+    rows = condition(0.5)
+    table = compare_conditions({"main": rows, "copy": rows}, n_permutations=50)
+    assert (table["p"] == 1).all()
+    assert table["sentence"].str.endswith("no difference is found.").all()
+    assert not pd.isna(table["ci_low"]).any()

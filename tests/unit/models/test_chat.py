@@ -1,0 +1,42 @@
+"""Chat templates: the same text on every day, and a message where a template fails."""
+
+import pytest
+
+pytest.importorskip("transformers")
+
+from worldprobe.errors import UserError
+from worldprobe.models.chat import render
+
+ASK = [{"role": "user", "content": "Is it?"}]
+
+
+@pytest.fixture
+def tokenizer(tiny_checkpoint):
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(tiny_checkpoint())
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        "{{ strftime_now('%d %b %Y') }}",
+        "{% if not date_string is defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}{{ date_string }}",
+    ],
+)
+def test_a_template_that_writes_todays_date_writes_the_same_date_every_day(tokenizer, day):
+    tokenizer.chat_template = "Today is " + day + ". {{ messages[0]['content'] }}"
+    assert render(tokenizer, ASK) == "Today is 26 Jul 2024. Is it?"
+
+
+@pytest.mark.parametrize("template", ["{{ raise_exception('no system') }}", "{% for x %}", "{{ 1 / 0 }}", "{{ messages.a.b.c }}"])
+def test_a_template_that_fails_is_named(tokenizer, template):
+    tokenizer.chat_template = template
+    with pytest.raises(UserError, match="chat template that fails"):
+        render(tokenizer, ASK)
+
+
+def test_without_a_template_a_conversation_is_refused(tokenizer):
+    tokenizer.chat_template = None
+    with pytest.raises(UserError, match="no chat template"):
+        render(tokenizer, ASK)

@@ -1,0 +1,55 @@
+"""EWoK as the shared parts see it: its tables, its figures and its part of the report."""
+
+from __future__ import annotations
+
+from worldprobe.benchmark import Benchmark, Page, Section
+from worldprobe.benchmarks.ewok.plans import FIGURES, SUMMARIES, TABLES
+from worldprobe.benchmarks.ewok.settings import check_settings
+
+SECTIONS = (
+    Section(
+        "accuracy",
+        "Accuracy",
+        "An item has two contexts and two targets. A model is right about a target if it finds it more likely after the context "
+        "that it belongs to. Chance is 0.5.",
+    ),
+    Section(
+        "conditions",
+        "Conditions",
+        "The same models on differently built items or with different prompts. Differences are paired: template by template.",
+    ),
+    Section(
+        "concepts",
+        "Concepts",
+        "Which concepts are hard, and for which models. Open a domain to see its concepts, hardest first.",
+    ),
+    Section(
+        "controls",
+        "What the control models learned",
+        "Some pairings of context and target, and some fillers, were left out of the stories that the control models were "
+        "trained on. Accuracy above chance on these shows generalisation; on the others it may be memory.",
+    ),
+    Section("scale", "Model size", "Accuracy against the number of parameters."),
+    Section(
+        "design",
+        "Design and surface features",
+        "How accuracy varies with the type of context, with the contrasts between contexts and between targets, and with surface "
+        "features of the sentences.",
+    ),
+    Section(
+        "paradigms",
+        "Ways of asking",
+        "The same items scored by log probabilities, by Likert ratings and by a direct choice.",
+    ),
+    Section("comparisons", "Pairwise comparisons", "Is one model better than another on the same items?"),
+    Section("reproduction", "Published numbers", "Every number printed in the EWoK paper, next to ours."),
+    Section("materials", "Materials", "What the items were built from."),
+)
+
+BENCHMARK = Benchmark(
+    name="ewok",
+    title="EWoK",
+    check_settings=check_settings,
+    plans=(*TABLES, *FIGURES),
+    page=Page(sections=SECTIONS, summary=SUMMARIES, compose="worldprobe.benchmarks.ewok.report.part:compose"),
+)

@@ -1,0 +1,175 @@
+"""From templates to items: fill, filter, flag duplicates; a version alone, or the versions' tables gathered into one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from worldprobe.benchmarks.ewok.materials.check import check_slots
+from worldprobe.benchmarks.ewok.materials.entries import Materials
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.items import (
+    fill_fixed,
+    fill_independent,
+    filter_tags,
+    flag_duplicates,
+    items_table,
+    shortfalls,
+)
+from worldprobe.benchmarks.ewok.materials.release import apply_release_filter
+from worldprobe.benchmarks.ewok.materials.rules import Rules
+from worldprobe.benchmarks.ewok.materials.slots import open_slots
+from worldprobe.benchmarks.ewok.materials.source import Source
+from worldprobe.benchmarks.ewok.materials.swaps import parse_swaps
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER, Progress
+from worldprobe.provenance import Provenance
+
+#: What an items table states about its filling, as details of its provenance.
+_SHARED = ("compat", "mode", "swap", "filter")
+
+
+@dataclass(frozen=True)
+class Filling:
+    """How slots are filled.
+
+    Attributes:
+        mode: "fixed" (one constant filling per domain and version) or "independent" (each item sampled on its own).
+        numbers: versions of the fixed mode; in the independent mode, which of a template's samples, counted from 0.
+        seed: of the independent mode.
+        swap: other fillers, e.g. ``object->nonword``.
+        tag_filter: keep items in whose tags this regular expression is found.
+    """
+
+    mode: str = "fixed"
+    numbers: Sequence[int] = (0, 1, 2, 3, 4)
+    seed: int = 0
+    swap: Sequence[str] = ()
+    tag_filter: str | None = None
+
+
+def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) -> tuple[pd.DataFrame, dict[str, int]]:
+    """All items of the versions asked for, before the release filter and without ``duplicate_of``.
+
+    Args:
+        templates: the templates table, compiled from these materials.
+        materials: where the fillers come from; free of errors.
+        filling: how.
+
+    Returns:
+        The items, and for each template that has fewer items than were asked for (before ``tag_filter``) how many it has.
+
+    Raises:
+        UserError: a slot that no filler can fill, a version without fillers, a bad swap or filter, or no item is left.
+    """
+    fillers = Fillers(materials.fillers, materials.rules)
+    slots = open_slots(templates, fillers, parse_swaps(filling.swap, list(materials.fillers)))
+    check_slots(slots, fillers, materials.problems)
+    materials.problems.raise_first()
+    if filling.mode == "fixed":
+        with Progress("Filling", len(slots) * len(filling.numbers), "domains' versions") as progress:
+            rows = fill_fixed(slots, fillers, filling.numbers, progress.advance)
+    else:
+        with Progress("Sampling", len(slots), "domains") as progress:
+            rows = fill_independent(slots, fillers, filling.numbers, filling.seed, progress.advance)
+    items = items_table(rows)
+    fewer = shortfalls(items, templates, len(filling.numbers))
+    if filling.tag_filter:
+        items = filter_tags(items, filling.tag_filter)
+    return items, fewer
+
+
+def finish_items(items: pd.DataFrame, rules: Rules, source: Source | None) -> pd.DataFrame:
+    """The items of all versions together, after the release filter, with duplicates flagged.
+
+    Both look across versions: a template is reversed if any of its items is
+    flagged, and an item may repeat one of another version.
+
+    Args:
+        items: of all versions.
+        rules: which behaviours of the original are kept.
+        source: materials with the release's lists; None keeps all items.
+
+    Raises:
+        UserError: the materials have no such lists, or no item is left.
+    """
+    if source is not None:
+        if not rules.exclude_first:
+            LOGGER.warning(
+                "--release-filter knows items by their exact texts; without --compat many of the released items are not built"
+            )
+        items = apply_release_filter(items, source, rules)
+    return flag_duplicates(items)
+
+
+def filling_details(filling: Filling, is_part: bool) -> dict[str, Any]:
+    """What an items table states about its filling.
+
+    Args:
+        filling: how it was filled.
+        is_part: the table is one version (``--version``), to be gathered with others.
+    """
+    numbers = list(filling.numbers)
+    counted = {"per_template": len(numbers)} if filling.mode == "independent" and not is_part else {"versions": numbers}
+    options = {"swap": list(filling.swap), "filter": filling.tag_filter}
+    return {"mode": filling.mode, **counted, **{key: value for key, value in options.items() if value}}
+
+
+def gather_provenance(parts: Mapping[str, Provenance]) -> Provenance:
+    """What the versions' tables have in common, with the versions of all of them.
+
+    Args:
+        parts: path of a table -> its provenance.
+
+    Returns:
+        The provenance that filling all these versions at once has, before the release filter and duplicates are counted.
+
+    Raises:
+        UserError: tables that do not belong together, a version twice, or a table to which the release filter was applied.
+    """
+    first_path, first = next(iter(parts.items()))
+    numbers: dict[int, str] = {}
+    missing: dict[str, int] = {}
+    for path, part in parts.items():
+        if "release_filter" in part.details:
+            fix = "Fill the versions without it and give it to `items gather`, which sees all versions."
+            raise UserError(path, "is already reduced by the release filter.", fix)
+        for name, value, wanted in _differences(part, first):
+            problem = f"differs from {first_path} in {name}: {value} here, {wanted} there."
+            raise UserError(path, problem, "Fill all versions with the same options from the same templates and materials.")
+        own = _numbers(part)
+        for number in own:
+            if number in numbers:
+                raise UserError(path, f"contains version {number}, as does {numbers[number]}.", "Give each version once.")
+            numbers[number] = path
+        for template, count in part.details.get("fewer_items", {}).items():
+            missing[template] = missing.get(template, 0) + len(own) - count
+    asked = sorted(numbers)
+    details = {key: first.details[key] for key in _SHARED if key in first.details}
+    is_whole_sample = details["mode"] == "independent" and asked == list(range(len(asked)))
+    details |= {"per_template": len(asked)} if is_whole_sample else {"versions": asked}
+    if missing:
+        details["fewer_items"] = {template: len(asked) - count for template, count in missing.items()}
+    return Provenance(
+        method=first.method,
+        seed=first.seed,
+        canary=first.canary,
+        inputs=dict(first.inputs),
+        packages=dict(first.packages),
+        details=details,
+    )
+
+
+def _numbers(part: Provenance) -> list[int]:
+    return list(part.details.get("versions") or range(part.details.get("per_template", 0)))
+
+
+def _differences(part: Provenance, first: Provenance) -> list[tuple[str, object, object]]:
+    pairs: dict[str, tuple[object, object]] = {f"--{key}": (part.details.get(key), first.details.get(key)) for key in _SHARED}
+    pairs |= {"--seed": (part.seed, first.seed), "method": (part.method, first.method)}
+    pairs |= {"packages": (part.packages, first.packages), "canary": (bool(part.canary), bool(first.canary))}
+    pairs |= {f"the digest of {k}": (part.inputs.get(k), first.inputs.get(k)) for k in sorted({*part.inputs, *first.inputs})}
+    return [(name, here, there) for name, (here, there) in pairs.items() if here != there]

@@ -1,0 +1,350 @@
+"""EWoK's tables and figures, each declared once. Imports nothing heavy; the code is named and loaded when it is needed."""
+
+from __future__ import annotations
+
+from worldprobe.benchmark import Input, Option, Plan, Registry, Study
+from worldprobe.benchmarks.ewok.wanted import (
+    has_generalisation,
+    has_known_sizes,
+    has_logprobs,
+    has_mixed_model,
+    has_prompting,
+    has_word2vec,
+    is_builtin,
+    prompting_setups,
+)
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, GENERATIONS, SHOTS
+
+SUMMARIES = Input("summaries", "worldprobe.benchmarks.ewok.contracts:Summaries", "summaries.parquet")
+CORRELATIONS = Input("correlations", "worldprobe.benchmarks.ewok.contracts:Correlations", "correlations.parquet")
+FEATURE_MEANS = Input("feature_means", "worldprobe.benchmarks.ewok.contracts:FeatureMeans", "feature_means.parquet")
+COMPARISONS = Input("comparisons", "worldprobe.benchmarks.ewok.contracts:Comparisons", "comparisons.parquet")
+AGREEMENTS = Input("agreements", "worldprobe.benchmarks.ewok.contracts:Agreements", "agreements.parquet")
+REPRODUCTION = Input("reproduction", "worldprobe.benchmarks.ewok.contracts:Reproduction", "reproduction.parquet")
+GENERALISATION = Input(
+    "control_accuracies", "worldprobe.benchmarks.ewok.contracts:ControlAccuracies", "control_accuracies.parquet"
+)
+#: The dataset table is built from the design alone: item text is never read.
+TEMPLATES = Input(
+    "templates",
+    "worldprobe.benchmarks.ewok.contracts:Templates",
+    "templates.parquet",
+    ("domain", "concept_a", "concept_b", "context_contrast", "context_type", "target_contrast"),
+)
+ITEMS = Input("items", "worldprobe.benchmarks.ewok.contracts:Items", "items.parquet", ("domain", "version"))
+
+EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
+METRIC = Option("metric", "whether ties count one half (accuracy) or as wrong (strict)", ("accuracy", "strict"))
+SETUP = Option(
+    "setup",
+    "prompting set-up",
+    tuple(sorted((f"{g}_{s}" for g in GENERATIONS for s in SHOTS), key=lambda name: name != "constrained_two")),
+)
+UNIT = Option("unit", "what one point is", ("domain_version", "item"))
+
+
+def _coefficients(fit: str) -> Input:
+    return Input("coefficients", "worldprobe.benchmarks.ewok.contracts:Coefficients", f"regression/{fit}.parquet")
+
+
+def _scored(study: Study, registry: Registry) -> bool:
+    return has_logprobs(study)
+
+
+def _scored_models_to_compare(study: Study, registry: Registry) -> bool:
+    return has_logprobs(study) and len(study["models"]) > 1
+
+
+def _mixed_model(study: Study, registry: Registry) -> bool:
+    return has_mixed_model(study)
+
+
+def _prompted(study: Study, registry: Registry) -> bool:
+    return has_prompting(study)
+
+
+def _strict_likert(study: Study, registry: Registry) -> bool:
+    return "likert_constrained_two" in study["ewok"]["eval_types"]
+
+
+def _other_materials(study: Study, registry: Registry) -> bool:
+    return not is_builtin(study)
+
+
+def _word2vec(study: Study, registry: Registry) -> bool:
+    return has_logprobs(study) and has_word2vec(study)
+
+
+def _sizes(study: Study, registry: Registry) -> bool:
+    return has_logprobs(study) and has_known_sizes(study, registry)
+
+
+def _both_paradigms(study: Study, registry: Registry) -> bool:
+    return "constrained_two" in prompting_setups(study)
+
+
+def _all_paradigms(study: Study, registry: Registry) -> bool:
+    return has_logprobs(study) and "constrained_two" in prompting_setups(study)
+
+
+TABLES = (
+    Plan(
+        "table",
+        "mean_accuracy",
+        "Mean accuracy",
+        "accuracy",
+        "Mean accuracy of each model over the versions of the items, with the range over versions and a bootstrap interval. "
+        "Chance is one half. EWoK, Table 1.",
+        (SUMMARIES,),
+        "worldprobe.benchmarks.ewok.tables.accuracy:mean_accuracy",
+        wanted=_scored,
+        options=(EVAL_TYPE, METRIC),
+    ),
+    Plan(
+        "table",
+        "accuracy_by_domain",
+        "Accuracy by domain",
+        "accuracy",
+        "Accuracy by domain: the average over models without untrained controls, the best model, and humans where their ratings "
+        "are part of the run. EWoK, Table 2.",
+        (SUMMARIES,),
+        "worldprobe.benchmarks.ewok.tables.accuracy:accuracy_by_domain",
+        wanted=_scored,
+        options=(EVAL_TYPE,),
+    ),
+    Plan(
+        "table",
+        "correlations",
+        "Correlations",
+        "design",
+        "Pearson's correlation of each model's accuracy with the word2vec baseline's accuracy, with the number of words and with "
+        "word frequency. EWoK, Figure 5, D to F.",
+        (CORRELATIONS,),
+        "worldprobe.benchmarks.ewok.tables.statistics:correlations",
+        wanted=_scored,
+        options=(EVAL_TYPE, UNIT),
+    ),
+    Plan(
+        "table",
+        "mixed_model",
+        "Mixed model",
+        "design",
+        "Logistic regression of accuracy on domain, design and surface features, with random intercepts, fitted by lme4. EWoK, "
+        "Appendix A.5 and Table 3.",
+        (_coefficients("mixed_model"),),
+        "worldprobe.benchmarks.ewok.tables.statistics:mixed_model",
+        wanted=_mixed_model,
+        options=(Option("fit", "which fit of the table", ("mixed_model", "fixed_effects")),),
+        extras=("provenance",),
+    ),
+    Plan(
+        "table",
+        "fixed_effects",
+        "Fixed effects",
+        "design",
+        "Cross-check of the mixed model without R: its fixed effects alone. EWoK, Appendix A.5.",
+        (_coefficients("fixed_effects"),),
+        "worldprobe.benchmarks.ewok.tables.statistics:mixed_model",
+        wanted=_scored,
+        fixed={"fit": "fixed_effects"},
+        extras=("provenance",),
+    ),
+    Plan(
+        "table",
+        "accuracy_by_paradigm",
+        "Accuracy by way of asking",
+        "paradigms",
+        "Mean accuracy of every model for every way of asking.",
+        (SUMMARIES,),
+        "worldprobe.benchmarks.ewok.tables.accuracy:accuracy_by_paradigm",
+        wanted=_prompted,
+        options=(METRIC,),
+    ),
+    Plan(
+        "table",
+        "likert_strict",
+        "Likert, ties wrong",
+        "paradigms",
+        "Likert accuracy where equal ratings count as wrong. EWoK, Table 4.",
+        (SUMMARIES,),
+        "worldprobe.benchmarks.ewok.tables.accuracy:likert_strict",
+        wanted=_strict_likert,
+        options=(Option("eval_type", "way of asking", ("likert_constrained_two", *EVAL_TYPES)),),
+    ),
+    Plan(
+        "table",
+        "comparisons",
+        "Pairwise comparisons",
+        "comparisons",
+        "Each pair of models: the difference of their mean accuracies on the same items, a bootstrap interval, and a paired "
+        "permutation test with Holm's correction.",
+        (COMPARISONS,),
+        "worldprobe.benchmarks.ewok.tables.statistics:comparisons",
+        wanted=_scored_models_to_compare,
+    ),
+    Plan(
+        "table",
+        "reproduction",
+        "Published numbers",
+        "reproduction",
+        "Every number that the EWoK paper printed, next to that of this run: the difference, whether it is within the rounding "
+        "of the printed number and, where it is known, why not.",
+        (REPRODUCTION,),
+        "worldprobe.benchmarks.ewok.tables.statistics:reproduction",
+        wanted=_other_materials,
+        extras=("provenance", "roster"),
+    ),
+    Plan(
+        "table",
+        "dataset",
+        "Templates and items",
+        "materials",
+        "Concepts, templates, items and contrasts by domain.",
+        (TEMPLATES, ITEMS),
+        "worldprobe.benchmarks.ewok.tables.dataset:dataset",
+        extras=(),
+    ),
+)
+
+_SETUP_WORDS = "Free: any answer; constr.: one of the scale's numerals; ex.: examples in the prompt. White is chance."
+
+FIGURES = (
+    Plan(
+        "figure",
+        "accuracy_by_domain",
+        "Accuracy by domain",
+        "accuracy",
+        "Accuracy by domain, from the easiest to the hardest for the models. Bars: mean over versions; dots: single versions; "
+        "dashed line: chance; grey band, where present: range of the human ratings over versions, with their mean. "
+        "EWoK, Figure 4.",
+        (SUMMARIES,),
+        "worldprobe.benchmarks.ewok.figures.by_domain:tidy",
+        "worldprobe.benchmarks.ewok.figures.by_domain:draw",
+        _scored,
+        (EVAL_TYPE,),
+    ),
+    Plan(
+        "figure",
+        "concepts",
+        "Concepts",
+        "concepts",
+        "Accuracy by concept and model. White is chance, blue above, orange below; within each domain, concepts are ordered "
+        "from hardest to easiest.",
+        (SUMMARIES,),
+        "worldprobe.benchmarks.ewok.figures.concepts:tidy",
+        "worldprobe.benchmarks.ewok.figures.concepts:draw",
+        _scored,
+        (EVAL_TYPE,),
+    ),
+    Plan(
+        "figure",
+        "controls",
+        "Seen and held out",
+        "controls",
+        "Control models on templates whose pairing of context and target occurred in their training stories, and on templates "
+        "whose pairing was held out; left: fillers seen in training, right: at least one held-out filler.",
+        (GENERALISATION,),
+        "worldprobe.benchmarks.ewok.figures.controls:tidy",
+        "worldprobe.benchmarks.ewok.figures.controls:draw",
+        has_generalisation,
+    ),
+    Plan(
+        "figure",
+        "scaling",
+        "Model size",
+        "scale",
+        "Accuracy against the number of parameters. Vertical lines: range over versions; slanted lines: a family's mean at each "
+        "size. Models of the same size are drawn side by side; control models are not joined.",
+        (SUMMARIES,),
+        "worldprobe.benchmarks.ewok.figures.scaling:tidy",
+        "worldprobe.benchmarks.ewok.figures.scaling:draw",
+        _sizes,
+        (EVAL_TYPE,),
+    ),
+    Plan(
+        "figure",
+        "design_features",
+        "Design features",
+        "design",
+        "A-C: accuracy by design feature, a dot per model, their mean in red. D-F: correlation of accuracy with the word2vec "
+        "baseline's accuracy, the number of words and word frequency over domains and versions, with 95% intervals; filled: "
+        "p < 0.05. EWoK, Figure 5.",
+        (SUMMARIES, CORRELATIONS),
+        "worldprobe.benchmarks.ewok.figures.design:tidy",
+        "worldprobe.benchmarks.ewok.figures.design:draw",
+        _scored,
+        (EVAL_TYPE,),
+    ),
+    *(
+        Plan(
+            "figure",
+            feature,
+            title,
+            "design",
+            f"Accuracy against {words}, a panel per model; each point is a domain in a version.",
+            (FEATURE_MEANS, CORRELATIONS),
+            "worldprobe.benchmarks.ewok.figures.scatter:tidy",
+            "worldprobe.benchmarks.ewok.figures.scatter:draw",
+            wanted,
+            (EVAL_TYPE,),
+            {"feature": feature},
+        )
+        for feature, title, words, wanted in (
+            ("word2vec", "word2vec", "the accuracy of the word2vec baseline", _word2vec),
+            ("n_words", "Number of words", "the number of words", _scored),
+            ("log_frequency", "Word frequency", "word frequency", _scored),
+        )
+    ),
+    Plan(
+        "figure",
+        "paradigms",
+        "Ways of asking",
+        "paradigms",
+        "LogProbs, Likert and Choice on the same items, with the range over versions. EWoK, Figure 6.",
+        (SUMMARIES,),
+        "worldprobe.benchmarks.ewok.figures.paradigms:tidy_paradigms",
+        "worldprobe.benchmarks.ewok.figures.paradigms:draw_paradigms",
+        _all_paradigms,
+        (SETUP,),
+    ),
+    Plan(
+        "figure",
+        "agreement",
+        "Agreement",
+        "paradigms",
+        "The context chosen directly against the context that the Likert ratings prefer, in percent of targets. No preference: "
+        "equal ratings, or a choice that follows the position. Below each name: agreement among readable answers. "
+        "EWoK, Figure 7.",
+        (AGREEMENTS,),
+        "worldprobe.benchmarks.ewok.figures.agreement:tidy",
+        "worldprobe.benchmarks.ewok.figures.agreement:draw",
+        _both_paradigms,
+        (SETUP,),
+    ),
+    Plan(
+        "figure",
+        "setups_by_model",
+        "Set-ups by model",
+        "paradigms",
+        f"Accuracy for every prompting set-up, by model. {_SETUP_WORDS}",
+        (SUMMARIES,),
+        "worldprobe.benchmarks.ewok.figures.paradigms:tidy_setups",
+        "worldprobe.benchmarks.ewok.figures.paradigms:draw_setups",
+        _prompted,
+        (METRIC,),
+        {"by": "model"},
+    ),
+    Plan(
+        "figure",
+        "setups_by_domain",
+        "Set-ups by domain",
+        "paradigms",
+        f"Accuracy for every prompting set-up, by domain, averaged over models. {_SETUP_WORDS}",
+        (SUMMARIES,),
+        "worldprobe.benchmarks.ewok.figures.paradigms:tidy_setups",
+        "worldprobe.benchmarks.ewok.figures.paradigms:draw_setups",
+        _prompted,
+        (METRIC,),
+        {"by": "domain"},
+    ),
+)

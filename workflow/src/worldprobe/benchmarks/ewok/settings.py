@@ -1,0 +1,58 @@
+"""Mistakes in EWoK's block of a configuration that its schema cannot see; checked before the first job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from worldprobe.config import Finding, Keys
+from worldprobe.errors import did_you_mean
+from worldprobe.paths import RESOURCES
+
+MOST_VERSIONS = 1000
+
+
+def check_settings(block: Mapping[str, Any]) -> Iterator[Finding]:
+    """What is wrong with the complete settings of EWoK, each with its key in the block, the problem and the fix."""
+    classes = _filler_classes(block["materials"]["source"])
+    yield from _check_items(block["items"], ("items",), classes)
+    for name, condition in block["conditions"].items():
+        # "main" repeats the block itself.
+        if condition["items"] != block["items"]:
+            yield from _check_items(condition["items"], ("conditions", name, "items"), classes)
+    if len({condition.get("title", name) for name, condition in block["conditions"].items()}) < len(block["conditions"]):
+        yield ("conditions",), "two conditions have the same title.", "Give each its own."
+    frequency = block["baselines"]["frequency"]
+    if frequency["source"] == "ngrams" and not frequency["files"]:
+        problem = "ngrams needs the files that frequencies are counted from."
+        yield ("baselines", "frequency", "source"), problem, "Name them under baselines.frequency.files, or use wordfreq."
+
+
+def _check_items(items: Mapping[str, Any], keys: Keys, classes: set[str]) -> Iterator[Finding]:
+    first, _, last = str(items["versions"]).partition("-")
+    if last and int(last) < int(first):
+        yield (*keys, "versions"), f"{items['versions']} ends before it begins.", f'Write "{last}-{first}".'
+    elif int(last or first) >= MOST_VERSIONS:
+        problem = f"{items['versions']} goes beyond version {MOST_VERSIONS - 1}."
+        yield (*keys, "versions"), problem, "No set of fillers has enough of them; ask for fewer."
+    if items["filter"] is not None:
+        try:
+            re.compile(items["filter"])
+        except (re.error, OverflowError, RecursionError) as error:
+            problem = f"{items['filter']!r} is not a valid regular expression ({error})."
+            yield (*keys, "filter"), problem, "Put a backslash before characters that are meant as they are."
+    for number, swap in enumerate(items["swap"]):
+        source, _, target = swap.partition("->")
+        for name in (source.strip(), target.strip().partition(":")[0]):
+            if classes and name not in classes:
+                near = did_you_mean(name, classes, f"; the classes are {', '.join(sorted(classes))}.")
+                problem = f'the materials have no filler class "{name}"{near}'
+                yield (*keys, "swap", number), problem, "Name a class of the materials."
+
+
+def _filler_classes(source: str) -> set[str]:
+    """The filler classes of materials in a folder; none are known of an archive before it is opened."""
+    folder = RESOURCES / "materials" / "ewok-builtin" if source == "builtin" else Path(source)
+    return {path.stem.removeprefix("filler-") for path in folder.glob("fillers/filler-*.csv")}

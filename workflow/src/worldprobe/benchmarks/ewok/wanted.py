@@ -1,0 +1,64 @@
+"""What a study's settings ask of EWoK: short questions that plans and targets share. Imports nothing heavy."""
+
+from __future__ import annotations
+
+from worldprobe.benchmark import Registry, Study
+
+
+def has_logprobs(study: Study) -> bool:
+    """Whether models are scored by LogProbs, which the regressions and most figures are about."""
+    return "logprobs" in study["ewok"]["eval_types"]
+
+
+def has_prompting(study: Study) -> bool:
+    """Whether models are also prompted."""
+    return any(name != "logprobs" for name in study["ewok"]["eval_types"])
+
+
+def has_mixed_model(study: Study) -> bool:
+    """Whether the mixed-effects model is fitted."""
+    return has_logprobs(study) and bool(study["ewok"]["mixed_model"]["enabled"])
+
+
+def has_word2vec(study: Study) -> bool:
+    """Whether the bag-of-words baseline is scored."""
+    return bool(study["ewok"]["baselines"]["word2vec"]["enabled"])
+
+
+def has_conditions(study: Study) -> bool:
+    """Whether there are several conditions to compare."""
+    return len(study["ewok"]["conditions"]) > 1
+
+
+def is_builtin(study: Study) -> bool:
+    """Whether the reference condition uses the built-in materials."""
+    reference = next(iter(study["ewok"]["conditions"].values()))
+    return reference["materials"]["source"] == "builtin"
+
+
+def is_released(study: Study) -> bool:
+    """Whether the released results take the place of the models' own answers."""
+    return bool(study["ewok"]["released"]["results"])
+
+
+def prompting_setups(study: Study) -> list[str]:
+    """The set-ups in which both Likert and Choice are asked, e.g. constrained_two."""
+    asked = study["ewok"]["eval_types"]
+    likert, choice = ({name.partition("_")[2] for name in asked if name.startswith(p)} for p in ("likert_", "choice_"))
+    return sorted(likert & choice)
+
+
+def control_models(study: Study, registry: Registry) -> list[str]:
+    """The models of the study that this pipeline trains itself."""
+    return [model for model in study["models"] if "control" in registry[model]]
+
+
+def has_generalisation(study: Study, registry: Registry) -> bool:
+    """Whether what control models had seen can be told from what is new to them."""
+    return has_logprobs(study) and bool(control_models(study, registry)) and is_builtin(study) and not is_released(study)
+
+
+def has_known_sizes(study: Study, registry: Registry) -> bool:
+    """Whether the number of parameters is known, from the registry or from training, for two models or more."""
+    known = [model for model in study["models"] if registry[model]["parameters"] is not None or "control" in registry[model]]
+    return len(known) > 1

@@ -1,0 +1,273 @@
+"""Reader and writer of the official layout, ``trials.jsonl.bz2``: one JSON object a line (specification, Section 2).
+
+What is read, written and read again is equal, byte for byte where the official writer wrote it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+import pandas as pd
+
+from worldprobe.benchmarks.worldsense.notation import read_description, read_relation
+from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, DISGUISES, PROBLEMS, answers_of
+from worldprobe.benchmarks.worldsense.worlds import LARGEST, SMALLEST, Relation, entities_of
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.files import whole_file
+
+#: Field -> its type, in the official order.
+FIELDS: dict[str, type | tuple[type, ...]] = {
+    "Key": int,
+    "problemname": str,
+    "tuple_ID": str,
+    "text": str,
+    "expectedresp": list,
+    "span": (int, type(None)),
+    "descr": str,
+    "query": str,
+    "objects": list,
+    "problemsize": int,
+    "skin": str,
+    "qskin": str,
+    "complexity": str,
+    "query_len": int,
+    "goldresp_obfusc": str,
+}
+#: Official field -> our column, where the value is the same.
+SAME = {
+    "Key": "trial_id",
+    "problemname": "problem",
+    "tuple_ID": "tuple_id",
+    "text": "text",
+    "span": "span",
+    "descr": "description",
+    "query": "query",
+    "problemsize": "size",
+    "skin": "skin",
+    "qskin": "wording",
+    "query_len": "arity",
+    "goldresp_obfusc": "gold",
+}
+_COMPLEXITY = re.compile(r"Complexity_([012])")
+_OPENERS: dict[str, Callable[..., IO[bytes]]] = {".bz2": cast(Any, bz2.open), ".gz": cast(Any, gzip.open)}
+
+
+def is_official(path: Path | str) -> bool:
+    """Whether a file's name is one of the official layout: ``.jsonl``, also compressed as ``.bz2`` or ``.gz``."""
+    suffixes = Path(path).suffixes
+    return bool(suffixes) and (suffixes[-1] == ".jsonl" or (len(suffixes) > 1 and suffixes[-2] == ".jsonl"))
+
+
+def read_official(path: Path | str) -> pd.DataFrame:
+    """The trials of an official file, in file order, in our columns, with ``line`` beside them.
+
+    Raises:
+        UserError: the first malformed line, unknown gold word, duplicated key or incomplete tuple, by file and line.
+    """
+    rows: list[dict[str, Any]] = []
+    seen: dict[int, int] = {}
+    for number, text in _lines(path):
+        where = f"{path}, line {number}"
+        row = _read_line(text, where)
+        key = row["trial_id"]
+        if key in seen:
+            raise UserError(where, f"Key {key} is also the key of line {seen[key]}.", "Keep one of the two trials.")
+        seen[key] = number
+        row["line"] = number
+        rows.append(row)
+    if not rows:
+        raise UserError(path, "contains no trials.", "Give a file with one JSON object per line.")
+    frame = pd.DataFrame(rows)
+    frame["span"] = frame["span"].astype("Int64")
+    frame.insert(0, "number", range(len(frame)))
+    check_tuples(frame, str(path))
+    return frame
+
+
+def write_official(frames: Iterable[pd.DataFrame], path: Path | str, canary: str | None = None) -> int:
+    """Write trials in the official layout as a whole file, compressed as the name says; returns how many.
+
+    Args:
+        frames: trials in our columns, a batch at a time.
+        path: ``.jsonl``, ``.jsonl.bz2`` or ``.jsonl.gz``.
+        canary: put in front of every tuple's id, as the layout has no other place for it.
+
+    Raises:
+        UserError: the place cannot be written.
+    """
+    n_trials = 0
+    with whole_file(path) as temporary, _open_for_writing(temporary, Path(path).suffix) as stream:
+        for frame in frames:
+            rows = cast(list[dict[str, Any]], frame.to_dict("records"))
+            stream.writelines(_write_line(row, canary).encode() for row in rows)
+            n_trials += len(frame)
+    return n_trials
+
+
+def _open_for_writing(path: Path, suffix: str) -> IO[bytes]:
+    if suffix == ".gz":  # no name and no date inside: same trials, same bytes
+        return cast(IO[bytes], gzip.GzipFile(filename="", fileobj=open(path, "wb"), mode="wb", mtime=0))
+    return bz2.open(path, "wb") if suffix == ".bz2" else open(path, "wb")
+
+
+def check_tuples(frame: pd.DataFrame, name: str) -> None:
+    """Every tuple's trials are adjacent, as many as its problem has answers, and of one problem.
+
+    Args:
+        frame: trials in our columns, with ``line`` where they come from a file of lines.
+        name: the file's name.
+
+    Raises:
+        UserError: the first tuple that is not.
+    """
+    starts = frame["tuple_id"].ne(frame["tuple_id"].shift())
+    blocks = frame.assign(block=starts.cumsum()).groupby("block", sort=False)
+    heads = frame[starts].reset_index(drop=True)
+    n_trials = blocks.size().to_numpy()
+    n_problems = blocks["problem"].nunique().to_numpy()
+    wanted = heads["problem"].map(lambda problem: len(answers_of(problem))).to_numpy()
+    repeated = heads["tuple_id"].duplicated().to_numpy()
+    for place in (repeated | (n_trials != wanted) | (n_problems != 1)).nonzero()[0][:1]:
+        head = heads.iloc[place]
+        where = f"{name}, line {head['line']}" if "line" in frame else f"{name}, trial {head['number']}"
+        if repeated[place]:
+            problem = f"tuple {head['tuple_id']} goes on here, but other trials are in between."
+        elif n_problems[place] != 1:
+            problem = f"tuple {head['tuple_id']} has trials of several problems."
+        else:
+            n = n_trials[place]
+            has = f"{n} trial{'s' if n > 1 else ''}; tuples of {head['problem']} have {wanted[place]}"
+            problem = f"tuple {head['tuple_id']} has {has}."
+        raise UserError(where, problem, "Give whole tuples, the trials of each on adjacent lines.")
+
+
+def _lines(path: Path | str) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, numbered from 1."""
+    opener = _OPENERS.get(Path(path).suffix, cast(Callable[..., IO[bytes]], open))
+    number, rest = 0, b""
+    try:
+        with opener(path, "rb") as stream:
+            # By blocks of a megabyte: line by line, decompression takes half as long again.
+            while block := stream.read(1 << 20):
+                *lines, rest = (rest + block).split(b"\n")
+                for line in lines:
+                    number += 1
+                    if line.strip():
+                        yield number, line
+        if rest.strip():
+            yield number + 1, rest
+    except EOFError as error:
+        raise UserError(
+            f"{path}, line {number + 1}", "the file ends early; it was cut short.", "Fetch or make it again."
+        ) from error
+    except OSError as error:
+        if error.errno is None:
+            raise UserError(path, f"cannot be decompressed ({error}).", "Fetch or make it again.") from error
+        raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path.") from error
+
+
+def _read_line(text: bytes, where: str) -> dict[str, Any]:
+    try:
+        trial = json.loads(text)
+    except ValueError as error:
+        problem = f"is not a JSON object ({error})." if isinstance(error, json.JSONDecodeError) else "is not UTF-8 text."
+        raise UserError(where, problem, "Fix the line, or fetch the file again.") from error
+    if not isinstance(trial, dict):
+        raise UserError(where, "is not a JSON object.", "Give one object with the trial's fields per line.")
+    if trial.keys() != FIELDS.keys():
+        for field in FIELDS:
+            if field not in trial:
+                raise UserError(where, f'the field "{field}" is missing.', f"Give all of {', '.join(FIELDS)}.")
+        extra = next(field for field in trial if field not in FIELDS)
+        raise UserError(where, f'the field "{extra}" is unknown;{did_you_mean(extra, FIELDS)}', "Fix or remove it.")
+    for field, kind in FIELDS.items():
+        if not isinstance(trial[field], kind) or isinstance(trial[field], bool):
+            raise UserError(where, f"{field} is {trial[field]!r}, which has the wrong type.", "Fix the value.")
+    row = {column: trial[field] for field, column in SAME.items()}
+    _check(trial, row, where)
+    row["complexity"] = int(trial["complexity"][-1])
+    row["entities"] = json.dumps(trial["objects"], ensure_ascii=False)
+    return row
+
+
+def _check(trial: dict[str, Any], row: dict[str, Any], where: str) -> None:
+    def refuse(problem: str, fix: str) -> UserError:
+        return UserError(where, problem, fix)
+
+    problem, size, gold = row["problem"], row["size"], row["gold"]
+    if problem not in PROBLEMS:
+        raise refuse(
+            f"problemname {problem!r} is unknown;{did_you_mean(problem, PROBLEMS)}", f"Use one of {', '.join(PROBLEMS)}."
+        )
+    if gold not in DISGUISES:
+        raise refuse(f"the gold word {gold!r} is unknown;{did_you_mean(gold, DISGUISES)}", f"Use one of {', '.join(DISGUISES)}.")
+    allowed = answers_of(problem)
+    if ANSWER_OF[gold] not in allowed:
+        raise refuse(f"the gold word {gold} stands for an answer that {problem} does not have.", "Fix the gold word.")
+    if tuple(trial["expectedresp"]) != allowed:
+        raise refuse(f"expectedresp is {trial['expectedresp']}, but {problem} has {list(allowed)}.", "Fix the field.")
+    if not SMALLEST <= size <= LARGEST:
+        raise refuse(f"problemsize is {size}.", f"Sizes from {SMALLEST} to {LARGEST} are known.")
+    names = trial["objects"]
+    if (
+        len(names) != size
+        or len({str(name) for name in names}) != size
+        or not all(isinstance(name, str) and name for name in names)
+    ):
+        raise refuse(f"objects does not name {size} different entities.", "Name each entity once.")
+    if not -(2**63) <= row["trial_id"] < 2**63:
+        raise refuse(f"Key {row['trial_id']} does not fit into 64 bits.", "Fix the key.")
+    if not _COMPLEXITY.fullmatch(trial["complexity"]):
+        raise refuse(f"complexity is {trial['complexity']!r}.", "Use Complexity_0, Complexity_1 or Complexity_2.")
+    if row["arity"] not in (2, 3):
+        raise refuse(f"query_len is {row['arity']}.", "Use 2 (binary) or 3 (ternary).")
+    for field in ("tuple_id", "text", "skin", "wording"):
+        if not row[field].strip():
+            raise refuse(f"{field} is empty.", "Fix the field.")
+    try:
+        description = read_description(row["description"])
+        query = read_relation(row["query"])
+    except ValueError as error:
+        raise refuse(f"{error}.", "Fix the relation.") from error
+    _check_entities(description, query, size, where)
+
+
+def _check_entities(description: tuple[Relation, ...], query: Relation, size: int, where: str) -> None:
+    if not description:
+        raise UserError(where, "descr is empty.", "Give at least one relation.")
+    mentioned = entities_of(description)
+    if min(mentioned) < 0 or any(relation.kind == "foreign" for relation in description):
+        raise UserError(where, "descr contains an unknown entity or a foreign relation; only queries may.", "Fix descr.")
+    highest = max(*mentioned, *query.entities)
+    if highest >= size:
+        raise UserError(
+            where, f"a relation mentions entity {highest}, but there are {size}, counted from 0.", "Fix the relation."
+        )
+
+
+def _write_line(row: dict[str, Any], canary: str | None) -> str:
+    trial = {
+        "Key": int(row["trial_id"]),
+        "problemname": row["problem"],
+        "tuple_ID": f"{canary}_{row['tuple_id']}" if canary else row["tuple_id"],
+        "text": row["text"],
+        "expectedresp": list(answers_of(row["problem"])),
+        "span": None if pd.isna(row["span"]) else int(row["span"]),
+        "descr": row["description"],
+        "query": row["query"],
+        "objects": json.loads(row["entities"]),
+        "problemsize": int(row["size"]),
+        "skin": row["skin"],
+        "qskin": row["wording"],
+        "complexity": f"Complexity_{row['complexity']}",
+        "query_len": int(row["arity"]),
+        "goldresp_obfusc": row["gold"],
+    }
+    # The official writer was pandas, which escapes the slash.
+    return json.dumps(trial, separators=(",", ":")).replace("/", "\\/") + "\n"

@@ -1,0 +1,49 @@
+"""WorldSense's terms: problems, answers, the disguise of gold answers, our canary."""
+
+from __future__ import annotations
+
+#: The six problems of the paper (Section 3.3), and the one problem of each of two out-of-distribution sets (Appendix A.3).
+NORMAL = ("Infer.normal", "Consist.normal", "Compl.normal")
+TRIVIAL = ("Infer.trivial", "Consist.trivial", "Compl.trivial")
+LINEAR_PROBLEMS = ("Infer.trivial", "Infer.normal", "Consist.trivial", "Consist.normal", "Compl.trivial", "Compl.normal")
+PROBLEMS = (*LINEAR_PROBLEMS, "Infer.extrema", "Infer.parallel")
+
+#: Acceptable answers by problem type, in the official order; their number is the number of a tuple's trials.
+ANSWERS = {"Infer": ("TRUE", "FALSE"), "Consist": ("POSSIBLE", "IMPOSSIBLE"), "Compl": ("1", "2", "3")}
+
+#: The official disguise, so that a crawl of a file does not learn answers in plain text (specification, Section 2).
+DISGUISE = {
+    "TRUE": "Emmanuel",
+    "FALSE": "Megi",
+    "POSSIBLE": "Dieuwke",
+    "IMPOSSIBLE": "Pascal",
+    "1": "Mark",
+    "2": "Youssef",
+    "3": "Yoda",
+}
+DISGUISES = tuple(DISGUISE.values())
+ANSWER_OF = {word: answer for answer, word in DISGUISE.items()}
+
+#: In every file of trials of ours: whoever finds it in a training corpus knows that trials are in it, too.
+CANARY = "worldprobe-worldsense-canary-6f0b2f0e-6c0a-4e0f-9b57-1d1f7f5a9c3e"
+
+DOMAINS = ("spatial", "temporal", "scalar")
+WORDINGS = ("directQ1", "directQ2")
+
+
+def problem_type(problem: str) -> str:
+    """``Infer``, ``Consist`` or ``Compl`` of a problem's name.
+
+    >>> problem_type("Compl.normal")
+    'Compl'
+    """
+    return problem.partition(".")[0]
+
+
+def answers_of(problem: str) -> tuple[str, ...]:
+    """A problem's acceptable answers.
+
+    >>> answers_of("Infer.extrema")
+    ('TRUE', 'FALSE')
+    """
+    return ANSWERS[problem_type(problem)]

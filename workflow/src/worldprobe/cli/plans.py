@@ -1,0 +1,70 @@
+"""The commands of tables and figures, from the plans of all benchmarks."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from worldprobe.benchmark import FORMATS, Plan
+from worldprobe.benchmarks import benchmarks
+from worldprobe.errors import UserError, did_you_mean
+
+Run = Callable[[argparse.Namespace], None]
+
+
+def plans_of(kind: str) -> dict[str, Plan]:
+    """All benchmarks' tables or figures by name; a name is a command, so no two benchmarks share one."""
+    return {plan.name: plan for benchmark in benchmarks().values() for plan in benchmark.plans if plan.kind == kind}
+
+
+def add_plan_parsers(names: argparse._SubParsersAction, kind: str, run: Run) -> None:
+    """A command per plan: its inputs, its options, the registry and the files to write."""
+    for plan in plans_of(kind).values():
+        parser = names.add_parser(plan.name, help=plan.title, description=plan.caption.replace("%", "%%"))
+        for one in plan.inputs:
+            parser.add_argument(one.name, metavar=one.name.upper(), help=f"the {one.name} table ({Path(one.path).name})")
+        for option in plan.options:
+            flag = "--" + option.name.replace("_", "-")
+            parser.add_argument(
+                flag, choices=option.choices, default=option.choices[0], help=f"{option.help} (default: %(default)s)"
+            )
+        parser.set_defaults(run=run, plan=plan)
+        _add_common(parser, kind)
+
+
+def add_set_parser(names: argparse._SubParsersAction, kind: str, run: Run) -> None:
+    """The command that makes many from the results of one study."""
+    help_text = f"many {kind}s of one study, named by --out"
+    parser = names.add_parser("set", help=help_text, description=help_text.capitalize() + ".")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="one benchmark's results, e.g. results/default/ewok")
+    parser.set_defaults(run=run)
+    _add_common(parser, kind)
+
+
+def _add_common(parser: argparse.ArgumentParser, kind: str) -> None:
+    parser.add_argument("--models", metavar="FILE", help="model registry, for names, order and colours (default: ids are shown)")
+    suffixes = ", ".join(f".{suffix}" for suffix in FORMATS[kind])
+    parser.add_argument("--out", nargs="+", required=True, metavar="FILE", help=f"files to write; suffixes: {suffixes}")
+
+
+def options_of(args: argparse.Namespace) -> dict[str, str]:
+    """The values of a plan's options."""
+    return {option.name: getattr(args, option.name) for option in args.plan.options}
+
+
+def files_by_plan(kind: str, paths: Sequence[str]) -> list[tuple[Plan, list[str]]]:
+    """The plans that files are named after, each with its files, e.g. ``concepts.pdf`` and ``concepts.svg``.
+
+    Raises:
+        UserError: a file's name is not that of a table (or figure).
+    """
+    known = plans_of(kind)
+    wanted: dict[str, list[str]] = {}
+    for path in paths:
+        name = Path(path).stem
+        if name not in known:
+            problem = f"unknown {kind} name{did_you_mean(name, known)}"
+            raise UserError(f"--out {path}", problem, f"Name files after these: {', '.join(known)}.")
+        wanted.setdefault(name, []).append(path)
+    return [(known[name], files) for name, files in wanted.items()]

@@ -1,0 +1,196 @@
+"""A study: the shared settings, and one block per benchmark."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from worldprobe.config.documents import Keys, Source, dotted, odd_values, read_yaml
+from worldprobe.config.schemas import complaints, place, raise_first, read_schema, schema_at, with_defaults
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
+
+#: What is wrong with a setting beyond its form: its key within the block, the problem, the fix.
+Finding = tuple[Keys, str, str]
+#: Looks over the complete block of one benchmark.
+Check = Callable[[Mapping[str, Any]], Iterable[Finding]]
+
+#: The block that the root keys of files written before there were blocks belong to.
+FORMER_ROOT = "ewok"
+#: Scalars of the command line that are not text.
+NOT_TEXT = re.compile(r"true|false|null|[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+
+
+def read_study(
+    settings: Mapping[str, Any],
+    files: Iterable[Path | str],
+    options: Mapping[str, Any] | None = None,
+    checks: Mapping[str, Check] | None = None,
+) -> dict[str, Any]:
+    """The validated study: the merged settings with every default filled in.
+
+    Each benchmark's block has ``conditions``: name -> the complete settings that may differ between conditions, the
+    reference first; a study that names none has the single condition "main".
+
+    Args:
+        settings: the settings as merged by the caller.
+        files: the files they come from, the strongest last; only to name lines.
+        options: settings given on the command line, stronger than any file. Snakemake passes their inner values as
+            text, so ``ewok={materials: {compat: true}}`` is read again here.
+        checks: benchmark -> what finds the mistakes in its block that a schema cannot see.
+
+    Raises:
+        UserError: an unknown key, a wrong type, a value outside its bounds, settings that contradict each other.
+    """
+    sources = [read_yaml(path) for path in files]
+    for source in sources:
+        _warn_of_former_keys(source)
+    merged, sources = _merge_all(settings, sources, options or {})
+    raise_first(_complaints(merged, sources, checks or {}))
+    return _complete(merged)
+
+
+def study_complaints(sources: Sequence[Source], checks: Mapping[str, Check] | None = None) -> list[UserError]:
+    """Every problem of some configuration files, each laid over the ones before it."""
+    settings: dict[str, Any] = {}
+    for source in sources:
+        if source.document is not None and not isinstance(source.document, Mapping):
+            return [UserError(source.name, "does not consist of keys and values.", "Write `key: value` lines.")]
+        settings = merge(settings, source.document or {})
+    merged, lifted = _merge_all(settings, sources, {})
+    return _complaints(merged, lifted, checks or {})
+
+
+def merge(base: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with stronger ones laid over them: mappings are merged, everything else is replaced.
+
+    >>> merge({"items": {"seed": 0, "mode": "fixed"}}, {"items": {"seed": 1}})
+    {'items': {'seed': 1, 'mode': 'fixed'}}
+    """
+    merged = dict(base)
+    for key, value in stronger.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = merge(merged[key], value) if both else value
+    return merged
+
+
+def former_keys(document: Any) -> list[str]:
+    """Root keys of the form that files had before benchmarks had blocks.
+
+    >>> former_keys({"items": {"seed": 1}, "models": ["a"]})
+    ['items']
+    """
+    if not isinstance(document, Mapping):
+        return []
+    known = read_schema("config")["properties"]
+    inner = known[FORMER_ROOT].get("properties", {})
+    return [key for key in document if key in inner and key not in known]
+
+
+def _merge_all(
+    settings: Mapping[str, Any], sources: Sequence[Source], options: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[Source]]:
+    """The settings with the options over them, former root keys in their block, and the sources likewise."""
+    for source in sources:
+        if source.document is not None and not isinstance(source.document, Mapping):
+            raise UserError(source.name, "does not consist of keys and values.", "Write `key: value` lines.")
+    typed = _retype(_lift(options), ())
+    named = [Source(s.name, _lift(s.document or {}), _lift_lines(s)) for s in sources]
+    if typed:
+        named.append(Source("--config", typed, {}))
+        for keys, problem in odd_values(typed):
+            raise UserError("--config", f"{dotted(keys)}: {problem}.", "Change the value.")
+    # Snakemake has merged the options into the settings as text already; the typed ones replace them.
+    return merge(_lift(settings), typed), named
+
+
+def _complaints(merged: dict[str, Any], sources: Sequence[Source], checks: Mapping[str, Check]) -> list[UserError]:
+    found = complaints(merged, "config", sources)
+    if found:
+        return found
+    study = _complete(merged)
+    for benchmark, check in checks.items():
+        if study.get(benchmark) is not None:
+            found += [
+                UserError(place((benchmark, *keys), sources), f"{dotted((benchmark, *keys))}: {problem}", fix)
+                for keys, problem, fix in check(study[benchmark])
+            ]
+    return found
+
+
+def _complete(merged: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with all defaults; the conditions of every block complete."""
+    bare = copy.deepcopy(dict(merged))
+    stated: dict[str, Mapping[str, Any]] = {}
+    for name, block in bare.items():
+        if isinstance(block, dict) and isinstance(block.get("conditions"), Mapping):
+            stated[name] = block.pop("conditions")
+    study = with_defaults(bare, "config")
+    for name, conditions in stated.items():
+        own = {key for part in conditions.values() for key in part} | set(_condition_keys(name))
+        study[name]["conditions"] = {}
+        for condition, differences in (conditions or {"main": {}}).items():
+            complete = with_defaults({name: merge(bare.get(name) or {}, differences)}, "config")[name]
+            study[name]["conditions"][condition] = {key: complete[key] for key in complete if key in own}
+    for name, block in study.items():
+        if isinstance(block, dict) and "conditions" in block and not block["conditions"]:
+            block["conditions"] = {"main": {key: copy.deepcopy(block[key]) for key in _condition_keys(name)}}
+    return study
+
+
+def _condition_keys(benchmark: str) -> list[str]:
+    condition = schema_at("config", (benchmark, "conditions", "any"))
+    return [key for key in condition.get("properties", {}) if key in schema_at("config", (benchmark,)).get("properties", {})]
+
+
+def _lift(document: Mapping[str, Any]) -> dict[str, Any]:
+    former = former_keys(document)
+    if not former:
+        return dict(document)
+    rest = {key: value for key, value in document.items() if key not in former}
+    moved = {key: document[key] for key in former}
+    prompting = moved.get("prompting")
+    if isinstance(prompting, Mapping) and isinstance(prompting.get("chat_template"), bool):
+        moved["prompting"] = {**prompting, "chat_template": "always" if prompting["chat_template"] else "never"}
+    block = rest.get(FORMER_ROOT)
+    return {**rest, FORMER_ROOT: merge(block if isinstance(block, Mapping) else {}, moved)}
+
+
+def _lift_lines(source: Source) -> dict[Keys, int]:
+    former = set(former_keys(source.document))
+    return {(FORMER_ROOT, *keys) if keys and keys[0] in former else keys: line for keys, line in source.lines.items()}
+
+
+def _warn_of_former_keys(source: Source) -> None:
+    former = former_keys(source.document)
+    if former:
+        form = "\n".join([f"{FORMER_ROOT}:", *(f"  {key}: ..." for key in former)])
+        LOGGER.warning("%s: these keys now belong to the block of their benchmark; write\n%s", source.name, form)
+
+
+def _retype(value: Any, keys: Keys) -> Any:
+    """Values of the command line in the types that the schema wants: text where it wants text."""
+    if isinstance(value, Mapping):
+        return {key: _retype(inner, (*keys, key)) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_retype(inner, (*keys, number)) for number, inner in enumerate(value)]
+    wanted = schema_at("config", keys).get("type", [])
+    types = [wanted] if isinstance(wanted, str) else list(wanted)
+    if isinstance(value, bool | int | float) and "string" in types and not _is_of(value, types):
+        return str(value)
+    if isinstance(value, str) and NOT_TEXT.fullmatch(value):
+        words = {"true": True, "false": False, "null": None}
+        if value in words:
+            return words[value] if "string" not in types or (value == "null" and "null" in types) else value
+        if "string" not in types:
+            return int(value) if re.fullmatch(r"[-+]?\d+", value) else float(value)
+    return value
+
+
+def _is_of(value: Any, types: Sequence[str]) -> bool:
+    if isinstance(value, bool):
+        return "boolean" in types
+    return "number" in types or (isinstance(value, int) and "integer" in types)

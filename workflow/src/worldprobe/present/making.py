@@ -1,0 +1,56 @@
+"""Tables and figures made from their plans: read what a plan names, build it, write it in every form that is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from worldprobe.benchmark import Plan, load
+from worldprobe.contracts import read_provenance, read_table
+from worldprobe.present.drawing import render
+from worldprobe.present.roster import Roster
+from worldprobe.present.sheet import Sheet
+
+Paths = Sequence[Path | str]
+
+
+def print_table(plan: Plan, tables: Paths, roster: Roster, out: Paths, **options: str) -> None:
+    """Print a table.
+
+    Args:
+        plan: of a table.
+        tables: files of the plan's inputs, in their order.
+        roster: names and order of the models.
+        out: paths that end in .csv, .tex, .md or .json.
+        options: of the plan; those left out have their defaults.
+
+    Raises:
+        UserError: an input that cannot be read or does not have what the table needs, or a suffix that is not known.
+    """
+    sheet: Sheet = _build(plan, tables, roster, options)
+    sheet.write(out)
+
+
+def draw_figure(plan: Plan, tables: Paths, roster: Roster, out: Paths, width: str = "double", **options: str) -> None:
+    """Draw a figure.
+
+    Args:
+        plan: of a figure.
+        tables: files of the plan's inputs, in their order.
+        roster: names, order and colours of the models.
+        out: paths that end in .pdf, .svg, .png or .csv.
+        width: column width, "single" or "double".
+        options: of the plan; those left out have their defaults.
+
+    Raises:
+        UserError: an input that cannot be read or does not have what the figure needs, or a suffix that is not known.
+    """
+    render(_build(plan, tables, roster, options), load(plan.draw), out, width=width)
+
+
+def _build(plan: Plan, tables: Paths, roster: Roster, options: Mapping[str, str]) -> Any:
+    frames = [read_table(path, load(one.contract), one.columns) for path, one in zip(tables, plan.inputs, strict=True)]
+    extras = {"roster": roster, "provenance": read_provenance(tables[0]) if "provenance" in plan.extras else None}
+    defaults = {option.name: option.choices[0] for option in plan.options}
+    return load(plan.build)(*frames, *(extras[name] for name in plan.extras), **(defaults | dict(plan.fixed) | dict(options)))
