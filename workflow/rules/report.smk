@@ -47,7 +47,7 @@ rule build_report:
         notebooks=expand("results/notebooks/{notebook}.html", notebook=notebook_names()),
         made_from=made_from(),
         item_text=item_text(),
-        rulegraph=ours("resources/rulegraph.dot"),
+        rulegraph=ours("resources/rulegraph.svg"),
         code=modules("cli/report.py", "present/assets"),
     output:
         page="results/report.html",

@@ -162,7 +162,7 @@ def _fill(
         for name, kind in materials.fillers.items()
     }
     fillers = Fillers(some, materials.rules)
-    return filling.items_table(filling.fill_independent(open_slots(chosen, fillers), fillers, per_template, seed))
+    return filling.items_table(filling.fill_independent(open_slots(chosen, fillers), fillers, range(per_template), seed))
 
 
 def run_tokenizer(args: argparse.Namespace) -> None:

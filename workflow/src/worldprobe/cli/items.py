@@ -143,8 +143,10 @@ def run_build(args: argparse.Namespace) -> None:
     templates = compile_templates(materials)
     with tempfile.TemporaryDirectory() as folder:
         # The same bytes as of the two commands: the items state the digest of the templates, written or not.
-        path = args.templates_out or Path(folder) / "templates.parquet"
+        path = Path(folder) / "templates.parquet"
         write_table(templates, Templates, path, made)
+        if args.templates_out:
+            write_table(templates, Templates, args.templates_out, made)
         made.inputs["templates"] = digest_file(path)
     _fill_and_write(args, templates, materials, made)
 

@@ -51,6 +51,7 @@ class TransformersEngine:
         probes = selfcheck.probes(vocabulary, encoder.max_length)
         expected = [self.passes.plain(ids, start) for ids, start in probes]
         ensure_finite(expected, facts.checkpoint)
+        selfcheck.ensure_causal(self.passes, probes, facts.dtype, facts.checkpoint)
         if fastest != "plain":
             undo = quicken(model)
             if not loading.has_plain_head(model.config):

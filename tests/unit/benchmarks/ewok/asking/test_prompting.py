@@ -177,9 +177,12 @@ def test_users_add_prompts_by_name_and_a_wrong_file_is_named(tmp_path):
     own = tmp_path / "own.yaml"
     own.write_text(
         "likert:\n  answers: ['0', '1']\n  instructions: Judge.\n  trial_heading: Try\n  test_heading: Test\n"
-        "  block: '{context} | {target} :'\n  trials: []\n"
+        "  block: '{context} | {target} :'\n  trials:\n    - {context: C, target: T, response: '1'}\n"
     )
-    assert load_prompts(str(own))["likert"].text({"context": "A", "target": "B"}, "two") == "Judge.\n\n\nTest\n\nA | B :\n"
+    slots = {"context": "A", "target": "B"}
+    assert load_prompts(str(own))["likert"].text(slots, "zero") == "Judge.\n\n\nTest\n\nA | B :\n"
+    two = "Judge.\n\n\nTry\n\nC | T :\n1\n\n\nTest\n\nA | B :\n"
+    assert load_prompts(str(own))["likert"].text(slots, "two") == two
     own.write_text(own.read_text().replace("{target}", "{taget}"))
     with pytest.raises(UserError, match="slots"):
         load_prompts(str(own))
