@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+#: Version of the computation: bumped when the same corpus gives other vectors.
+VECTORS_METHOD = 1
+
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the stage's commands."""
@@ -71,6 +74,7 @@ def run_vectors(args: argparse.Namespace) -> None:
     texts = read_table(documents, ControlDocuments).text
     vectors = word2vec.train_vectors(texts, args.seed, args.size, args.epochs)
     vectors.provenance = Provenance(
+        method=VECTORS_METHOD,
         seed=args.seed,
         inputs=digests({"documents": documents}),
         packages=versions(["gensim", "numpy"]),

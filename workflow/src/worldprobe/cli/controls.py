@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
     from worldprobe.benchmarks.ewok.materials.materials import Materials
 
+#: Versions of the computations: bumped when the same settings give other stories, another tokenizer or another model.
+CORPUS_METHOD = 1
+TOKENIZER_METHOD = 1
+TRAINING_METHOD = 1
 DOCUMENTS, TEMPLATES, FILLERS = "documents.parquet", "templates.parquet", "fillers.parquet"
 
 
@@ -125,6 +129,7 @@ def run_corpus(args: argparse.Namespace) -> None:
         templates, fillers, held_out_templates, held_out_fillers, args.stories, args.sentences, args.seed, fill
     )
     provenance = Provenance(
+        method=CORPUS_METHOD,
         seed=args.seed,
         canary=materials.canary,
         inputs={"templates": digest_file(args.templates), "materials": materials.source.digest()},
@@ -182,6 +187,7 @@ def run_tokenizer(args: argparse.Namespace) -> None:
     texts = read_table(args.corpus / DOCUMENTS, ControlDocuments).text
     tokenizer = train_tokenizer(texts, args.vocabulary)
     made = Provenance(
+        method=TOKENIZER_METHOD,
         inputs=digests({"documents": args.corpus / DOCUMENTS}),
         packages=versions(["tokenizers"]),
         details={"vocabulary": tokenizer.get_vocab_size()},
@@ -219,6 +225,7 @@ def run_train(args: argparse.Namespace) -> None:
     name = args.out.name
     model, losses = scratch.train(texts, tokenizer, settings, name)
     made = Provenance(
+        method=TRAINING_METHOD,
         seed=args.seed,
         model=name,
         dtype="float32",
