@@ -54,7 +54,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     notebook = actions.add_parser("notebook", help=help_text, description=help_text.capitalize() + ".")
     notebook.add_argument("notebook", metavar="NOTEBOOK", help="an .ipynb file; it is read, never written")
     notebook.add_argument(
-        "--study", default="results/ewok", metavar="FOLDER", help="results that it reads (default: %(default)s)"
+        "--study", default="results/default/ewok", metavar="FOLDER", help="results that it reads (default: %(default)s)"
     )
     notebook.add_argument("--models", default="config/models.yaml", metavar="FILE", help="model registry (default: %(default)s)")
     notebook.add_argument("--materials", metavar="FOLDER", help="materials that it may copy and extend (default: built-in ones)")
