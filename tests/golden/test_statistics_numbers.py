@@ -10,9 +10,10 @@ from worldprobe.benchmarks.ewok.analysis.compare import compare_models
 from worldprobe.benchmarks.ewok.analysis.design import build_design
 from worldprobe.benchmarks.ewok.analysis.fixed_effects import fit_fixed_effects
 from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
-from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, summarize
 
-SUMMARY = [0.625, 0.597222, 0.659722, 0.532118, 0.726852]
+SUMMARY = [0.625, 0.597222, 0.659722, 0.509286, 0.722344]
+SUMMARY_BY_TEMPLATE = [0.532118, 0.726852]
 COMPARISON = [0.148148, 0.082151, 0.218526, 0.001996, 0.005988]
 COMPARISON_BY_TEMPLATE = [0.085648, 0.218808, 0.001996]
 FIXED = [0.036026, 0.217503, 0.051196, 0.266048, -0.19512, 0.188561]
@@ -34,6 +35,7 @@ def test_summaries(study):
     table = summarize(study[0], seed=1, n_bootstrap=200).query("version == -1 and metric == 'accuracy' and grouping == 'overall'")
     found = table.set_index("model")[["mean", "low", "high", "ci_low", "ci_high"]].round(6)
     assert found.loc["ant"].tolist() == SUMMARY
+    assert intervals_by_template(study[0], seed=1, n_bootstrap=200)["logprobs"]["ant"] == SUMMARY_BY_TEMPLATE
 
 
 def test_comparisons(study):

@@ -29,9 +29,9 @@ def write_tables(folder: Path) -> None:
 
     from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
     from worldprobe.benchmarks.ewok.contracts import Judgements, SurfaceFeatures
+    from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
     from worldprobe.contracts import write_table
     from worldprobe.provenance import Provenance
-    from worldprobe.vocabulary import EVAL_TYPES
 
     items = simulate_items(N_TEMPLATES, N_VERSIONS, seed=1, domains=[f"domain-{c}" for c in "abcdefghijk"]).iloc[:N_ITEMS]
     items["concept_a"] = [f"concept{i // N_VERSIONS % 187}" for i in range(len(items))]

@@ -106,9 +106,9 @@ def write_answers(study: Path, model: str, mean: float, number: int, base: Any, 
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.contracts import Responses, TargetScores
+    from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
     from worldprobe.contracts import write_table
     from worldprobe.provenance import Provenance
-    from worldprobe.vocabulary import EVAL_TYPES
 
     rng = np.random.default_rng([11, number])
     made_by = Provenance(model=model, checkpoint=model, revision="main", dtype="float32", engine="transformers")

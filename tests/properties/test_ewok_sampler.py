@@ -12,7 +12,7 @@ from worldprobe.benchmarks.ewok.materials.problems import Place
 from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL, RIGHT, Rules
 from worldprobe.benchmarks.ewok.materials.sentences import fill
 from worldprobe.benchmarks.ewok.materials.slots import settle
-from worldprobe.vocabulary import slot_class
+from worldprobe.benchmarks.ewok.vocabulary import slot_class
 
 CLASSES, COLUMNS, VALUES = ("agent", "object"), ("large", "red"), ("true", "false")
 

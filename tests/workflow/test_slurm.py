@@ -42,7 +42,7 @@ FAULTS = {
     "out_of_memory": "memory",
     "cuda_out_of_memory": "cuda",
 }
-ONE_FILE = "results/ewok/scores/logprobs/{}.parquet"
+ONE_FILE = "results/slurm/ewok/scores/main/logprobs/{}.parquet"
 
 
 def wait_until(test: Callable[[], Any], study: "Study", run: subprocess.Popen[bytes] | None = None, seconds: float = 900) -> Any:
@@ -146,13 +146,13 @@ class Study:
         return self.cluster.run("squeue", "--noheader", "--states=all", "--job", number, "--format", "%T", check=False).strip()
 
     def log(self, model: str) -> str:
-        return (self.folder / "results" / "logs" / "score" / f"{model}.log").read_text()
+        return (self.folder / "results" / "slurm" / "logs" / "score" / f"{model}.log").read_text()
 
     def n_shards(self) -> int:
         return len(list((self.folder / "results" / ".shards").rglob("shard-*.jsonl")))
 
     def digests(self) -> dict[str, str]:
-        tables = (self.folder / "results" / "ewok" / "tables").iterdir()
+        tables = (self.folder / "results" / "slurm" / "ewok" / "tables").iterdir()
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(tables)}
 
 
@@ -174,7 +174,7 @@ def calm(slurm: Any, models: tuple[str, ...], repository: Path, tmp_path_factory
     study = Study(tmp_path_factory.mktemp("calm"), repository, slurm, models)
     here = ("--executor", "local", "--cores", "2")
     trained = study.folder / "results" / "controls" / "models" / "undisturbed"
-    done = study.run(str(trained.relative_to(study.folder)), "results/ewok/items.parquet", how=here)
+    done = study.run(str(trained.relative_to(study.folder)), "results/slurm/ewok/items/main.parquet", how=here)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     configuration = json.loads((trained / "config.json").read_text())
     for model, card in read_registry(HERE / "slurm" / "models.yaml").items():  # the others are it with other heads

@@ -7,12 +7,16 @@ that ``--help`` answers at once.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import sys
 from collections.abc import Sequence
 
 from worldprobe import __version__, log
+from worldprobe.cli.parsing import Parser, check_paths, mark_leaves
+from worldprobe.cli.streams import patient_output
 from worldprobe.errors import UserError
+from worldprobe.files import whole_files
 
 #: Stage modules, in the order of the data's way; each has ``add_parsers(stages)``.
 STAGES = (
@@ -43,27 +47,49 @@ STAGES = (
 )
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole parser, as the rules' shell lines are checked against it."""
-    parser = argparse.ArgumentParser(prog="worldprobe", description="Does a language model know how the world works?")
+#: Modules whose command has another name.
+COMMANDS = {"importing": "import", "reproduction": "reproduce-check"}
+
+
+def build_parser(only: str | None = None) -> Parser:
+    """The parser, as the rules' shell lines are checked against it.
+
+    Args:
+        only: build this stage's command alone, so that a fault in another stage's module does not matter; None: all of them.
+    """
+    parser = Parser(prog="worldprobe", description="Does a language model know how the world works?")
     parser.add_argument("--version", action="version", version=__version__)
     parser.add_argument("--verbose", action="store_true", help="log more")
     stages = parser.add_subparsers(title="stages", metavar="STAGE", required=True)
     for name in STAGES:
-        importlib.import_module(f"worldprobe.cli.{name}").add_parsers(stages)
+        if only in (None, COMMANDS.get(name, name)):
+            importlib.import_module(f"worldprobe.cli.{name}").add_parsers(stages)
+    mark_leaves(parser)
     return parser
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse a command line, importing the module of its stage only."""
+    stage = next((word for word in arguments if not word.startswith("-")), None)
+    is_known = stage in {COMMANDS.get(name, name) for name in STAGES}
+    return build_parser(stage if is_known else None).parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 only when its output is whole, 2 with one message for what the user can fix."""
-    args = build_parser().parse_args(arguments)
+    args = parse(sys.argv[1:] if arguments is None else arguments)
     log.configure(args.verbose)
     try:
-        args.run(args)
+        # Of several files none takes its place before all are written: a late failure leaves what was there before. Commands
+        # that keep answers write those at once, so that an interrupted run can resume.
+        several = check_paths(args) > 1 and not hasattr(args, "answers")
+        with patient_output(), whole_files() if several else contextlib.nullcontext():
+            args.run(args)
     except UserError as error:
-        print(error.lines(), file=sys.stderr)
+        with contextlib.suppress(OSError):
+            print(error.lines(), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted; finished work is kept, the same command goes on from there", file=sys.stderr)
+        print("interrupted: finished work is kept, and the same command continues from there", file=sys.stderr)
         return 130
     return 0

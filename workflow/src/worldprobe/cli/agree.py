@@ -5,6 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from worldprobe.cli.arguments import add_missing_argument, missing_models
+
+#: version of the computation.
+METHOD = 2
+
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the stage's command."""
@@ -14,6 +19,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         description="For every model asked both ways in one set-up: which context each way prefers, or none.",
     )
     parser.add_argument("judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements tables, Likert and Choice")
+    add_missing_argument(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="agreements table")
     parser.set_defaults(run=run)
 
@@ -21,12 +27,16 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Build all matrices."""
     from worldprobe.benchmarks.ewok.analysis.agreement import agree
-    from worldprobe.benchmarks.ewok.contracts import Agreements, Judgements
-    from worldprobe.contracts import read_tables, write_table
+    from worldprobe.benchmarks.ewok.analysis.provenances import read_judgements
+    from worldprobe.benchmarks.ewok.contracts import Agreements
+    from worldprobe.contracts import write_table
     from worldprobe.provenance import Provenance, digests, versions
 
-    judgements = read_tables(args.judgements, Judgements, ["item_id", "target", "model", "eval_type", "accuracy", "status"])
+    judgements = read_judgements(args.judgements, ["item_id", "target", "model", "eval_type", "accuracy", "status"])
     provenance = Provenance(
-        method=2, inputs=digests({str(path): path for path in args.judgements}), packages=versions(["numpy", "pandas"])
+        method=METHOD,
+        inputs=digests({str(path): path for path in args.judgements}),
+        packages=versions(["numpy", "pandas"]),
+        details=missing_models(args.missing, judgements["model"].unique()),
     )
     write_table(agree(judgements), Agreements, args.out, provenance)

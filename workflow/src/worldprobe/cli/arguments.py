@@ -6,6 +6,8 @@ import argparse
 import math
 from collections.abc import Callable, Iterable
 
+from worldprobe.errors import UserError, did_you_mean
+
 #: The largest seed that numpy, torch and gensim all take.
 LARGEST_SEED = 2**32 - 1
 
@@ -61,6 +63,27 @@ def share(text: str) -> float:
     return value
 
 
+def one_of(known: tuple[str, ...]) -> Callable[[str], str]:
+    """An argparse type: one of a few words; the nearest one is suggested for a typing error.
+
+    >>> one_of(("mean", "sum"))("mean")
+    'mean'
+    """
+
+    def read(text: str) -> str:
+        if text not in known:
+            raise argparse.ArgumentTypeError(
+                f'"{text}" is unknown{did_you_mean(text, known, ": choose one of " + ", ".join(known))}'
+            )
+        return text
+
+    return read
+
+
+#: A count from 0, a count from 1, a number above 0.
+natural, positive, above_zero = whole_number(0), whole_number(1), number(1e-12)
+
+
 def add_seed_argument(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--seed``; ``what`` says what is drawn."""
     parser.add_argument(
@@ -90,8 +113,6 @@ def missing_models(missing: Iterable[tuple[str, str]], present: Iterable[str]) -
     Raises:
         UserError: a model is named twice, or it is not missing.
     """
-    from worldprobe.errors import UserError
-
     named: dict[str, str] = {}
     known = set(present)
     for model, reason in missing:

@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> None:
     import os
 
     from worldprobe.files import write_text
+    from worldprobe.models.registry import loading_options, speed_options
 
     card = look_up(args.model, args.models)
     name = card.get("name") or Path(args.model).name
@@ -51,11 +52,9 @@ def run(args: argparse.Namespace) -> None:
     items, scores, judgements, summaries = (work / f"{t}.parquet" for t in ("items", "target_scores", "judgements", "summaries"))
     flags = ["--compat"] * args.compat + ["--release-filter"] * args.release_filter
     step("items", "build", materials, "--versions", args.versions, *flags, "--out", items)
-    checkpoint = ["--checkpoint", card["checkpoint"], "--dtype", args.dtype or card.get("dtype") or "float32", "--model", name]
-    revision = args.revision or card.get("revision")
-    allowed = ["--allow-pickle"] * bool(card.get("allow_pickle")) + ["--trust-remote-code"] * bool(card.get("trust_remote_code"))
-    checkpoint += [*(["--revision", revision] if revision else []), *allowed]
-    step("score", "logprobs", items, *checkpoint, "--answers", work / ".answers", "--out", scores)
+    entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
+    model = ["--model", name, *loading_options(entry), *speed_options(entry)]
+    step("score", "logprobs", items, *model, "--answers", work / ".answers", "--out", scores)
     step("judge", items, scores, "--out", judgements)
     step("summarize", judgements, "--out", summaries)
     result = collect(name, args.materials, items, scores, summaries)

@@ -6,6 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from worldprobe.cli.arguments import add_missing_argument, missing_models
+
+#: version of the computation.
+METHOD = 1
+
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the stage's commands."""
@@ -32,6 +37,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
             parser.add_argument(
                 "--method", choices=["whitened", "plain"], default="whitened", help="plain: glmer as the paper called it, slow"
             )
+        add_missing_argument(parser)
         parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="coefficients table")
         parser.set_defaults(run=run, fit=name)
 
@@ -39,8 +45,9 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Fit one regression."""
     from worldprobe.benchmarks.ewok.analysis.design import COLUMNS, build_design
-    from worldprobe.benchmarks.ewok.contracts import Coefficients, Judgements, SurfaceFeatures
-    from worldprobe.contracts import read_provenance, read_table, read_tables, write_table
+    from worldprobe.benchmarks.ewok.analysis.provenances import read_judgements
+    from worldprobe.benchmarks.ewok.contracts import Coefficients, SurfaceFeatures
+    from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions
 
@@ -48,9 +55,10 @@ def run(args: argparse.Namespace) -> None:
     if args.fit == "mixed-model":
         from worldprobe.benchmarks.ewok.analysis.mixed_model import fit_mixed_model, start_r
 
-        start_r()  # a missing R is told before anything is read
+        start_r()  # a missing R is reported before anything is read
         packages.append("rpy2")
-    judgements = read_tables(args.judgements, Judgements, COLUMNS)
+    judgements = read_judgements(args.judgements, COLUMNS, [args.surface])
+    missing = missing_models(args.missing, judgements["model"].unique())
     surface = read_table(args.surface, SurfaceFeatures)
     design = build_design(judgements, surface, args.eval_type, args.ties, args.target_coding)
     LOGGER.info("%s: %d rows, %d models, %d items", args.fit, design.details["n_rows"], len(design.models), len(design.items))
@@ -63,10 +71,10 @@ def run(args: argparse.Namespace) -> None:
         table, details = fit_fixed_effects(design)
         packages.append("statsmodels")
     provenance = Provenance(
-        method=1,
+        method=METHOD,
         inputs=digests({"surface_features": args.surface} | {str(path): path for path in args.judgements}),
         packages=versions(packages),
-        details=details | {"surface_features": read_provenance(args.surface).details},
+        details=details | missing | {"surface_features": read_provenance(args.surface).details},
     )
     write_table(table, Coefficients, args.out, provenance)
     for note in details["notes"]:

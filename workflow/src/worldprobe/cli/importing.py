@@ -1,15 +1,18 @@
-"""``worldprobe import``: results and ratings that others made."""
+"""``import``: results that EWoK's authors released, and people's ratings."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from pathlib import Path
+
+from worldprobe.cli.materials import PASSWORD_HELP
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the stage's commands."""
-    stage = stages.add_parser("import", help="results released by EWoK's authors; human ratings")
+    stage = stages.add_parser("import", help="results released by EWoK's authors, and people's ratings")
     actions = stage.add_subparsers(title="actions", metavar="ACTION", required=True)
     results = actions.add_parser(
         "ewok-results",
@@ -21,12 +24,12 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         ),
     )
     results.add_argument("source", type=Path, metavar="FOLDER_OR_ZIP", help="released results")
-    results.add_argument("--password", help="of the ZIP (or in the environment: WORLDPROBE_MATERIALS_PASSWORD)")
+    results.add_argument("--password", help=PASSWORD_HELP)
     results.add_argument("--skip", action="append", default=[], metavar="STEP", help="leave this step out; may be repeated")
     results.add_argument(
-        "--flagged", type=Path, metavar="CSV", help="items flagged in human review (found by name in the release)"
+        "--flagged", type=Path, metavar="CSV", help="list of items flagged in human review (default: the one in the release)"
     )
-    results.add_argument("--removed", type=Path, metavar="CSV", help="items to remove (found by name in the release)")
+    results.add_argument("--removed", type=Path, metavar="CSV", help="list of items to remove (default: the one in the release)")
     results.add_argument(
         "--surface-out", type=Path, metavar="FILE", help="surface features table, where the release has controls"
     )
@@ -34,15 +37,24 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     results.set_defaults(run=import_results)
     ratings = actions.add_parser(
         "human-ratings",
-        help="mean human ratings from a CSV",
+        help="people's ratings from a CSV, averaged over raters",
         description=(
-            "CSV, long: item_id, target, context, rating; or wide: item_id or the four texts, and "
-            "response_mean_target1_context1 to response_mean_target2_context2."
+            "CSV, long: columns item_id, target, context, rating, a row per rating (optional: rater); ratings of the same "
+            "question are averaged. Or wide: item_id or the four texts, and response_mean_target1_context1 to "
+            "response_mean_target2_context2, a row per item."
         ),
     )
     ratings.add_argument("items", type=Path, metavar="ITEMS", help="items table")
-    ratings.add_argument("ratings", type=Path, metavar="CSV", help="ratings, averaged over raters")
-    ratings.add_argument("--out", type=Path, required=True, metavar="FILE", help="ratings table; judge it like any evidence")
+    ratings.add_argument("ratings", type=Path, metavar="CSV", help="people's ratings")
+    ratings.add_argument(
+        "--scale",
+        type=float,
+        nargs=2,
+        default=(1.0, 5.0),
+        metavar=("LOWEST", "HIGHEST"),
+        help="the scale that people used; other ratings are refused (default: 1 5)",
+    )
+    ratings.add_argument("--out", type=Path, required=True, metavar="FILE", help="ratings table, which `judge` takes like scores")
     ratings.set_defaults(run=import_ratings)
 
 
@@ -51,7 +63,7 @@ def import_results(args: argparse.Namespace) -> None:
     from dataclasses import asdict
 
     from worldprobe.benchmarks.ewok.analysis.paper_steps import apply_steps
-    from worldprobe.benchmarks.ewok.analysis.released import read_listing, read_release
+    from worldprobe.benchmarks.ewok.analysis.released import FLAGGED, REMOVED, read_listing, read_release
     from worldprobe.benchmarks.ewok.contracts import Judgements, SurfaceFeatures
     from worldprobe.contracts import write_table
     from worldprobe.errors import UserError
@@ -59,9 +71,9 @@ def import_results(args: argparse.Namespace) -> None:
 
     release = read_release(args.source, args.password or os.environ.get("WORLDPROBE_MATERIALS_PASSWORD"))
     if args.flagged:
-        release.flagged = read_listing(args.flagged)
+        release.flagged = read_listing(args.flagged, FLAGGED)
     if args.removed:
-        release.removed = read_listing(args.removed)
+        release.removed = read_listing(args.removed, REMOVED)
     judgements, surface, effects = apply_steps(release, args.skip)
     for effect in effects:
         print(effect)
@@ -83,17 +95,34 @@ def import_ratings(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import Items, Ratings
     from worldprobe.benchmarks.ewok.ratings import read_ratings
     from worldprobe.contracts import read_table, write_table
+    from worldprobe.errors import UserError
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions
 
+    lowest, highest = args.scale
+    if not -math.inf < lowest < highest < math.inf:
+        raise UserError("--scale", f"{lowest:g} to {highest:g} is not a scale.", "Give the lowest rating, then the highest.")
     items = read_table(args.items, Items)
-    ratings, n_unknown = read_ratings(args.ratings, items)
+    matched = read_ratings(args.ratings, items, (lowest, highest))
     provenance = Provenance(
-        method=1,
+        method=2,
         model="human",
         inputs=digests({"items": args.items, "ratings": args.ratings}),
         packages=versions(["pandas"]),
-        details={"n_unknown_items": n_unknown},
+        details={
+            "scale": [lowest, highest],
+            "n_ratings": matched.n_ratings,
+            "n_unknown_items": matched.n_unknown,
+            "n_unrated_items": matched.n_unrated,
+        },
     )
-    write_table(ratings, Ratings, args.out, provenance)
-    LOGGER.info("ratings of %d items; %d items of the file are not in the items table", ratings["item_id"].nunique(), n_unknown)
+    write_table(matched.table, Ratings, args.out, provenance)
+    questions = matched.table["rating"].notna().sum()
+    LOGGER.info(
+        "%d ratings of %d questions about %d items; %d items of the file are not in the items table, %d of the table not rated",
+        matched.n_ratings,
+        questions,
+        matched.table["item_id"].nunique(),
+        matched.n_unknown,
+        matched.n_unrated,
+    )

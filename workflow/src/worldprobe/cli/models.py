@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from worldprobe.cli.arguments import number
+
 REGISTRY = Path("config/models.yaml")
 
 
@@ -21,16 +23,17 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     planning = actions.add_parser("plan", help="GPUs, memory and time that each model asks for")
     add_registry_flag(planning)
     planning.add_argument("--models", help="comma-separated; default: all of the registry")
-    planning.add_argument("--gpu-memory", type=float, default=80.0, metavar="GB", help="memory of one GPU (default: 80)")
+    planning.add_argument("--gpu-memory", type=number(0.1), default=80.0, metavar="GB", help="memory of one GPU (default: 80)")
     planning.set_defaults(run=run_plan)
 
     fetching = actions.add_parser("fetch", help="download a model (the only command on models that goes online)")
-    fetching.add_argument("model", help="a model of the registry, or a hub id")
+    fetching.add_argument("model", nargs="?", help="a model of the registry, or a hub id")
+    fetching.add_argument("--checkpoint", metavar="HUB_ID", help="a hub id, whatever the registry says (instead of MODEL)")
     add_registry_flag(fetching)
-    fetching.add_argument("--revision", help="branch, tag or commit; for a model of the registry its entry decides")
+    fetching.add_argument("--revision", help="branch, tag or commit (default: the registry's, else main)")
     fetching.add_argument("--allow-pickle", action="store_true", help="take weights that exist as pickles only (can run code)")
-    fetching.add_argument("--trust-remote-code", action="store_true", help="also take the Python code that the model brings")
-    fetching.add_argument("--out", type=Path, help="write which commit and files were fetched, as JSON")
+    fetching.add_argument("--trust-remote-code", action="store_true", help="also take the Python code that comes with the model")
+    fetching.add_argument("--out", type=Path, metavar="FILE", help="write which commit and files were fetched, as JSON")
     fetching.set_defaults(run=run_fetch)
 
 
@@ -67,7 +70,7 @@ def run_plan(args: argparse.Namespace) -> None:
     from worldprobe.operations.plan import plan
 
     registry = read_registry(args.registry)
-    planned = plan(registry, select(registry, args.models.split(",") if args.models else None), args.gpu_memory)
+    planned = plan(registry, select(registry, None if args.models is None else args.models.split(",")), args.gpu_memory)
     rows = [
         (
             p.model,
@@ -104,26 +107,42 @@ def run_fetch(args: argparse.Namespace) -> None:
     """Hub -> cache, checked."""
     import json
 
-    from worldprobe.config import read_registry
-    from worldprobe.errors import UserError
     from worldprobe.files import write_text
     from worldprobe.models.fetch import fetch
-    from worldprobe.models.registry import card
 
-    name, revision = args.model, args.revision
-    allow_pickle, trust = args.allow_pickle, args.trust_remote_code
-    if "/" not in name:
-        entry = card(read_registry(args.registry), name, args.registry)
-        if "control" in entry:
-            raise UserError(f"model {name}", "is trained by this pipeline; there is nothing to fetch.", "Run the workflow.")
-        name, revision = entry["checkpoint"], revision or entry.get("revision")
-        allow_pickle, trust = allow_pickle or entry["allow_pickle"], trust or entry["trust_remote_code"]
+    name, revision, allow_pickle, trust = _what_to_fetch(args)
     checkpoint = fetch(name, revision, allow_pickle, trust)
     files = {path.name: path.stat().st_size for path in sorted(checkpoint.folder.iterdir()) if path.is_file()}
     print(f"{name} {checkpoint.revision}: {len(files)} files, {sum(files.values()) / 1e9:.2f} GB")
     if args.out:
         facts = {"checkpoint": name, "revision": checkpoint.revision, "digest": checkpoint.digest(), "files": files}
         write_text(args.out, json.dumps(facts, indent=2, sort_keys=True) + "\n")
+
+
+def _what_to_fetch(args: argparse.Namespace) -> tuple[str, str | None, bool, bool]:
+    """Hub id, revision, and what the checkpoint may do: of the registry's entry, or as given."""
+    from worldprobe.config import read_registry
+    from worldprobe.errors import UserError
+    from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX
+    from worldprobe.models.registry import card
+
+    if (args.model is None) == (args.checkpoint is None):
+        raise UserError("models fetch", "needs one model.", "Give a model of the registry, or --checkpoint HUB_ID.")
+    if args.checkpoint is not None:
+        return args.checkpoint, args.revision, args.allow_pickle, args.trust_remote_code
+    name = args.model
+    registry = read_registry(args.registry) if "/" not in name and not name.startswith(HUB_PREFIX) else {}
+    if name not in registry:
+        if registry and not HUB_ID.fullmatch(name):
+            card(registry, name, args.registry)  # neither a hub id nor a model: says which models there are
+        return name, args.revision, args.allow_pickle, args.trust_remote_code
+    entry = registry[name]
+    if entry.get("control"):
+        raise UserError(f"model {name}", "is trained by this pipeline, so there is nothing to fetch.", "Run the workflow.")
+    if entry["engine"] == "openai":
+        raise UserError(f"model {name}", "is on a server, so there is nothing to fetch.", "Score it as it is.")
+    allow_pickle, trust = args.allow_pickle or entry["allow_pickle"], args.trust_remote_code or entry["trust_remote_code"]
+    return entry["checkpoint"], args.revision or entry["revision"], allow_pickle, trust
 
 
 def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

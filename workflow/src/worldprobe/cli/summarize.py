@@ -5,6 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from worldprobe.cli.arguments import add_missing_argument, add_seed_argument, missing_models, whole_number
+
+#: version of the computation: 2 draws pairs of concepts, and a model without preferences is not context sensitive.
+METHOD = 2
+
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the stage's command."""
@@ -14,8 +19,21 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         description="Mean accuracy (and strict, both_right, context_sensitivity) overall and by group.",
     )
     parser.add_argument("judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements tables, any number")
-    parser.add_argument("--seed", type=int, default=0, help="of the bootstrap (0)")
-    parser.add_argument("--bootstrap", type=int, default=1000, metavar="N", help="draws; 0: no intervals (1000)")
+    parser.add_argument(
+        "--bootstrap",
+        type=whole_number(0, 1_000_000),
+        default=1000,
+        metavar="N",
+        help="draws; 0: no intervals (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--cluster",
+        choices=["concept_pair", "template"],
+        default="concept_pair",
+        help="what is drawn as a whole: templates of one pair of concepts share sentences (default: %(default)s)",
+    )
+    add_seed_argument(parser, "the bootstrap")
+    add_missing_argument(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="summaries table")
     parser.set_defaults(run=run)
 
@@ -23,27 +41,33 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Summarize all tables together."""
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
-    from worldprobe.benchmarks.ewok.analysis.summarize import summarize
-    from worldprobe.benchmarks.ewok.contracts import Judgements, Summaries
-    from worldprobe.contracts import read_tables, write_table
-    from worldprobe.errors import UserError
+    from worldprobe.benchmarks.ewok.analysis.provenances import read_judgements
+    from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, summarize
+    from worldprobe.benchmarks.ewok.contracts import Summaries
+    from worldprobe.contracts import write_table
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions
 
-    if args.bootstrap < 0:
-        raise UserError("--bootstrap", f"{args.bootstrap} draws make no sense.", "Give 0 or more; 1000 is usual.")
-    judgements = read_tables(args.judgements, Judgements, COLUMNS)
-    summaries = summarize(judgements, args.seed, args.bootstrap)
+    judgements = read_judgements(args.judgements, COLUMNS)
+    missing = missing_models(args.missing, judgements["model"].unique())
+    summaries = summarize(judgements, args.seed, args.bootstrap, args.cluster)
+    drawn = "pairs of concepts" if args.cluster == "concept_pair" else "templates"
     provenance = Provenance(
-        method=1,
+        method=METHOD,
         seed=args.seed,
         inputs=digests({str(path): path for path in args.judgements}),
         packages=versions(["numpy", "pandas", "scipy"]),
         details={
             "n_bootstrap": args.bootstrap,
-            "interval": "95%, templates and versions drawn with replacement",
+            "cluster": args.cluster,
+            "interval": f"95%, {drawn} and versions drawn with replacement (a concept's own rows: templates and versions)",
             "n_rows": len(judgements),
-        },
+        }
+        | missing,
     )
+    if args.bootstrap:
+        provenance.details["overall_intervals_by_template"] = intervals_by_template(judgements, args.seed, args.bootstrap)
     write_table(summaries, Summaries, args.out, provenance)
     LOGGER.info("%d means of %d judgements of %d models", len(summaries), len(judgements), summaries["model"].nunique())
+    for model, reason in missing.get("missing_models", {}).items():
+        LOGGER.warning("%s is missing: %s", model, reason)

@@ -1,4 +1,4 @@
-"""Where a checkpoint lies: an ordinary folder, or what ``models fetch`` put into the hub's cache; never the network."""
+"""Where a checkpoint is: an ordinary folder, or what ``models fetch`` put into the hub's cache; never the network."""
 
 from __future__ import annotations
 
@@ -6,24 +6,35 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_file
 
-HUB_ID = re.compile(r"^[A-Za-z0-9][\w.-]*(/[\w.-]+)?$")
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?", re.ASCII)
+#: Before a hub id that is not to be looked for among the folders here.
+HUB_PREFIX = "hub:"
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tekken.json")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 #: What a model needs, and nothing that can run code.
 SAFE_FILES = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.model", "*.txt", "*.tiktoken", "*.jinja")
 PICKLE_FILES = ("*.bin", "*.bin.index.json")
 CODE_FILES = ("*.py",)
+#: Files that must be JSON objects where they exist.
+OBJECTS = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+#: Architectures that do not continue a text: they fill gaps, or put texts into classes.
+NOT_CAUSAL = re.compile(
+    r"For(MaskedLM|PreTraining|SequenceClassification|TokenClassification|QuestionAnswering|MultipleChoice"
+    r"|NextSentencePrediction|MaskedImageModeling|ImageClassification)$"
+)
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder that holds weights, configuration and tokenizer.
+    """A folder with weights, configuration and tokenizer.
 
     Attributes:
         name: as it was named: hub id or folder.
@@ -45,24 +56,60 @@ class Checkpoint:
         A hub snapshot links to files that are named after their digests, which saves reading them.
         """
         digest = hashlib.sha256()
-        for path in sorted(p for p in self.folder.iterdir() if p.is_file() and _makes_scores(p.name)):
-            blob = os.path.basename(os.readlink(path)) if path.is_symlink() else ""
-            content = blob if re.fullmatch(r"[0-9a-f]{64}", blob) else digest_file(path)
-            digest.update(f"{path.name}\0{content}\n".encode())
+        try:
+            for path in sorted(p for p in self.folder.iterdir() if p.is_file() and _makes_scores(p.name)):
+                blob = os.path.basename(os.readlink(path)) if path.is_symlink() else ""
+                content = blob if re.fullmatch(r"[0-9a-f]{64}", blob) else digest_file(path)
+                digest.update(f"{path.name}\0{content}\n".encode())
+        except OSError as error:
+            raise _unreadable(error.filename or self.folder, error) from error
         return digest.hexdigest()
 
 
 def _makes_scores(name: str) -> bool:
-    if name.startswith((".", "training_args", "optimizer", "README", "generation_config")):
+    if name.startswith((".", "training_args", "optimizer", "README", "generation_config", "provenance")):
         return False
     return name.endswith((".safetensors", ".json", ".model", ".txt", ".jinja", ".tiktoken", ".bin", ".py"))
+
+
+def folder_of(name: str) -> Path | None:
+    """The folder that a checkpoint's name means, or None where it means a hub id.
+
+    What begins with ``.``, ``/`` or ``~`` is a path, ``hub:`` is followed by a hub id. Any other name is a folder where there is
+    one, and a hub id where it has the form of one.
+
+    >>> folder_of("./gpt2"), folder_of("hub:gpt2"), folder_of("openai-community/gpt2-xl")
+    (PosixPath('gpt2'), None, None)
+
+    Raises:
+        UserError: the name cannot be a path.
+    """
+    if name.startswith(HUB_PREFIX):
+        return None
+    try:
+        path = Path(name).expanduser()
+        is_there = os.path.lexists(path)
+    except (RuntimeError, ValueError, OSError) as error:
+        raise UserError(repr(name)[:200], "is not a valid path.", "Check the path.") from error
+    if is_there or name.startswith((".", "/", "~")) or not HUB_ID.fullmatch(name):
+        return path
+    return None
+
+
+def hub_id(name: str) -> str:
+    """A checkpoint's name without the prefix that marks hub ids.
+
+    >>> hub_id("hub:gpt2")
+    'gpt2'
+    """
+    return name.removeprefix(HUB_PREFIX)
 
 
 def locate(name: str, revision: str | None = None, allow_pickle: bool = False, trust_remote_code: bool = False) -> Checkpoint:
     """Find a checkpoint on this machine and check that it is whole and safe to load.
 
     Args:
-        name: a folder, or a hub id that was fetched before.
+        name: a folder, or a hub id that was fetched before; see ``folder_of``.
         revision: branch, tag or commit of a hub id.
         allow_pickle: accept weights that exist as pickles only.
         trust_remote_code: accept models that bring their own code.
@@ -70,22 +117,41 @@ def locate(name: str, revision: str | None = None, allow_pickle: bool = False, t
     Raises:
         UserError: no such folder, not fetched, or something is missing or unsafe in it.
     """
-    folder = Path(name)
-    if folder.is_dir():
+    folder = folder_of(name)
+    if folder is None:
+        snapshot = _cached_snapshot(hub_id(name), revision)
+        checkpoint = Checkpoint(hub_id(name), snapshot, snapshot.name, allow_pickle, trust_remote_code)
+    elif is_folder(folder):
         checkpoint = Checkpoint(name, folder, None, allow_pickle, trust_remote_code)
-    elif folder.exists():
-        raise UserError(name, "is a file, not a model folder.", "Give the folder that holds config.json and the weights.")
-    elif not HUB_ID.match(name):
-        raise UserError(name, f"there is no such model folder{_nearest_folder(folder)}", "Check the path.")
+    elif os.path.lexists(folder):
+        raise UserError(name, "is a file, not a model folder.", "Give the folder that contains config.json and the weights.")
     else:
-        snapshot = _cached_snapshot(name, revision)
-        checkpoint = Checkpoint(name, snapshot, snapshot.name, allow_pickle, trust_remote_code)
+        raise UserError(_shortened(name), f"there is no such model folder{_nearest_folder(folder)}", "Check the path.")
     check_folder(checkpoint)
     return checkpoint
 
 
+def is_folder(path: Path) -> bool:
+    """Is there a folder? A path that is too long or cannot be read is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= 200 and name.isprintable() else repr(name)[:200] + "..."
+
+
+def _unreadable(path: object, error: OSError) -> UserError:
+    return UserError(path, f"cannot be read ({error.strerror or type(error).__name__}).", "Check the file and its permissions.")
+
+
 def _nearest_folder(folder: Path) -> str:
-    siblings = [p.name for p in folder.parent.iterdir() if p.is_dir()] if folder.parent.is_dir() else []
+    try:
+        siblings = [p.name for p in folder.parent.iterdir() if p.is_dir()] if is_folder(folder.parent) else []
+    except OSError:
+        siblings = []
     return did_you_mean(folder.name, siblings)
 
 
@@ -101,35 +167,66 @@ def _cached_snapshot(name: str, revision: str | None) -> Path:
         raise UserError(
             name,
             f"is neither a folder here nor a model that was fetched{at} (scoring never goes online){_nearest_folder(Path(name))}",
-            f"Fetch it where there is internet: python -m worldprobe models fetch {name}"
+            f"Fetch it where there is internet: python -m worldprobe models fetch --checkpoint {name}"
             + (f" --revision {revision}" if revision else "")
-            + "; or check the spelling.",
+            + " (or check the spelling).",
         ) from error
     except HFValidationError as error:
         raise UserError(name, "is neither a folder here nor a valid hub id.", "Check the spelling.") from error
 
 
+def read_object(path: Path) -> dict[str, Any]:
+    """A file that contains one JSON object.
+
+    Raises:
+        UserError: it cannot be read, or contains something else.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(path, f"is not valid JSON ({error}).", "Fetch or save the model again.") from error
+    if not isinstance(document, dict):
+        raise UserError(path, "is not a JSON object ({...}).", "Fetch or save the model again.")
+    return document
+
+
 def check_folder(checkpoint: Checkpoint) -> None:
-    """Raise UserError unless the folder has a configuration, safe weights and a tokenizer."""
+    """Raise UserError unless the folder has a configuration of a causal model, safe weights and a tokenizer."""
     folder, name = checkpoint.folder, checkpoint.name
     if not (folder / "config.json").is_file():
-        raise UserError(name, "holds no config.json, so it is no model folder.", "Give a folder that save_pretrained wrote.")
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise UserError(folder / "config.json", f"is not valid JSON ({error}).", "Fetch or save the model again.") from error
+        raise UserError(name, "has no config.json, so it is not a model folder.", "Give a folder that save_pretrained wrote.")
+    found = {file: read_object(folder / file) for file in OBJECTS if (folder / file).is_file()}
+    config = found["config.json"]
+    if not isinstance(config.get("model_type", ""), str):
+        raise UserError(folder / "config.json", "model_type is not a text.", "Fetch or save the model again.")
+    _refuse_encoders(name, config)
     check_weights(checkpoint)
     if not any((folder / file).is_file() for file in TOKENIZER_FILES):
         raise UserError(
             name,
-            "holds no tokenizer (none of " + ", ".join(TOKENIZER_FILES) + ").",
+            "has no tokenizer (none of " + ", ".join(TOKENIZER_FILES) + ").",
             "Save the tokenizer into the same folder: tokenizer.save_pretrained(folder).",
         )
     if config.get("auto_map") and checkpoint.trust_remote_code is False:
         _refuse_foreign_code(name, config)
 
 
-def _refuse_foreign_code(name: str, config: dict) -> None:
+def _refuse_encoders(name: str, config: Mapping[str, Any]) -> None:
+    """An encoder sees the target while it scores it; one with an unlisted architecture is found by the self-check."""
+    listed = config.get("architectures")
+    architectures = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    if config.get("is_encoder_decoder") is True or (architectures and all(NOT_CAUSAL.search(one) for one in architectures)):
+        kind = ", ".join(architectures) or "an encoder with a decoder"
+        raise UserError(
+            name,
+            f"is not a causal language model ({kind}): it does not continue a text word by word.",
+            "Give a model such as GPT-2, Llama or Mistral (its architecture is a ...ForCausalLM or ...LMHeadModel).",
+        )
+
+
+def _refuse_foreign_code(name: str, config: Mapping[str, Any]) -> None:
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
     if config.get("model_type") not in CONFIG_MAPPING_NAMES:
@@ -144,14 +241,17 @@ def check_weights(checkpoint: Checkpoint) -> None:
     """Raise UserError unless weights are there as safetensors, all parts of them, or as pickles that are allowed."""
     folder, name = checkpoint.folder, checkpoint.name
     for index in sorted(folder.glob("*.safetensors.index.json")):
-        parts = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        weight_map = read_object(index).get("weight_map")
+        if not isinstance(weight_map, dict) or not all(isinstance(part, str) for part in weight_map.values()):
+            raise UserError(index, "has no weight_map from weights to files.", "Fetch or save the model again.")
+        parts = set(weight_map.values())
         absent = sorted(part for part in parts if not (folder / part).is_file())
         if absent:
             raise UserError(name, f"{len(absent)} of {len(parts)} weight files are missing, e.g. {absent[0]}.", "Fetch it again.")
     if any(folder.glob("*.safetensors")):
         return
     if not any(path for pattern in PICKLES for path in folder.glob(pattern)):
-        raise UserError(name, "holds no weights (no *.safetensors).", "Save or fetch the whole model into this folder.")
+        raise UserError(name, "has no weights (no *.safetensors).", "Save or fetch the whole model into this folder.")
     if not checkpoint.allow_pickle:
         raise UserError(
             name,

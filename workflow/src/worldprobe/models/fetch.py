@@ -6,9 +6,22 @@ from pathlib import Path
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.models.checkpoint import CODE_FILES, HUB_ID, PICKLE_FILES, SAFE_FILES, Checkpoint, locate
+from worldprobe.models.checkpoint import (
+    CODE_FILES,
+    HUB_ID,
+    HUB_PREFIX,
+    PICKLE_FILES,
+    SAFE_FILES,
+    Checkpoint,
+    folder_of,
+    hub_id,
+    is_folder,
+    locate,
+)
 
 HUB = "https://huggingface.co"
+#: Packages whose errors mean that a connection failed.
+TRANSPORTS = ("httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3")
 
 
 def fetch(name: str, revision: str | None = None, allow_pickle: bool = False, trust_remote_code: bool = False) -> Checkpoint:
@@ -23,12 +36,12 @@ def fetch(name: str, revision: str | None = None, allow_pickle: bool = False, tr
     Raises:
         UserError: not there, gated, no network, or unsafe.
     """
-    if Path(name).is_dir() or not HUB_ID.match(name):
-        raise UserError(name, "is no hub id, so there is nothing to fetch.", "A folder is loaded from where it is.")
+    name = check_hub_id(name)
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import (
         GatedRepoError,
         HfHubHTTPError,
+        HFValidationError,
         LocalEntryNotFoundError,
         OfflineModeIsEnabled,
         RepositoryNotFoundError,
@@ -56,17 +69,43 @@ def fetch(name: str, revision: str | None = None, allow_pickle: bool = False, tr
         ) from error
     except OfflineModeIsEnabled as error:
         raise UserError(name, "cannot be fetched: HF_HUB_OFFLINE is set.", "Unset it for this command only.") from error
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+    except UserError:
+        raise
+    except HFValidationError as error:
         raise UserError(
-            name, f"cannot be fetched: {type(error).__name__}.", f"See whether this machine reaches {HUB}, then run it again."
+            f"{name} {revision or ''}".strip(), "is not a valid hub id or revision.", "Check the spelling."
         ) from error
     except Exception as error:
-        if type(error).__module__.split(".")[0] in ("httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3"):
-            raise UserError(
-                name, f"cannot be fetched: {type(error).__name__}.", f"See whether this machine reaches {HUB}, then run it again."
-            ) from error
-        raise
-    return locate(name, revision, allow_pickle, trust_remote_code)
+        expected = (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError)
+        if not isinstance(error, expected) and type(error).__module__.partition(".")[0] not in TRANSPORTS:
+            raise
+        raise UserError(
+            name,
+            f"cannot be fetched ({type(error).__name__}).",
+            f"Check that this machine reaches {HUB} and that HF_TOKEN, if set, is one line of ASCII, then run it again.",
+        ) from error
+    return locate(HUB_PREFIX + name, revision, allow_pickle, trust_remote_code)
+
+
+def check_hub_id(name: str) -> str:
+    """The hub id that a checkpoint's name means.
+
+    Raises:
+        UserError: it means a folder, or is likelier a mistyped one.
+    """
+    if folder_of(name) is not None:
+        raise UserError(name, "is not a hub id, so there is nothing to fetch.", "A folder is loaded from where it is.")
+    bare = hub_id(name)
+    if not HUB_ID.fullmatch(bare):
+        raise UserError(repr(name)[:200], "is not a valid hub id.", "Give owner/name as on the hub, e.g. openai-community/gpt2.")
+    parent = bare.partition("/")[0]
+    if bare == name and "/" in bare and is_folder(Path(parent)):
+        raise UserError(
+            name,
+            f"may be meant as a folder, since there is a folder {parent} here but none of this name in it.",
+            f"Write ./{name} for a folder, or hub:{name} for the hub.",
+        )
+    return bare
 
 
 def _patterns(name: str, files: list[str], allow_pickle: bool, trust_remote_code: bool) -> list[str]:

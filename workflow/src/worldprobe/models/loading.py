@@ -7,7 +7,7 @@ from typing import Any
 
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
-from worldprobe.models.checkpoint import Checkpoint
+from worldprobe.models.checkpoint import TOKENIZER_FILES, Checkpoint
 
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -37,38 +37,59 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     import torch
-    from safetensors import SafetensorError
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
-    common = {"local_files_only": True, "trust_remote_code": checkpoint.trust_remote_code}
-    folder = str(checkpoint.folder)
     placement = _placement(torch, device)
+    tokenizer = load_tokenizer(checkpoint)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, **common)
         loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder,
+            str(checkpoint.folder),
             dtype=getattr(torch, dtype),
             use_safetensors=not checkpoint.allow_pickle or None,
             output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are refused below, with their shapes
+            local_files_only=True,
+            trust_remote_code=checkpoint.trust_remote_code,
             **placement,
-            **common,
         )
     except torch.cuda.OutOfMemoryError as error:
         raise UserError(
             checkpoint.name, "does not fit into the memory of the GPUs given.", "Give it more GPUs, or a smaller dtype."
         ) from error
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+    except Exception as error:  # a broken configuration ends in whatever error its numbers lead to
         raise UserError(
             checkpoint.name,
             f"cannot be loaded as a causal language model: {_first_line(error)}",
-            "Check that the folder is whole and of a family that this transformers knows.",
+            "Check that config.json and the weights are whole and of a family that this version of transformers supports.",
         ) from error
     model, report = loaded
     _check_report(checkpoint, report)
+    _check_vocabulary(checkpoint, tokenizer, model.get_input_embeddings().weight.shape[0])
     return model.eval(), tokenizer
+
+
+def load_tokenizer(checkpoint: Checkpoint) -> Any:
+    """The checkpoint's tokenizer.
+
+    Raises:
+        UserError: its files cannot be loaded.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(
+            str(checkpoint.folder), local_files_only=True, trust_remote_code=checkpoint.trust_remote_code
+        )
+    except Exception as error:  # as above; tokenizers raises bare Exception
+        files = [name for name in (*TOKENIZER_FILES, "tokenizer_config.json") if (checkpoint.folder / name).is_file()]
+        raise UserError(
+            checkpoint.name,
+            f"has a tokenizer that cannot be loaded ({', '.join(files)}): {_first_line(error)}",
+            "Save the tokenizer again: tokenizer.save_pretrained(folder).",
+        ) from error
 
 
 def _placement(torch: Any, device: str) -> dict[str, Any]:
@@ -80,28 +101,50 @@ def _placement(torch: Any, device: str) -> dict[str, Any]:
         wanted = torch.device(device)
         torch.empty(1, device=wanted)
     except (RuntimeError, AssertionError) as error:
-        raise UserError(f"--device {device}", "is no device of this machine.", "Use auto or cpu.") from error
+        raise UserError(f"--device {device}", "is not a device of this machine.", "Use auto or cpu.") from error
+    if wanted.type == "meta":
+        raise UserError(f"--device {device}", "computes nothing.", "Use auto or cpu.")
     return {} if wanted.type == "cpu" else {"device_map": {"": device}}
 
 
 def _check_report(checkpoint: Checkpoint, report: Any) -> None:
     """Weights that are absent would be random numbers: an error, never a score."""
-    missing = sorted(report.get("missing_keys") or ())
-    mismatched = sorted(str(key) for key in report.get("mismatched_keys") or ())
-    if missing or mismatched:
+    mismatched = sorted(report.get("mismatched_keys") or (), key=str)
+    if mismatched:
+        name, *shapes = mismatched[0] if isinstance(mismatched[0], (tuple, list)) else (mismatched[0],)
+        in_words = " in the files, ".join(str(tuple(shape)) for shape in shapes)
         raise UserError(
             checkpoint.name,
-            f"lacks {len(missing) + len(mismatched)} of the model's weights, e.g. {(missing + mismatched)[0]}.",
+            f"has weights of other shapes than config.json says, e.g. {name}" + (f": {in_words} expected." if shapes else "."),
+            "Check config.json, or fetch or save the whole model again.",
+        )
+    missing = sorted(report.get("missing_keys") or ())
+    if missing:
+        raise UserError(
+            checkpoint.name,
+            f"lacks {len(missing)} of the model's weights, e.g. {missing[0]}.",
             "Fetch or save the whole model again.",
         )
     unexpected = report.get("unexpected_keys") or ()
     if unexpected:
-        LOGGER.warning("%s: %d tensors in the files belong to no part of the model", checkpoint.name, len(unexpected))
+        LOGGER.warning("%s: ignored %d tensors that the model does not use", checkpoint.name, len(unexpected))
+
+
+def _check_vocabulary(checkpoint: Checkpoint, tokenizer: Any, rows: int) -> None:
+    """Every token that a text can have needs an embedding; special tokens that were added later may lack one."""
+    special = set(tokenizer.all_special_ids) | set(getattr(tokenizer, "added_tokens_decoder", ()))
+    beyond = [token for token in tokenizer.get_vocab().values() if token >= rows and token not in special]
+    if beyond:
+        raise UserError(
+            checkpoint.name,
+            f"has a tokenizer with token ids up to {max(beyond)}, but embeddings for {rows} tokens only.",
+            "Put the model's own tokenizer into the folder.",
+        )
 
 
 def _first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+    return f"{type(error).__name__}: {lines[0][:300]}" if lines else f"{type(error).__name__}."
 
 
 def sliding_window(config: Any) -> int | None:

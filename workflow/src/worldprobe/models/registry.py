@@ -1,9 +1,8 @@
-"""The model registry, read: which checkpoint a name stands for, and whether it lies on this machine. Imports nothing heavy."""
+"""The model registry, read: what a card says as options of a command, and whether a model is here. Imports nothing heavy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from worldprobe.errors import UserError, did_you_mean
@@ -28,22 +27,61 @@ def select(registry: Mapping[str, Mapping[str, Any]], models: Iterable[str] | No
     """The named models, or all of the registry.
 
     Raises:
-        UserError: one of them is unknown.
+        UserError: one of them is unknown, or none is named.
     """
     chosen = list(registry) if models is None else [m.strip() for m in models if m.strip()]
+    if not chosen:
+        raise UserError("--models", "names no model.", "Choose some of: " + ", ".join(registry) + ".")
     for model in chosen:
         card(registry, model)
     return chosen
 
 
-def state(entry: Mapping[str, Any]) -> str:
-    """Where a model stands: trained here, in a folder, fetched, or still to come."""
-    if Path(entry["checkpoint"]).is_dir():
-        return "here"
-    if "control" in entry:
-        return "to be trained"
-    from worldprobe.models.checkpoint import locate
+def loading_options(entry: Mapping[str, Any]) -> list[str]:
+    """Options of ``score`` that say which model is loaded, and how: all of an entry that can move an answer.
 
+    >>> loading_options({"checkpoint": "someone/tiny", "engine": "vllm", "dtype": "bfloat16"})
+    ['--checkpoint', 'someone/tiny', '--revision', 'main', '--dtype', 'bfloat16', '--engine', 'vllm']
+    """
+    engine = entry.get("engine") or "transformers"
+    options = ["--checkpoint", entry["checkpoint"], "--revision", entry.get("revision") or "main"]
+    options += ["--dtype", entry.get("dtype") or "float32", "--engine", engine]
+    if engine == "openai":
+        options += [word for key in ("endpoint", "tokenizer") if entry.get(key) for word in (f"--{key}", str(entry[key]))]
+    return [*options, *trust_options(entry)]
+
+
+def trust_options(entry: Mapping[str, Any]) -> list[str]:
+    """Options that say what a checkpoint may do, for ``score`` and ``models fetch``."""
+    return [f"--{key.replace('_', '-')}" for key in ("allow_pickle", "trust_remote_code") if entry.get(key)]
+
+
+def speed_options(entry: Mapping[str, Any]) -> list[str]:
+    """Options that make answers faster and change none."""
+    key = {"vllm": "tensor_parallel", "openai": "concurrency"}.get(entry.get("engine") or "", "")
+    return [f"--{key.replace('_', '-')}", str(entry[key])] if entry.get(key) else []
+
+
+def is_on_hub(entry: Mapping[str, Any]) -> bool:
+    """Must the model be fetched from the hub before it is loaded?"""
+    from worldprobe.models.checkpoint import folder_of
+
+    return entry.get("engine") != "openai" and not entry.get("control") and folder_of(entry["checkpoint"]) is None
+
+
+def state(entry: Mapping[str, Any]) -> str:
+    """Where a model is: on a server, trained here, in a folder, fetched, or still to come."""
+    if entry.get("engine") == "openai":
+        return "on a server"
+    from worldprobe.models.checkpoint import folder_of, is_folder, locate
+
+    folder = folder_of(entry["checkpoint"])
+    if folder is not None and is_folder(folder):
+        return "here"
+    if entry.get("control"):
+        return "to be trained"
+    if folder is not None:
+        return "no such folder"
     try:
         locate(
             entry["checkpoint"], entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models.passes import Passes, Sequenced
 from worldprobe.models.tries import pack
@@ -12,6 +13,8 @@ from worldprobe.models.tries import pack
 MODES = ("tries", "batches", "logits", "plain")
 #: Largest difference of a token's log probability from the plain pass, nats; rounding in half precision is coarse.
 TOLERANCE = {"float32": 2e-4, "bfloat16": 0.25, "float16": 0.05}
+#: Share of it by which what comes later may move a token's log probability: two passes of one shape round alike.
+CAUSAL_SHARE = 0.1
 #: What a model's code raises when it does not take a mask, positions or a cache as we give them.
 REFUSALS = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, ImportError)
 
@@ -29,6 +32,27 @@ def probes(vocabulary: int, longest: int) -> list[Sequenced]:
         (other, max(third, 1)),
         (other[: third + 1], 1),
     ]
+
+
+def ensure_causal(passes: Passes, sequences: Sequence[Sequenced], dtype: str, name: str) -> None:
+    """Refuse a model whose log probabilities of a token depend on later tokens, such as an encoder.
+
+    The last third of a sequence is exchanged: what the model says of the first two thirds must stay, to a fraction of the
+    tolerance, as both passes have the same shape.
+
+    Raises:
+        UserError: it does not stay.
+    """
+    ids, other = sequences[0][0], sequences[3][0]
+    kept = max(2 * len(ids) // 3, 2)
+    before = passes.plain(ids, 1)[: kept - 1]
+    after = passes.plain((*ids[:kept], *other[kept:]), 1)[: kept - 1]
+    if largest_difference([before], [after]) > TOLERANCE[dtype] * CAUSAL_SHARE:
+        raise UserError(
+            name,
+            "is not a causal language model: its log probabilities of a token depend on the tokens that follow.",
+            "Give a model that continues a text, such as GPT-2 or Llama; or, if it is a decoder, set is_decoder in config.json.",
+        )
 
 
 def choose_mode(
@@ -58,7 +82,7 @@ def choose_mode(
         try:
             differences[mode] = largest_difference(expected, ways[mode]())
         except REFUSALS as error:
-            LOGGER.info("self-check: %s does not run for this model (%s)", mode, type(error).__name__)
+            LOGGER.info("self-check: %s is not supported by this model (%s)", mode, type(error).__name__)
             continue
         if differences[mode] <= TOLERANCE[dtype]:
             LOGGER.info("self-check: %s agrees with the plain pass to within %.1e nats", mode, differences[mode])
@@ -81,19 +105,19 @@ def check_cache(passes: Passes, sequences: Sequence[Sequenced], dtype: str, mode
             rows = pack([((*ids[middle:], 0), len(ids) - middle)], len(ids))
             difference = max(difference, largest_difference(expected, [passes.next_in_rows(rows, tokens, beginning)[0][1]]))
     except REFUSALS as error:
-        LOGGER.info("self-check: a cached beginning does not run for this model (%s)", type(error).__name__)
+        LOGGER.info("self-check: prefix caching is not supported by this model (%s)", type(error).__name__)
         return False, float("inf")
     if difference > TOLERANCE[dtype]:
-        LOGGER.info("self-check: a cached beginning differs by %.1e nats, so it is not used", difference)
+        LOGGER.info("self-check: prefix caching moves logits by %.1e, so it is not used", difference)
     return difference <= TOLERANCE[dtype], difference
 
 
 def largest_difference(one: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> float:
-    """Largest absolute difference of two sets of values; infinite where one is not a number and the other is."""
+    """Largest absolute difference of two sets of values; infinite where a value is not a number."""
     largest = 0.0
     for a, b in zip(one, other, strict=True):
         for x, y in zip(a, b, strict=True):
-            if x != y and not (x != x and y != y):
+            if x != y:  # true of NaN, which agrees with nothing
                 difference = abs(x - y)
                 largest = max(largest, difference if difference == difference else float("inf"))
     return largest

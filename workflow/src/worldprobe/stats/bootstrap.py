@@ -17,6 +17,7 @@ def bootstrap_means(
     rng: np.random.Generator,
     n_draws: int,
     stratum: np.ndarray | None = None,
+    n_strata: int = 1,
     weight: np.ndarray | None = None,
 ) -> np.ndarray:
     """Means of values in bootstrap samples of clusters and, where given, of strata (Owen's pigeonhole bootstrap).
@@ -29,7 +30,8 @@ def bootstrap_means(
         cluster: code of each value's cluster, 0 to the number of clusters - 1, every code in use.
         rng: generator; all series get the same draws.
         n_draws: number of samples.
-        stratum: code of each value's stratum, 0 to the number of strata - 1; None: all values are one stratum.
+        stratum: code of each value's stratum, 0 to ``n_strata`` - 1; None: all values are one stratum.
+        n_strata: number of strata that are drawn from, also where a stratum has no value.
         weight: weight of each value within its stratum; None: all the same.
 
     Returns:
@@ -41,7 +43,7 @@ def bootstrap_means(
     """
     stratum = np.zeros(values.shape[1], int) if stratum is None else stratum
     clusters = draw_counts(rng, n_draws, int(cluster.max()) + 1)
-    strata = draw_counts(rng, n_draws, int(stratum.max()) + 1)
+    strata = draw_counts(rng, n_draws, n_strata)
     means = np.full((n_draws, len(values)), np.nan, np.float32)
     for known, series in _by_known_values(values):
         weights = _weights(clusters, strata, cluster[known], stratum[known], None if weight is None else weight[known])
@@ -64,8 +66,13 @@ def percentile_interval(means: np.ndarray) -> np.ndarray:
         Shape (2, series).
     """
     ends = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    if np.isnan(means).any():
-        return np.nanquantile(means, ends, axis=0)
+    is_whole = ~np.isnan(means).any(axis=0)
+    if not is_whole.all():
+        found = np.full((2, means.shape[1]), np.nan)
+        found[:, is_whole] = percentile_interval(means[:, is_whole])
+        for column in np.flatnonzero(~is_whole & ~np.isnan(means).all(axis=0)):
+            found[:, column] = np.nanquantile(means[:, column], ends)
+        return found
     places = ends * (len(means) - 1)
     low = np.floor(places).astype(int)
     high = np.minimum(low + 1, len(means) - 1)

@@ -211,3 +211,10 @@ def test_the_agree_command_reads_judgements_of_many_files(tmp_path):
     out = tmp_path / "agreements.parquet"
     assert cli.main(["agree", str(tmp_path / "l.parquet"), str(tmp_path / "c.parquet"), "--out", str(out)]) == 0
     assert read_table(out, Agreements)["n"].sum() == 4
+
+
+def test_word2vec_alone_has_nothing_to_be_correlated_with_and_says_so():
+    items = simulate_items(20, 2, seed=2)
+    rows = simulate_judgements(items, np.zeros((1, 40, 2)), ["word2vec"], "word2vec", 1)
+    with pytest.raises(UserError, match="at least one model"):
+        correlate(rows, simulate_features(items, 2))

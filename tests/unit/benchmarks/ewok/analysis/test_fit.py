@@ -258,3 +258,13 @@ def test_categorical_text_gives_the_same_design():
     one, two = build_design(table, surface), build_design(as_categories, surface)
     np.testing.assert_array_equal(one.matrix, two.matrix)
     pd.testing.assert_frame_equal(one.terms, two.terms)
+
+
+def test_the_formula_names_what_was_fitted_and_nothing_else():
+    table, surface = study(n_templates=30, n_models=2)
+    assert build_design(table, surface).details["formula"] == (
+        "Accuracy ~ 0 + Domain + ContextContrast + TargetContrast + ContextType + Frequency + NumWords"
+    )
+    less = table.assign(context_type="direct", target_contrast="concept swap")
+    found = build_design(less, surface.assign(log_frequency=np.nan)).details["formula"]
+    assert found == "Accuracy ~ 0 + Domain + ContextContrast + NumWords"

@@ -213,11 +213,11 @@ def test_the_command_prints_the_steps_and_keeps_no_text(folder, tmp_path, capsys
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda name, text: (name.replace("model=", "model-"), text), "holds no CSV under"),
+        (lambda name, text: (name.replace("model=", "model-"), text), "contains no CSV under"),
         (lambda name, text: (name, text.replace("logp_target1_context1", "x")), "no column logp_target1"),
         (lambda name, text: (name.replace("__vers=", "__"), text), "which version"),
         (lambda name, text: (name.replace("likert_constrained_optimized", "likert_odd"), text), "eval=likert_odd is not"),
-        (lambda name, text: (name, text.replace("of set 3", "of set 2") if "Llama" in name else text), "two different items"),
+        (lambda name, text: (name, text.replace("of set 3", "of set 2") if "Llama" in name else text), "different texts for"),
     ],
 )
 def test_broken_releases_get_one_clear_message(tmp_path, change, message):
@@ -249,8 +249,8 @@ def toy_items():
 
 def test_human_ratings_are_matched_by_id_or_by_texts(tmp_path, folder, capsys):
     wide = folder / "outputs_human" / "results_by_domain" / "toy.csv"
-    ratings, n_unknown = read_ratings(wide, toy_items())
-    assert (len(ratings), n_unknown) == (8, 13)
+    matched = read_ratings(wide, toy_items())
+    assert (len(matched.table), matched.n_unknown, matched.n_unrated) == (8, 13, 0)
     long = tmp_path / "long.csv"
     long.write_text("item_id,target,context,rating\ntoy-world_1_1_v0,1,1,4.5\ntoy-world_1_1_v0,1,2,\n")
     write_table(toy_items(), Items, tmp_path / "items.parquet", Provenance())
@@ -272,4 +272,4 @@ def test_human_ratings_are_matched_by_id_or_by_texts(tmp_path, folder, capsys):
         cli.main(["import", "human-ratings", str(tmp_path / "items.parquet"), str(long), "--out", str(tmp_path / "r.parquet")])
         == 2
     )
-    assert '"good" is no rating' in capsys.readouterr().err
+    assert '"good" is not a rating' in capsys.readouterr().err

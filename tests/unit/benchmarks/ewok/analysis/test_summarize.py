@@ -10,7 +10,7 @@ import pytest
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.panel import build_panel
 from worldprobe.benchmarks.ewok.analysis.simulate import simulate_items, simulate_judgements
-from worldprobe.benchmarks.ewok.analysis.summarize import metric_values, summarize
+from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, metric_values, summarize
 from worldprobe.benchmarks.ewok.contracts import Judgements, Summaries
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
@@ -60,7 +60,7 @@ def by_hand(rows, model, eval_type, grouping, group, metric):
                 signs = [{1: 1, 0.5: 0, 0: -1}[targets[1]], {1: -1, 0.5: 0, 0: 1}[targets[2]]]
                 value = float(signs in ([1, -1], [-1, 1], [0, 1], [0, -1], [1, 0], [-1, 0]))
             else:
-                value = float(targets[1] == targets[2])
+                value = float(targets[1] == targets[2] != 0.5)
         if not math.isnan(value):
             versions.setdefault(version, []).append(value)
     means = {version: statistics.fmean(values) for version, values in versions.items()}
@@ -150,6 +150,29 @@ def test_unread_answers_are_not_called_context_sensitive():
     assert metric_values(build_panel(table))[3].tolist() == [[1.0, 1.0, 1.0]]
     table["status"] = "missing_response"
     assert metric_values(build_panel(table))[3].tolist() == [[0.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("eval_type", ["logprobs", "choice_free_two", "likert_free_two"])
+def test_a_model_without_any_preference_is_not_called_context_sensitive(eval_type):
+    """It always answers "1": with swapped contexts, both targets get a half."""
+    items = simulate_items(3, 1, seed=0)
+    table = simulate_judgements(items, np.zeros((1, 3, 2)), ["m"], eval_type, seed=0, share_tied=1.0)
+    assert metric_values(build_panel(table))[3].tolist() == [[0.0, 0.0, 0.0]]
+
+
+def test_intervals_know_that_templates_of_one_pair_of_concepts_share_sentences():
+    """Accuracy depends on the pair of concepts alone: only few independent values, whatever the number of templates."""
+    items = simulate_items(210, 1, seed=1, domains=["domain-a"])
+    taste = np.random.default_rng(4).normal(0, 4, items.groupby(["concept_a", "concept_b"], dropna=False).ngroups)
+    code = items.groupby(["concept_a", "concept_b"], dropna=False).ngroup().to_numpy()
+    table = simulate_judgements(items, taste[code][None, :, None].repeat(2, axis=2), ["m"], "logprobs", seed=1)
+    wanted = "metric == 'accuracy' and version == -1 and grouping in ('overall', 'concept')"
+    pairs, templates = (summarize(table, n_bootstrap=300, cluster=c).query(wanted) for c in ("concept_pair", "template"))
+    width, finer = ((t["ci_high"] - t["ci_low"])[t["grouping"] == "overall"].item() for t in (pairs, templates))
+    assert width > 2 * finer
+    low, high = intervals_by_template(table, n_bootstrap=300)["logprobs"]["m"]
+    assert [low, high] == templates.loc[templates["grouping"] == "overall", ["ci_low", "ci_high"]].round(6).to_numpy()[0].tolist()
+    pd.testing.assert_frame_equal(pairs[pairs["grouping"] == "concept"], templates[templates["grouping"] == "concept"])
 
 
 def test_the_same_table_twice_and_tables_of_different_items_are_refused(judgements):

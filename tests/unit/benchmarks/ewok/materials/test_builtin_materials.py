@@ -17,9 +17,9 @@ from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.materials import Materials, read_materials
 from worldprobe.benchmarks.ewok.materials.placeholders import keys
 from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL, RIGHT
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
-from worldprobe.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
 
 FOLDER = Path(__file__).parents[5] / "resources" / "materials" / "ewok-builtin"
 CANARY = "worldprobe canary 6f1d2c7a-3b58-4e0b-9a41-5d7e2f90c8b3"

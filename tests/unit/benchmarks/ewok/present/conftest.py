@@ -12,10 +12,11 @@ import yaml
 
 from worldprobe.benchmarks.ewok import contracts
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 from worldprobe.contracts import validate, write_table
 from worldprobe.present.roster import Roster, read_roster
 from worldprobe.provenance import Provenance
-from worldprobe.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, EVAL_TYPES, TARGET_CONTRASTS
 
 DOMAINS = (
     "social-interactions",

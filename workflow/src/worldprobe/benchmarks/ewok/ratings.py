@@ -2,73 +2,172 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
+from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
 
-TEXTS = ["context1", "context2", "target1", "target2"]
+_QUESTION = ["item_id", "target", "context"]
+_LONG = [*_QUESTION, "rating"]
+_WIDE = {f"response_mean_target{t}_context{c}": (t, c) for t in (1, 2) for c in (1, 2)}
+#: What a missing rating may look like.
+_MISSING = ("", "na", "n/a", "nan", "null", "none")
 
 
-def read_ratings(path: Path, items: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """Read ratings, already averaged over raters.
+@dataclass(frozen=True)
+class MatchedRatings:
+    """Ratings of items, averaged over raters.
 
-    Two forms are known. Long: columns item_id, target, context, rating. Wide: item_id or the four texts (Context1, Context2,
-    Target1, Target2, in any case), and response_mean_target1_context1 to response_mean_target2_context2. Lines that start with
-    ``#`` above the header are left out.
+    Attributes:
+        table: contracts.Ratings.
+        n_ratings: ratings in the file that are of these items and not missing.
+        n_unknown: items of the file that are not in the items table; they are left out.
+        n_unrated: items of the table that the file does not rate.
+    """
+
+    table: pd.DataFrame
+    n_ratings: int
+    n_unknown: int
+    n_unrated: int
+
+
+def read_ratings(path: Path, items: pd.DataFrame, scale: tuple[float, float] = (1, 5)) -> MatchedRatings:
+    """Read ratings and average those of the same question.
+
+    Two forms are known. Long: columns item_id, target, context, rating, a row per rating; with a column ``rater`` no rater may
+    rate a question twice. Wide: item_id or the four texts (Context1, Context2, Target1, Target2), and
+    response_mean_target1_context1 to response_mean_target2_context2, a row per item. Names of columns may be in any case; lines
+    above the header that start with ``#`` are left out.
 
     Args:
         path: CSV.
-        items: contracts.Items; every rating must be of one of them, by id or by its four texts.
-
-    Returns:
-        contracts.Ratings, and how many of the file's items the table does not have (they are left out).
+        items: contracts.Items; ratings are matched to them by id, or by the four texts (then to all items that have them).
+        scale: the lowest and the highest rating that could be given.
 
     Raises:
-        UserError: unknown form, numbers that are none, or no item in common.
+        UserError: an unknown form, a cell that is not a number on the scale, a rating given twice, or no item in common.
     """
     try:
-        with open(path, encoding="utf-8-sig") as stream:
-            skipped = 0
-            while stream.readline().startswith("#"):
-                skipped += 1
-        frame = pd.read_csv(path, skiprows=skipped, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        content = path.read_bytes()
     except OSError as error:
         raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path.") from error
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise UserError(path, "is no readable CSV.", "Save it as CSV in UTF-8.") from error
-    frame.columns = frame.columns.str.lower()
-    if {"item_id", "target", "context", "rating"} <= set(frame):
-        long = frame[["item_id", "target", "context", "rating"]]
+    frame = read_frame(path, content)
+    frame.columns = [str(name).strip().lower() for name in frame.columns]
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        raise UserError(path, f'has the column "{repeated[0]}" twice.', "Keep one of the two.")
+    if set(_LONG) <= set(frame):
+        ratings, n_unknown = _from_long(path, frame, items, scale)
     else:
-        long = _from_wide(path, frame, items)
-    number = pd.to_numeric(long["rating"], errors="coerce")
-    bad = number.isna() & ~long["rating"].str.strip().isin(["", "NA", "nan"])
-    if bad.any():
-        raise UserError(path, f'"{long["rating"][bad].iloc[0]}" is no rating.', "Write numbers; leave a missing rating empty.")
-    ratings = long.assign(rating=number, target=long["target"].astype(int), context=long["context"].astype(int))
-    known = ratings["item_id"].isin(set(items["item_id"]))
-    if not known.any():
-        raise UserError(path, "has no item of the items table.", "Give the items that were rated.")
-    unknown = ratings.loc[~known, "item_id"].nunique()
-    return ratings[known].drop_duplicates(["item_id", "target", "context"]).reset_index(drop=True), int(unknown)
+        ratings, n_unknown = _from_wide(path, frame, items, scale)
+    if ratings.empty:
+        raise UserError(path, "rates no item of the items table.", "Give the table of the items that were rated.")
+    n_unrated = len(items) - ratings["item_id"].nunique()
+    return MatchedRatings(_average(ratings), int(ratings["rating"].notna().sum()), n_unknown, n_unrated)
 
 
-def _from_wide(path: Path, frame: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
-    """One row per target and context from one row per item."""
-    columns = {f"response_mean_target{t}_context{c}": (t, c) for t in (1, 2) for c in (1, 2)}
-    absent = [name for name in columns if name not in frame]
-    by_id = "item_id" in frame
-    if absent or not (by_id or set(TEXTS) <= set(frame)):
-        wanted = absent[0] if absent else "item_id, or context1, context2, target1 and target2"
-        raise UserError(path, f"has no column {wanted}.", "See the two forms in the command's help.")
-    if not by_id:
-        named = items[["item_id", *TEXTS]].drop_duplicates(TEXTS)
-        frame = frame.drop(columns="item_id", errors="ignore").merge(named, on=TEXTS, how="left")
-        frame["item_id"] = frame["item_id"].where(frame["item_id"].notna(), "unknown " + frame.index.astype(str))
+def _from_long(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tuple[float, float]) -> tuple[pd.DataFrame, int]:
+    """One row per rating."""
+    rows = pd.DataFrame(
+        {
+            "item_id": frame["item_id"].str.strip(),
+            "target": _one_or_two(path, frame, "target"),
+            "context": _one_or_two(path, frame, "context"),
+            "rating": _on_scale(path, frame, "rating", scale),
+            "n_raters": 1.0,
+        }
+    )
+    if "rater" in frame:
+        who = rows.assign(rater=frame["rater"].str.strip())[["rater", *_QUESTION]]
+        _refuse_repeated(path, who, "rated by the same rater", "Keep one rating per rater and question.")
+    is_known = rows["item_id"].isin(set(items["item_id"]))
+    return rows[is_known], int(rows.loc[~is_known, "item_id"].nunique())
+
+
+def _from_wide(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tuple[float, float]) -> tuple[pd.DataFrame, int]:
+    """One row per target and context from one row per item; how many people stand behind a mean is not known."""
+    _require_columns(path, frame)
+    if "item_id" in frame:
+        keyed = frame.assign(item_id=frame["item_id"].str.strip())
+        _refuse_repeated(path, keyed[["item_id"]], "rated", "In this form each item has one row; see the command's help.")
+        known = items[["item_id"]]
+        key = ["item_id"]
+    else:
+        keyed, known, key = frame, items[["item_id", *TEXTS]], list(TEXTS)
+    numbers = pd.DataFrame({name: _on_scale(path, frame, name, scale) for name in _WIDE})
+    keyed = pd.concat([keyed[key], numbers], axis=1)
+    matched = keyed.merge(known, on=key)
+    n_unknown = len(keyed[key].drop_duplicates().merge(known[key].drop_duplicates(), on=key, how="left_anti"))
     parts = [
-        pd.DataFrame({"item_id": frame["item_id"], "target": t, "context": c, "rating": frame[name]})
-        for name, (t, c) in columns.items()
+        pd.DataFrame({"item_id": matched["item_id"], "target": t, "context": c, "rating": matched[name], "n_raters": np.nan})
+        for name, (t, c) in _WIDE.items()
     ]
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True), n_unknown
+
+
+def _require_columns(path: Path, frame: pd.DataFrame) -> None:
+    looks_long = "rating" in frame or {"target", "context"} <= set(frame)
+    absent = [name for name in (_LONG if looks_long else _WIDE) if name not in frame]
+    if not absent and "item_id" not in frame and not set(TEXTS) <= set(frame):
+        absent = ["item_id, or context1, context2, target1 and target2"]
+    if absent:
+        columns = ", ".join(f'"{name}"' for name in list(frame.columns)[:12])
+        raise UserError(
+            path,
+            f"has no column {absent[0]}; it has {columns}.",
+            "Write the columns item_id, target, context, rating; or see the other form in the command's help.",
+        )
+
+
+def _one_or_two(path: Path, frame: pd.DataFrame, column: str) -> pd.Series:
+    numbers = pd.to_numeric(frame[column].str.strip(), errors="coerce")
+    _refuse_cells(path, frame[column], ~numbers.isin([1, 2]), f"is not a {column}", "Write 1 or 2.")
+    return numbers.astype("int64")
+
+
+def _on_scale(path: Path, frame: pd.DataFrame, column: str, scale: tuple[float, float]) -> pd.Series:
+    cells = frame[column].str.strip()
+    is_missing = cells.str.lower().isin(_MISSING)
+    numbers = pd.to_numeric(cells.where(~is_missing, None), errors="coerce").astype("float64")
+    is_bad = ~is_missing & ~np.isfinite(numbers)
+    _refuse_cells(path, frame[column], is_bad, "is not a rating", "Write numbers with a point; leave a missing rating empty.")
+    is_off = ~is_missing & ~numbers.between(*scale)
+    low, high = scale
+    fix = "Correct it, or state the scale that people used: --scale LOWEST HIGHEST."
+    _refuse_cells(path, frame[column], is_off, f"is not on the scale from {low:g} to {high:g}", fix)
+    return numbers
+
+
+def _refuse_cells(path: Path, cells: pd.Series, is_bad: pd.Series, problem: str, fix: str) -> None:
+    bad = cells[is_bad]
+    if len(bad):
+        more = f"; so are {len(bad) - 1} more cells of this column" if len(bad) > 1 else ""
+        raise UserError(f"{path}, line {bad.index[0]}", f'{cells.name}: "{bad.iloc[0]}" {problem}{more}.', fix)
+
+
+def _refuse_repeated(path: Path, keys: pd.DataFrame, how: str, fix: str) -> None:
+    again = keys.duplicated()
+    if again.any():
+        line = keys.index[again][0]
+        row = keys.loc[line]
+        first = keys.index[(keys == row).all(axis=1)][0]
+        name = ", ".join(str(row[column]) for column in keys if column != "rater")
+        raise UserError(f"{path}, line {line}", f"{name} is {how} twice; the first time in line {first}.", fix)
+
+
+def _average(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Mean, number of raters and standard deviation (n - 1) of each question's ratings; missing ones do not count."""
+    given = ratings.assign(n_raters=ratings["n_raters"].where(ratings["rating"].notna(), 0.0 * ratings["n_raters"]))
+    groups = given.groupby(_QUESTION, sort=True)
+    table = groups["rating"].agg(rating="mean", sd="std")
+    table["n_raters"] = groups["n_raters"].sum(min_count=1)
+    # Of means whose raters are not counted, only the mean is known.
+    table.loc[table["n_raters"].isna(), "sd"] = np.nan
+    columns: Sequence[str] = [*_QUESTION, "rating", "n_raters", "sd"]
+    return table.reset_index()[list(columns)].astype({"rating": "float64", "n_raters": "float64", "sd": "float64"})

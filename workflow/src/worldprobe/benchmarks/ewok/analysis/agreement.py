@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
+from worldprobe.benchmarks.ewok.ways import GENERATIONS, SHOTS
 from worldprobe.errors import UserError
-from worldprobe.vocabulary import GENERATIONS, SHOTS
 
 
 def agree(judgements: pd.DataFrame) -> pd.DataFrame:

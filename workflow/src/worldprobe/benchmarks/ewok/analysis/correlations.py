@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr
+from scipy.stats import pearsonr
 
 from worldprobe.benchmarks.ewok.analysis.panel import Panel, build_panel
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
-from worldprobe.stats.significance import Z95, stars
+from worldprobe.benchmarks.ewok.vocabulary import SURFACE_FEATURES
+from worldprobe.errors import UserError
+from worldprobe.stats.bootstrap import LEVEL
+from worldprobe.stats.significance import stars
 
-FEATURES = ("word2vec", "n_words", "log_frequency")
 BASELINE = ("word2vec", "word2vec")
+FEATURES = ("word2vec", "n_words", "log_frequency")
 
 
 def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -28,6 +31,9 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
 
     Returns:
         contracts.Correlations and contracts.FeatureMeans (the paper's points).
+
+    Raises:
+        UserError: there is no series but the word2vec baseline's.
     """
     panel = build_panel(judgements)
     accuracy = metric_values(panel)[0]
@@ -48,14 +54,17 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
                 if not np.isnan(np.asarray(x, float)).all():
                     rows.append(series.to_dict() | {"feature": feature, "unit": unit} | _pearson(np.asarray(x), np.asarray(y)))
     columns = ["model", "eval_type", "feature", "unit", "r", "p", "stars", "ci_low", "ci_high", "n"]
+    if not points:
+        problem = "the only judgements are word2vec's, which is what accuracies are correlated with."
+        raise UserError("judgements", problem, "Give the judgements of at least one model.")
     return pd.DataFrame(rows, columns=columns), pd.concat(points, ignore_index=True)
 
 
 def _features(panel: Panel, surface: pd.DataFrame, accuracy: np.ndarray) -> dict[str, np.ndarray]:
     """Per item: the mean of its two target rows; missing where unknown."""
-    by_item = surface.groupby("item_id", observed=True)[["n_words", "log_frequency"]].mean()
+    by_item = surface.groupby("item_id", observed=True)[list(SURFACE_FEATURES)].mean()
     by_item = by_item.reindex(panel.items["item_id"].astype(str))
-    features = {name: by_item[name].to_numpy(float) for name in ("n_words", "log_frequency")}
+    features = {name: by_item[name].to_numpy(float) for name in SURFACE_FEATURES}
     baseline = panel.series.index[(panel.series["model"] == BASELINE[0]) & (panel.series["eval_type"] == BASELINE[1])]
     features["word2vec"] = accuracy[baseline[0]].astype(float) if len(baseline) else np.full(accuracy.shape[1], np.nan)
     return features
@@ -82,17 +91,7 @@ def _pearson(x: np.ndarray, y: np.ndarray) -> dict[str, object]:
     x, y = x[both].astype(float), y[both].astype(float)
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return {"r": np.nan, "p": np.nan, "stars": "", "ci_low": np.nan, "ci_high": np.nan, "n": len(x)}
-    r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
-    with np.errstate(divide="ignore"):
-        t = r * np.sqrt((len(x) - 2) / np.float64(1 - r * r))
-    p = float(2 * stdtr(len(x) - 2, -abs(t)))
-    half = Z95 / np.sqrt(len(x) - 3) if len(x) > 3 else np.inf
-    centre = np.arctanh(np.clip(r, -1 + 1e-15, 1 - 1e-15))
-    return {
-        "r": r,
-        "p": p,
-        "stars": stars(p),
-        "ci_low": float(np.tanh(centre - half)),
-        "ci_high": float(np.tanh(centre + half)),
-        "n": len(x),
-    }
+    found = pearsonr(x, y)
+    low, high = found.confidence_interval(LEVEL)
+    p = float(found.pvalue)
+    return {"r": float(found.statistic), "p": p, "stars": stars(p), "ci_low": float(low), "ci_high": float(high), "n": len(x)}

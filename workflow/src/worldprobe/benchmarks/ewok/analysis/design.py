@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.vocabulary import (
+    CONTEXT_CONTRASTS,
+    CONTEXT_TYPES,
+    SURFACE_FEATURES,
+    TARGET_CONTRASTS,
+    contrast_group,
+)
 from worldprobe.errors import UserError
-from worldprobe.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
 
 #: columns of contracts.Judgements that the regression needs.
 COLUMNS = (
@@ -24,12 +30,18 @@ COLUMNS = (
     "context_type",
     "target_contrast",
 )
-FORMULA = "Accuracy ~ 0 + Domain + ContextContrast + TargetContrast + ContextType + Frequency + NumWords"
+#: group of terms -> its name in the formula; surface features are named one by one.
+FACTORS = {
+    "domain": "Domain",
+    "context_contrast": "ContextContrast",
+    "target_contrast": "TargetContrast",
+    "context_type": "ContextType",
+}
+FEATURES = {"log_frequency": "Frequency", "n_words": "NumWords"}
 #: what becomes of an exact tie: the paper's model counts it as wrong, though its means count it as a half.
 TIES = ("wrong", "drop")
 #: how target contrast is coded: the paper says deviation, the released analysis used treatment (baseline: concept swap).
 TARGET_CODINGS = ("deviation", "treatment")
-FEATURES = {"log_frequency": "word frequency", "n_words": "number of words"}
 
 
 @dataclass
@@ -86,7 +98,7 @@ def build_design(
     rows = judgements[judgements["eval_type"] == eval_type]
     if rows.empty:
         raise UserError("judgements", f"there are no {eval_type} judgements.", "Judge at least one model's log probabilities.")
-    details: dict[str, Any] = {"eval_type": eval_type, "ties": ties, "target_coding": target_coding, "formula": FORMULA}
+    details: dict[str, Any] = {"eval_type": eval_type, "ties": ties, "target_coding": target_coding}
     notes: list[str] = []
     rows = _drop(rows, rows["accuracy"].isna(), "have no score", notes, details, "n_missing")
     is_tie = rows["accuracy"] == 0.5
@@ -96,8 +108,8 @@ def build_design(
     elif is_tie.any():
         notes.append(f"{is_tie.sum():,} of {len(rows):,} rows are exact ties and count as wrong here, as in the paper.")
     rows = rows.merge(surface, on=["item_id", "target"], how="left", validate="many_to_one")
-    absent = rows[list(FEATURES)].isna()
-    known = [name for name in FEATURES if not absent[name].all()]
+    absent = rows[list(SURFACE_FEATURES)].isna()
+    known = [name for name in SURFACE_FEATURES if not absent[name].all()]
     rows = _drop(rows, absent[known].any(axis=1), "have no surface features", notes, details, "n_without_features")
     if rows.empty:
         raise UserError("judgements", "no row has both an accuracy and surface features.", "Give the features of the same items.")
@@ -113,7 +125,23 @@ def build_design(
         raise UserError("judgements", "every answer is the same, so there is nothing to explain.", "Give more models or items.")
     details |= {"n_rows": len(rows), "n_models": len(models), "n_items": len(items), "models": list(models)}
     frame = pd.DataFrame(terms, columns=["group", "term", "label"]).assign(is_estimated=kept)
+    details["formula"] = formula_of(frame)
     return Design(matrix[:, kept], frame, response, model, list(models), item, list(items), notes, details)
+
+
+def formula_of(terms: pd.DataFrame) -> str:
+    """The formula that is fitted: the factors and features of which at least one term is estimated.
+
+    Args:
+        terms: Design.terms.
+
+    >>> rows = [("domain", "d", True), ("target_contrast", "variable swap", False), ("surface_features", "n_words", True)]
+    >>> formula_of(pd.DataFrame(rows, columns=["group", "term", "is_estimated"]))
+    'Accuracy ~ 0 + Domain + NumWords'
+    """
+    estimated = terms[terms["is_estimated"]]
+    names = [FACTORS.get(group) or FEATURES[term] for group, term in zip(estimated["group"], estimated["term"], strict=True)]
+    return " + ".join(["Accuracy ~ 0", *dict.fromkeys(names)])
 
 
 def _drop(
@@ -148,7 +176,7 @@ def _code(rows: pd.DataFrame, target_coding: str, notes: list[str]) -> tuple[lis
     kind = rows["context_type"].astype(str).to_numpy()
     for name, column in _deviations(kind, CONTEXT_TYPES, "context type", notes):
         add(column, "context_type", name, f"{name} vs. indirect")
-    for name, label in FEATURES.items():
+    for name, label in SURFACE_FEATURES.items():
         values = rows[name].to_numpy(float)
         if np.isnan(values).all():
             notes.append(f"{label} is left out: it is not known for these items.")

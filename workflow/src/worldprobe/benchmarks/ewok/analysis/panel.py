@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.analysis.judge import DESIGN
+from worldprobe.benchmarks.ewok.vocabulary import DESIGN, contrast_group
 from worldprobe.errors import UserError
-from worldprobe.vocabulary import contrast_group
 
 #: columns of contracts.Judgements that a panel is made of.
 COLUMNS = ("item_id", "target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status", *DESIGN)

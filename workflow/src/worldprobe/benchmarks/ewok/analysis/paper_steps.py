@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.analysis.released import TEXTS, Release, join_texts
+from worldprobe.benchmarks.ewok.vocabulary import contrast_group
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.vocabulary import contrast_group
 
 VERSIONS = 5
 TEMPLATE = ["Domain", "MetaTemplateID", "TemplateID"]
@@ -44,7 +44,7 @@ def apply_steps(release: Release, skip: Collection[str] = ()) -> tuple[pd.DataFr
         contracts.Judgements; contracts.SurfaceFeatures (empty without controls); every step's effect.
 
     Raises:
-        UserError: an unknown step, or a step stops (an incomplete template).
+        UserError: an unknown step, or a step stops (an incomplete template), or leaves nothing.
     """
     unknown = [name for name in skip if name not in STEPS]
     if unknown:
@@ -58,6 +58,9 @@ def apply_steps(release: Release, skip: Collection[str] = ()) -> tuple[pd.DataFr
         elif name == "require_human":
             release = _join_human(release)
         effects.append(Effect(name, before[0], len(release.rows), before[1], len(release.items), note))
+        if release.rows.empty:
+            problem = f"leaves none of {before[1]:,} items" + (f" ({note})." if note else ".")
+            raise UserError(f"step {name}", problem, f"Check the release's lists, or add --skip {name}.")
     return _judgements(release), _surface(release), effects
 
 
@@ -110,7 +113,8 @@ def exclude_flagged(release: Release) -> tuple[Release, str]:
 def reverse_flagged(release: Release) -> tuple[Release, str]:
     """Step 6: in templates of items flagged as reverse the targets change places and an accuracy v becomes 1 - v.
 
-    The row keeps its target's number, as in the released analysis.
+    The row keeps its target's number, as in the released analysis. That analysis also turns the 0 of an unreadable answer into 1;
+    so do we, and the note says how often.
     """
     flagged = _templates_with(release, ("reverse",))
     if flagged is None:
@@ -119,7 +123,11 @@ def reverse_flagged(release: Release) -> tuple[Release, str]:
     items.loc[flagged, ["Target1", "Target2"]] = items.loc[flagged, ["Target2", "Target1"]].to_numpy()
     turned = release.rows["item"].isin(items.index[flagged])
     accuracy = release.rows["accuracy"].where(~turned, 1 - release.rows["accuracy"])
-    return replace(release, items=items, rows=release.rows.assign(accuracy=accuracy)), f"{turned.sum():,} rows reversed"
+    n_unreadable = int((turned & (release.rows["status"] != "ok") & (accuracy == 1)).sum())
+    note = f"{turned.sum():,} rows reversed"
+    if n_unreadable:
+        note += f"; {n_unreadable:,} unreadable answers now count as right, as in the released analysis"
+    return replace(release, items=items, rows=release.rows.assign(accuracy=accuracy)), note
 
 
 def drop_unreleased(release: Release) -> tuple[Release, str]:

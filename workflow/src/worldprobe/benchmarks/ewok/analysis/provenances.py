@@ -5,7 +5,7 @@ So tables are held together by what their provenance says they were computed fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -20,19 +20,19 @@ ITEMS = "items"
 FIX = "Give tables that were computed from the same items table, or recompute them."
 
 
-def read_judgements(paths: Sequence[Path], columns: Sequence[str], others: Mapping[str, Path] | None = None) -> pd.DataFrame:
+def read_judgements(paths: Sequence[Path], columns: Sequence[str], others: Sequence[Path] = ()) -> pd.DataFrame:
     """Read judgements of the same items as one frame.
 
     Args:
         paths: judgements tables.
         columns: columns to read.
-        others: further tables that must be of the same items (surface features), keyed by what they are called.
+        others: further tables that must be of the same items, e.g. surface features.
 
     Raises:
         UserError: a file is not a judgements table, or the tables were computed from different items.
     """
     judgements = read_tables(paths, Judgements, columns)
-    check_same_items([*paths, *(others or {}).values()])
+    check_same_items([*paths, *others])
     return judgements
 
 

@@ -7,30 +7,35 @@ never unpacked.
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pandas as pd
 
+from worldprobe.archives import Archive
 from worldprobe.benchmarks.ewok.analysis.judge import NEAR_TIE, compare_scores
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_TYPES, OFFICIAL_TEXTS, TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.ways import GENERATIONS
+from worldprobe.commented_csv import CsvError, read_frame, read_rows
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER, Progress
 
-TEXTS = ["Context1", "Context2", "Target1", "Target2"]
-DESIGN = ["Domain", "MetaTemplateID", "TemplateID", "ConceptA", "ConceptB", "TargetDiff", "ContextDiff", "ContextType"]
+TEXTS = list(OFFICIAL_TEXTS)
+_PLACE = ["Domain", "MetaTemplateID", "TemplateID"]
+DESIGN = [*_PLACE, "ConceptA", "ConceptB", "TargetDiff", "ContextDiff", "ContextType"]
 #: files of the released analysis that name items with problems; found by name anywhere in the release.
 FLAGGED, REMOVED = "flagged_items_human.csv", "remove_from_results.csv"
+_LISTINGS = {FLAGGED: ["problem"], REMOVED: ["Domain"]}
+_PASSWORD_HINT = "Give --password, or set WORLDPROBE_MATERIALS_PASSWORD."
 SHOTS = {"original": "zero", "optimized": "two"}
 
 
 @dataclass
 class Release:
-    """What a release holds.
+    """What a release contains.
 
     Attributes:
         items: TEXTS, DESIGN and ``version``, one row per item; its index is the code that ``rows`` uses.
@@ -63,29 +68,30 @@ def read_release(source: Path, password: str | None = None) -> Release:
     Raises:
         UserError: nothing there is in the layout, a file lacks a column, or the ZIP's password is wrong.
     """
+    archive = Archive(source, password, _PASSWORD_HINT)
     results, human, features, unread = [], [], [], []
     special: dict[str, pd.DataFrame] = {}
-    members = list(_members(source, password))
+    members = _members(archive)
     with Progress("Reading the release", len(members), "files") as progress:
-        for path, read in members:
+        for path in members:
             progress.advance()
+            where, content = f"{source}, {path}", archive.read(str(path))
             tags = dict(part.split("=", 1) for part in path.parts[:-1] if part.startswith(("eval=", "model=")))
-            if path.name in (FLAGGED, REMOVED):
-                special[path.name] = _table(path, read())
+            if path.name in _LISTINGS:
+                special[path.name] = _listing(where, read_frame(where, content), path.name)
             elif {"eval", "model"} <= set(tags):
-                frame, version = _table(path, read()), _version(path)
+                frame, version = read_frame(where, content), _version(where, path)
                 if tags["eval"] == "controls":
-                    features.append(_features(path, frame))
+                    features.append(_features(where, frame))
                 else:
-                    results.append(_judged(path, frame, tags["eval"], _model(tags["model"])).assign(version=version))
+                    judged = _judged(where, frame, tags["eval"], _model(tags["model"]))
+                    results.append(judged.assign(version=version, file=where))
+            elif "response_mean_target1_context1" in _header(where, content):
+                human.append(_judged(where, read_frame(where, content), "human_likert", "human"))
             else:
-                frame = _table(path, read())
-                if "response_mean_target1_context1" in frame:
-                    human.append(_judged(path, frame, "human_likert", "human"))
-                else:
-                    unread.append(str(path))
+                unread.append(str(path))
     if not results:
-        raise UserError(source, "holds no CSV under eval=.../model=...", "Give the folder or ZIP of released results.")
+        raise UserError(source, "contains no CSV under eval=.../model=...", "Give the folder or ZIP of released results.")
     items, rows = _split(pd.concat(results, ignore_index=True))
     for name in unread:
         LOGGER.info("not read, not in the layout: %s", name)
@@ -105,12 +111,26 @@ def join_texts(frame: pd.DataFrame) -> pd.Series:
     return frame["Context1"] + "\t" + frame["Context2"] + "\t" + frame["Target1"] + "\t" + frame["Target2"]
 
 
-def read_listing(path: Path) -> pd.DataFrame:
-    """A CSV of items (flagged, removed) that lies outside the release."""
+def read_listing(path: Path, name: str) -> pd.DataFrame:
+    """A CSV of items that lies outside the release.
+
+    Args:
+        path: the CSV.
+        name: which list it is: ``FLAGGED`` or ``REMOVED``.
+
+    Raises:
+        UserError: it cannot be read, or lacks a column.
+    """
     try:
-        return _table(PurePosixPath(path), path.read_bytes())
+        content = path.read_bytes()
     except OSError as error:
         raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path.") from error
+    return _listing(path, read_frame(path, content), name)
+
+
+def _listing(where: object, frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    _require(where, frame, [*_LISTINGS[name], *TEXTS])
+    return frame
 
 
 def clean_numbers(answers: pd.Series, highest: int) -> np.ndarray:
@@ -124,57 +144,24 @@ def clean_numbers(answers: pd.Series, highest: int) -> np.ndarray:
     return np.where((numbers >= 1) & (numbers <= highest), numbers, np.nan)
 
 
-def _members(source: Path, password: str | None) -> Iterator[tuple[PurePosixPath, Callable[[], bytes]]]:
-    """Every CSV's path inside the release and how to read it, in the order of their names."""
-    if source.is_dir():
-        for path in sorted(source.rglob("*.csv")):
-            yield PurePosixPath(path.relative_to(source).as_posix()), path.read_bytes
-        return
+def _members(archive: Archive) -> list[PurePosixPath]:
+    """Every CSV's path inside the release, by name."""
+    return [PurePosixPath(name) for name in archive.names if name.endswith(".csv") and "__MACOSX" not in name]
+
+
+def _header(where: object, content: bytes) -> list[str]:
+    """The columns of a file that may be anything; none where it is not a CSV."""
     try:
-        archive = zipfile.ZipFile(source)
-    except FileNotFoundError as error:
-        raise UserError(source, "there is no such folder or file.", "Check the path.") from error
-    except zipfile.BadZipFile as error:
-        raise UserError(source, "is neither a folder nor a ZIP.", "Give the released results.") from error
-    names = sorted(n for n in archive.namelist() if n.endswith(".csv") and "__MACOSX" not in n)
-
-    def reader(name: str) -> Callable[[], bytes]:
-        def read() -> bytes:
-            try:
-                return archive.read(name, pwd=password.encode() if password else None)
-            except (RuntimeError, NotImplementedError) as error:
-                problem = (
-                    "the password is wrong or missing"
-                    if isinstance(error, RuntimeError)
-                    else "is encrypted in a way Python lacks"
-                )
-                raise UserError(
-                    f"{source}, {name}", f"{problem}.", "Give --password, or unpack it and give the folder."
-                ) from error
-
-        return read
-
-    for name in names:
-        yield PurePosixPath(name), reader(name)
+        return next(read_rows(where, content), (0, []))[1]
+    except CsvError:
+        return []
 
 
-def _table(path: PurePosixPath, content: bytes) -> pd.DataFrame:
-    """A CSV as text cells, comment lines above the header left out."""
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    while content.startswith(b"#"):
-        content = content.partition(b"\n")[2]
-    try:
-        return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise UserError(path, "is no readable CSV.", "Fetch the release again; it may have been cut short.") from error
-
-
-def _version(path: PurePosixPath) -> int:
-    found = re.search(r"vers=(\d+)", "/".join(path.parts[:-1]))
+def _version(where: object, path: PurePosixPath) -> int:
+    found = re.search(r"vers=(\d{1,9})(?!\d)", "/".join(path.parts[:-1]))
     if found is None:
-        raise UserError(
-            path, "its folders do not say which version of the items it is (vers=N).", "Keep the released folder names."
-        )
+        problem = "its folders do not say which version of the items it is (vers=N)."
+        raise UserError(where, problem, "Keep the released folder names.")
     return int(found.group(1))
 
 
@@ -183,14 +170,23 @@ def _model(name: str) -> str:
     return re.sub(r"_it$", "", name.replace("_v0.1", "").replace("Meta_", ""))
 
 
-def _numbers(path: PurePosixPath, frame: pd.DataFrame, columns: list[str]) -> list[np.ndarray]:
-    absent = [c for c in [*columns, *TEXTS] if c not in frame]
+def _require(where: object, frame: pd.DataFrame, columns: Iterable[str]) -> None:
+    absent = [column for column in columns if column not in frame]
     if absent:
-        raise UserError(path, f"has no column {absent[0]}.", "Give the files as they were released.")
-    return [pd.to_numeric(frame[c], errors="coerce").to_numpy(float) for c in columns]
+        raise UserError(where, f"has no column {absent[0]}.", "Give the files as they were released.")
 
 
-def _judged(path: PurePosixPath, frame: pd.DataFrame, released_type: str, model: str) -> pd.DataFrame:
+def _numbers(where: object, frame: pd.DataFrame, columns: list[str]) -> list[np.ndarray]:
+    """Columns as numbers; cells that are not finite numbers become missing, and the log says how many."""
+    _require(where, frame, [*columns, *TEXTS])
+    numbers = [pd.to_numeric(frame[column], errors="coerce").to_numpy(float) for column in columns]
+    n_bad = sum(int((~np.isfinite(values)).sum()) for values in numbers)
+    if n_bad:
+        LOGGER.warning("%s: %d cells of %s are not finite numbers; they count as missing", where, n_bad, ", ".join(columns))
+    return [np.where(np.isfinite(values), values, np.nan) for values in numbers]
+
+
+def _judged(where: object, frame: pd.DataFrame, released_type: str, model: str) -> pd.DataFrame:
     """Two rows per item: the accuracy of both targets."""
     paradigm, _, rest = released_type.partition("_")
     pairs = [(1, 1), (1, 2), (2, 2), (2, 1)]  # target and context: what is compared with what
@@ -203,11 +199,11 @@ def _judged(path: PurePosixPath, frame: pd.DataFrame, released_type: str, model:
             "human": "response_mean_target{}_context{}",
         }
         eval_type = {"cosine": "word2vec"}.get(paradigm, released_type)
-        scores = _numbers(path, frame, [pattern[paradigm].format(t, c) for t, c in pairs])
+        scores = _numbers(where, frame, [pattern[paradigm].format(t, c) for t, c in pairs])
     elif paradigm in ("likert", "choice"):
         generation, _, prompt = rest.partition("_")
-        if prompt not in SHOTS:
-            raise UserError(path, f"eval={released_type} is not in the layout.", "Keep the released folder names.")
+        if prompt not in SHOTS or generation not in GENERATIONS:
+            raise UserError(where, f"eval={released_type} is not in the layout.", "Keep the released folder names.")
         eval_type = f"{paradigm}_{generation}_{SHOTS[prompt]}"
         missing_counts = 0.0
         names = (
@@ -215,7 +211,7 @@ def _judged(path: PurePosixPath, frame: pd.DataFrame, released_type: str, model:
             if paradigm == "likert"
             else ["text_choice_target1", "text_choice_target2"]
         )
-        _numbers(path, frame, names)
+        _require(where, frame, [*names, *TEXTS])
         answers = [clean_numbers(frame[n], 5 if paradigm == "likert" else 2) for n in names]
         if paradigm == "choice":  # right is 1 for target 1 and 2 for target 2: as scores, right against wrong
             answers = [
@@ -223,9 +219,14 @@ def _judged(path: PurePosixPath, frame: pd.DataFrame, released_type: str, model:
             ]
         scores = answers
     else:
-        raise UserError(path, f"eval={released_type} is not in the layout.", "Keep the released folder names.")
+        raise UserError(where, f"eval={released_type} is not in the layout.", "Keep the released folder names.")
+    if paradigm == "logprobs" and any((values > 0).any() for values in scores):
+        raise UserError(where, "contains a log probability above 0.", "Give the files as they were released.")
     near_tie = NEAR_TIE if paradigm == "logprobs" else 0.0
+    if frame.empty:
+        raise UserError(where, "has a header but no rows.", "Fetch the release again; it may have been cut short.")
     parts = []
+    _require(where, frame, _PLACE if paradigm != "human" else ())
     for target, matching, other in ((1, scores[0], scores[1]), (2, scores[2], scores[3])):
         accuracy, is_tie, is_near_tie, is_missing = compare_scores(matching, other, near_tie)
         status = "missing_response" if paradigm in ("likert", "choice", "human") else "missing_score"
@@ -248,44 +249,92 @@ def _where(answers: np.ndarray, value: int) -> np.ndarray:
     return np.where(np.isnan(answers), np.nan, answers == value)
 
 
-def _features(path: PurePosixPath, frame: pd.DataFrame) -> pd.DataFrame:
+def _features(where: object, frame: pd.DataFrame) -> pd.DataFrame:
     """Length and frequency of both targets: their own and the mean of the contexts' (released analysis, step 9)."""
     parts = []
     for target in (1, 2):
         values = {}
         for name, column in (("n_words", "Length"), ("log_frequency", "Freq")):
-            own, first, second = _numbers(path, frame, [f"Target{target}_{column}", f"Context1_{column}", f"Context2_{column}"])
+            own, first, second = _numbers(where, frame, [f"Target{target}_{column}", f"Context1_{column}", f"Context2_{column}"])
             values[name] = own + (first + second) / 2
         parts.append(frame[TEXTS].assign(target=target, **values))
     return pd.concat(parts, ignore_index=True)
 
 
 def _with_texts(parts: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
-    """Rows named by their texts alone."""
+    """Rows named by their texts alone; of rows with the same texts the first counts."""
     if not parts:
         return pd.DataFrame(columns=["texts", *columns])
     whole = pd.concat(parts, ignore_index=True)
-    return whole.assign(texts=join_texts(whole))[["texts", *columns]].drop_duplicates(["texts", "target"], ignore_index=True)
+    rows = whole.assign(texts=join_texts(whole))[["texts", *columns]]
+    first = rows.drop_duplicates(["texts", "target"], ignore_index=True)
+    n_others = len(rows.drop_duplicates()) - len(first)
+    if n_others:
+        LOGGER.warning("%d rows repeat the texts of an earlier row with other values; the first of each is used", n_others)
+    return first
 
 
 def _split(results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Items and rows that name them by code.
 
     Raises:
-        UserError: one place in the design holds two items.
+        UserError: a number or name that is not one, files that disagree on an item, or two items or results in one place.
     """
-    place = ["Domain", "MetaTemplateID", "TemplateID", "version"]
-    results[["MetaTemplateID", "TemplateID"]] = results[["MetaTemplateID", "TemplateID"]].astype(int)
+    place = [*_PLACE, "version"]
+    _check_place(results)
+    results[["MetaTemplateID", "TemplateID"]] = results[["MetaTemplateID", "TemplateID"]].astype("int64")
     results["item"] = results.groupby([*place, *TEXTS], sort=True).ngroup()
-    items = results.drop_duplicates("item").set_index("item").sort_index()[[*TEXTS, *DESIGN, "version"]]
+    items = _design_of(results)
     twice = items.duplicated(place)
     if twice.any():
         row = items[twice].iloc[0]
-        where = f"{row['Domain']} {row['MetaTemplateID']}_{row['TemplateID']}, version {row['version']}"
-        raise UserError(where, "holds two different items in different files.", "Give results of one version of the items.")
+        problem = f"different files have different texts for {_name(row)}."
+        raise UserError(_file_of(results, items.index[twice][0]), problem, "Give results of one version of the items.")
     rows = results[["item", "target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status"]]
     doubled = rows.duplicated(["item", "target", "model", "eval_type"])
     if doubled.any():
-        row = rows[doubled].iloc[0]
-        raise UserError(f"{row['model']}, {row['eval_type']}", "is there twice for the same item.", "Give one run of each model.")
+        row = results[doubled].iloc[0]
+        problem = f"gives {row['model']} a second {row['eval_type']} result for {_name(row)}."
+        raise UserError(row["file"], problem, "Give one run of each model.")
     return items, rows
+
+
+def _check_place(results: pd.DataFrame) -> None:
+    numbers = {"MetaTemplateID": r"[1-9]\d{0,8}", "TemplateID": r"[1-9]\d{0,8}", "Domain": "[A-Za-z0-9-]+"}
+    for column, pattern in numbers.items():
+        is_bad = ~results[column].str.fullmatch(pattern)
+        if is_bad.any():
+            row = results[is_bad].iloc[0]
+            problem = f'{column}: "{row[column]}" is not a valid {"name" if column == "Domain" else "number"}.'
+            raise UserError(row["file"], problem, "Give the files as they were released.")
+
+
+def _design_of(results: pd.DataFrame) -> pd.DataFrame:
+    """One row per item; files may lack design columns that others have, but must not disagree."""
+    versions = results.drop_duplicates(["item", *(c for c in DESIGN if c in results)])
+    items = versions.drop_duplicates("item").set_index("item").sort_index()
+    for column in DESIGN:
+        stated = versions.dropna(subset=[column]).drop_duplicates(["item", column]) if column in results else versions.iloc[:0]
+        again = stated[stated.duplicated("item")]
+        if len(again):
+            row = again.iloc[0]
+            problem = f'{column} of {_name(row)}: "{row[column]}" here, another in an earlier file.'
+            raise UserError(row["file"], problem, "Give results of one version of the items.")
+        items[column] = stated.set_index("item")[column].reindex(items.index)
+        allowed = {"ContextType": CONTEXT_TYPES, "TargetDiff": TARGET_CONTRASTS}.get(column)
+        is_bad = items[column].notna() & ~items[column].isin(allowed) if allowed else items[column] == ""
+        if is_bad.any() and column in ("ConceptA", "ContextType", "TargetDiff"):
+            row = items[is_bad].iloc[0]
+            raise UserError(row["file"], f'{column} of {_name(row)} is "{row[column]}".', "Give the files as they were released.")
+        if items[column].isna().any():
+            row = items[items[column].isna()].iloc[0]
+            raise UserError(row["file"], f"has no column {column}, nor has another file of the item.", "Give whole files.")
+    return items[[*TEXTS, *DESIGN, "version"]]
+
+
+def _file_of(results: pd.DataFrame, item: int) -> str:
+    return str(results.loc[results["item"] == item, "file"].iloc[0])
+
+
+def _name(row: pd.Series) -> str:
+    return f"{row['Domain']} {row['MetaTemplateID']}_{row['TemplateID']}, version {row['version']}"

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.analysis.published import COUNTERPARTS, Published
+from worldprobe.benchmarks.ewok.ways import is_rated
 
 #: numbers of the running text that describe people, settings or materials, which no table of results can confirm.
 DESCRIPTIONS = {
@@ -204,7 +205,7 @@ class _LookUp:
         if (model, eval_type) not in self.series:
             who = "no human ratings were given" if model == "human" else f"{model} was not run ({eval_type})"
             return Finding(status="not_run", reason=who)
-        metric = "strict" if eval_type.startswith("likert") else "accuracy"
+        metric = "strict" if is_rated(eval_type) else "accuracy"
         key = (model, eval_type, metric, grouping, group)
         if key not in self.means:
             return Finding(status="not_comparable", reason=f"no item is {group} here")

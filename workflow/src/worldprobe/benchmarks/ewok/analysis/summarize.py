@@ -11,25 +11,30 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER, cluster_codes
 from worldprobe.benchmarks.ewok.analysis.panel import Panel, build_panel
+from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
+from worldprobe.benchmarks.ewok.ways import is_rated
+from worldprobe.stats.bootstrap import bootstrap_means, percentile_interval
 
 METRICS = ("accuracy", "strict", "both_right", "context_sensitivity")
 GROUPINGS = ("overall", "domain", "concept", "context_type", "context_contrast", "target_contrast")
-OVER_VERSIONS = -1
 
 
-def summarize(judgements: pd.DataFrame, seed: int = 0, n_bootstrap: int = 1000) -> pd.DataFrame:
+def summarize(judgements: pd.DataFrame, seed: int = 0, n_bootstrap: int = 1000, cluster: str = DEFAULT_CLUSTER) -> pd.DataFrame:
     """All means of a study.
 
     An item is the mean of its two targets. A version's mean is over its items, the mean is over the versions, and the range is
-    from the lowest to the highest version. The interval is a bootstrap over templates and versions together (both are drawn
-    with replacement, an item weighs by the product: Owen's pigeonhole bootstrap), with the same draws for every model. It is
-    on the wide side rather than the narrow one.
+    from the lowest to the highest version. The interval is a bootstrap over clusters and versions together (both are drawn
+    with replacement, an item weighs by the product: Owen's pigeonhole bootstrap), with the same draws for every model.
+    Clusters are pairs of concepts, as their templates share sentences. A concept's own rows, which mostly have one pair, are
+    drawn over templates: they speak of this concept only.
 
     Args:
         judgements: contracts.Judgements of any number of models and eval types.
-        seed: of the bootstrap.
+        seed: seed of the bootstrap.
         n_bootstrap: draws; 0 leaves the intervals missing.
+        cluster: what is drawn: ``concept_pair`` or ``template``.
 
     Returns:
         contracts.Summaries. Version -1 is the mean over versions; concepts, named ``domain/concept``, have only that row.
@@ -39,8 +44,30 @@ def summarize(judgements: pd.DataFrame, seed: int = 0, n_bootstrap: int = 1000) 
     groups = list(_groups(panel.items))
     versions = np.unique(panel.items["version"])
     means, counts = _version_means(panel, values, groups, versions)
-    intervals = _intervals(panel, values, groups, versions, seed, n_bootstrap)
+    intervals = _intervals(panel, values, groups, versions, seed, n_bootstrap, cluster)
     return _rows(panel, groups, versions, means, counts, intervals)
+
+
+def intervals_by_template(judgements: pd.DataFrame, seed: int = 0, n_bootstrap: int = 1000) -> dict[str, dict[str, list[float]]]:
+    """What drawing single templates would give for each model's overall accuracy: to be stated next to ``summarize``'s intervals.
+
+    Args:
+        judgements: contracts.Judgements.
+        seed: seed of the bootstrap.
+        n_bootstrap: draws, at least 1.
+
+    Returns:
+        eval_type -> model -> [low, high] of the 95% interval; models without one are left out.
+    """
+    panel = build_panel(judgements)
+    versions = np.unique(panel.items["version"])
+    overall = [Group("overall", "all", np.arange(len(panel.items)))]
+    ends = _intervals(panel, metric_values(panel)[:1], overall, versions, seed, n_bootstrap, "template")[:, 0, :, 0]
+    found: dict[str, dict[str, list[float]]] = {}
+    for series, low, high in zip(panel.series.itertuples(), *ends, strict=True):
+        if not np.isnan(low):
+            found.setdefault(str(series.eval_type), {})[str(series.model)] = [round(float(low), 6), round(float(high), 6)]
+    return found
 
 
 def metric_values(panel: Panel) -> np.ndarray:
@@ -50,7 +77,8 @@ def metric_values(panel: Panel) -> np.ndarray:
     - strict: the same with ties counted as wrong.
     - both_right: 1 when both targets are right.
     - context_sensitivity (released analysis): 1 when the two targets prefer different contexts. Likert: the differences have
-      opposite signs, where one may be zero; others: the targets' accuracies are equal. An unread answer is not sensitive.
+      opposite signs, where one may be zero; others: the targets' accuracies are equal. Two targets without a preference (both
+      0.5, as for a model that always answers "1" to both orders) and an unread answer are not sensitive.
     """
     pair = panel.accuracy
     is_known = ~np.isnan(pair)
@@ -61,10 +89,10 @@ def metric_values(panel: Panel) -> np.ndarray:
     whole = n_known == 2
     both = np.where(whole, (pair == 1).all(axis=2), np.nan)
     first, second = pair[:, :, 0], pair[:, :, 1]
-    is_equal = first == second
-    is_opposed = (np.abs(first - second) < 1) & ~((first == 0.5) & (second == 0.5))
-    is_likert = panel.series["eval_type"].str.startswith("likert").to_numpy()
-    sensitive = np.where(is_likert[:, None], is_opposed, is_equal) & ~panel.is_missing.any(axis=2)
+    has_preference = ~((first == 0.5) & (second == 0.5))
+    is_likert = np.array([is_rated(name) for name in panel.series["eval_type"]])
+    is_opposed = np.where(is_likert[:, None], np.abs(first - second) < 1, first == second)
+    sensitive = is_opposed & has_preference & ~panel.is_missing.any(axis=2)
     return np.stack([accuracy, strict, both, np.where(whole, sensitive, np.nan)]).astype(np.float32)
 
 
@@ -119,69 +147,31 @@ def _version_means(
 
 
 def _intervals(
-    panel: Panel, values: np.ndarray, groups: list[Group], versions: np.ndarray, seed: int, n_bootstrap: int
+    panel: Panel,
+    values: np.ndarray,
+    groups: list[Group],
+    versions: np.ndarray,
+    seed: int,
+    n_bootstrap: int,
+    cluster: str,
 ) -> np.ndarray:
-    """Bootstrap intervals, shape (2, metrics, series, groups); missing for a group of fewer than two templates."""
+    """Bootstrap intervals, shape (2, metrics, series, groups); missing for a group of fewer than two clusters."""
     n_metrics, n_series, n_items = values.shape
     intervals = np.full((2, n_metrics * n_series, len(groups)), np.nan)
     if n_bootstrap == 0:
         return intervals.reshape(2, n_metrics, n_series, len(groups))
     flat = values.reshape(-1, n_items)
-    template_code = panel.items.groupby(["domain", "meta_template", "template"], sort=False).ngroup().to_numpy()
+    codes = {name: pd.factorize(cluster_codes(panel.items, name))[0] for name in (cluster, "template")}
     version_code = np.searchsorted(versions, panel.items["version"].to_numpy())
     for position, group in enumerate(groups):
-        block = flat[:, group.items]
-        template = np.unique(template_code[group.items], return_inverse=True)[1]
-        if template.max() == 0:
+        code = codes["template" if group.grouping == "concept" else cluster][group.items]
+        code = np.unique(code, return_inverse=True)[1]
+        if code.max() == 0:
             continue
         rng = np.random.default_rng([seed, zlib.crc32(f"{group.grouping}/{group.name}".encode())])
-        draws = _draws(rng, n_bootstrap, template.max() + 1, len(versions))
-        known = ~np.isnan(block)
-        patterns, which = (
-            np.unique(known, axis=0, return_inverse=True) if not known.all() else (known[:1], np.zeros(len(block), int))
-        )
-        for number, pattern in enumerate(patterns):
-            if not pattern.any():
-                continue
-            series = np.flatnonzero(which == number)
-            weights = _weights(*draws, template[pattern], version_code[group.items][pattern])
-            means = weights @ block[np.ix_(series, np.flatnonzero(pattern))].T
-            intervals[:, series, position] = (
-                np.nanquantile(means, [0.025, 0.975], axis=0) if np.isnan(means).any() else _ends(means)
-            )
+        means = bootstrap_means(flat[:, group.items], code, rng, n_bootstrap, version_code[group.items], len(versions))
+        intervals[:, :, position] = percentile_interval(means)
     return np.clip(intervals, 0, 1).reshape(2, n_metrics, n_series, len(groups))
-
-
-def _draws(rng: np.random.Generator, n_draws: int, n_templates: int, n_versions: int) -> tuple[np.ndarray, np.ndarray]:
-    """How often every template (draws, templates) and every version (draws, versions) is drawn."""
-    templates = rng.multinomial(n_templates, np.full(n_templates, 1 / n_templates), size=n_draws)
-    drawn = rng.multinomial(n_versions, np.full(n_versions, 1 / n_versions), size=n_draws)
-    return templates.astype(np.float32), drawn.astype(np.float32)
-
-
-def _weights(templates: np.ndarray, drawn: np.ndarray, template: np.ndarray, version: np.ndarray) -> np.ndarray:
-    """The weight of every item in every draw's mean over versions, shape (draws, items); rows sum to 1."""
-    weights = templates[:, template]
-    present = np.zeros(drawn.shape, np.float32)
-    for number in range(drawn.shape[1]):
-        inside = version == number
-        mass = weights[:, inside].sum(axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            weights[:, inside] *= np.where(mass > 0, drawn[:, number] / mass, 0)[:, None]
-        present[:, number] = np.where(mass > 0, drawn[:, number], 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        weights /= present.sum(axis=1, keepdims=True)
-    return weights
-
-
-def _ends(means: np.ndarray) -> np.ndarray:
-    """The 2.5% and 97.5% quantiles of every column, linear between order statistics."""
-    places = np.array([0.025, 0.975]) * (len(means) - 1)
-    low = np.floor(places).astype(int)
-    high = np.minimum(low + 1, len(means) - 1)
-    ordered = np.sort(np.ascontiguousarray(means.T), axis=1)  # whole rows of float32: five times as fast as numpy's partition
-    share = places - low
-    return (ordered[:, low] * (1 - share) + ordered[:, high] * share).T
 
 
 def _rows(

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.baselines.words import fillers_of, without_possessive, words, words_as_original
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 
 #: Words -> how often each occurs, on any scale; 0: unknown.
 Frequencies = Callable[[Collection[str]], Mapping[str, float]]
-TEXTS = ("context1", "context2", "target1", "target2")
 
 
 @dataclass

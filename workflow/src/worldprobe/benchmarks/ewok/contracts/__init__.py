@@ -10,7 +10,7 @@ from worldprobe.benchmarks.ewok.contracts.evidence import (
     TargetScores,
     TokenScores,
 )
-from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID, JUDGED_TYPES, PREFERENCES, TEMPLATE_ID
+from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID, PREFERENCES, TEMPLATE_ID
 from worldprobe.benchmarks.ewok.contracts.statistics import (
     Agreements,
     Coefficients,
@@ -22,6 +22,7 @@ from worldprobe.benchmarks.ewok.contracts.statistics import (
     Summaries,
 )
 from worldprobe.benchmarks.ewok.contracts.study import Items, SurfaceFeatures, Templates
+from worldprobe.benchmarks.ewok.ways import JUDGED_TYPES
 
 __all__ = [
     "EVIDENCE",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandera.pandas as pa
 from pandera.typing import Series
 
-from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID, JUDGED_TYPES
+from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID
+from worldprobe.benchmarks.ewok.vocabulary import ACCURACIES, CONTEXT_TYPES, TARGET_CONTRASTS
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, JUDGED_TYPES
 from worldprobe.contracts.table import Table
-from worldprobe.vocabulary import ACCURACIES, CONTEXT_TYPES, EVAL_TYPES, TARGET_CONTRASTS
 
 
 class TargetScores(Table):
@@ -18,7 +19,7 @@ class TargetScores(Table):
     context: Series[int] = pa.Field(isin=[0, 1, 2])
     logprob: Series[float] = pa.Field(le=0, nullable=True, description="Sum over the target's tokens, nats; missing: see flags.")
     n_tokens: Series[int] = pa.Field(ge=0, description="Target tokens that were scored.")
-    flags: Series[str] = pa.Field(description="Comma-joined: straddle, first_unscored, truncated, unknown_token, not_finite.")
+    flags: Series[str] = pa.Field(description="Comma-joined, from models.engine.FLAGS.")
 
     class Config(Table.Config):
         name = "target_scores"
@@ -51,7 +52,7 @@ class Responses(Table):
     prompt_digest: Series[str] = pa.Field(str_matches=r"^[0-9a-f]{64}$")
     text: Series[str] = pa.Field(description="What the model wrote.")
     value: Series[float] = pa.Field(nullable=True, description="The parsed rating or choice; missing where none was found.")
-    status: Series[str] = pa.Field(isin=["ok", "no_numeral", "out_of_range", "truncated", "failed"])
+    status: Series[str] = pa.Field(isin=["ok", "no_numeral", "out_of_range", "truncated", "not_finite", "failed"])
 
     class Config(Table.Config):
         name = "responses"
@@ -80,11 +81,13 @@ class Ratings(Table):
     target: Series[int] = pa.Field(isin=[1, 2])
     context: Series[int] = pa.Field(isin=[1, 2])
     rating: Series[float] = pa.Field(nullable=True, description="Mean over raters, on the scale shown (1-5 in the paper).")
+    n_raters: Series[float] = pa.Field(ge=0, nullable=True, description="Ratings averaged; missing: the file gives means alone.")
+    sd: Series[float] = pa.Field(ge=0, nullable=True, description="Standard deviation (n - 1) over raters; missing below two.")
 
     class Config(Table.Config):
         name = "ratings"
         unique = ["item_id", "target", "context"]
-        metadata = {"version": 1, "key": ["item_id", "target", "context"]}
+        metadata = {"version": 2, "key": ["item_id", "target", "context"]}
 
 
 class Judgements(Table):

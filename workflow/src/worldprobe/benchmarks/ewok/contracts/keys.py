@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from worldprobe.vocabulary import EVAL_TYPES
-
 ITEM_ID = r"^[A-Za-z0-9-]+_\d+_\d+_v\d+$"
 TEMPLATE_ID = r"^[A-Za-z0-9-]+_\d+_\d+$"
-#: eval types of judgements: the models' and those of the yardsticks beside them.
-JUDGED_TYPES = (*EVAL_TYPES, "word2vec", "human_likert")
 #: what a pair of answers about one target says: a context, no preference, or nothing readable.
 PREFERENCES = ("context1", "context2", "none", "missing")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandera.pandas as pa
 from pandera.typing import Series
 
-from worldprobe.benchmarks.ewok.contracts.keys import JUDGED_TYPES, PREFERENCES
+from worldprobe.benchmarks.ewok.contracts.keys import PREFERENCES
+from worldprobe.benchmarks.ewok.ways import JUDGED_TYPES
 from worldprobe.contracts.table import Table
 
 
@@ -21,7 +22,7 @@ class Summaries(Table):
     mean: Series[float] = pa.Field(ge=0, le=1, nullable=True)
     low: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="Lowest version mean (row -1).")
     high: Series[float] = pa.Field(ge=0, le=1, nullable=True)
-    ci_low: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="95% bootstrap over items and versions (row -1).")
+    ci_low: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="95% bootstrap over clusters and versions (row -1).")
     ci_high: Series[float] = pa.Field(ge=0, le=1, nullable=True)
     n_items: Series[int] = pa.Field(ge=0)
     n_ties: Series[int] = pa.Field(ge=0, description="Target rows that were exact ties.")

@@ -6,8 +6,8 @@ import pandera.pandas as pa
 from pandera.typing import Series
 
 from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID, TEMPLATE_ID
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_TYPES, TARGET_CONTRASTS
 from worldprobe.contracts.table import Table
-from worldprobe.vocabulary import CONTEXT_TYPES, TARGET_CONTRASTS
 
 
 class Templates(Table):

@@ -14,8 +14,9 @@ from worldprobe.benchmarks.ewok.materials.items import fill_fixed, items_table
 from worldprobe.benchmarks.ewok.materials.materials import Materials, read_materials
 from worldprobe.benchmarks.ewok.materials.release import LISTED, apply_release_filter
 from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL, RIGHT, Rules
-from worldprobe.benchmarks.ewok.materials.slots import DESIGN, TEXTS, open_slots
+from worldprobe.benchmarks.ewok.materials.slots import DESIGN, open_slots
 from worldprobe.benchmarks.ewok.materials.source import Source
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 
 #: Quirks that only show when something is asked for that a plain build does not do.

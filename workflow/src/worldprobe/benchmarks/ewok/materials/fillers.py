@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -11,12 +10,15 @@ from functools import lru_cache
 from worldprobe.benchmarks.ewok.materials.placeholders import restrictions_of
 from worldprobe.benchmarks.ewok.materials.problems import Place, Problems
 from worldprobe.benchmarks.ewok.materials.rules import Rules
+from worldprobe.benchmarks.ewok.vocabulary import slot_class
+from worldprobe.commented_csv import CsvError, read_rows
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.vocabulary import slot_class
 
 #: The filler that the original reserves for the restriction is_magnet=true.
 MAGNET = "the magnet"
 _MAGNET_KEY = ":is_magnet=true"
+#: No part of a sentence: control characters, and the brackets of slots.
+_ODD = re.compile(r"[\x00-\x1f\x7f{}\[\]]")
 
 
 @dataclass(frozen=True)
@@ -48,27 +50,22 @@ class FillerClass:
 def read_filler_class(file: str, name: str, content: bytes, problems: Problems, rules: Rules) -> FillerClass:
     """Read one ``filler-<class>.csv``: a header with ``item`` and any restriction columns, then a row per filler."""
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        problems.error(Place(file, content[: error.start].count(b"\n") + 1), "is not UTF-8 text.", "Save it as UTF-8.")
+        rows = list(read_rows(file, content))
+    except CsvError as error:
+        problems.error(Place(file, error.line), error.problem, error.fix)
         return FillerClass(name, (), (), Place(file))
-    lines = text.splitlines()
-    n_comments = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    reader = csv.reader(io.StringIO("\n".join(lines[n_comments:])))
-    header = next(reader, [])
+    line, header = rows[0] if rows else (1, [])
     if "item" not in header or len(set(header)) < len(header):
         problems.error(
-            Place(file, n_comments + 1),
+            Place(file, line),
             'the header has no column "item", or a column twice.',
-            'Name the columns; "item" holds the text.',
+            'Name the columns; "item" contains the text.',
         )
         return FillerClass(name, (), (), Place(file))
     fillers: dict[str, tuple[int, Filler]] = {}
     ordered = []
-    for row in reader:
-        place = Place(file, n_comments + reader.line_num)
-        if not row:
-            continue
+    for line, row in rows[1:]:
+        place = Place(file, line)
         if len(row) != len(header):
             problems.error(
                 place, f"has {len(row)} cells, the header {len(header)}.", "Give every column a value; quote text with commas."
@@ -82,6 +79,12 @@ def read_filler_class(file: str, name: str, content: bytes, problems: Problems, 
                 place, f'column "{empty[0]}" is empty.', "Fill it; restrictions ask for exact values such as true or false."
             )
             continue
+        odd = _ODD.search(",".join(row))
+        if odd or any(cell != cell.strip() for cell in row):
+            what = (
+                f'the character "{odd[0].encode("unicode_escape").decode()}"' if odd else "a space at the start or end of a cell"
+            )
+            problems.refuse(place, f"contains {what}, which would be part of a sentence.", "Remove it.")
         if filler.text in fillers:
             line, first = fillers[filler.text]
             complain = problems.warn if first == filler else problems.refuse

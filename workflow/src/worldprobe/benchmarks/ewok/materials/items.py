@@ -16,7 +16,8 @@ from worldprobe.benchmarks.ewok.materials.fill_independent import IndependentSam
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 from worldprobe.benchmarks.ewok.materials.sentences import fill
-from worldprobe.benchmarks.ewok.materials.slots import DESIGN, TEXTS, Slots
+from worldprobe.benchmarks.ewok.materials.slots import DESIGN, Slots
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.rules import Rules
-from worldprobe.benchmarks.ewok.materials.slots import TEXTS
 from worldprobe.benchmarks.ewok.materials.source import Source
+from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS
+from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
 
 LISTED, REVERSED = "utils/items_in_results.csv", "utils/flagged_reverse.csv"
-#: The official names of the columns ``slots.TEXTS``.
-_OFFICIAL_TEXTS = ("Context1", "Context2", "Target1", "Target2")
 
 
 def apply_release_filter(items: pd.DataFrame, source: Source, rules: Rules) -> pd.DataFrame:
@@ -61,14 +58,11 @@ def _rows(frame: pd.DataFrame) -> Iterator[tuple[str, ...]]:
 def _texts(source: Source, name: str) -> Iterator[tuple[str, ...]]:
     if name not in source.names:
         raise UserError(
-            source.path, f"holds no {name}, which the release filter needs.", "Leave out --release-filter for these materials."
+            source.path, f"contains no {name}, which the release filter needs.", "Leave out --release-filter for these materials."
         )
-    lines = source.read(name).decode("utf-8-sig").splitlines(keepends=True)
-    reader = csv.reader(io.StringIO("".join(line for i, line in enumerate(lines) if i or not line.startswith("#"))))
-    header = next(reader)
-    try:
-        columns = [header.index(column) for column in _OFFICIAL_TEXTS]
-    except ValueError as error:
-        raise UserError(name, f"lacks a column: {error}.", f"It needs the columns {', '.join(_OFFICIAL_TEXTS)}.") from error
-    for row in reader:
-        yield tuple(row[column] for column in columns)
+    where = f"{source.path}, {name}"
+    frame = read_frame(where, source.read(name))
+    absent = [column for column in OFFICIAL_TEXTS if column not in frame]
+    if absent:
+        raise UserError(where, f"has no column {absent[0]}.", f"It needs the columns {', '.join(OFFICIAL_TEXTS)}.")
+    return zip(*(frame[column] for column in OFFICIAL_TEXTS), strict=True)

@@ -11,8 +11,8 @@ from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.placeholders import KEY, key_for, keys, split_restrictions, variable_of
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 from worldprobe.benchmarks.ewok.materials.swaps import Swap, apply_swap
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 
-TEXTS = ("context1", "context2", "target1", "target2")
 DESIGN = ("concept_a", "concept_b", "context_contrast", "context_type", "target_contrast")
 #: What pandas reads as a missing value, and so what the original lost from its tables.
 _MISSING_WORDS = frozenset(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 from worldprobe.present.roster import HUMAN, WORD2VEC, Roster, is_yardstick
 from worldprobe.present.selection import domain_order, in_words, language_models, over_versions, pick, single_versions
 from worldprobe.present.sheet import Column, Sheet, decimals, span, whole_number
-from worldprobe.vocabulary import EVAL_TYPES
 
 INTERVAL_NOTE = "Interval: 95% bootstrap over templates and versions."
 

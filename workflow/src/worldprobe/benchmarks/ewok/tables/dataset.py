@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
 from worldprobe.present.selection import in_words
 from worldprobe.present.sheet import Column, Sheet, whole_number
-from worldprobe.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
 
 
 def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:

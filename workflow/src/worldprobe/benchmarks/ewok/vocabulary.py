@@ -6,14 +6,28 @@ import re
 
 TARGET_CONTRASTS = ("concept swap", "variable swap")
 CONTEXT_CONTRASTS = ("antonym", "negation", "variable swap", "other")
+#: An item's four texts, and the original's names of them.
+TEXTS = ("context1", "context2", "target1", "target2")
+OFFICIAL_TEXTS = ("Context1", "Context2", "Target1", "Target2")
+
 CONTEXT_TYPES = ("direct", "indirect")
 
-PARADIGMS = ("logprobs", "likert", "choice")
-GENERATIONS = ("free", "constrained")
-SHOTS = ("zero", "two")
-
-#: eval_type = paradigm x generation x shots; LogProbs asks nothing, so it stands alone.
-EVAL_TYPES = ("logprobs", *(f"{p}_{g}_{s}" for p in PARADIGMS[1:] for g in GENERATIONS for s in SHOTS))
+#: what one item is counted and grouped by.
+DESIGN = (
+    "domain",
+    "version",
+    "meta_template",
+    "template",
+    "concept_a",
+    "concept_b",
+    "context_contrast",
+    "context_type",
+    "target_contrast",
+)
+#: surface features of an item, and how they are printed.
+SURFACE_FEATURES = {"log_frequency": "word frequency", "n_words": "number of words"}
+#: the version that means "over all versions" in summaries.
+OVER_VERSIONS = -1
 
 ACCURACIES = (0.0, 0.5, 1.0)
 

@@ -1,0 +1,94 @@
+"""What all commands share: paths are checked before any work, mistakes are brief and repeat no secret, output may be closed."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from worldprobe import cli
+
+
+def run(capsys, *words):
+    """Exit status and what was printed."""
+    try:
+        status = cli.main([str(word) for word in words])
+    except SystemExit as stop:
+        status = stop.code
+    return status, capsys.readouterr().err
+
+
+def test_an_unknown_option_is_named_without_its_value(capsys, tmp_path):
+    for words in (["--passwrod", "hunter2"], ["--passwrod=hunter2"], ["--passw=hunter2"], ["--passw", "hunter2"]):
+        status, message = run(capsys, "items", "build", tmp_path, *words, "--out", tmp_path / "o")
+        assert status == 2
+        assert "hunter2" not in message
+        assert 'did you mean "--password"?' in message
+
+
+def test_a_misplaced_password_is_not_taken_for_a_stage_and_printed(capsys):
+    status, message = run(capsys, "--password", "hunter2", "items", "build")
+    assert status == 2
+    assert "hunter2" not in message
+
+
+def test_an_option_given_twice_is_refused(capsys, tmp_path):
+    status, message = run(capsys, "summarize", tmp_path, "--seed", 1, "--seed", 2, "--out", tmp_path / "o")
+    assert (status, "given twice" in message) == (2, True)
+
+
+@pytest.mark.parametrize("place", ["", ".", "..", "/", "folder", "file/inside", "/dev/null"])
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(capsys, tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    status, message = run(capsys, "summarize", "no such table", "--out", place)
+    assert status == 2
+    assert "no such file" not in message, "the output comes first"
+
+
+def test_an_output_that_is_an_input_is_refused(capsys, tmp_path):
+    (tmp_path / "a").write_text("precious")
+    (tmp_path / "link").symlink_to("a")
+    for out in (tmp_path / "a", tmp_path / "." / "a", tmp_path / "link"):
+        status, message = run(capsys, "summarize", tmp_path / "a", "--out", out)
+        assert (status, "one of the inputs" in message) == (2, True)
+    assert (tmp_path / "a").read_text() == "precious"
+
+
+def test_an_output_inside_a_folder_that_is_read_whole_is_refused(capsys, tmp_path):
+    (tmp_path / "materials").mkdir()
+    (tmp_path / "materials" / "a.csv").write_text("precious")
+    out = tmp_path / "materials" / "a.csv"
+    status, message = run(capsys, "items", "build", tmp_path / "materials", "--out", out)
+    assert (status, "input folder" in message) == (2, True)
+    assert out.read_text() == "precious"
+
+
+def test_two_outputs_of_one_name_are_refused(capsys, tmp_path):
+    out = tmp_path / "x"
+    status, message = run(capsys, "judge", "items", "a", "b", "--out", out, tmp_path / "." / "x")
+    assert (status, "overwrite the other" in message) == (2, True)
+    status, message = run(capsys, "items", "build", "m", "--templates-out", out, "--out", out)
+    assert (status, "overwrite the other" in message) == (2, True)
+
+
+def test_a_fault_in_one_commands_module_leaves_the_others_alone(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "STAGES", (*cli.STAGES, "no_such_module"))
+    assert run(capsys, "models", "plan", "--help")[0] == 0
+
+
+def shell(line, repository, **settings):
+    environment = os.environ | {"PYTHONPATH": str(repository / "workflow/src")} | settings
+    return subprocess.run(["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, env=environment, cwd=repository)
+
+
+def test_output_that_is_closed_early_or_full_or_ascii_is_no_traceback(repository):
+    command = f"{sys.executable} -m worldprobe models list"
+    closed = shell(f"{command} | true", repository, PYTHONUNBUFFERED="1")
+    assert (closed.returncode, closed.stderr) == (0, "")
+    full = shell(f"{command} > /dev/full", repository)
+    assert full.returncode == 2
+    assert "standard output" in full.stderr
+    assert "Traceback" not in full.stderr
+    assert shell(command, repository, PYTHONIOENCODING="ascii").returncode == 0

@@ -1,0 +1,142 @@
+"""Files of a folder or of a ZIP archive, read in memory: plain, with classic ZIP encryption, or with AES. Nothing is unpacked."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from worldprobe.errors import UserError
+from worldprobe.files import digest_file
+
+#: Larger members are not text that anybody wrote.
+LARGEST = 256 * 1024 * 1024
+
+
+class Archive:
+    """A folder's or a ZIP archive's files, by name relative to it.
+
+    Args:
+        path: a folder or a ``.zip`` file.
+        password: of the archive; never logged, never stored.
+        password_hint: how the password can be given, for messages.
+
+    Raises:
+        UserError: no such place, not a ZIP archive, a name twice in it, or a folder that cannot be listed.
+    """
+
+    def __init__(self, path: Path | str, password: str | None = None, password_hint: str = "Give --password.") -> None:
+        self.path = Path(path)
+        self._password = password.encode("utf-8", "surrogateescape") if password else None
+        self._password_hint = password_hint
+        self._zip: Any = None
+        try:
+            if self.path.is_dir():
+                self.names = sorted(_files_below(self.path))
+                return
+            if not self.path.exists():
+                raise UserError(self.path, "there is no such folder or file.", "Check the path.")
+            if not self.path.is_file():
+                raise UserError(self.path, "is neither a folder nor a file.", "Give a folder, or a .zip file.")
+            self._zip = _open(self.path)
+        except OSError as error:
+            where = error.filename or self.path
+            raise UserError(where, f"cannot be read ({error.strerror}).", "Check the file and your rights.") from error
+        names = [name for name in self._zip.namelist() if not name.endswith("/")]
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        if repeated:
+            raise UserError(self.path, f"contains {repeated[0]} {names.count(repeated[0])} times.", "Pack each file once.")
+        self.names = sorted(names)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the files are in a folder."""
+        return self._zip is None
+
+    def read(self, name: str) -> bytes:
+        """The bytes of one file.
+
+        Raises:
+            UserError: it cannot be read, is damaged or too large, or the password is missing or wrong.
+        """
+        return self._read_file(name) if self._zip is None else self._read_member(name)
+
+    def digest(self, names: Iterable[str]) -> str:
+        """SHA-256 of the archive's bytes; of a folder, of these files by name."""
+        if self._zip is not None:
+            return digest_file(self.path)
+        digest = hashlib.sha256()
+        for name in sorted(names):
+            digest.update(f"{name}\0{hashlib.sha256(self.read(name)).hexdigest()}\n".encode())
+        return digest.hexdigest()
+
+    def _read_file(self, name: str) -> bytes:
+        path = self.path / name
+        try:
+            self._refuse_large(name, path.stat().st_size)
+            return path.read_bytes()
+        except OSError as error:
+            raise UserError(path, f"cannot be read ({error.strerror}).", "Check the file and your rights.") from error
+
+    def _read_member(self, name: str) -> bytes:
+        member = self._zip.getinfo(name)
+        self._refuse_large(name, member.file_size)
+        if member.flag_bits & 1 and self._password is None:
+            raise UserError(self.path, "is protected by a password.", self._password_hint)
+        try:
+            # Read to the end of the member whatever size the index states: only there AES is verified.
+            whole = copy.copy(member)
+            whole.file_size = LARGEST + 1
+            with self._zip.open(whole, pwd=self._password) as stream:
+                content: bytes = stream.read()
+            if len(content) != member.file_size:
+                raise ValueError
+            return content
+        except NotImplementedError as error:
+            problem = f"member {name} is compressed or encrypted in an unknown way ({error})."
+            raise UserError(self.path, problem, "Pack it as a plain ZIP, or with ZipCrypto or AES; or give a folder.") from error
+        except Exception as error:  # the reader raises almost anything on damaged bytes: KeyError, struct.error, EOFError
+            # With classic encryption, one wrong password in 256 passes its check and then yields damaged bytes.
+            if member.flag_bits & 1:
+                problem = f"the password is wrong, or member {name} is damaged."
+                raise UserError(self.path, problem, f"Check the password. {self._password_hint}") from error
+            raise UserError(self.path, f"member {name} is damaged.", "Get the archive again.") from error
+
+    def _refuse_large(self, name: str, size: int) -> None:
+        if size > LARGEST:
+            problem = f"{name} has {size:,} bytes; at most {LARGEST:,} are read."
+            raise UserError(self.path, problem, "Remove or shorten that file.")
+
+
+def _files_below(folder: Path) -> Iterable[str]:
+    """Regular files by relative name; hidden ones, such as a version control's, are left out.
+
+    Raises:
+        OSError: a folder cannot be listed.
+    """
+
+    def stop(error: OSError) -> None:
+        raise error
+
+    for place, folders, files in os.walk(folder, onerror=stop):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            path = Path(place, name)
+            if not name.startswith(".") and stat.S_ISREG(path.stat().st_mode):
+                yield path.relative_to(folder).as_posix()
+
+
+def _open(path: Path) -> Any:
+    import pyzipper
+
+    try:
+        return pyzipper.AESZipFile(path)
+    except OSError:
+        raise
+    except Exception as error:  # see _read_member
+        raise UserError(path, "is not a readable ZIP archive.", "Give a folder, or a complete .zip file.") from error

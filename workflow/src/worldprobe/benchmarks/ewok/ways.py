@@ -1,0 +1,103 @@
+"""Ways of asking a model about an item: log probabilities, or prompts for a rating or a choice (EWoK, Appendix A.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from worldprobe.errors import UserError
+
+PARADIGMS = ("logprobs", "likert", "choice")
+GENERATIONS = ("free", "constrained")
+SHOTS = ("zero", "two")
+TITLES = {
+    "logprobs": "LogProbs",
+    "likert": "Likert",
+    "choice": "Choice",
+    "free": "free",
+    "constrained": "constrained",
+    "zero": "no examples",
+    "two": "two examples",
+}
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of asking; its name is the ``eval_type`` of tables, files and configuration.
+
+    Attributes:
+        paradigm: ``logprobs``, ``likert`` or ``choice``.
+        generation: ``free`` or ``constrained``; empty for LogProbs, which asks nothing.
+        shots: ``zero`` or ``two`` worked examples; empty for LogProbs.
+    """
+
+    paradigm: str
+    generation: str = ""
+    shots: str = ""
+
+    @property
+    def name(self) -> str:
+        """The eval_type.
+
+        >>> Way("likert", "free", "zero").name, Way("logprobs").name
+        ('likert_free_zero', 'logprobs')
+        """
+        return "_".join(part for part in (self.paradigm, self.generation, self.shots) if part)
+
+    @property
+    def setup(self) -> str:
+        """Generation and shots, which a Likert and a Choice way can share; empty for LogProbs.
+
+        >>> Way("choice", "constrained", "two").setup
+        'constrained_two'
+        """
+        return "_".join(part for part in (self.generation, self.shots) if part)
+
+    @property
+    def title(self) -> str:
+        """As it is written in a sentence.
+
+        >>> Way("likert", "constrained", "two").title
+        'Likert, constrained, two examples'
+        """
+        return ", ".join(TITLES[part] for part in (self.paradigm, self.generation, self.shots) if part)
+
+    @property
+    def is_prompted(self) -> bool:
+        """Whether the model is asked a question and answers in words; LogProbs only scores."""
+        return self.paradigm != "logprobs"
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether answers are ratings of single sentences, so that two targets can both be without a preference."""
+        return self.paradigm == "likert"
+
+
+#: every way, in the order in which they are shown.
+WAYS = (Way("logprobs"), *(Way(p, g, s) for p in PARADIGMS[1:] for g in GENERATIONS for s in SHOTS))
+EVAL_TYPES = tuple(way.name for way in WAYS)
+#: further readings of log probabilities: both targets under one context, by each measure (analysis.judge).
+TARGET_TYPES = ("logprobs_targets_sum", "logprobs_targets_mean", "logprobs_targets_pmi")
+#: eval types of judgements: the models', and those of the baseline and of people.
+JUDGED_TYPES = (*EVAL_TYPES, *TARGET_TYPES, "word2vec", "human_likert")
+_BY_NAME = {way.name: way for way in WAYS}
+
+
+def way_of(eval_type: str) -> Way:
+    """The way with a name.
+
+    Raises:
+        UserError: there is none.
+    """
+    if eval_type not in _BY_NAME:
+        raise UserError("eval_type", f'"{eval_type}" is not a way of asking.', f"Use one of: {', '.join(EVAL_TYPES)}.")
+    return _BY_NAME[eval_type]
+
+
+def is_prompted(eval_type: str) -> bool:
+    """Whether judgements of this eval type come from a model's answers to prompts."""
+    return eval_type in _BY_NAME and _BY_NAME[eval_type].is_prompted
+
+
+def is_rated(eval_type: str) -> bool:
+    """Whether judgements of this eval type come from a model's ratings."""
+    return eval_type in _BY_NAME and _BY_NAME[eval_type].is_rated

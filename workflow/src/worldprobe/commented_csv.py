@@ -1,0 +1,86 @@
+"""CSV files whose first lines may be comments (``#``), e.g. a canary: rows with the line that each starts in."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from worldprobe.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class CsvError(UserError):
+    """A file that is not CSV.
+
+    Args:
+        where: the file.
+        line: counted from 1.
+        problem: what is wrong.
+        fix: what to do about it.
+    """
+
+    def __init__(self, where: object, line: int, problem: str, fix: str) -> None:
+        super().__init__(f"{where}, line {line}", problem, fix)
+        self.line = line
+
+
+def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
+    """The header and the rows below the comment lines, each with its line number; empty lines are left out.
+
+    Args:
+        where: the file, for messages.
+        content: the file's bytes, UTF-8 with or without a byte order mark.
+
+    Raises:
+        CsvError: not UTF-8, or not readable as CSV.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise CsvError(where, line, "is not UTF-8 text.", "Save the file as CSV in UTF-8.") from error
+    n_comments = 0
+    while text.startswith("#"):
+        text = text.partition("\n")[2]
+        n_comments += 1
+    reader = csv.reader(io.StringIO(text, newline=""))
+    try:
+        start = n_comments + 1
+        for row in reader:
+            if row:
+                yield start, row
+            start = n_comments + reader.line_num + 1
+    except csv.Error as error:
+        line = n_comments + reader.line_num
+        raise CsvError(where, line, f"is not readable as CSV ({error}).", "Save the file as plain CSV.") from error
+
+
+def read_frame(where: object, content: bytes) -> pd.DataFrame:
+    """All cells as text; the index holds each row's line.
+
+    Raises:
+        UserError: as ``read_rows``; no header, a row of another length, or a column given twice with different cells.
+    """
+    import pandas as pd
+
+    rows = list(read_rows(where, content))
+    if not rows:
+        raise UserError(where, "is empty.", "Write a header and a row per entry.")
+    (_, header), *rows = rows
+    if len(header) == 1 and (sign := next((sign for sign in ";\t" if sign in header[0]), None)):
+        name = {";": "semicolons", "\t": "tabs"}[sign]
+        raise UserError(where, f"separates its columns by {name}.", "Separate them by commas.")
+    for line, row in rows:
+        if len(row) != len(header):
+            problem = f"has {len(row)} cells, the header {len(header)}."
+            raise UserError(f"{where}, line {line}", problem, "Give every column a cell; quote text with commas.")
+    frame = pd.DataFrame([row for _, row in rows], columns=range(len(header)), index=[line for line, _ in rows], dtype="str")
+    first = {name: number for number, name in reversed(list(enumerate(header)))}
+    for number, name in enumerate(header):
+        if not frame[number].equals(frame[first[name]]):
+            raise UserError(where, f'has the column "{name}" twice, with different cells.', "Keep one of the two.")
+    return frame[list(first.values())].set_axis(list(first), axis=1)
