@@ -147,6 +147,12 @@ def test_table_3_shows_stars_and_the_fits_own_words(paper_study):
     assert len(lines) == 1  # named once, not in every line
 
 
+def test_a_fit_that_the_table_does_not_have_is_named(paper_study):
+    for coefficients in (paper_study.coefficients[paper_study.coefficients.fit == "none"], paper_study.coefficients):
+        with pytest.raises(UserError, match="no fit"):
+            statistics.mixed_model(coefficients, Provenance(), "other")
+
+
 def test_the_dataset_table_counts_designs_and_reads_no_text(tmp_path):
     design = {"domain": "d", "concept_b": None, "context_type": "direct", "target_contrast": "concept swap"}
     templates = pd.DataFrame(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from worldprobe.errors import UserError
 from worldprobe.present.roster import Roster
 from worldprobe.present.selection import in_words
 from worldprobe.present.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, p_value, span, whole_number
@@ -32,7 +33,11 @@ def mixed_model(coefficients: pd.DataFrame, provenance: Provenance, fit: str | N
         provenance: of that table; ``details["notes"]`` holds what the fit said about convergence and singularity.
         fit: which fit to print; by default the first one of the table.
     """
-    fit = fit or str(coefficients.fit.iloc[0])
+    known = list(dict.fromkeys(coefficients.fit))
+    fit = fit or (known[0] if known else "")
+    if fit not in known:
+        problem = f'the table has no fit "{fit}".'
+        raise UserError("--fit", problem, f"It has: {', '.join(known) or 'none'}. Give the coefficients of that fit.")
     frame = coefficients[coefficients.fit == fit].sort_values("position", kind="stable").reset_index(drop=True)
     frame = frame.assign(group_name=frame.group.map(GROUP_NAMES))
     kind = "Mixed effects logistic regression" if fit == "mixed_model" else "Logistic regression, fixed effects only"
