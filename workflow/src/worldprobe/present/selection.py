@@ -81,7 +81,7 @@ def domain_order(rows: pd.DataFrame, roster: Roster) -> list[str]:
 
 
 def in_words(label: str) -> str:
-    """A domain, contrast or eval_type as it stands in a sentence.
+    """A domain, contrast or eval_type as it is written in a sentence.
 
     >>> in_words("social-interactions"), in_words("likert_constrained_two")
     ('social interactions', 'Likert, constrained, two examples')

@@ -40,7 +40,7 @@ def tidy(agreements: pd.DataFrame, roster: Roster, setup: str = "constrained_two
 
 
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A small matrix per model; the diagonal is agreement, and its sum stands beside the name."""
+    """A small matrix per model; the diagonal is agreement, and its sum is given below the name."""
     shown = dict(zip(frame.model, frame.name, strict=True))
     seen = frame[frame.n > 0]
     levels = [level for level in PREFERENCES if level in set(seen.likert) | set(seen.choice) or level != "missing"]

@@ -17,7 +17,7 @@ from worldprobe.present.roster import HUMAN, WORD2VEC, Roster
 def tidy(
     feature_means: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, feature: str = "n_words", eval_type: str = "logprobs"
 ) -> pd.DataFrame:
-    """One row per model, domain and version, with the model's r and stars beside it.
+    """One row per model, domain and version, with the model's r and stars.
 
     Raises:
         UserError: the feature is unknown or was not measured.

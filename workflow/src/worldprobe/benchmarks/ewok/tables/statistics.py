@@ -110,7 +110,7 @@ BLOCK_NAMES = {
 
 
 def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
-    """Published numbers beside ours; lines that were not run are counted in the note and listed in the CSV.
+    """Published numbers next to ours; lines that were not run are counted in the note and listed in the CSV.
 
     Args:
         table: the Reproduction table.
@@ -129,9 +129,7 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
     n_hidden = len(frame) - len(shown)
     notes = [str(provenance.details.get("summary", ""))]
     if n_hidden:
-        notes.append(
-            f"{whole_number(n_hidden)} numbers of models or ways of asking that were not run are left out here; the CSV file lists them."
-        )
+        notes.append(f"{whole_number(n_hidden)} numbers of what was not run are left out here; the CSV file lists them.")
     return Sheet(
         title="Published numbers next to ours, and the paper's tables next to those of its repository.",
         frame=frame,
