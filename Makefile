@@ -2,14 +2,14 @@
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs
 TESTS = not slurm
 
-.PHONY: reproduce test test-slurm format python
+.PHONY: reproduce test test-slurm rulegraph format python
 
 reproduce: python
 	@.venv/bin/python -m worldprobe unlock
-	@if envs/install-r; then $(RUN); else echo "Going on without the mixed-effects model."; $(RUN) --config "mixed_model={enabled: false}"; fi
-	@echo "Tables:  results/ewok/tables/"
-	@echo "Figures: results/ewok/figures/"
-	@echo "Report:  results/report.html"
+	@if envs/install-r; then $(RUN); else echo "Going on without the mixed-effects model."; $(RUN) --config "ewok={mixed_model: {enabled: false}}"; fi
+	@echo "Tables:  results/default/ewok/tables/"
+	@echo "Figures: results/default/ewok/figures/"
+	@echo "Report:  results/default/report.html"
 
 test: python
 	@envs/install-r || true
@@ -18,6 +18,12 @@ test: python
 
 test-slurm: python
 	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm tests/workflow
+
+# Needs Graphviz (apt-get install graphviz).
+rulegraph: python
+	.venv/bin/snakemake --rulegraph dot > resources/rulegraph.dot
+	tred resources/rulegraph.dot | dot -Gsize=7,14 -Granksep=0.35 -Gnodesep=0.15 -Nfontname=Helvetica -Nfontsize=11 \
+		-Nmargin=0.08,0.04 -Nheight=0.25 -Earrowsize=0.6 -Tsvg > resources/rulegraph.svg
 
 format: python
 	.venv/bin/ruff format .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import os
 import stat
 from collections import Counter
 from collections.abc import Iterable
@@ -44,7 +45,8 @@ class Archive:
                 raise UserError(self.path, "is neither a folder nor a file.", "Give a folder, or a .zip file.")
             self._zip = _open(self.path)
         except OSError as error:
-            raise UserError(self.path, f"cannot be read ({error.strerror}).", "Check the file and your rights.") from error
+            where = error.filename or self.path
+            raise UserError(where, f"cannot be read ({error.strerror}).", "Check the file and your rights.") from error
         names = [name for name in self._zip.namelist() if not name.endswith("/")]
         repeated = [name for name, count in Counter(names).items() if count > 1]
         if repeated:
@@ -112,11 +114,21 @@ class Archive:
 
 
 def _files_below(folder: Path) -> Iterable[str]:
-    """Regular files by relative name; hidden ones, such as a version control's, are left out."""
-    for path in folder.rglob("*"):
-        relative = path.relative_to(folder)
-        if not any(part.startswith(".") for part in relative.parts) and stat.S_ISREG(path.stat().st_mode):
-            yield relative.as_posix()
+    """Regular files by relative name; hidden ones, such as a version control's, are left out.
+
+    Raises:
+        OSError: a folder cannot be listed.
+    """
+
+    def stop(error: OSError) -> None:
+        raise error
+
+    for place, folders, files in os.walk(folder, onerror=stop):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            path = Path(place, name)
+            if not name.startswith(".") and stat.S_ISREG(path.stat().st_mode):
+                yield path.relative_to(folder).as_posix()
 
 
 def _open(path: Path) -> Any:

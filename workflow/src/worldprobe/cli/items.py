@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worldprobe.cli.materials import PASSWORD_HELP, add_materials_arguments, password
+from worldprobe.cli.materials import PASSWORD_HELP, add_materials_arguments, natural, password, positive, version_range
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from worldprobe.benchmarks.ewok.materials.entries import Materials
     from worldprobe.provenance import Provenance
 
-#: The most versions, or items per template, that one command makes.
-MOST = 10_000
 #: Bumped when the same materials and options give other items.
 METHOD = 1
 
@@ -57,7 +54,7 @@ def _add_filling_arguments(parser: argparse.ArgumentParser) -> None:
     add("--versions", type=version_range, default="0-4", metavar="0-4", help="fixed: versions (default: %(default)s)")
     add(
         "--per-template",
-        type=_per_template,
+        type=positive,
         default=5,
         metavar="K",
         help="independent: items per template (default: %(default)s)",
@@ -96,58 +93,20 @@ def _add_export(actions: argparse._SubParsersAction) -> None:
     export.set_defaults(run=run_export)
 
 
-def version_range(text: str) -> list[int]:
-    """Versions as the command line gives them.
-
-    >>> version_range("0-2"), version_range("7")
-    ([0, 1, 2], [7])
-    """
-    first, dash, last = text.partition("-")
-    if not (_is_number(first) and (_is_number(last) or not dash)):
-        raise argparse.ArgumentTypeError(f'"{text}" is not a range of versions. Write e.g. 0-4, or 0.')
-    start, end = int(first), int(last or first)
-    if end < start:
-        raise argparse.ArgumentTypeError(f'"{text}" ends before it starts. Write the smaller number first.')
-    if end >= MOST:
-        raise argparse.ArgumentTypeError(f'"{text}": at most {MOST} versions (0-{MOST - 1}) are possible.')
-    return list(range(start, end + 1))
-
-
-def natural(text: str) -> int:
-    """A whole number from 0."""
-    if not _is_number(text):
-        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number from 0.')
-    return int(text)
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= 18
-
-
-def _per_template(text: str) -> int:
-    if not 1 <= natural(text) <= MOST:
-        raise argparse.ArgumentTypeError(f'"{text}" is not between 1 and {MOST}.')
-    return int(text)
-
-
 def run_build(args: argparse.Namespace) -> None:
     """Read, check, compile, fill, write."""
     from worldprobe.benchmarks.ewok.contracts import Templates
-    from worldprobe.benchmarks.ewok.materials.compile import compile_templates
+    from worldprobe.benchmarks.ewok.materials.build import compile_all
     from worldprobe.cli.templates import made_from, read_and_check
-    from worldprobe.contracts import write_table
-    from worldprobe.files import digest_file
+    from worldprobe.contracts import digest_table, write_table
 
     materials = read_and_check(args)
     made = made_from(materials, args.compat)
-    templates = compile_templates(materials)
-    with tempfile.TemporaryDirectory() as folder:
-        # The same bytes as of the two commands: the items state the digest of the templates, written or not.
-        path = Path(folder) / "templates.parquet"
-        write_table(templates, Templates, path, made)
-        if args.templates_out:
-            write_table(templates, Templates, args.templates_out, made)
-        made.inputs["templates"] = digest_file(path)
+    templates = compile_all(materials)
+    if args.templates_out:
+        write_table(templates, Templates, args.templates_out, made)
+    # The same bytes as of the two commands: the items state the digest of the templates, written or not.
+    made.inputs["templates"] = digest_table(templates, Templates, made)
     _fill_and_write(args, templates, materials, made)
 
 

@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from worldprobe.cli.arguments import number
+
 if TYPE_CHECKING:
-    import pandas as pd
+    from worldprobe.benchmarks.ewok.analysis.judge import Judged
 
-    from worldprobe.contracts import Table
-
-#: table -> the columns that are judged, where it has others too: what models wrote is long and not looked at.
-NEEDED = {"responses": ("item_id", "eval_type", "presentation", "value", "status")}
+#: version of the computation: 2 takes the tolerance of near ties from the dtype.
+METHOD = 2
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -31,8 +31,19 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         help="target_scores, responses, similarities or ratings tables, any number",
     )
     parser.add_argument("--model", help="name in the tables (default: what the evidence names)")
-    parser.add_argument("--metric", choices=["sum", "mean", "pmi"], default="sum", help="log probabilities: sum (the paper)")
-    parser.add_argument("--near-tie", type=float, metavar="NATS", help="differences up to this count as near ties (1e-3)")
+    parser.add_argument(
+        "--compare-targets",
+        choices=["sum", "mean", "pmi"],
+        help="log probabilities: compare both targets under one context, by their sum, their mean per token, or the sum minus "
+        "the target's log probability without context (default: one target under both contexts, as in the paper)",
+    )
+    parser.add_argument(
+        "--near-tie",
+        type=number(0),
+        metavar="DIFFERENCE",
+        help="differences up to this count as near ties (default: by the evidence; log probabilities: 1e-3 nats for float32, "
+        "0.025 for float16, 0.2 for bfloat16)",
+    )
     parser.add_argument(
         "--out", type=Path, nargs="+", required=True, metavar="FILE", help="judgements tables, one for each table of evidence"
     )
@@ -40,53 +51,61 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Judge every table of evidence by itself; the items are read once."""
-    from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.contracts import read_table
+    """Judge every table of evidence by itself; nothing is written before all are judged."""
+    from worldprobe.benchmarks.ewok.analysis.judge_evidence import judge_evidence, kind_of, read_evidence
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_items
+    from worldprobe.benchmarks.ewok.contracts import Items, Judgements
+    from worldprobe.contracts import read_table, validate, write_table
+    from worldprobe.provenance import Provenance, digests, versions
+
+    _check_arguments(args, [kind_of(path) for path in args.evidence])
+    items = read_table(args.items, Items)
+    check_items(args.items, args.evidence)
+    finished = []
+    for path, out in zip(args.evidence, args.out, strict=True):
+        evidence = read_evidence(path, args.model)
+        judged = judge_evidence(items, evidence, args.near_tie, args.compare_targets)
+        made = evidence.provenance
+        provenance = Provenance(
+            method=METHOD,
+            model=evidence.model,
+            checkpoint=made.checkpoint,
+            revision=made.revision,
+            dtype=made.dtype,
+            engine=made.engine,
+            inputs=digests({"items": args.items, evidence.kind: path}),
+            packages=versions(["numpy", "pandas"]),
+            details=judged.details,
+        )
+        finished.append((validate(judged.table, Judgements), out, provenance))
+        _report(judged, evidence.model)
+    for table, out, provenance in finished:
+        write_table(table, Judgements, out, provenance)
+
+
+def _check_arguments(args: argparse.Namespace, kinds: list[str]) -> None:
+    """Refuse options that would do nothing.
+
+    Raises:
+        UserError: an option does not apply to a table of evidence, or the numbers of files differ.
+    """
     from worldprobe.errors import UserError
 
     if len(args.evidence) != len(args.out):
         problem = f"names {len(args.out)} files for {len(args.evidence)} tables of evidence."
         raise UserError("--out", problem, "Name one file for each table, in the same order.")
-    kinds = [_contract(path) for path in args.evidence]
-    items = read_table(args.items, Items)
-    for path, contract, out in zip(args.evidence, kinds, args.out, strict=True):
-        judge_table(items, path, contract, out, args)
+    for path, kind in zip(args.evidence, kinds, strict=True):
+        if args.near_tie is not None and kind == "responses":
+            raise UserError("--near-tie", f"{path} contains answers, which tie exactly or not at all.", "Leave --near-tie out.")
+        if args.compare_targets and kind != "target_scores":
+            problem = f"{path} contains {kind}, not log probabilities."
+            raise UserError("--compare-targets", problem, "Leave it out, or give target_scores only.")
 
 
-def judge_table(items: pd.DataFrame, path: Path, contract: type[Table], out: Path, args: argparse.Namespace) -> None:
-    """Judge one table of evidence, write the judgements and say how many targets are right."""
-    from worldprobe.benchmarks.ewok.analysis import judge
-    from worldprobe.benchmarks.ewok.contracts import Judgements
-    from worldprobe.contracts import read_provenance, read_table, write_table
+def _report(judged: Judged, model: str) -> None:
+    """Log how many targets are right, tied or missing."""
     from worldprobe.log import LOGGER
-    from worldprobe.provenance import Provenance, digests, versions
 
-    evidence = read_table(path, contract, NEEDED.get(contract.Config.name))
-    made = read_provenance(path)
-    kind = contract.Config.name
-    options = {} if args.near_tie is None else {"near_tie": args.near_tie}
-    model = args.model or made.model or {"similarities": "word2vec", "ratings": "human"}.get(kind) or path.stem
-    if kind == "target_scores":
-        judged = judge.judge_target_scores(items, evidence, model, args.metric, **options)
-    elif kind == "similarities":
-        judged = judge.judge_similarities(items, evidence, model, **options)
-    elif kind == "ratings":
-        judged = judge.judge_ratings(items, evidence, model, **options)
-    else:
-        judged = judge.judge_responses(items, evidence, model)
-    provenance = Provenance(
-        method=1,
-        model=model,
-        checkpoint=made.checkpoint,
-        revision=made.revision,
-        dtype=made.dtype,
-        engine=made.engine,
-        inputs=digests({"items": args.items, kind: path}),
-        packages=versions(["numpy", "pandas"]),
-        details=judged.details,
-    )
-    write_table(judged.table, Judgements, out, provenance)
     rows = judged.table
     LOGGER.info(
         "%s, %s: accuracy %.3f over %d targets; %d ties, %d near ties, %d missing",
@@ -104,20 +123,3 @@ def judge_table(items: pd.DataFrame, path: Path, contract: type[Table], out: Pat
             model,
             judged.details["position_bias"],
         )
-
-
-def _contract(path: Path) -> type[Table]:
-    """The contract of the evidence in a file.
-
-    Raises:
-        UserError: the file is no evidence.
-    """
-    from worldprobe.benchmarks.ewok import contracts
-    from worldprobe.contracts import table_name
-    from worldprobe.errors import UserError
-
-    known = {c.Config.name: c for c in contracts.EVIDENCE}
-    found = table_name(path)
-    if found not in known:
-        raise UserError(path, f"holds {found or 'no table of worldprobe'}.", f"Give one of these tables: {', '.join(known)}.")
-    return known[found]

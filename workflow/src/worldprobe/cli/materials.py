@@ -7,6 +7,8 @@ import os
 
 from worldprobe.errors import UserError
 
+#: The most versions, or items per template, that one command makes.
+MOST = 10_000
 PASSWORD_HELP = "password of the .zip (or the environment variable WORLDPROBE_MATERIALS_PASSWORD)"
 
 
@@ -14,6 +16,41 @@ def add_materials_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of every command that reads materials."""
     parser.add_argument("materials", metavar="MATERIALS", help="a folder in EWoK's official layout, or a .zip file of one")
     parser.add_argument("--password", help=PASSWORD_HELP)
+
+
+def version_range(text: str) -> list[int]:
+    """Versions as the command line gives them.
+
+    >>> version_range("0-2"), version_range("7")
+    ([0, 1, 2], [7])
+    """
+    first, dash, last = text.partition("-")
+    if not (_is_number(first) and (_is_number(last) or not dash)):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a range of versions. Write e.g. 0-4, or 0.')
+    start, end = int(first), int(last or first)
+    if end < start:
+        raise argparse.ArgumentTypeError(f'"{text}" ends before it starts. Write the smaller number first.')
+    if end >= MOST:
+        raise argparse.ArgumentTypeError(f'"{text}": at most {MOST} versions (0-{MOST - 1}) are possible.')
+    return list(range(start, end + 1))
+
+
+def natural(text: str) -> int:
+    """A whole number from 0."""
+    if not _is_number(text):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number from 0.')
+    return int(text)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 18
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 that a computer can count to."""
+    if not 1 <= natural(text) <= MOST:
+        raise argparse.ArgumentTypeError(f'"{text}" is not between 1 and {MOST}.')
+    return int(text)
 
 
 def password(args: argparse.Namespace) -> str | None:
@@ -29,14 +66,20 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     check = actions.add_parser("check", help="list every error and warning, with file, line and fix")
     add_materials_arguments(check)
     check.add_argument("--compat", action="store_true", help="judge as the original generator would")
-    check.add_argument("--versions", type=int, default=5, metavar="N", help="how many versions the fillers must be enough for")
+    check.add_argument(
+        "--versions",
+        type=positive,
+        default=5,
+        metavar="N",
+        help="versions that the fillers must be enough for (default: %(default)s)",
+    )
     check.set_defaults(run=run_check)
     differ = actions.add_parser(
         "differences", help="what fixing each quirk of the original changes here: counts and ids, no text"
     )
     add_materials_arguments(differ)
-    differ.add_argument("--versions", type=int, default=5, metavar="N", help="fill versions 0 to N-1 (default: %(default)s)")
-    differ.add_argument("--limit", type=int, default=8, metavar="N", help="ids to print of each kind (default: %(default)s)")
+    differ.add_argument("--versions", type=positive, default=5, metavar="N", help="fill versions 0 to N-1 (default: %(default)s)")
+    differ.add_argument("--limit", type=natural, default=8, metavar="N", help="ids to print of each kind (default: %(default)s)")
     differ.add_argument("--out", metavar="CSV", help="write all ids: quirk, change, id")
     differ.set_defaults(run=run_differences)
 

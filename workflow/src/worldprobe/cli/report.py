@@ -3,79 +3,133 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
+from worldprobe.errors import UserError
+
+if TYPE_CHECKING:
+    from worldprobe.benchmark import Benchmark
+
+
+RULEGRAPH = (
+    "The rules of the workflow; an arrow leads from a rule to one that reads its output. Arrows implied by others are left out."
+)
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """The commands of the report."""
     actions = stages.add_parser("report", help="build the HTML report").add_subparsers(metavar="ACTION", required=True)
-    build = actions.add_parser("build", help="one HTML page that opens offline", description="One HTML page that opens offline.")
-    build.add_argument("summaries", metavar="SUMMARIES", help="the summaries table (Parquet)")
-    build.add_argument("--models", metavar="FILE", help="model registry, for names and order (config/models.yaml)")
+    help_text = "build one HTML page that opens offline"
+    build = actions.add_parser("build", help=help_text, description=help_text.capitalize() + ".")
+    build.add_argument(
+        "summaries", nargs="+", metavar="SUMMARIES", help="summary table (Parquet), one per benchmark of the study"
+    )
+    build.add_argument("--models", metavar="FILE", help="model registry, for names and order (default: ids are shown)")
+    build.add_argument("--study", default="", metavar="NAME", help="name of the study, shown at the top")
+    build.add_argument("--title", help="heading of the page (default: the question of the benchmark)")
     build.add_argument("--tables", nargs="*", default=[], metavar="JSON", help="printed tables (.json, from `worldprobe table`)")
     build.add_argument("--figures", nargs="*", default=[], metavar="SVG", help="figures (.svg, from `worldprobe figure`)")
     build.add_argument(
-        "--made-from", nargs="*", default=[], metavar="PARQUET", help="tables whose provenance the methods paragraph tells"
+        "--made-from", nargs="*", default=[], metavar="PARQUET", help="tables that the methods paragraph describes"
     )
     build.add_argument("--benchmarks", metavar="FOLDER", help="Snakemake's benchmark files, for the run times")
     build.add_argument(
         "--gpus", nargs="*", default=[], metavar="MODEL=N", help="GPUs of each model's scoring job, for the GPU-hours"
     )
-    build.add_argument("--rulegraph", metavar="FILE", help="what `snakemake --rulegraph` prints, or a picture of it (.svg)")
+    build.add_argument("--rulegraph", metavar="SVG", help="picture of the workflow's rules")
     build.add_argument(
-        "--notebooks", nargs="*", default=[], metavar="HTML", help="notebooks that were run (from `report notebook`)"
+        "--notebooks", nargs="*", default=[], metavar="HTML", help="notebooks that were run (from `worldprobe report notebook`)"
     )
-    build.add_argument("--item-text", metavar="ITEMS", help="show one item per domain; only for worldprobe's own materials")
     build.add_argument(
-        "--eval-type", choices=EVAL_TYPES, default="logprobs", help="paradigm of the headline (default: %(default)s)"
+        "--item-text", type=Path, metavar="ITEMS", help="show one item per domain; only for worldprobe's own items"
+    )
+    build.add_argument(
+        "--eval-type", metavar="NAME", help="way of asking of the headline (default: the first one in the summaries)"
     )
     build.add_argument("--out", required=True, metavar="HTML", help="the page")
     build.set_defaults(run=run)
-    notebook = actions.add_parser(
-        "notebook", help="run a notebook over a finished study", description="Run a notebook over a finished study."
-    )
+    help_text = "run a notebook over a finished study"
+    notebook = actions.add_parser("notebook", help=help_text, description=help_text.capitalize() + ".")
     notebook.add_argument("notebook", metavar="NOTEBOOK", help="an .ipynb file; it is read, never written")
     notebook.add_argument(
-        "--study", default="results/ewok", metavar="FOLDER", help="results that it reads (default: %(default)s)"
+        "--study", default="results/default/ewok", metavar="FOLDER", help="results that it reads (default: %(default)s)"
+    )
+    notebook.add_argument(
+        "--condition", default="main", metavar="NAME", help="condition whose judgements it reads (default: %(default)s)"
     )
     notebook.add_argument("--models", default="config/models.yaml", metavar="FILE", help="model registry (default: %(default)s)")
-    notebook.add_argument(
-        "--materials", metavar="FOLDER", help="materials that it may copy and extend (default: the built-in ones)"
-    )
-    notebook.add_argument("--out", required=True, metavar="HTML", help="a fragment for `report build --notebooks`")
+    notebook.add_argument("--materials", metavar="FOLDER", help="materials that it may copy and extend (default: built-in ones)")
+    notebook.add_argument("--out", required=True, metavar="HTML", help="a fragment for `worldprobe report build --notebooks`")
     notebook.set_defaults(run=run_notebook)
 
 
 def run(args: argparse.Namespace) -> None:
     """Read the parts, build, write."""
-    from pathlib import Path
-
-    from worldprobe.benchmarks.ewok.contracts import Summaries
-    from worldprobe.benchmarks.ewok.report.examples import read_examples
-    from worldprobe.benchmarks.ewok.report.methods import read_made
-    from worldprobe.benchmarks.ewok.report.page import Parts, read_fragment, write
-    from worldprobe.contracts import read_table
+    from worldprobe.present.origins import read_origins
+    from worldprobe.present.page import Material, Page, build_part, read_fragment, write_page
+    from worldprobe.present.pictures import read_picture
     from worldprobe.present.printed import read_printed
     from worldprobe.present.roster import read_roster
-    from worldprobe.present.rulegraph import rulegraph_svg
     from worldprobe.present.runtimes import read_gpu_times, read_run_times
 
-    made_from = list(dict.fromkeys([args.summaries, *args.made_from]))
-    parts = Parts(
-        summaries=read_table(args.summaries, Summaries),
-        roster=read_roster(args.models),
-        tables=[read_printed(path) for path in args.tables],
-        figures=[Path(path) for path in args.figures],
-        made=read_made(made_from),
+    roster = read_roster(args.models)
+    summaries = [Path(path) for path in args.summaries]
+    parts = []
+    for path in summaries:
+
+        def own(files: Iterable[str], path: Path = path) -> list[Path]:
+            return _of_part(files, path, summaries)
+
+        material = Material(
+            summary=path,
+            roster=roster,
+            origins=read_origins(own(args.made_from)),
+            item_text=next(iter(own([args.item_text] if args.item_text else [])), None),
+            eval_type=args.eval_type,
+        )
+        tables = [read_printed(one) for one in own(args.tables)]
+        parts.append(build_part(_benchmark_of(path), material, tables, own(args.figures)))
+    page = Page(
+        parts=parts,
+        study=args.study,
+        title=args.title,
         run_times=read_run_times(args.benchmarks),
-        gpu_times=read_gpu_times(args.benchmarks, _counts(args.gpus)),
-        rulegraph=rulegraph_svg(args.rulegraph) if args.rulegraph else None,
-        examples=read_examples(args.item_text) if args.item_text else [],
+        gpu_times=[(roster[time.model].name, time) for time in read_gpu_times(args.benchmarks, _counts(args.gpus))],
+        rulegraph=read_picture(args.rulegraph, RULEGRAPH) if args.rulegraph else None,
         notebooks={Path(path).stem.replace("_", " "): read_fragment(path) for path in args.notebooks},
-        eval_type=args.eval_type,
     )
-    write(parts, args.out)
+    write_page(page, args.out)
+
+
+def _benchmark_of(path: Path) -> Benchmark:
+    """The benchmark whose summary table a file is.
+
+    Raises:
+        UserError: not a table of ours, or one that no report is built around.
+    """
+    from worldprobe.benchmark import load
+    from worldprobe.benchmarks import benchmarks
+    from worldprobe.present.origins import read_origins
+
+    kind = read_origins([path])[0].kind
+    known = {load(one.page.summary.contract).Config.name: one for one in benchmarks().values() if one.page}
+    if kind not in known:
+        raise UserError(path, f"contains {kind}, not {' or '.join(known)}.", "Give the summary table of a benchmark.")
+    return known[kind]
+
+
+def _of_part(files: Iterable[str | Path], summary: Path, summaries: list[Path]) -> list[Path]:
+    """The files that belong to a part: those in its summary's folder, and to the first part also all in no part's folder."""
+    folders = [path.resolve().parent for path in summaries]
+    mine = summary.resolve().parent
+    found = []
+    for path in map(Path, files):
+        home = next((folder for folder in folders if path.resolve().is_relative_to(folder)), folders[0])
+        if home == mine:
+            found.append(path)
+    return found
 
 
 def _counts(pairs: list[str]) -> dict[str, int]:
@@ -84,12 +138,10 @@ def _counts(pairs: list[str]) -> dict[str, int]:
     Raises:
         UserError: an entry is not MODEL=N.
     """
-    from worldprobe.errors import UserError
-
     counts = {}
     for pair in pairs:
         model, _, count = pair.rpartition("=")
-        if not model or not count.isdigit():
+        if not model or not (count.isascii() and count.isdigit()):
             raise UserError("--gpus", f'"{pair}" is not of the form MODEL=N.', "Give, for instance, gpt2_xl=1.")
         counts[model] = int(count)
     return counts
@@ -97,12 +149,11 @@ def _counts(pairs: list[str]) -> dict[str, int]:
 
 def run_notebook(args: argparse.Namespace) -> None:
     """Run, convert, write."""
-    from pathlib import Path
-
     from worldprobe.files import write_text
     from worldprobe.present import notebooks
 
     settings = {"WORLDPROBE_STUDY": str(Path(args.study).resolve()), "WORLDPROBE_REGISTRY": str(Path(args.models).resolve())}
+    settings["WORLDPROBE_CONDITION"] = args.condition
     if args.materials:
         settings["WORLDPROBE_MATERIALS"] = str(Path(args.materials).resolve())
     write_text(args.out, notebooks.run_notebook(args.notebook, settings))

@@ -59,11 +59,11 @@ def made_from(materials: Materials, is_compat: bool) -> Provenance:
 def run_compile(args: argparse.Namespace) -> None:
     """Read, check, compile, write."""
     from worldprobe.benchmarks.ewok.contracts import Templates
-    from worldprobe.benchmarks.ewok.materials.compile import compile_templates
+    from worldprobe.benchmarks.ewok.materials.build import compile_all
     from worldprobe.contracts import write_table
     from worldprobe.log import LOGGER
 
     materials = read_and_check(args)
-    templates = compile_templates(materials)
+    templates = compile_all(materials)
     write_table(templates, Templates, args.out, made_from(materials, args.compat))
     LOGGER.info("%d templates in %d domains: %s", len(templates), templates["domain"].nunique(), args.out)

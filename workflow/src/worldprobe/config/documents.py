@@ -42,8 +42,12 @@ class Source:
         return f"{self.name}, line {self.lines[keys]}" if keys in self.lines else None
 
 
-def read_yaml(path: Path | str) -> Source:
+def read_yaml(path: Path | str, is_prose: bool = False) -> Source:
     """Read a YAML file with the line of every key.
+
+    Args:
+        path: the file.
+        is_prose: texts may have several lines, as prompts do.
 
     Raises:
         UserError: the file cannot be read, is not valid YAML, sets a key twice, or holds a value that YAML cannot build
@@ -69,24 +73,24 @@ def read_yaml(path: Path | str) -> Source:
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(path, f"contains a value that YAML cannot build ({error}).", "Put text in quotes.") from error
     source = Source(str(path), document, lines)
-    for keys, problem in odd_values(document):
+    for keys, problem in odd_values(document, is_prose=is_prose):
         raise UserError(source.place(keys) or str(path), f"{dotted(keys)}: {problem}.", "Change the value.")
     return source
 
 
-def odd_values(document: Any, keys: Keys = ()) -> Iterator[tuple[Keys, str]]:
-    """Values that no key takes: numbers that are not finite, text with control characters."""
+def odd_values(document: Any, keys: Keys = (), is_prose: bool = False) -> Iterator[tuple[Keys, str]]:
+    """Values that no key takes: numbers that are not finite, text with control characters (prose may have line breaks)."""
     if isinstance(document, Mapping):
         for key, value in document.items():
             if isinstance(key, str) and _has_control_character(key):
                 yield keys, "a key contains a control character"
-            yield from odd_values(value, (*keys, key))
+            yield from odd_values(value, (*keys, key), is_prose)
     elif isinstance(document, Sequence) and not isinstance(document, str | bytes):
         for number, value in enumerate(document):
-            yield from odd_values(value, (*keys, number))
+            yield from odd_values(value, (*keys, number), is_prose)
     elif isinstance(document, float) and not math.isfinite(document):
         yield keys, f"{document} is not a finite number"
-    elif isinstance(document, str) and _has_control_character(document):
+    elif isinstance(document, str) and _has_control_character(document.replace("\n", "") if is_prose else document):
         yield keys, "contains a line break or another control character"
 
 

@@ -1,6 +1,25 @@
 """Tables between the stages: one contract each, written and read only through ``write_table`` and ``read_table``."""
 
-from worldprobe.contracts.storage import check_kind, read_provenance, read_table, read_tables, table_name, validate, write_table
+from worldprobe.contracts.storage import (
+    check_kind,
+    digest_table,
+    read_provenance,
+    read_table,
+    read_tables,
+    table_name,
+    validate,
+    write_table,
+)
 from worldprobe.contracts.table import Table
 
-__all__ = ["Table", "check_kind", "read_provenance", "read_table", "read_tables", "table_name", "validate", "write_table"]
+__all__ = [
+    "Table",
+    "check_kind",
+    "digest_table",
+    "read_provenance",
+    "read_table",
+    "read_tables",
+    "table_name",
+    "validate",
+    "write_table",
+]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,14 +38,30 @@ def write_table(frame: pd.DataFrame, contract: type[Table], path: Path | str, pr
         pandera.errors.SchemaError, SchemaErrors: the rows break the contract.
         UserError: the file cannot be written.
     """
+    table = _to_arrow(frame, contract, provenance)
+    with whole_file(path) as temporary:
+        _write_parquet(table, temporary)
+
+
+def digest_table(frame: pd.DataFrame, contract: type[Table], provenance: Provenance) -> str:
+    """SHA-256 of the file that ``write_table`` writes of these rows, without writing it."""
+    stream = io.BytesIO()
+    _write_parquet(_to_arrow(frame, contract, provenance), stream)
+    return hashlib.sha256(stream.getvalue()).hexdigest()
+
+
+def _to_arrow(frame: pd.DataFrame, contract: type[Table], provenance: Provenance) -> arrow.Table:
     table = arrow.Table.from_pandas(validate(frame, contract), preserve_index=False)
     metadata = {
         b"worldprobe.table": contract.Config.name.encode(),
         b"worldprobe.schema_version": str(contract.Config.metadata["version"]).encode(),
         b"worldprobe.provenance": provenance.to_json().encode(),
     }
-    with whole_file(path) as temporary:
-        parquet.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd", write_page_checksum=True)
+    return table.replace_schema_metadata(metadata)
+
+
+def _write_parquet(table: arrow.Table, where: Path | io.BytesIO) -> None:
+    parquet.write_table(table, where, compression="zstd", write_page_checksum=True)
 
 
 def read_table(

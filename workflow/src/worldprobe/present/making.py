@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmark import Plan, load
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.present.drawing import render
+from worldprobe.present.origins import missing_note
 from worldprobe.present.roster import Roster
 from worldprobe.present.sheet import Sheet
 
@@ -29,6 +31,9 @@ def print_table(plan: Plan, tables: Paths, roster: Roster, out: Paths, **options
         UserError: an input that cannot be read or does not have what the table needs, or a suffix that is not known.
     """
     sheet: Sheet = _build(plan, tables, roster, options)
+    missing = missing_note(read_provenance(tables[0]), roster)
+    if missing:
+        sheet = replace(sheet, notes=(*sheet.notes, missing))
     sheet.write(out)
 
 

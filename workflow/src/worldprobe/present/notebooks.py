@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from worldprobe.errors import UserError
+from worldprobe.present.reading import read_text
 
+NOTEBOOK_FIX = "Give an .ipynb file, e.g. from notebooks/."
 #: Seconds that a cell may take; the notebooks read finished tables, so they are quick.
 LONGEST_CELL = 300
 
@@ -21,24 +23,27 @@ def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
         settings: environment variables that the notebook reads, e.g. ``WORLDPROBE_STUDY``.
 
     Raises:
-        UserError: no such file, no notebook, no kernel to run it, or a cell that failed.
+        UserError: the file cannot be read or is not a notebook, there is no kernel to run it, or a cell failed.
     """
     try:
         import nbformat
         from nbclient import NotebookClient
         from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
         from nbconvert import HTMLExporter
+        from nbformat.validator import ValidationError
     except ImportError as error:
         raise UserError(
             "notebooks", f"need a package that is missing ({error.name}).", "pip install nbconvert ipykernel"
         ) from error
     path = Path(path).resolve()
+    text = read_text(path, NOTEBOOK_FIX)
+    # nbformat lets whatever JSON makes of the file through to its converters.
+    not_a_notebook = (nbformat.reader.NotJSONError, ValidationError, ValueError, KeyError, TypeError, AttributeError)
     try:
-        notebook = nbformat.read(path, as_version=4)
-    except FileNotFoundError as error:
-        raise UserError(path, "there is no such file.", "Give an .ipynb file, e.g. from notebooks/.") from error
-    except nbformat.reader.NotJSONError as error:
-        raise UserError(path, "is no notebook.", "Give an .ipynb file, e.g. from notebooks/.") from error
+        notebook = nbformat.reads(text, as_version=4)
+        nbformat.validate(notebook)
+    except not_a_notebook as error:
+        raise UserError(path, "is not a notebook.", NOTEBOOK_FIX) from error
     resources = {"metadata": {"path": str(path.parent)}}
     client = NotebookClient(notebook, timeout=LONGEST_CELL, kernel_name="python3", resources=resources)
     try:
@@ -50,7 +55,7 @@ def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
         ) from error
     except (CellTimeoutError, DeadKernelError) as error:
         raise UserError(
-            path, "a cell took too long, or its process died.", "Run it again with less running beside it."
+            path, "a cell took too long, or its process died.", "Run it again when the machine is less busy."
         ) from error
     html, _resources = HTMLExporter(
         template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True

@@ -1,52 +1,72 @@
-"""Figures as they stand inside the page: inline SVG that fetches nothing and cannot disturb its neighbours."""
+"""Figures inside the page: images in which nothing runs, nothing is fetched, and no id clashes with a neighbour's."""
 
 from __future__ import annotations
 
+import base64
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 from worldprobe.errors import UserError
+from worldprobe.present.markup import find_harm
+from worldprobe.present.reading import read_text
 
-#: Width of a figure that stands across a page's two columns, in points; narrower ones keep their proportion.
+#: Width of a figure across a page's two columns, in points; narrower ones keep their proportion.
 FULL_WIDTH = 504.0
+SVG = "{http://www.w3.org/2000/svg}svg"
 
 
-def inline_svg(path: Path | str, title: str) -> str:
-    """The file's ``<svg>`` element with its ids made unique by the file's name.
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the page.
 
-    Args:
-        path: an SVG file.
-        title: what a screen reader says.
+    Attributes:
+        name: stem of its file.
+        caption: what a reader must know, also what a screen reader says.
+        address: the picture itself, as a ``data:`` address.
+        width: percent of the page's width.
+    """
+
+    name: str
+    caption: str
+    address: str
+    width: int
+
+
+def read_picture(path: Path | str, caption: str) -> Picture:
+    """Read an SVG file.
 
     Raises:
-        UserError: no such file, or no SVG, or one that would fetch something or run a script.
+        UserError: the file cannot be read, is not an SVG picture, or would run or fetch something.
     """
     path = Path(path)
+    text = read_text(path, "Draw the figure first, or leave it out.")
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise UserError(path, "there is no such file.", "Draw the figure first, or leave it out.") from error
-    match = re.search(r"<svg\b.*</svg>", text, flags=re.DOTALL)
-    if match is None:
-        raise UserError(path, "holds no SVG picture.", "Give the .svg file that `worldprobe figure` wrote.")
-    svg = re.sub(r"<metadata>.*?</metadata>|<style\b.*?</style>|<!--.*?-->", "", match.group(0), flags=re.DOTALL)
-    if re.search(r"<(script|image|foreignObject)\b[^>]*(https?:)?", svg) and re.search(
-        r"<script|<foreignObject|https?://(?!www\.w3\.org)", svg
-    ):
-        raise UserError(path, "holds a script or fetches something.", "Give a plain picture; the report opens offline.")
-    prefix = re.sub(r"\W", "-", path.stem) + "-"
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}\1"', svg)
-    svg = re.sub(r'((?:xlink:)?href)="#([^"]+)"', rf'\1="#{prefix}\2"', svg)
-    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}\1)", svg)
-    return _with_size(svg, title)
-
-
-def _with_size(svg: str, title: str) -> str:
-    """Width by style instead of attributes, so that the page can scale the picture; a title for those who cannot see it."""
-    head, rest = svg.split(">", 1)
-    points = re.search(r'\bwidth="([\d.]+)(pt|px)?"', head)
+        root = ElementTree.fromstring(text)
+    except (ElementTree.ParseError, ValueError) as error:
+        raise UserError(path, "is not an SVG picture.", "Give the .svg file that `worldprobe figure` wrote.") from error
+    if root.tag != SVG:
+        raise UserError(path, "is not an SVG picture.", "Give the .svg file that `worldprobe figure` wrote.")
+    # Read without namespace prefixes and with entities resolved, as a browser would.
+    harm = find_harm(_plain(root))
+    if harm:
+        raise UserError(path, f"would run or fetch something: {harm}.", "Give a plain picture; the report opens offline.")
+    points = re.fullmatch(r"([\d.]+)(pt|px)?", root.get("width", "").strip())
     width = float(points.group(1)) if points else FULL_WIDTH
-    share = 100 if width >= 0.9 * FULL_WIDTH else 62
-    head = re.sub(r'\s(width|height)="[^"]*"', "", head)
-    safe = title.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-    return f'{head} role="img" aria-label="{safe}" style="width:{share}%">{rest}'
+    address = "data:image/svg+xml;base64," + base64.b64encode(text.encode("utf-8")).decode("ascii")
+    return Picture(path.stem, caption, address, 100 if width >= 0.9 * FULL_WIDTH else 62)
+
+
+def _plain(root: ElementTree.Element) -> str:
+    """The element as markup whose names have no namespaces."""
+    for element in root.iter():
+        if isinstance(element.tag, str):
+            element.tag = element.tag.rpartition("}")[2]
+        for name in list(element.attrib):
+            element.attrib[name.rpartition("}")[2]] = element.attrib.pop(name)
+    # Names of vocabularies that describe the file are no addresses.
+    for parent in list(root.iter()):
+        for child in [child for child in parent if child.tag == "metadata"]:
+            parent.remove(child)
+    return ElementTree.tostring(root, encoding="unicode")

@@ -72,10 +72,10 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-def in_words(seconds: float) -> str:
+def duration_in_words(seconds: float) -> str:
     """A duration as people say it.
 
-    >>> in_words(0.42), in_words(75), in_words(7330)
+    >>> duration_in_words(0.42), duration_in_words(75), duration_in_words(7330)
     ('0.4 s', '1 min 15 s', '2 h 2 min')
     """
     if seconds < 60:

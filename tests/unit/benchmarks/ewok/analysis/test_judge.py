@@ -99,14 +99,36 @@ def test_the_order_of_items_and_rows_does_not_matter():
     assert straight["accuracy"].tolist() == [1.0, 1.0, 0.0, 0.0]
 
 
-def test_the_mean_divides_by_tokens_and_pmi_needs_the_bare_target():
+@pytest.mark.parametrize(
+    ("measure", "expected"),
+    [
+        (None, [0.0, 1.0]),  # -6 < -5 for target 1 under its own and the other context; -8 > -9 for target 2
+        ("sum", [1.0, 0.0]),  # under context 1: -6 > -9; under context 2: -8 < -5
+        ("mean", [0.0, 1.0]),  # -6/2 < -9/9; -8/9 > -5/2
+        ("pmi", [0.0, 1.0]),  # -6+1 < -9+7; -8+7 > -5+1
+    ],
+)
+def test_both_targets_can_be_compared_under_one_context_where_length_and_frequency_matter(measure, expected):
+    grid = {(1, 1): -6.0, (1, 2): -5.0, (2, 1): -9.0, (2, 2): -8.0, (1, 0): -1.0, (2, 0): -7.0}
+    judged = judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid, n_tokens=(2, 9)), "m", measure)
+    assert accuracies(judged) == expected
+    assert set(judged.table["eval_type"]) == {f"logprobs_targets_{measure}" if measure else "logprobs"}
+    assert judged.details["metric"] == measure or measure is None
+    validate(judged.table, Judgements)
+
+
+def test_pmi_needs_the_targets_without_context():
     grid = {(1, 1): -6.0, (1, 2): -5.0, (2, 1): -9.0, (2, 2): -8.0}
-    scores = scores_of(ONE, grid)
-    scores.loc[0, "n_tokens"] = 8  # -6/8 beats -5/4
-    assert accuracies(judge.judge_target_scores(items_of(ONE), scores, "m", "mean")) == [1.0, 1.0]
-    assert judge.judge_target_scores(items_of(ONE), scores, "m", "pmi").details["n_missing"] == 2
-    whole = pd.concat([scores, scores_of(ONE, {(1, 0): -7.0, (2, 0): -7.0})])
-    assert accuracies(judge.judge_target_scores(items_of(ONE), whole, "m", "pmi")) == [0.0, 1.0]
+    assert judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid), "m", "pmi").details["n_missing"] == 2
+
+
+@pytest.mark.parametrize(("dtype", "n_near"), [("float32", 0), ("float16", 1), ("bfloat16", 2), (None, 2)])
+def test_near_ties_are_counted_by_the_precision_of_the_scores(dtype, n_near):
+    grid = {(1, 1): -5.0, (1, 2): -5.02, (2, 1): -4.0, (2, 2): -4.15}
+    judged = judge.judge_target_scores(items_of(ONE), scores_of(ONE, grid), "m", dtype=dtype)
+    assert judged.details["n_near_ties"] == n_near
+    assert judged.details["near_tie_basis"] == f"dtype {dtype or 'unknown'}"
+    assert accuracies(judged) == [1.0, 0.0]
 
 
 def test_scores_of_other_items_are_refused_by_name():
@@ -205,3 +227,49 @@ def test_one_command_judges_many_tables_each_into_its_own_file(tmp_path, capsys)
 
     assert cli.main(["judge", str(items), *evidence, "--out", str(outs[0])]) == 2
     assert "1 files for 2 tables" in capsys.readouterr().err
+
+
+def written(tmp_path, items_digest=None, **provenance):
+    """An items table and scores of it."""
+    from worldprobe.files import digest_file
+
+    items, scores = tmp_path / "items.parquet", tmp_path / "scores.parquet"
+    write_table(items_of(ONE), Items, items, Provenance())
+    grid = {(1, 1): -5.0, (1, 2): -6.0, (2, 1): -3.0, (2, 2): -4.0}
+    inputs = {"items": items_digest or digest_file(items)}
+    write_table(scores_of(ONE, grid), TargetScores, scores, Provenance(model="tiny", inputs=inputs, **provenance))
+    return str(items), str(scores)
+
+
+def test_scores_of_other_texts_with_the_same_ids_are_refused(tmp_path, capsys):
+    items, scores = written(tmp_path, items_digest="0" * 64)
+    assert cli.main(["judge", items, scores, "--out", str(tmp_path / "j.parquet")]) == 2
+    assert "was computed from other items than those in" in capsys.readouterr().err
+
+
+def test_nothing_is_written_when_a_later_table_cannot_be_judged(tmp_path):
+    items, scores = written(tmp_path, dtype="float32")
+    strange = scores_of("toy-world_9_9_v0", {(1, 1): -1.0})
+    write_table(strange, TargetScores, tmp_path / "strange.parquet", Provenance())
+    first = tmp_path / "a.parquet"
+    first.write_bytes(b"precious")
+    outs = [str(first), str(tmp_path / "b.parquet")]
+    assert cli.main(["judge", items, scores, str(tmp_path / "strange.parquet"), "--out", *outs]) == 2
+    assert first.read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("option", [["--near-tie", "0.1"], ["--compare-targets", "mean"]])
+def test_options_that_do_nothing_for_answers_are_refused(tmp_path, capsys, option):
+    items, _ = written(tmp_path)
+    answers = answers_of(ONE, "choice_free_two", {"t1": 1, "t2": 2})
+    write_table(answers, Responses, tmp_path / "answers.parquet", Provenance())
+    assert cli.main(["judge", items, str(tmp_path / "answers.parquet"), *option, "--out", str(tmp_path / "j.parquet")]) == 2
+    assert option[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["nan", "-1", "inf", "abc"])
+def test_a_tolerance_without_sense_is_refused(tmp_path, value):
+    items, scores = written(tmp_path)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["judge", items, scores, f"--near-tie={value}", "--out", str(tmp_path / "j.parquet")])
+    assert stopped.value.code == 2

@@ -8,8 +8,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from worldprobe.benchmarks.ewok.report.page import read_fragment
 from worldprobe.cli import main
+from worldprobe.present.page import read_fragment
 
 ROOT = Path(__file__).parents[5]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import html.parser
 import json
 import os
@@ -17,17 +18,18 @@ import pytest
 from worldprobe.benchmark import load
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.report import methods
 from worldprobe.benchmarks.ewok.report.examples import read_examples
-from worldprobe.benchmarks.ewok.report.headline import headline
-from worldprobe.benchmarks.ewok.report.page import Parts, build, read_fragment
+from worldprobe.benchmarks.ewok.report.headline import find_headline
+from worldprobe.benchmarks.ewok.report.methods import describe_methods
 from worldprobe.benchmarks.ewok.tables import accuracy
 from worldprobe.cli import main
 from worldprobe.contracts import write_table
 from worldprobe.errors import UserError
-from worldprobe.present import rulegraph
 from worldprobe.present.drawing import render
-from worldprobe.present.pictures import inline_svg
+from worldprobe.present.markup import find_harm
+from worldprobe.present.origins import TableOrigin, read_origins
+from worldprobe.present.page import Material, Page, build_page, build_part, read_fragment
+from worldprobe.present.pictures import read_picture
 from worldprobe.present.runtimes import read_gpu_times, read_run_times
 from worldprobe.provenance import Provenance
 
@@ -35,17 +37,7 @@ CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrom
 OWN = "# worldprobe canary 0000: our own materials"
 OFFICIAL = "# EWoK canary UUID 0000"
 
-RULES = """digraph snakemake_dag {
-    graph[bgcolor=white, margin=0];
-    0[label = "all", color = "0.10 0.6 0.85", style="rounded"];
-    1[label = "figure_accuracy_by_domain", style="rounded"];
-    2[label = "summarize", style="rounded"];
-    3[label = "judge", style="rounded"];
-    1 -> 0
-    2 -> 1
-    3 -> 2
-    3 -> 1
-}"""
+PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="10pt" height="9pt">{}</svg>'
 
 
 def items_table(path: Path, canary: str) -> Path:
@@ -83,7 +75,7 @@ def page(small_study, tmp_path_factory) -> Path:
         render(frame, load(plan.draw), [folder / f"{name}.svg"])
     accuracy.mean_accuracy(small_study.summaries, roster).write([folder / "mean_accuracy.json"])
     accuracy.accuracy_by_domain(small_study.summaries, roster).write([folder / "accuracy_by_domain.json"])
-    (folder / "rules.dot").write_text(RULES)
+    (folder / "rules.svg").write_text(PICTURE.format("<title>rules</title>"))
     (folder / "benchmarks" / "score").mkdir(parents=True)
     for model, seconds in (("control_gpt2_small", 12.5), ("control_untrained", 30.0)):
         (folder / "benchmarks" / "score" / f"{model}.tsv").write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0:00:12\t900.5\n")
@@ -92,9 +84,9 @@ def page(small_study, tmp_path_factory) -> Path:
     command += ["--figures", *(str(folder / f"{name}.svg") for name in ("accuracy_by_domain", "concepts", "controls"))]
     command += ["--tables", str(folder / "mean_accuracy.json"), str(folder / "accuracy_by_domain.json")]
     command += ["--made-from", str(items_table(folder / "items.parquet", OWN)), str(small_study.folder / "coefficients.parquet")]
-    command += ["--benchmarks", str(folder / "benchmarks"), "--rulegraph", str(folder / "rules.dot")]
+    command += ["--benchmarks", str(folder / "benchmarks"), "--rulegraph", str(folder / "rules.svg")]
     command += ["--gpus", "control_gpt2_small=4", "control_untrained=0", "control_never_run=1"]
-    command += ["--notebooks", str(folder / "explore_failures.html"), "--out", str(folder / "report.html")]
+    command += ["--study", "trial", "--notebooks", str(folder / "explore_failures.html"), "--out", str(folder / "report.html")]
     assert main(command) == 0
     return folder / "report.html"
 
@@ -131,6 +123,7 @@ def test_the_report_fetches_nothing(page):
     assert reader.fetched == []
     assert "@import" not in text
     assert not re.search(r"url\(\s*['\"]?(?!#)", text)
+    assert "default-src 'none'" in html.unescape(text)
     assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|sendBeacon", text)
     hosts = set(re.findall(r"https?://([^/\"'\s<]+)", text))
     assert hosts <= {"www.w3.org"}  # names of XML vocabularies, which nobody loads
@@ -145,7 +138,7 @@ def test_ids_are_unique_and_links_lead_somewhere(page):
 
 def test_the_report_says_plainly_what_control_models_are(page):
     text = page.read_text()
-    assert "trained them itself, from scratch" in text
+    assert "this pipeline trained itself, from scratch" in text
     assert "No published language model took part" in text
 
 
@@ -171,8 +164,9 @@ def test_item_text_is_shown_for_our_own_materials_only(tmp_path):
 
 
 def test_examples_stand_in_the_page_when_asked_for(small_study, tmp_path):
-    examples = read_examples(items_table(tmp_path / "own.parquet", OWN))
-    text = build(Parts(small_study.summaries, small_study.roster, examples=examples))
+    items = items_table(tmp_path / "own.parquet", OWN)
+    material = Material(small_study.folder / "summaries.parquet", small_study.roster, item_text=items)
+    text = build_page(Page([build_part(EWOK, material)]))
     assert "The zurple is warm." in text
     assert "contains no item text" not in text
 
@@ -188,42 +182,40 @@ def test_every_domain_opens_to_its_concepts_hardest_first(page, small_study):
 
 
 def test_the_headline_says_who_is_best_and_that_the_untrained_control_sits_at_chance(small_study):
-    said = headline(small_study.summaries, small_study.roster)
+    said = find_headline(small_study.summaries, small_study.roster)
     rows = small_study.summaries.query(
         "grouping == 'overall' and metric == 'accuracy' and version == -1 and eval_type == 'logprobs'"
     )
     best = rows.loc[rows["mean"].idxmax()]
-    assert said.sentence.startswith(f"{small_study.roster[best.model].name} does best: {best['mean']:.3f} of 1")
-    assert any("never trained" in sentence and "sits at chance" in sentence for sentence in said.more)
+    assert said.sentence.startswith(f"{small_study.roster[best.model].name} has the highest accuracy: {best['mean']:.3f}")
+    assert any("untrained" in sentence and "at chance, as it should be" in sentence for sentence in said.more)
     assert said.all_controls
 
 
 def test_a_best_model_that_may_be_guessing_is_said_to(small_study):
     summaries = small_study.summaries.copy()
     summaries[["mean", "ci_low", "ci_high"]] = np.clip(summaries[["mean", "ci_low", "ci_high"]], 0.48, [0.505, 0.49, 0.51])
-    assert "not even it can be told from guessing" in headline(summaries, small_study.roster).sentence
-    assert "guessing" not in headline(small_study.summaries, small_study.roster).sentence
+    assert "not distinguishable from chance" in find_headline(summaries, small_study.roster).sentence
+    assert "distinguishable" not in find_headline(small_study.summaries, small_study.roster).sentence
 
 
 def test_an_untrained_control_off_chance_is_called_a_reason_for_doubt(small_study):
     summaries = small_study.summaries.copy()
     off = (summaries.model == "control_untrained") & (summaries.version == -1)
     summaries.loc[off, ["mean", "ci_low", "ci_high"]] = [0.6, 0.57, 0.63]
-    said = headline(summaries, small_study.roster)
-    assert any("does not sit at chance" in sentence for sentence in said.more)
+    said = find_headline(summaries, small_study.roster)
+    assert any("not at chance: look for a leak" in sentence for sentence in said.more)
 
 
 def test_the_methods_paragraph_takes_its_numbers_from_provenance(small_study, tmp_path):
     items = items_table(tmp_path / "items.parquet", OFFICIAL)
-    made = methods.read_made([items])
-    summaries = methods.Made("summaries", Path("s.parquet"), Provenance(seed=41, details={"n_bootstrap": 1234}))
-    scores = methods.Made(
-        "target_scores", Path("t.parquet"), Provenance(model="m", dtype="bfloat16", packages={"torch": "9.8.7"})
-    )
+    made = read_origins([items])
+    summaries = TableOrigin("summaries", Path("s.parquet"), Provenance(seed=41, details={"n_bootstrap": 1234}))
+    scores = TableOrigin("target_scores", Path("t.parquet"), Provenance(model="m", dtype="bfloat16", packages={"torch": "9.8.7"}))
     details = {"formula": "y ~ x + (1|Item)", "n_rows": 1717, "r_versions": {"lme4": "1.1.99"}}
-    fitted = methods.Made("coefficients", Path("c.parquet"), Provenance(details=details))
-    own = methods.Made("items", Path("i.parquet"), Provenance(packages={"worldprobe": "0.0.1"}))
-    text = methods.describe(small_study.summaries, [*made, summaries, scores, own, fitted], small_study.roster).text
+    fitted = TableOrigin("coefficients", Path("c.parquet"), Provenance(details=details))
+    own = TableOrigin("items", Path("i.parquet"), Provenance(packages={"worldprobe": "0.0.1"}))
+    text = describe_methods(small_study.summaries, [*made, summaries, scores, own, fitted], small_study.roster).text
     for part in (
         "1,234 draws, seed 41",
         "weights in bfloat16",
@@ -237,7 +229,7 @@ def test_the_methods_paragraph_takes_its_numbers_from_provenance(small_study, tm
 
 
 def test_a_paragraph_without_provenance_claims_no_version(small_study):
-    text = methods.describe(small_study.summaries, [], small_study.roster).text
+    text = describe_methods(small_study.summaries, [], small_study.roster).text
     assert "bootstrap" not in text
     assert "torch" not in text
 
@@ -257,33 +249,110 @@ def test_gpu_hours_are_hours_times_gpus_of_the_models_that_ran(page):
     assert '<td class="n">0.014</td>' in page.read_text()  # 12.5 s on 4 GPUs
 
 
-def test_the_rule_graph_leaves_out_arrows_that_a_longer_way_implies(tmp_path):
-    (tmp_path / "rules.dot").write_text(RULES)
-    svg = rulegraph.rulegraph_svg(tmp_path / "rules.dot")
-    assert svg.count("marker-end") == 3  # judge -> figure is implied by judge -> summarize -> figure
-    assert "figure accuracy" in svg
-    boxes = [
-        tuple(map(float, box)) for box in re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', svg)
-    ]
-    tops = [y for _x, y, _w, _h in boxes]
-    assert tops[0] > tops[1] > tops[2] > tops[3]  # outputs below their inputs
+HARMS = (
+    '<image xlink:href="https://example.org/x.png"/>',
+    '<image href="//example.org/x.png"/>',
+    '<use href="http://example.org/x.svg#a"/>',
+    "<script>alert(1)</script>",
+    "<SCRIPT>alert(1)</SCRIPT>",
+    "<foreignObject></foreignObject>",
+    '<rect onload="alert(1)"/>',
+    '<rect style="fill:url(https://example.org/x)"/>',
+    '<rect style="fill:\\75rl(https://example.org/x)"/>',
+    "<style>@import 'https://example.org/x.css';</style>",
+    '<a href="java&#10;script:alert(1)"><rect/></a>',
+)
 
 
-def test_a_picture_that_would_fetch_or_run_something_is_refused(tmp_path):
-    for harm in (
-        '<image xlink:href="https://example.org/x.png"/>',
-        "<script>alert(1)</script>",
-        "<foreignObject></foreignObject>",
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_picture_that_would_fetch_or_run_something_is_refused(harm, tmp_path):
+    (tmp_path / "bad.svg").write_text(PICTURE.format(harm))
+    with pytest.raises(UserError, match=r"run or fetch|not an SVG"):
+        read_picture(tmp_path / "bad.svg", "x")
+
+
+def test_a_picture_in_which_the_root_runs_something_is_refused_and_other_files_too(tmp_path):
+    for text, words in (
+        (PICTURE.format("").replace("width", 'onload="alert(1)" width'), "run or fetch"),
+        ("<html><svg></svg></html>", "not an SVG"),
+        ("no markup", "not an SVG"),
     ):
-        (tmp_path / "bad.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg" width="10pt">{harm}</svg>')
-        with pytest.raises(UserError, match="script or fetches"):
-            inline_svg(tmp_path / "bad.svg", "x")
+        (tmp_path / "bad.svg").write_text(text)
+        with pytest.raises(UserError, match=words):
+            read_picture(tmp_path / "bad.svg", "x")
+    (tmp_path / "latin.svg").write_bytes(b"<svg>\xe9</svg>")
+    with pytest.raises(UserError, match="UTF-8"):
+        read_picture(tmp_path / "latin.svg", "x")
+    with pytest.raises(UserError, match="cannot be read"):
+        read_picture(tmp_path, "x")
 
 
-def test_a_notebook_that_would_load_scripts_is_refused(tmp_path):
-    (tmp_path / "n.html").write_text('<script src="https://example.org/require.js"></script>')
-    with pytest.raises(UserError, match="load resources"):
+@pytest.mark.parametrize(
+    "harm",
+    [
+        '<script src="https://example.org/require.js"></script>',
+        "<SCRIPT>alert(1)</SCRIPT>",
+        "<img src='http://example.org/x.png'>",
+        "<img src=x onerror=alert(1)>",
+        '<iframe srcdoc="x"></iframe>',
+        '<a href="javascript:alert(1)">x</a>',
+        '<p style="background:url(//example.org/x)">x</p>',
+        "<svg><style><img src=x onerror=alert(1)></style></svg>",
+        '<meta http-equiv="refresh" content="0;url=https://example.org">',
+    ],
+)
+def test_a_notebook_that_would_run_or_fetch_something_is_refused(harm, tmp_path):
+    (tmp_path / "n.html").write_text(f"<p>fine</p>{harm}")
+    with pytest.raises(UserError, match="run or fetch"):
         read_fragment(tmp_path / "n.html")
+
+
+def test_what_notebooks_show_is_not_refused():
+    assert (
+        find_harm('<style>#T_1 td {color: red}</style><img src="data:image/png;base64,AA=="><a href="#top">up</a> 1 < 2') is None
+    )
+
+
+def test_a_study_without_logprobs_has_a_report(paper_study, tmp_path):
+    from worldprobe.benchmarks.ewok.contracts import Summaries
+
+    summaries = paper_study.summaries[paper_study.summaries.eval_type == "choice_constrained_two"]
+    write_table(summaries, Summaries, tmp_path / "summaries.parquet", Provenance())
+    assert main(["report", "build", str(tmp_path / "summaries.parquet"), "--out", str(tmp_path / "r.html")]) == 0
+    assert "has the highest accuracy" in (tmp_path / "r.html").read_text()
+
+
+def test_missing_models_are_named_with_their_reason(small_study, tmp_path):
+    from worldprobe.benchmarks.ewok.contracts import Summaries
+
+    made_by = Provenance(details={"missing_models": {"control_llama_small": "out of memory", "gone": ""}})
+    write_table(small_study.summaries, Summaries, tmp_path / "summaries.parquet", made_by)
+    command = ["report", "build", str(tmp_path / "summaries.parquet"), "--models", str(small_study.registry_path)]
+    assert main([*command, "--out", str(tmp_path / "r.html")]) == 0
+    sentence = (
+        "Without 2 of the study&#39;s models, whose answers could not be computed: Llama style, small (out of memory), gone."
+    )
+    assert (tmp_path / "r.html").read_text().count(sentence) == 2  # the notice and the methods
+    table = ["table", "mean_accuracy", str(tmp_path / "summaries.parquet"), "--out", str(tmp_path / "mean_accuracy.md")]
+    assert main(table) == 0
+    assert "Without 2 of the study's models" in (tmp_path / "mean_accuracy.md").read_text()
+
+
+def test_two_benchmarks_share_a_page(small_study):
+    from dataclasses import replace
+
+    part = build_part(EWOK, Material(small_study.folder / "summaries.parquet", small_study.roster))
+    text = build_page(Page([part, replace(part, name="other", title="Other")], study="both"))
+    reader = Reader(re.sub(r'id="(domain-|concept-search|open-all)', 'data-x="', text))
+    assert {"ewok-methods", "other-methods", "ewok", "other"} <= set(reader.ids)
+    assert "What do language models know about the world?" in text
+
+
+def test_the_kept_picture_of_the_rules_shows_the_kept_graph(request):
+    folder = request.config.rootpath / "resources"
+    rules = set(re.findall(r'label = "(\w+)', (folder / "rulegraph.dot").read_text()))
+    drawn = set(re.findall(r">(\w+)</text>", (folder / "rulegraph.svg").read_text()))
+    assert rules == drawn, "make rulegraph"
 
 
 def in_browser(page: Path, profile: Path, *options: str) -> str:
@@ -318,9 +387,9 @@ def test_the_page_sorts_zooms_and_searches_in_a_browser(page, tmp_path):
     out.up = column();
     document.querySelector(".canvas").click();
     out.zoomed = document.getElementById("zoom").open;
-    const before = document.querySelector("#zoom svg").style.transform;
+    const before = document.querySelector("#zoom img").style.transform;
     document.querySelector('[data-zoom="in"]').click();
-    out.grew = document.querySelector("#zoom svg").style.transform !== before;
+    out.grew = document.querySelector("#zoom img").style.transform !== before;
     document.querySelector('[data-zoom="close"]').click();
     const search = document.getElementById("concept-search");
     search.value = "epsilon";
@@ -332,7 +401,8 @@ def test_the_page_sorts_zooms_and_searches_in_a_browser(page, tmp_path):
     document.body.append(sink);
     }</script></body>"""
     probed = tmp_path / "probed.html"
-    probed.write_text(page.read_text().replace("</body>", probe))
+    without_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text())
+    probed.write_text(without_policy.replace("</body>", probe))
     for width in ("1300", "420"):
         text = in_browser(probed, tmp_path / f"profile{width}", "--dump-dom", f"--window-size={width},900")
         assert "<title>ERROR" not in text

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.columns import TEXTS
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
 

@@ -6,6 +6,10 @@ import re
 
 TARGET_CONTRASTS = ("concept swap", "variable swap")
 CONTEXT_CONTRASTS = ("antonym", "negation", "variable swap", "other")
+#: An item's four texts, and the original's names of them.
+TEXTS = ("context1", "context2", "target1", "target2")
+OFFICIAL_TEXTS = ("Context1", "Context2", "Target1", "Target2")
+
 CONTEXT_TYPES = ("direct", "indirect")
 
 #: what one item is counted and grouped by.

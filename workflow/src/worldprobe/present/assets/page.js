@@ -29,9 +29,9 @@ const dialog = document.getElementById("zoom"), stage = dialog.querySelector(".s
 let scale = 1, x = 0, y = 0, opened = null;
 const show = () => { stage.firstChild.style.transform = `translate(${x}px,${y}px) scale(${scale})`; };
 function fit() {
-  const picture = stage.firstChild, [, , width, height] = picture.getAttribute("viewBox").split(/\s+/).map(Number);
-  picture.setAttribute("width", width);
-  picture.setAttribute("height", height);
+  const picture = stage.firstChild, width = picture.naturalWidth || 640, height = picture.naturalHeight || 480;
+  picture.width = width;
+  picture.height = height;
   scale = Math.min((stage.clientWidth - 30) / width, (stage.clientHeight - 30) / height);
   x = (stage.clientWidth - width * scale) / 2;
   y = (stage.clientHeight - height * scale) / 2;
@@ -46,7 +46,9 @@ function zoomAt(factor, px, py) {
 }
 function enlarge(canvas) {
   opened = canvas;
-  stage.replaceChildren(canvas.querySelector("svg").cloneNode(true));
+  const picture = canvas.querySelector("img").cloneNode();
+  picture.removeAttribute("style");
+  stage.replaceChildren(picture);
   dialog.showModal();
   fit();
 }
@@ -78,15 +80,11 @@ dialog.querySelector(".bar").addEventListener("click", event => {
   if (what === "close") dialog.close();
 });
 
-/* Save a figure as it stands in the page. */
+/* Save a figure: the page carries its file. */
 document.querySelectorAll("a.save").forEach(link => link.addEventListener("click", event => {
   event.preventDefault();
-  const svg = link.closest("figure").querySelector("svg").cloneNode(true);
-  svg.removeAttribute("style");
-  const address = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], {type: "image/svg+xml"}));
-  const saver = Object.assign(document.createElement("a"), {href: address, download: link.dataset.name + ".svg"});
-  saver.click();
-  URL.revokeObjectURL(address);
+  const picture = link.closest("figure").querySelector("img");
+  Object.assign(document.createElement("a"), {href: picture.src, download: link.dataset.name + ".svg"}).click();
 }));
 
 /* Concepts: find by name, open all. */
@@ -108,15 +106,14 @@ if (openAll) openAll.addEventListener("click", () => {
 });
 
 /* Copy the methods paragraph, also where the page was opened from a file. */
-const copy = document.getElementById("copy-methods");
-if (copy) copy.addEventListener("click", () => {
+document.querySelectorAll("button.copy").forEach(copy => copy.addEventListener("click", () => {
   const range = document.createRange(), selection = getSelection();
-  range.selectNodeContents(document.getElementById("methods-text"));
+  range.selectNodeContents(document.getElementById(copy.dataset.of));
   selection.removeAllRanges();
   selection.addRange(range);
   const done = document.execCommand("copy");
   copy.textContent = done ? "Copied" : "Selected: copy it with your keyboard";
-});
+}));
 
 /* Show in the contents where the reader is. */
 if ("IntersectionObserver" in window) {

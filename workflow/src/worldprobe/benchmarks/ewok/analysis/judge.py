@@ -2,6 +2,10 @@
 
 An item has two targets. Target 1 fits context 1, target 2 fits context 2. A target is right (1) when its score is higher
 after the context it fits, wrong (0) when it is lower, and 0.5 on an exact tie: nothing is ever broken by order.
+
+The paper compares one target under both contexts, so the target's length and how likely it is by itself cancel out. The other
+comparison, both targets under one context, needs them: there sums favour short and frequent targets, ``mean`` divides by the
+number of tokens, and ``pmi`` subtracts the log probability of the target without any context.
 """
 
 from __future__ import annotations
@@ -13,13 +17,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.near_ties import near_tie_of
 from worldprobe.benchmarks.ewok.vocabulary import DESIGN
 from worldprobe.benchmarks.ewok.ways import way_of
 from worldprobe.errors import UserError
 
-#: what is compared for a target under its two contexts; sums are the paper's.
-METRICS = ("sum", "mean", "pmi")
-#: nats within which two log probabilities count as nearly tied; float32 sums of a sentence differ by about 1e-4 between batches.
+#: measures by which both targets can be compared under one context.
+TARGET_METRICS = ("sum", "mean", "pmi")
+#: tolerance for mean ratings; log probabilities have their own (near_ties).
 NEAR_TIE = 1e-3
 
 
@@ -37,7 +42,12 @@ class Judged:
 
 
 def judge_target_scores(
-    items: pd.DataFrame, scores: pd.DataFrame, model: str, metric: str = "sum", near_tie: float = NEAR_TIE
+    items: pd.DataFrame,
+    scores: pd.DataFrame,
+    model: str,
+    targets: str | None = None,
+    near_tie: float | None = None,
+    dtype: str | None = "float32",
 ) -> Judged:
     """Judge log probabilities, the paper's first paradigm.
 
@@ -45,29 +55,43 @@ def judge_target_scores(
         items: contracts.Items.
         scores: contracts.TargetScores; contexts 1 and 2, and for ``pmi`` context 0 (none).
         model: name in the table.
-        metric: ``sum`` compares log P(T|C); ``mean`` divides by the target's tokens; ``pmi`` subtracts log P(T).
-        near_tie: nats.
+        targets: None compares log P(T|C) of one target under both contexts, as the paper does. A name of ``TARGET_METRICS``
+            compares both targets under one context by that measure, and row ``target`` then says whether the target that fits
+            context 1 (2) wins there; the eval_type is ``logprobs_targets_`` and the measure.
+        near_tie: nats; None takes what the dtype allows.
+        dtype: what the scores were computed in, None where that is not known.
 
     Returns:
         Judgements; a target with an absent or non-finite score has no accuracy and the status ``missing_score``.
 
     Raises:
-        UserError: the scores are of other items, or the metric is unknown.
+        UserError: the scores are of other items, or the measure is unknown.
     """
-    if metric not in METRICS:
-        raise UserError("--metric", f'there is no metric "{metric}".', f"Use one of: {', '.join(METRICS)}.")
+    if targets not in (None, *TARGET_METRICS):
+        raise UserError("--compare-targets", f'"{targets}" is not a measure.', f"Use one of these: {', '.join(TARGET_METRICS)}.")
     values = scores["logprob"].to_numpy(float)
-    if metric == "mean":
+    if targets == "mean":
         with np.errstate(divide="ignore", invalid="ignore"):
             values = values / scores["n_tokens"].to_numpy(float)
     cube = _cube(items, scores, values)
-    if metric == "pmi":
+    if targets == "pmi":
         cube = cube - cube[:, :, :1]
+    tolerance = near_tie_of(dtype) if near_tie is None else near_tie
+    if targets is None:
+        judged = _judge_cube(items, cube, model, "logprobs", tolerance, "missing_score")
+    else:
+        by_context = cube.copy()
+        by_context[:, :, 1:] = cube[:, :, 1:].transpose(0, 2, 1)  # (context, target) in place of (target, context)
+        judged = _judge_cube(items, by_context, model, f"logprobs_targets_{targets}", tolerance, "missing_score")
     flags: Counter[str] = Counter()
     for text, count in scores["flags"].value_counts().items():
         flags.update({flag: int(count) for flag in str(text).split(",") if flag})
-    judged = _judge_cube(items, cube, model, "logprobs", near_tie, "missing_score")
-    judged.details |= {"metric": metric, "flagged_scores": dict(sorted(flags.items()))}
+    judged.details |= {
+        "compared": "one target under both contexts" if targets is None else "both targets under one context",
+        "metric": targets or "sum",
+        "near_tie_basis": f"dtype {dtype or 'unknown'}" if near_tie is None else "--near-tie",
+        "flagged_scores": dict(sorted(flags.items())),
+    }
     return judged
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from worldprobe.archives import Archive
 from worldprobe.benchmarks.ewok.analysis.judge import NEAR_TIE, compare_scores
-from worldprobe.benchmarks.ewok.columns import OFFICIAL_TEXTS
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_TYPES, OFFICIAL_TEXTS, TARGET_CONTRASTS
 from worldprobe.benchmarks.ewok.ways import GENERATIONS
 from worldprobe.commented_csv import CsvError, read_frame, read_rows
 from worldprobe.errors import UserError
@@ -220,7 +220,11 @@ def _judged(where: object, frame: pd.DataFrame, released_type: str, model: str) 
         scores = answers
     else:
         raise UserError(where, f"eval={released_type} is not in the layout.", "Keep the released folder names.")
+    if paradigm == "logprobs" and any((values > 0).any() for values in scores):
+        raise UserError(where, "contains a log probability above 0.", "Give the files as they were released.")
     near_tie = NEAR_TIE if paradigm == "logprobs" else 0.0
+    if frame.empty:
+        raise UserError(where, "has a header but no rows.", "Fetch the release again; it may have been cut short.")
     parts = []
     _require(where, frame, _PLACE if paradigm != "human" else ())
     for target, matching, other in ((1, scores[0], scores[1]), (2, scores[2], scores[3])):
@@ -317,6 +321,11 @@ def _design_of(results: pd.DataFrame) -> pd.DataFrame:
             problem = f'{column} of {_name(row)}: "{row[column]}" here, another in an earlier file.'
             raise UserError(row["file"], problem, "Give results of one version of the items.")
         items[column] = stated.set_index("item")[column].reindex(items.index)
+        allowed = {"ContextType": CONTEXT_TYPES, "TargetDiff": TARGET_CONTRASTS}.get(column)
+        is_bad = items[column].notna() & ~items[column].isin(allowed) if allowed else items[column] == ""
+        if is_bad.any() and column in ("ConceptA", "ContextType", "TargetDiff"):
+            row = items[is_bad].iloc[0]
+            raise UserError(row["file"], f'{column} of {_name(row)} is "{row[column]}".', "Give the files as they were released.")
         if items[column].isna().any():
             row = items[items[column].isna()].iloc[0]
             raise UserError(row["file"], f"has no column {column}, nor has another file of the item.", "Give whole files.")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.baselines.words import fillers_of, without_possessive, words, words_as_original
-from worldprobe.benchmarks.ewok.columns import TEXTS
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 
 #: Words -> how often each occurs, on any scale; 0: unknown.
 Frequencies = Callable[[Collection[str]], Mapping[str, float]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.check import check_slots
+from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.entries import Materials
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.items import (
@@ -19,12 +21,14 @@ from worldprobe.benchmarks.ewok.materials.items import (
     items_table,
     shortfalls,
 )
+from worldprobe.benchmarks.ewok.materials.placeholders import KEY
 from worldprobe.benchmarks.ewok.materials.release import apply_release_filter
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 from worldprobe.benchmarks.ewok.materials.slots import open_slots
 from worldprobe.benchmarks.ewok.materials.source import Source
 from worldprobe.benchmarks.ewok.materials.swaps import parse_swaps
-from worldprobe.errors import UserError
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
+from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER, Progress
 from worldprobe.provenance import Provenance
 
@@ -63,9 +67,11 @@ def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) 
         The items, and for each template that has fewer items than were asked for (before ``tag_filter``) how many it has.
 
     Raises:
-        UserError: a slot that no filler can fill, a version without fillers, a bad swap or filter, or no item is left.
+        UserError: templates that no compiler wrote, a slot that no filler can fill, a version without fillers, a bad swap or
+            filter, or no item is left.
     """
     fillers = Fillers(materials.fillers, materials.rules)
+    _check_templates(templates, fillers)
     slots = open_slots(templates, fillers, parse_swaps(filling.swap, list(materials.fillers)))
     check_slots(slots, fillers, materials.problems)
     materials.problems.raise_first()
@@ -80,6 +86,38 @@ def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) 
     if filling.tag_filter:
         items = filter_tags(items, filling.tag_filter)
     return items, fewer
+
+
+def compile_all(materials: Materials) -> pd.DataFrame:
+    """All templates of materials that are free of errors.
+
+    Raises:
+        UserError: there is none; or as ``compile_templates``.
+    """
+    templates = compile_templates(materials)
+    if templates.empty:
+        fix = "`worldprobe materials check` lists what is wrong; contexts need entries, and targets that fit them."
+        raise UserError(materials.source.path, "no template comes of these materials.", fix)
+    return templates
+
+
+def _check_templates(templates: pd.DataFrame, fillers: Fillers) -> None:
+    """Refuse a templates table that no compiler of ours wrote, before its texts become items."""
+    where = "templates"
+    fix = "Compile the templates again from these materials."
+    if templates.empty:
+        raise UserError(where, "the table has no rows.", fix)
+    rows = zip(*(templates[c].tolist() for c in ("template_id", "domain", "meta_template", "template", *TEXTS)), strict=True)
+    for template_id, domain, meta_template, template, *texts in rows:
+        if template_id != f"{domain}_{meta_template}_{template}":
+            raise UserError(f"{where}, {template_id}", f"is numbered {domain}, {meta_template}, {template}.", fix)
+        for text in texts:
+            if not text.strip() or re.search("[{}]", KEY.sub("", text)):
+                raise UserError(f"{where}, {template_id}", "has an empty text or one whose braces do not match.", fix)
+            for key in KEY.findall(text):
+                if slot_class(key) not in fillers.classes:
+                    problem = f'there is no filler class "{slot_class(key)}" for {{{key}}}'
+                    raise UserError(f"{where}, {template_id}", problem + did_you_mean(slot_class(key), fillers.classes), fix)
 
 
 def finish_items(items: pd.DataFrame, rules: Rules, source: Source | None) -> pd.DataFrame:

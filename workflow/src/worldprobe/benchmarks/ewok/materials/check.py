@@ -18,6 +18,8 @@ from worldprobe.errors import did_you_mean
 
 _SLOT = re.compile(r"\[([^\[\]{}]*)\]")
 _PLACE = re.compile(r"\{([^\[\]{}]*)\}")
+_SEGMENT = re.compile(r"segment[1-9]\d?")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _FORMS = tuple(key for key in KEYS["general"] if key.endswith("_form"))
 
 
@@ -143,10 +145,10 @@ def _check_probe(meta: MetaTemplate, probe: Probe, slots: _SlotCheck, problems: 
     slots.check(probe.pattern, probe.place)
     places = _PLACE.findall(probe.pattern)
     for name in places:
-        if not re.fullmatch(r"segment[1-9]\d*", name):
+        if not _SEGMENT.fullmatch(name):
             problem = f"{{{name}}} means nothing in a context."
             problems.error(probe.place, problem, "Write {segment1}, {segment2}, ...; slots stand in square brackets.")
-    needed = max((int(name[7:]) for name in places if re.fullmatch(r"segment[1-9]\d*", name)), default=0)
+    needed = max((int(name[7:]) for name in places if _SEGMENT.fullmatch(name)), default=0)
     if not probe.segments:
         problems.refuse(probe.place, "has no segments, so no context comes of it.", "Add a segment.")
     for segment in probe.segments:
@@ -160,6 +162,9 @@ def _check_segment(
         problems.error(segment.place, "segmentA is null.", "Write what stands in place of {segment1} for concept A.")
     for name, texts in (("segmentA", segment.texts_a), ("segmentB", segment.texts_b)):
         for text in texts or ():
+            for name_in_braces in _PLACE.findall(text):
+                fix = "Write slots in square brackets; {segment1} belongs into the pattern."
+                problems.error(segment.place, f"{name} contains {{{name_in_braces}}}, which means nothing in a segment.", fix)
             slots.check(text, segment.place)
         if texts is not None and len(texts) != needed:
             complain = problems.error if len(texts) < needed else problems.refuse
@@ -181,6 +186,9 @@ class _SlotCheck:
 
     def check(self, text: str, place: Place) -> None:
         """Note what is wrong with a text's slots."""
+        if odd := _CONTROL.search(text):
+            sign = odd[0].encode("unicode_escape").decode()
+            self.problems.refuse(place, f'contains the control character "{sign}".', "Write the sentence in one line.")
         if re.search(r"[\[\]{}]", _PLACE.sub("", _SLOT.sub("", text))):
             self.problems.error(place, "the brackets do not match.", "Close each [ with ] and each { with }.")
         for slot in _SLOT.findall(text):

@@ -9,6 +9,7 @@ from worldprobe.benchmarks.ewok.materials.problems import Place
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 
 ALWAYS = ("concept", "domain", "concept_type", "opposite_concepts", "similar_concepts")
+CONCEPT_TYPES = ("action", "interaction", "property", "relation")
 _FORMS = ("ing_form", "present_3sg_form", "present_modal_form", "plural_form", "prepositional_form")
 _FLAGS = (
     "symmetric",

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.columns import TEXTS
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.items import fill_fixed, items_table
@@ -17,6 +16,7 @@ from worldprobe.benchmarks.ewok.materials.release import LISTED, apply_release_f
 from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL, RIGHT, Rules
 from worldprobe.benchmarks.ewok.materials.slots import DESIGN, open_slots
 from worldprobe.benchmarks.ewok.materials.source import Source
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 
 #: Quirks that only show when something is asked for that a plain build does not do.

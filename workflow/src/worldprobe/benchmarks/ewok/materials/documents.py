@@ -29,6 +29,9 @@ def compose(file: str, content: bytes, problems: Problems, rules: Rules) -> Docu
     """A file's document, or None with a problem noted."""
     try:
         root = yaml.compose(content.decode("utf-8-sig"), Loader=_LOADER)
+        if root is not None and (odd := _odd_tag(root)) is not None:
+            problems.error(Place(file, line_of(odd)), f"has the tag {odd.tag}, which is not plain YAML.", "Remove the tag.")
+            return None
         if root is not None:
             return Document(file, root, problems, rules)
         problems.error(Place(file), "holds nothing.", "Write at least one entry, or remove the file.")
@@ -42,7 +45,25 @@ def compose(file: str, content: bytes, problems: Problems, rules: Rules) -> Docu
             "Check indentation and quotes here and in the line above; text that starts with [ or { needs quotes.",
         )
     except yaml.YAMLError as error:
-        problems.error(Place(file), f"broken YAML: {error}.", "Remove what is no text.")
+        problems.error(Place(file), f"broken YAML: {error}.", "Remove what is not text.")
+    return None
+
+
+def _odd_tag(root: yaml.Node) -> yaml.Node | None:
+    """The first node with a tag that is not YAML's own, e.g. of a Python object; nothing is ever constructed from tags."""
+    seen: set[int] = set()
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if not node.tag.startswith("tag:yaml.org,2002:") or node.tag.startswith("tag:yaml.org,2002:python"):
+            return node
+        if isinstance(node, yaml.SequenceNode):
+            nodes += reversed(node.value)
+        elif isinstance(node, yaml.MappingNode):
+            nodes += [part for pair in reversed(node.value) for part in reversed(pair)]
     return None
 
 
@@ -82,6 +103,9 @@ class Entry:
             )
             return
         for key_node, value in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                self.problems.error(Place(self.file, line_of(key_node), name), "a key is a list or mapping.", "Write a word.")
+                continue
             key = str(key_node.value).replace("-", "_") if hyphens else str(key_node.value)
             place = Place(self.file, line_of(key_node), name)
             if key in self.fields:

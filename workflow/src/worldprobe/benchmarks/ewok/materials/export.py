@@ -34,7 +34,17 @@ def official_files(items: pd.DataFrame, templates: pd.DataFrame, canary: str | N
         items: the items table.
         templates: the templates they come from, for their place in the original's template files.
         canary: goes first, as the original has it.
+
+    Raises:
+        UserError: no items, or templates of others.
     """
+    if items.empty:
+        raise UserError("items", "the table has no rows.", "Give a table with items.")
+    names = items["item_id"].str.rpartition("_v")[0]
+    unknown = sorted(set(names) - set(templates["template_id"]))
+    if unknown:
+        problem = f"{len(unknown)} templates of the items, such as {unknown[0]}, are not in the templates table."
+        raise UserError("templates", problem, "Give the templates that the items were filled from.")
     ordered = templates.sort_values(["domain", "meta_template", "template"], kind="stable")
     index = dict(zip(ordered["template_id"], ordered.groupby("domain").cumcount(), strict=True))
     for (version, domain), rows in items.groupby(["version", "domain"], sort=True):
@@ -54,7 +64,7 @@ def official_files(items: pd.DataFrame, templates: pd.DataFrame, canary: str | N
 
 
 def refuse_protected(canary: str | None, where: object) -> None:
-    """Nothing made from EWoK's own materials leaves as plain text.
+    """Refuse to write anything built from EWoK's own materials as plain text.
 
     Raises:
         UserError: the items carry EWoK's canary.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,6 +17,8 @@ from worldprobe.errors import UserError, did_you_mean
 #: The filler that the original reserves for the restriction is_magnet=true.
 MAGNET = "the magnet"
 _MAGNET_KEY = ":is_magnet=true"
+#: No part of a sentence: control characters, and the brackets of slots.
+_ODD = re.compile(r"[\x00-\x1f\x7f{}\[\]]")
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,12 @@ def read_filler_class(file: str, name: str, content: bytes, problems: Problems, 
                 place, f'column "{empty[0]}" is empty.', "Fill it; restrictions ask for exact values such as true or false."
             )
             continue
+        odd = _ODD.search(",".join(row))
+        if odd or any(cell != cell.strip() for cell in row):
+            what = (
+                f'the character "{odd[0].encode("unicode_escape").decode()}"' if odd else "a space at the start or end of a cell"
+            )
+            problems.refuse(place, f"contains {what}, which would be part of a sentence.", "Remove it.")
         if filler.text in fillers:
             line, first = fillers[filler.text]
             complain = problems.warn if first == filler else problems.refuse

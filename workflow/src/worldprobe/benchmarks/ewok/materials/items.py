@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.columns import TEXTS
 from worldprobe.benchmarks.ewok.materials.fill_fixed import FixedSampler, enough_for
 from worldprobe.benchmarks.ewok.materials.fill_independent import IndependentSampler
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 from worldprobe.benchmarks.ewok.materials.sentences import fill
 from worldprobe.benchmarks.ewok.materials.slots import DESIGN, Slots
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from worldprobe.benchmarks.ewok.materials.concepts import ALWAYS, KEYS, TEXT_KEYS, Concept, kind_of
+from worldprobe.benchmarks.ewok.materials.concepts import ALWAYS, CONCEPT_TYPES, KEYS, TEXT_KEYS, Concept, kind_of
 from worldprobe.benchmarks.ewok.materials.documents import Document, Entry, compose, members
 from worldprobe.benchmarks.ewok.materials.entries import Domain, Materials, MetaTemplate, Probe, Segment, Target
 from worldprobe.benchmarks.ewok.materials.fillers import FillerClass, read_filler_class
@@ -54,8 +54,8 @@ def read_materials(path: Path | str | Source, rules: Rules, password: str | None
         if not found:
             continue
         name = found[1]
-        if len(name.split("-")) != 2:
-            fix = "Rename it; neither part may hold a hyphen."
+        if not re.fullmatch("[A-Za-z0-9]+-[A-Za-z0-9]+", name):
+            fix = "Rename it; both parts consist of letters a-z and digits."
             problems.error(Place(file), "is not named context-<domain>-<subdomain>.yml.", fix)
             continue
         files = {"concepts": f"concepts/concept-{name}.yml", "targets": f"targets/target-{name}.yml", "contexts": file}
@@ -141,6 +141,11 @@ def _read_concepts(document: Document) -> dict[str, Concept]:
         name, kind = _name_and_kind(node)
         known = (*ALWAYS, *KEYS[kind])
         entry = Entry(document, f"concept {number}, {name}, of kind {kind}", node, known, hyphens=True)
+        if entry.fields and (concept_type := entry.text("concept_type")) not in (None, *CONCEPT_TYPES):
+            problem = f'unknown concept_type "{concept_type}"'
+            known_types = f"; the types are {', '.join(CONCEPT_TYPES)}."
+            problem += did_you_mean(concept_type, CONCEPT_TYPES, known_types)
+            entry.problems.refuse(entry.place("concept_type"), problem, "Correct it.")
         if not entry.require("concept", "domain", "concept_type") or entry.needed_text("concept", "Name it.") is None:
             continue
         attributes: dict[str, str | bool] = {}

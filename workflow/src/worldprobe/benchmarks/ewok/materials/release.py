@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.columns import OFFICIAL_TEXTS, TEXTS
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 from worldprobe.benchmarks.ewok.materials.source import Source
+from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError
 

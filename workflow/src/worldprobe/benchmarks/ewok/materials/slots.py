@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.columns import TEXTS
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.placeholders import KEY, key_for, keys, split_restrictions, variable_of
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 from worldprobe.benchmarks.ewok.materials.swaps import Swap, apply_swap
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 
 DESIGN = ("concept_a", "concept_b", "context_contrast", "context_type", "target_contrast")
 #: What pandas reads as a missing value, and so what the original lost from its tables.

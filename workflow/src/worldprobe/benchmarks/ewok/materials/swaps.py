@@ -33,7 +33,7 @@ def parse_swaps(options: Sequence[str], known: Sequence[str]) -> list[Swap]:
         known: the filler classes there are.
 
     Raises:
-        UserError: not of the form SOURCE->TARGET, or a class that is not there.
+        UserError: not of the form SOURCE->TARGET, a class that is not there, or a class swapped twice.
 
     >>> parse_swaps(["object->nonword"], ["object", "nonword"])
     [Swap(source='object', target='nonword')]
@@ -53,7 +53,12 @@ def parse_swaps(options: Sequence[str], known: Sequence[str]) -> list[Swap]:
                     raise UserError(
                         f"--swap {text}", f'there is no filler class "{name}"{near}', "Name a class of the materials."
                     )
-            swaps.append(Swap(source, target))
+            if target.endswith(":") or "::" in target:
+                raise UserError(f"--swap {text}", "has an empty restriction.", 'Write e.g. "agent->agent:western=false".')
+            swap = Swap(source, target)
+            if any(other.source == source and not (other.is_restriction and swap.is_restriction) for other in swaps):
+                raise UserError(f"--swap {text}", f"{source} is swapped already.", "Swap each class once.")
+            swaps.append(swap)
     return swaps
 
 

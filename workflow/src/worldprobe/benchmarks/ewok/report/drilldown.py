@@ -49,7 +49,7 @@ class Domain:
     concepts: list[ConceptLine]
 
 
-def domains(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> tuple[list[str], list[Domain]]:
+def find_domains(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> tuple[list[str], list[Domain]]:
     """Names of the models (the columns) and the domains from the easiest to the hardest."""
     rows = over_versions(pick(summaries, "domain", eval_type))
     models = roster.in_order(language_models(rows).model)

@@ -1,0 +1,133 @@
+"""What tables say about their own making, gathered for a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+
+from worldprobe.contracts import read_provenance
+from worldprobe.present.roster import Roster
+from worldprobe.provenance import Provenance
+
+
+@dataclass(frozen=True)
+class TableOrigin:
+    """A table's kind, its file and what made it."""
+
+    kind: str
+    path: Path
+    provenance: Provenance
+
+
+@dataclass(frozen=True)
+class Methods:
+    """The methods paragraph and the facts behind it.
+
+    Attributes:
+        sentences: of the paragraph.
+        packages: name -> version, or versions.
+        models: a row per model as it was loaded: name, checkpoint, revision, dtype, engine.
+        files: a row per table: table, file, model, seed, method, inputs.
+    """
+
+    sentences: list[str]
+    packages: dict[str, str]
+    models: list[dict[str, str]]
+    files: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The paragraph."""
+        return " ".join(self.sentences)
+
+
+def read_origins(paths: Iterable[Path | str]) -> list[TableOrigin]:
+    """Kind and provenance of each table.
+
+    Raises:
+        UserError: one of the files is not a table of worldprobe.
+    """
+    found = []
+    for path in map(Path, paths):
+        provenance = read_provenance(path)
+        kind = (parquet.read_schema(path).metadata or {}).get(b"worldprobe.table", b"").decode()
+        found.append(TableOrigin(kind, path, provenance))
+    return found
+
+
+def package_versions(origins: Sequence[TableOrigin]) -> dict[str, str]:
+    """Every package that any table names; where two tables name different versions, both."""
+    versions: dict[str, set[str]] = {}
+    for one in origins:
+        for name, version in (one.provenance.packages | one.provenance.details.get("r_versions", {})).items():
+            versions.setdefault(name, set()).add(str(version))
+    return {name: " and ".join(sorted(found)) for name, found in sorted(versions.items())}
+
+
+def missing_models(provenance: Provenance) -> dict[str, str]:
+    """The models whose answers could not be computed, with the reason, as a table's provenance names them."""
+    named = provenance.details.get("missing_models", {})
+    return {str(model): str(reason) for model, reason in named.items()} if isinstance(named, dict) else {}
+
+
+def missing_note(provenance: Provenance, roster: Roster) -> str:
+    """The sentence that names the missing models, or an empty string."""
+    missing = missing_models(provenance)
+    if not missing:
+        return ""
+    named = [
+        f"{roster[model].name} ({reason.rstrip('.')})" if reason else roster[model].name for model, reason in missing.items()
+    ]
+    return f"Without {len(missing)} of the study's models, whose answers could not be computed: {', '.join(named)}."
+
+
+def model_rows(origins: Sequence[TableOrigin], kinds: Sequence[str], roster: Roster) -> list[dict[str, str]]:
+    """Checkpoint, revision, precision and engine of every model in tables of these kinds, once each."""
+    rows: dict[str, dict[str, str]] = {}
+    for one in origins:
+        p = one.provenance
+        if one.kind in kinds and p.model and p.checkpoint:
+            rows.setdefault(
+                p.model,
+                {
+                    "name": roster[p.model].name,
+                    "checkpoint": p.checkpoint,
+                    "revision": p.revision or "–",
+                    "dtype": p.dtype or "–",
+                    "engine": p.engine or "–",
+                },
+            )
+    return [rows[model] for model in roster.in_order(rows)]
+
+
+def file_rows(origins: Sequence[TableOrigin]) -> list[dict[str, str]]:
+    """What each table was built from."""
+    rows = []
+    for one in origins:
+        p = one.provenance
+        inputs = ", ".join(f"{Path(name).name} {digest[:10]}" for name, digest in sorted(p.inputs.items())[:4])
+        more = len(p.inputs) - 4
+        rows.append(
+            {
+                "table": one.kind,
+                "file": one.path.name,
+                "model": p.model or "–",
+                "seed": "–" if p.seed is None else str(p.seed),
+                "method": str(p.method),
+                "inputs": inputs + (f" and {more} more" if more > 0 else "") if inputs else "–",
+            }
+        )
+    return rows
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words as a list in a sentence.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    found = list(words)
+    return ", ".join(found[:-1]) + " and " + found[-1] if len(found) > 1 else "".join(found)
