@@ -142,8 +142,8 @@ rule correlate:
     message:
         "Correlating accuracy with surface features"
     shell:
-        "python -m worldprobe correlate {input.judgement_tables:q} --surface {input.feature_table:q}"
-        " {params.missing} --points-out {output.point_table:q} --out {output.correlation_table:q} &> {log:q}"
+        "python -m worldprobe correlate {input.judgement_tables:q} {params.missing} --surface {input.feature_table:q}"
+        " --points-out {output.point_table:q} --out {output.correlation_table:q} &> {log:q}"
 
 
 rule check_reproduction:
