@@ -44,8 +44,11 @@ def compose(file: str, content: bytes, problems: Problems, rules: Rules) -> Docu
             f"broken YAML: {error.problem or error.context}.",
             "Check indentation and quotes here and in the line above; text that starts with [ or { needs quotes.",
         )
-    except yaml.YAMLError as error:
-        problems.error(Place(file), f"broken YAML: {error}.", "Remove what is not text.")
+    except RecursionError:
+        problems.error(Place(file), "is nested too deeply.", "Write a list of entries.")
+    except yaml.reader.ReaderError as error:
+        line = content.decode("utf-8-sig")[: int(error.position)].count("\n") + 1
+        problems.error(Place(file, line), f"broken YAML: {error.reason}.", "Remove what is not text.")
     return None
 
 
