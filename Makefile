@@ -6,10 +6,10 @@ TESTS = not slurm
 
 reproduce: python
 	@.venv/bin/python -m worldprobe unlock
-	@if envs/install-r; then $(RUN); else echo "Going on without the mixed-effects model."; $(RUN) --config "mixed_model={enabled: false}"; fi
-	@echo "Tables:  results/ewok/tables/"
-	@echo "Figures: results/ewok/figures/"
-	@echo "Report:  results/report.html"
+	@if envs/install-r; then $(RUN); else echo "Going on without the mixed-effects model."; $(RUN) --config "ewok={mixed_model: {enabled: false}}"; fi
+	@echo "Tables:  results/default/ewok/tables/"
+	@echo "Figures: results/default/ewok/figures/"
+	@echo "Report:  results/default/report.html"
 
 test: python
 	@envs/install-r || true

@@ -1,17 +1,31 @@
 """Every rule has the same shape."""
 
+import argparse
 import ast
+import importlib
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+
+from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
+from worldprobe.cli import STAGES
+from worldprobe.imports import IRRELEVANT, PACKAGE, closure
 
 ROOT = Path(__file__).resolve().parents[2]
 #: rule name -> its text
 RULES = {
     name: body
-    for path in sorted((ROOT / "workflow" / "rules").glob("*.smk"))
+    for path in sorted((ROOT / "workflow" / "rules").rglob("*.smk"))
     for name, body in re.findall(r"^rule (\w+):\n((?:(?:    .*)?\n)+)", path.read_text(), re.MULTILINE)
+}
+#: Rules that run next to Snakemake, on a cluster too.
+LOCAL = {
+    name
+    for path in sorted((ROOT / "workflow" / "rules").rglob("*.smk"))
+    for block in re.findall(r"^localrules:\n((?:    \w+,\n)+)", path.read_text(), re.MULTILINE)
+    for name in re.findall(r"\w+", block)
 }
 #: Rules that only gather files under a name.
 TARGETS = {"tables", "figures", "report", "materials"}
@@ -38,11 +52,11 @@ def test_a_rule_has_log_benchmark_message_and_environment_with_its_wildcards(nam
     assert {"output", "log", "benchmark", "conda", "message", "shell"} <= set(found)
     assert not {"run", "script"} & set(found)
     braces = r"\{\{(\w+)\}\}" if "expand(" in found["output"] else r"\{(\w+)\}"
-    wildcards = set(re.findall(braces, found["output"]))
-    for kind, folder in (("log", "results/logs/"), ("benchmark", "results/benchmarks/")):
+    wildcards = {"model"} if name == "score" else set(re.findall(braces, re.sub(r"f\".*", "", found["output"])))
+    for kind, folder in (("log", "<logs>/"), ("benchmark", "<benchmarks>/")):
         assert f'"{folder}{name}' in found[kind]
         assert set(re.findall(r"\{(\w+)\}", found[kind])) == wildcards, kind
-    for environment in re.findall(r'"\.\./\.\./(envs/\S+)"', found["conda"]):
+    for environment in re.findall(r'"(?:\.\./)+(envs/\S+)"', found["conda"]):
         assert (ROOT / environment).is_file()
 
 
@@ -57,40 +71,104 @@ def test_inputs_and_outputs_are_named(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_rule_is_one_command_that_ends_in_its_outputs_and_its_log(name: str) -> None:
-    shell = "".join(ast.literal_eval(line.strip()) for line in directives(RULES[name])["shell"].strip().splitlines())
+    shell = shell_of(name)
     assert shell.startswith("python -m worldprobe ")
-    assert re.search(r" --out( \{output\.\w+\})+ &> \{log\}$", shell)
+    assert re.search(r" --out( \{output\.\w+:q\})+ &> \{log:q\}$", shell)
     assert shell.count("worldprobe ") == 1
     assert "--password" not in shell
 
 
+def shell_of(name: str) -> str:
+    return "".join(ast.literal_eval(line.strip()) for line in directives(RULES[name])["shell"].strip().splitlines())
+
+
+#: Parameters that are numbers by their schema, or options that a function has quoted already (``flag``).
+SAFE = re.compile(r"resources\.speed|wildcards\.version|params\.(method|code)")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_rule_says_what_it_needs_of_a_machine_and_only_models_and_r_are_jobs_of_a_cluster(name: str) -> None:
+def test_a_shell_line_quotes_every_value(name: str) -> None:
     found = directives(RULES[name])
-    assert {"threads", "resources"} <= set(found)
-    if "localrule" in found:
-        assert found["resources"].split() == ["**SMALL,"]
+    for value in re.findall(r"\{([^}]*)\}", shell_of(name)):
+        if value.endswith(":q") or SAFE.fullmatch(value):
+            continue
+        kind, _, key = value.partition(".")
+        assert kind == "params", f"{value} is not quoted"
+        given = re.search(rf"^        {key}=(.*),$", found["params"], re.MULTILINE)
+        assert given, value
+        number = re.match(r'ewok\["controls"\]|training\("(layers|width|heads|steps|batch|learning_rate)"\)', given[1])
+        assert number or is_made_of_flags(given[1]), f"{value} is not quoted"
+
+
+def is_made_of_flags(value: str) -> bool:
+    """Whether a parameter is options that ``flag`` has put together, and quoted."""
+    if value.startswith("flag("):
+        return True
+    text = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").rglob("*.smk"))
+    body = re.search(rf"^def {value}\(.*?(?=^\S)", text, re.MULTILINE | re.DOTALL)
+    return body is not None and "flag" in body[0]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_rule_reruns_when_code_that_moves_its_numbers_changes(name: str) -> None:
+    """Cheap rules have a digest of their command's code and all that it imports; the others a version that reaches the file."""
+    params = directives(RULES[name])["params"]
+    words = shlex.split(re.sub(r"\{[^}]*\}", "", shell_of(name)).split("&>")[0])[3:5]
+    stage = next(module for module in STAGES if words[0] in stages_of(module))
+    if "code=" in params:
+        assert f'"cli/{stage}.py"' in params
+        imported = {path.relative_to(PACKAGE).as_posix() for path in closure([f"cli/{stage}.py"])}
+        assert all(module in imported for module in needed_by(f"cli/{stage}.py"))
     else:
-        assert {"gpu", "mem_mb", "runtime"} <= set(re.findall(r"(\w+)=", found["resources"]))
+        assert re.search(rf'method=(method_of\("cli/{stage}\.py"|1,)', params)
+        assert name in ("fetch_materials", "fetch_model", "score", *TRAINING)
+
+
+#: What takes long, or is the input of what does.
+TRAINING = ("write_corpus", "train_tokenizer", "train_control", "train_vectors")
+
+
+def stages_of(module: str) -> set[str]:
+    parser = argparse.ArgumentParser()
+    stages = parser.add_subparsers()
+    importlib.import_module(f"worldprobe.cli.{module}").add_parsers(stages)
+    return set(stages.choices)
+
+
+def needed_by(module: str) -> set[str]:
+    """The package's modules that a command imports itself, wherever in its functions."""
+    found = set()
+    for node in ast.walk(ast.parse((PACKAGE / module).read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("worldprobe."):
+            path = PACKAGE.joinpath(*node.module.split(".")[1:]).with_suffix(".py")
+            if path.is_file() and path.relative_to(PACKAGE).as_posix() not in IRRELEVANT:
+                found.add(path.relative_to(PACKAGE).as_posix())
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_only_models_and_r_are_jobs_of_a_cluster_and_these_say_what_they_need(name: str) -> None:
+    found = directives(RULES[name])
+    if name in LOCAL:
+        assert not {"threads", "resources"} & set(found)
+    else:
+        assert {"mem_mb", "runtime"} <= set(re.findall(r"(\w+)=", found["resources"]))
         assert name in ("score", "train_control", "fit_mixed_model")
 
 
 def test_no_rule_hides_work_in_a_lambda() -> None:
-    assert not [path.name for path in (ROOT / "workflow" / "rules").glob("*.smk") if re.search(r"\blambda\b", path.read_text())]
+    assert not [path.name for path in (ROOT / "workflow" / "rules").rglob("*.smk") if re.search(r"\blambda\b", path.read_text())]
 
 
-#: Captions of Snakemake's report: named by a rule's own output, or in the list of figures or tables that one rule makes.
-CAPTIONS = {
-    caption
-    for path in (ROOT / "workflow" / "rules").glob("*.smk")
-    for pattern in (r'caption="\.\./report/(\w+)\.rst"', r'(?m)^    "\w+": \("(\w+)", "[^"]+", "[^"]+"\),$')
-    for caption in re.findall(pattern, path.read_text())
-}
+#: Captions of Snakemake's report: named by a rule's output, by name of the table or figure, or in ewok/settings.smk.
+TEXT = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").rglob("*.smk"))
+EXCEPTIONS = {(kind, name): caption for kind, name, caption in re.findall(r'\("(table|figure)", "(\w+)"\): "(\w+)"', TEXT)}
+CAPTIONS = {EXCEPTIONS.get((plan.kind, plan.name), plan.name) for plan in BENCHMARK.plans}
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if re.match("(table|figure)s?_", name)])
 def test_tables_and_figures_stand_in_snakemakes_report(name: str) -> None:
-    assert re.search(r"\breport\(|=in_report\(", directives(RULES[name])["output"])
+    assert re.search(r"\breport\(|=report_files\(", directives(RULES[name])["output"])
 
 
 def test_every_caption_is_used_and_computes_its_numbers() -> None:

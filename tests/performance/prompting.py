@@ -88,7 +88,7 @@ def main() -> None:
         return written
 
     def ours() -> list[str]:
-        found = dict(engine.choose(prompts, prompt.answers))
+        found = dict(engine.choose(prompts, [prompt.answers] * len(prompts)))
         return [found[i].text for i in range(len(prompts))]
 
     ways = {"ours": ours, "original": original}

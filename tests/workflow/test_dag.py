@@ -79,7 +79,7 @@ def rated(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> sub
     """The default study with people's ratings beside it; an empty file stands for them, as a dry run opens none."""
     folder = tmp_path_factory.mktemp("rated")
     (folder / "ratings of 2024.csv").touch()
-    (folder / "rated.yaml").write_text("human:\n  ratings: ratings of 2024.csv\n")
+    (folder / "rated.yaml").write_text("ewok:\n  human:\n    ratings: ratings of 2024.csv\n")
     return snakemake(folder, "--dry-run", "--printshellcmds", configuration=(folder / "rated.yaml",))
 
 
@@ -87,7 +87,7 @@ def test_peoples_ratings_are_judged_and_stand_beside_the_models(rated: subproces
     users = {
         words[3]
         for words in map(shlex.split, commands(rated))
-        if "results/ewok/judgements/human_likert/human.parquet" in words[:-4]
+        if "results/default/ewok/judgements/main/human_likert/human.parquet" in words[:-4]
     }
     assert {"summarize", "correlate"} <= users
     assert "compare" not in users
@@ -198,7 +198,9 @@ def test_released_results_give_the_papers_tables_and_figures_without_asking_a_mo
     assert {name for name in found if re.match("(table|figure)s?_", name)} == {
         name for name in asked if re.match("(table|figure)s?_", name)
     }
-    files = [set(re.findall(r"results/ewok/(?:tables|figures)/\S+", " ".join(commands(run)))) for run in (from_release, paper)]
+    files = [
+        set(re.findall(r"results/\w+/ewok/(?:tables|figures)/\S+", " ".join(commands(run)))) for run in (from_release, paper)
+    ]
     assert len(files[1]) > 60
     assert {Path(file).stem for file in files[0] - files[1]} == {"word2vec"}  # word2vec's is in the release
     assert not files[1] - files[0]
@@ -207,5 +209,5 @@ def test_released_results_give_the_papers_tables_and_figures_without_asking_a_mo
 def test_the_steps_that_a_study_can_leave_out_are_those_of_the_released_analysis(repository: Path) -> None:
     from worldprobe.benchmarks.ewok.analysis.paper_steps import STEPS
 
-    schema = yaml.safe_load((repository / "workflow" / "schemas" / "config.schema.yaml").read_text())
+    schema = yaml.safe_load((repository / "workflow" / "schemas" / "ewok.schema.yaml").read_text())
     assert schema["properties"]["released"]["properties"]["skip"]["items"]["enum"] == list(STEPS)

@@ -29,7 +29,7 @@ def study(
 @pytest.fixture(scope="module")
 def means(study: Path) -> pd.Series:
     """Model -> mean accuracy under LogProbs."""
-    summaries = read_table(study / "results" / "ewok" / "summaries.parquet", Summaries)
+    summaries = read_table(study / "results" / "default" / "ewok" / "summaries.parquet", Summaries)
     overall = summaries.query("grouping == 'overall' and version == -1 and metric == 'accuracy' and eval_type == 'logprobs'")
     return overall.set_index("model")["mean"]
 
@@ -45,7 +45,7 @@ def test_every_trained_control_model_is_clearly_better_than_chance(means: pd.Ser
 
 
 def test_the_control_models_know_best_what_their_stories_told(study: Path) -> None:
-    accuracies = read_table(study / "results" / "ewok" / "control_accuracies.parquet", ControlAccuracies)
+    accuracies = read_table(study / "results" / "default" / "ewok" / "control_accuracies.parquet", ControlAccuracies)
     trained = accuracies.query("model != 'control_untrained' and fillers == 'all'")
     by_status = trained.pivot(index="model", columns="templates", values="mean")
     assert len(by_status) == 4
@@ -53,7 +53,7 @@ def test_the_control_models_know_best_what_their_stories_told(study: Path) -> No
 
 
 def test_the_report_opens_offline_and_shows_every_model(study: Path) -> None:
-    page = (study / "results" / "report.html").read_text()
+    page = (study / "results" / "default" / "report.html").read_text()
     for name in ("Untrained", "GPT-2 control, small", "GPT-2 control, large", "Llama control, small", "Llama control, large"):
         assert name in page
     assert 'src="http' not in page

@@ -15,17 +15,17 @@ import pytest
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 #: What is made again in the tests of interruption; the control models stay.
 LATER = (
-    "results/ewok/scores",
-    "results/ewok/judgements",
-    "results/ewok/summaries.parquet",
-    "results/.shards",
-    "results/report.html",
+    "results/reduced/ewok/scores",
+    "results/reduced/ewok/judgements",
+    "results/reduced/ewok/summaries.parquet",
+    "results/.answers",
+    "results/reduced/report.html",
 )
 
 
 def digests(folder: Path) -> dict[str, str]:
     """Every result but logs, shards, and times, which the report tells too -> its digest."""
-    left_out = {"logs", "benchmarks", ".shards", "report.html"}
+    left_out = {"logs", "benchmarks", ".answers", "report.html"}
     files = [path for path in (folder / "results").rglob("*") if path.is_file()]
     kept = [path for path in files if not left_out & set(path.relative_to(folder / "results").parts)]
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(kept)}
@@ -64,7 +64,7 @@ def wait_for(run: subprocess.Popen[str], folder: Path, pattern: str) -> None:
 
 
 def test_a_run_leaves_tables_figures_and_report_with_a_log_and_a_benchmark_each(finished: Path) -> None:
-    results = finished / "results"
+    results = finished / "results" / "reduced"
     for name in ("mean_accuracy", "accuracy_by_domain", "fixed_effects", "dataset"):
         for suffix in ("csv", "tex", "md"):
             assert (results / "ewok" / "tables" / f"{name}.{suffix}").stat().st_size > 50
@@ -81,7 +81,7 @@ def test_a_run_leaves_tables_figures_and_report_with_a_log_and_a_benchmark_each(
 
 
 def test_the_untrained_model_sits_at_chance(finished: Path) -> None:
-    lines = (finished / "results" / "ewok" / "tables" / "mean_accuracy.csv").read_text().splitlines()
+    lines = (finished / "results" / "reduced" / "ewok" / "tables" / "mean_accuracy.csv").read_text().splitlines()
     untrained = next(line for line in lines if "ntrained" in line)
     means = [float(field) for field in untrained.split(",") if field.replace(".", "", 1).isdigit() and "." in field]
     assert 0.45 < means[0] < 0.55
@@ -107,10 +107,10 @@ def test_a_run_that_was_killed_is_finished_by_the_next_with_the_same_bytes(
     repository: Path,
 ) -> None:
     run = start(snakemake_command(unscored, configuration=reduced), environment)
-    wait_for(run, unscored, "results/ewok/judgements/logprobs/*.parquet")
+    wait_for(run, unscored, "results/reduced/ewok/judgements/logprobs/*.parquet")
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
-    kept = {path: path.stat().st_mtime_ns for path in unscored.glob("results/ewok/scores/logprobs/*.parquet")}
+    kept = {path: path.stat().st_mtime_ns for path in unscored.glob("results/reduced/ewok/scores/logprobs/*.parquet")}
     refused = snakemake(unscored, configuration=reduced)
     assert refused.returncode != 0
     assert "--rerun-incomplete" in refused.stdout + refused.stderr or "--unlock" in refused.stdout + refused.stderr
@@ -133,7 +133,7 @@ def test_a_run_stopped_by_ctrl_c_is_finished_by_the_same_command(
     reduced: tuple[Path, ...],
 ) -> None:
     run = start(snakemake_command(unscored, configuration=reduced), environment)
-    wait_for(run, unscored, "results/logs/score/*.log")
+    wait_for(run, unscored, "results/reduced/logs/score/*.log")
     time.sleep(1)
     os.killpg(run.pid, signal.SIGINT)
     assert run.wait(timeout=120) != 0
@@ -175,7 +175,7 @@ def test_the_password_of_an_archive_stands_in_no_log(
             target.write(path, f"config/{path.relative_to(folder)}")
     study = tmp_path / "study.yaml"
     study.write_text(f"materials:\n  source: {archive}\n  password: open-sesame-4711\n")
-    run = snakemake(tmp_path, "-p", "results/ewok/templates.parquet", configuration=(study,))
+    run = snakemake(tmp_path, "-p", "results/reduced/ewok/templates.parquet", configuration=(study,))
     assert run.returncode == 0, run.stdout + run.stderr
     texts = [run.stdout, run.stderr] + [
         p.read_text(errors="replace") for p in tmp_path.rglob("*") if p.suffix in (".log", ".tsv")

@@ -1,81 +1,103 @@
 # One page with everything on it.
 
 
+def run_notebooks(wildcards, input):
+    """The notebooks that were run for the report, as an option."""
+    return flag("--notebooks", list(input.notebooks))
+
+
+def item_text():
+    """The items, of which the report shows one per domain where they are our own."""
+    return targets.item_table(study) if targets.is_builtin(study) else []
+
+
+def gpus_asked_for(wildcards):
+    """How many GPUs each model's job asks for, as an option of the report."""
+    return flag(
+        "--gpus",
+        [f"{model}={devices.gpus_wanted(registry[model], site)}" for model in study["models"]],
+    )
+
+
+localrules:
+    run_notebook,
+    build_report,
+
+
 rule run_notebook:
     """A notebook, run over the finished study, as a part of the report."""
     input:
-        notebook=ours("notebooks/{notebook}.ipynb"),
-        summary_table="results/ewok/summaries.parquet",
-        judgement_tables=judgement_tables(),
+        notebook=in_repository("notebooks/{notebook}.ipynb"),
+        summary_table="<ewok>/summaries.parquet",
+        judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS) + targets.yardsticks(study),
         registry=registry_file,
         materials=builtin_files(),
-        code=modules(
-            "cli/report.py",
-            "benchmarks/ewok/analysis/compare.py",
-            "benchmarks/ewok/figures/concepts.py",
-            "present/drawing.py",
-            "benchmarks/ewok/materials",
-        ),
     output:
-        fragment="results/notebooks/{notebook}.html",
+        fragment="<results>/notebooks/{notebook}.html",
     log:
-        "results/logs/run_notebook/{notebook}.log",
+        "<logs>/run_notebook/{notebook}.log",
     benchmark:
-        "results/benchmarks/run_notebook/{notebook}.tsv"
-    localrule: True
+        "<benchmarks>/run_notebook/{notebook}.tsv"
     conda:
         "../../envs/analysis.yaml"
-    threads: 1
-    resources:
-        **SMALL,
     params:
+        folder=subpath(input.summary_table, parent=True),
+        condition=targets.reference(study),
         materials=builtin_source,
+        code=code(
+            "cli/report.py",
+            "present/notebooks.py",
+            "present/drawing.py",
+            "benchmarks/ewok/analysis/compare.py",
+            "benchmarks/ewok/figures/concepts.py",
+            "benchmarks/ewok/materials",
+        ),
     message:
         "Running the notebook {wildcards.notebook}"
     shell:
-        "python -m worldprobe report notebook {input.notebook} --study results/ewok --models {input.registry}"
-        " --materials {params.materials:q} --out {output.fragment} &> {log}"
+        "python -m worldprobe report notebook {input.notebook:q} --study {params.folder:q} --models {input.registry:q}"
+        " --condition {params.condition:q}"
+        " --materials {params.materials:q} --out {output.fragment:q} &> {log:q}"
 
 
 rule build_report:
     """The report: tables, figures, what they say and how they were made, as one HTML page that opens offline."""
     input:
-        summary_table="results/ewok/summaries.parquet",
+        summary_table="<ewok>/summaries.parquet",
         registry=registry_file,
-        tables=expand("results/ewok/tables/{table}.json", table=table_names()),
-        figures=expand("results/ewok/figures/{figure}.svg", figure=figure_names()),
-        notebooks=expand("results/notebooks/{notebook}.html", notebook=notebook_names()),
-        made_from=made_from(),
+        tables=targets.files_of(study, "table", targets.tables(study, registry), ["json"]),
+        figures=targets.files_of(study, "figure", targets.figures(study, registry), ["svg"]),
+        notebooks=[STUDY.notebook(name) for name in targets.notebooks(study, MODELS_WITH_ANSWERS)],
+        made_from=targets.made_from(study, MODELS_WITH_ANSWERS),
         item_text=item_text(),
-        rulegraph=ours("resources/rulegraph.svg"),
-        code=modules("cli/report.py", "present/assets"),
+        rulegraph=in_repository("resources/rulegraph.svg"),
     output:
-        page="results/report.html",
+        page="<results>/report.html",
     log:
-        "results/logs/build_report.log",
+        "<logs>/build_report.log",
     benchmark:
-        "results/benchmarks/build_report.tsv"
-    localrule: True
+        "<benchmarks>/build_report.tsv"
     conda:
         "../../envs/analysis.yaml"
-    threads: 1
-    resources:
-        **SMALL,
     params:
         item_text=flag("--item-text", item_text()),
-        notebooks=notebooks,
+        notebooks=run_notebooks,
         gpus=gpus_asked_for,
+        eval_type=ewok["eval_types"][0],
+        study=study["study"],
+        jobs=STUDY.benchmarks,
+        code=code("cli/report.py", "present/assets"),
     message:
         "Building the report"
     shell:
-        "python -m worldprobe report build {input.summary_table} --models {input.registry}"
-        " --tables {input.tables} --figures {input.figures} --made-from {input.made_from}"
-        " --benchmarks results/benchmarks {params.gpus} --rulegraph {input.rulegraph} {params.notebooks} {params.item_text}"
-        " --out {output.page} &> {log}"
+        "python -m worldprobe report build {input.summary_table:q} --models {input.registry:q} --study {params.study:q}"
+        " --tables {input.tables:q} --figures {input.figures:q} --made-from {input.made_from:q}"
+        " --benchmarks {params.jobs:q} {params.gpus} --rulegraph {input.rulegraph:q} {params.notebooks} {params.item_text}"
+        " --eval-type {params.eval_type:q} --out {output.page:q} &> {log:q}"
 
 
 rule report:
-    """The report, and, for the official materials, our numbers beside the published ones."""
+    """The report, and, for the official materials, our numbers next to the published ones."""
     input:
-        "results/report.html",
-        [] if is_builtin() else "results/ewok/reproduction.parquet",
+        "<results>/report.html",
+        [] if targets.is_builtin(study) else "<ewok>/reproduction.parquet",

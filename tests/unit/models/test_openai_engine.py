@@ -19,15 +19,18 @@ from hypothesis import strategies as st
 
 pytest.importorskip("openai")
 
-from worldprobe.asking.shards import Preempted, Shards, collect
+from worldprobe.asking.preemption import Preempted
+from worldprobe.asking.questions import Write, answer, question_id
+from worldprobe.asking.store import open_store
 from worldprobe.errors import UserError
 from worldprobe.models import echoes
 from worldprobe.models.endpoint import Endpoint
-from worldprobe.models.engine import Query
+from worldprobe.models.engine import Decoding, Message, Query
 from worldprobe.models.openai_engine import OpenaiEngine, open_engine
 
 KEY = "sk-secret-of-the-test"
 OK = 200
+FREE = Decoding(20, ("\n\n",))
 Reply = tuple[int, dict[str, str], Any]
 
 
@@ -186,7 +189,7 @@ def test_tokens_that_do_not_fit_the_text_are_refused_and_a_missing_value_is_flag
 def test_what_may_pass_is_asked_again_until_it_is_well(server: Server, fault: Reply) -> None:
     engine = opened(server)
     server.script = lambda path, body, number: fault if number <= 2 else None
-    ((_, written),) = engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n")
+    ((_, written),) = engine.write(["Is it?"], FREE)
     assert written.text == "It is 2."
     assert len(server.requests) == 3
 
@@ -195,7 +198,7 @@ def test_each_wait_is_longer_and_never_shorter_than_the_server_asks_for(server: 
     engine = opened(server, first_wait=0.02, attempts=3)
     server.script = lambda path, body, number: (429, {"retry-after": "0.3"}, {}) if number == 1 else None
     started = time.monotonic()
-    list(engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n"))
+    list(engine.write(["Is it?"], FREE))
     assert 0.3 <= time.monotonic() - started < 3
     endpoint = Endpoint("http://127.0.0.1:1/v1", first_wait=1.0)
 
@@ -214,16 +217,12 @@ def test_a_server_that_keeps_failing_ends_the_run_with_its_answers_kept_and_the_
     server: Server, tmp_path: Any
 ) -> None:
     prompts = [f"Is it {n}?" for n in range(20)]
+    any_engine = opened(server)
+    prompts.sort(key=lambda prompt: question_id(Write(prompt, FREE), any_engine))
     engine = opened(server, concurrency=2, attempts=2)
 
     def ask(engine: OpenaiEngine) -> list[str]:
-        return collect(
-            lambda skip: engine.generate(prompts, max_new_tokens=20, stop="\n\n", skip=skip),
-            len(prompts),
-            Shards(tmp_path, engine.facts.identity()),
-            lambda written: written.text,
-            lambda text: type("W", (), {"text": text})(),
-        )
+        return answer([Write(prompt, FREE) for prompt in prompts], engine, open_store(tmp_path, engine)).values
 
     server.script = lambda path, body, number: (500, {}, {}) if body.get("prompt") == prompts[12] else None
     with pytest.raises(UserError, match=r"failed with status 500 \(tried 2 times\)"):
@@ -247,25 +246,19 @@ def test_a_signal_ends_the_run_at_once_though_requests_are_in_flight(server: Ser
             released.wait(30)
 
     server.script = script  # type: ignore[assignment]
-    shards = Shards(tmp_path, engine.facts.identity())
+    store = open_store(tmp_path, engine)
     started = time.monotonic()
     with pytest.raises(Preempted):
-        collect(
-            lambda skip: engine.generate(["Is it?"] * 20, max_new_tokens=20, stop="\n\n", skip=skip),
-            20,
-            shards,
-            lambda written: written.text,
-            str,
-        )
+        answer([Write(f"Is it {n}?", FREE) for n in range(20)], engine, store)
     assert time.monotonic() - started < 10
     released.set()
-    assert 3 <= len(shards.load()) <= 5
+    assert 3 <= len(open_store(tmp_path, engine).load()) <= 5
 
 
 def test_requests_in_flight_are_many_but_never_more_than_the_limit(server: Server) -> None:
     engine = opened(server, concurrency=5)
     server.most_in_flight, server.seconds = 0, 0.03
-    answers = dict(engine.generate([f"{n}?" for n in range(30)], max_new_tokens=20, stop="\n\n", skip={3, 4}))
+    answers = dict(engine.write([f"{n}?" for n in range(30)], FREE, skip={3, 4}))
     assert sorted(answers) == [n for n in range(30) if n not in (3, 4)]
     assert 3 <= server.most_in_flight <= 5
 
@@ -288,7 +281,7 @@ def test_the_key_comes_from_the_environment_and_neither_it_nor_a_prompt_is_ever_
             {"error": {"message": f"no {KEY} in {body}", "code": "invalid_value"}},
         )
         with pytest.raises(UserError) as caught:
-            list(engine.generate(["My secret garden"], max_new_tokens=20, stop="\n\n"))
+            list(engine.write(["My secret garden"], FREE))
         heard.append(caught.value.lines())
     assert server.requests[-1][2] == f"Bearer {KEY}"
     everything = "\n".join([*heard, caplog.text])
@@ -326,7 +319,7 @@ def test_an_exhausted_quota_is_not_waited_for(server: Server) -> None:
     engine = opened(server, attempts=4)
     server.script = lambda path, body, number: (429, {}, {"error": {"code": "insufficient_quota", "message": ""}})
     with pytest.raises(UserError, match="out of quota"):
-        list(engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n"))
+        list(engine.write(["Is it?"], FREE))
     assert len(server.requests) == 1
 
 
@@ -337,7 +330,7 @@ def test_a_key_with_space_around_it_is_sent_without_and_one_that_cannot_be_sent_
     monkeypatch.setenv("OPENAI_API_KEY", key)
     if sent:
         opened(server)
-        list(opened(server).generate(["Is it?"], max_new_tokens=20, stop="\n\n"))
+        list(opened(server).write(["Is it?"], FREE))
         assert server.requests[-1][2] == f"Bearer {KEY}"
         return
     with pytest.raises(UserError) as caught:
@@ -350,7 +343,7 @@ def test_a_code_that_is_not_known_is_not_printed_as_it_may_repeat_the_key(server
     engine = opened(server)
     server.script = lambda path, body, number: (418, {}, {"error": {"code": "sktopsecret777", "message": "no"}})
     with pytest.raises(UserError, match="status 418") as caught:
-        list(engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n"))
+        list(engine.write(["Is it?"], FREE))
     assert "sktopsecret777" not in caught.value.lines()
 
 
@@ -358,7 +351,7 @@ def test_words_of_the_transport_are_never_printed(server: Server, monkeypatch: p
     engine = opened(server, attempts=1)
     engine.endpoint._key = f"{KEY}\n"  # what h11 refuses in words that repeat the header
     with pytest.raises(UserError, match="cannot be reached") as caught:
-        list(engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n"))
+        list(engine.write(["Is it?"], FREE))
     assert KEY not in caught.value.lines().replace(KEY.upper(), KEY)
 
 
@@ -374,7 +367,7 @@ def test_answers_that_came_before_a_failure_are_kept(server: Server) -> None:
     kept = {}
 
     def keep() -> None:
-        for i, written in engine.generate([f"{n}?" for n in range(3)], max_new_tokens=20, stop="\n\n"):
+        for i, written in engine.write([f"{n}?" for n in range(3)], FREE):
             kept[i] = written
             time.sleep(0.2)  # the failed one is done by now too
 
@@ -403,7 +396,7 @@ def test_a_server_that_hangs_is_waited_for_in_words_and_not_without_end(
     engine = opened(server, timeout=0.5, attempts=8)
     server.seconds = 2.0
     with pytest.raises(UserError, match=r"did not answer in time \(tried 2 times"):
-        list(engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n"))
+        list(engine.write(["Is it?"], FREE))
     assert "1 requests in flight" in caplog.text
     assert len(server.requests) == 2
 
@@ -451,12 +444,12 @@ def test_the_same_model_at_another_address_is_the_same_and_other_weights_at_the_
 
 
 def test_a_constraint_is_used_only_if_the_server_was_seen_to_obey_it(server: Server) -> None:
-    chosen = dict(opened(server).choose(["Which?\n"], ["1", "2"]))
+    chosen = dict(opened(server).choose(["Which?\n"], [["1", "2"]]))
     assert chosen[0].text == "1"
     assert server.requests[-1][1]["structured_outputs"] == {"choice": ["1", "2"]}
     server.obeys = ""  # takes the field and ignores it, as older servers do
     with pytest.raises(UserError, match="no structured outputs"):
-        list(opened(server).choose(["Which?\n"], ["1", "2"]))
+        list(opened(server).choose(["Which?\n"], [["1", "2"]]))
 
 
 def test_a_server_without_echo_is_refused_for_scores_but_asked_for_answers_and_chat_goes_to_its_own_template(
@@ -466,7 +459,7 @@ def test_a_server_without_echo_is_refused_for_scores_but_asked_for_answers_and_c
     engine = opened(server)
     with pytest.raises(UserError, match="LogProbs cannot be had"):
         list(engine.score([Query("A lamp", "glows.")]))
-    (written,) = dict(engine.generate(["Is it?"], max_new_tokens=20, stop="\n\n", chat=True)).values()
+    (written,) = dict(engine.write([(Message("user", "Is it?"),)], FREE)).values()
     assert written.text == "It is 2."
     assert server.requests[-1][:2] == (
         "/v1/chat/completions",
@@ -480,7 +473,7 @@ def test_a_server_without_echo_is_refused_for_scores_but_asked_for_answers_and_c
     )
 
 
-def test_another_model_or_server_never_shares_shards(server: Server) -> None:
+def test_another_model_never_shares_answers(server: Server) -> None:
     one = opened(server).facts.identity()
     server.script = lambda path, body, number: (
         (OK, {}, {"data": [{"id": "wordy", "root": "other"}]}) if "models" in path else None

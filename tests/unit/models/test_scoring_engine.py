@@ -13,7 +13,7 @@ transformers = pytest.importorskip("transformers")
 from worldprobe.errors import UserError  # noqa: E402
 from worldprobe.models import selfcheck, tries  # noqa: E402
 from worldprobe.models.encoding import Encoder  # noqa: E402
-from worldprobe.models.engine import Query  # noqa: E402
+from worldprobe.models.engine import Decoding, Message, Query  # noqa: E402
 from worldprobe.models.passes import Passes, normalisers  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
@@ -92,10 +92,10 @@ def test_a_sequence_has_exactly_one_start_token_where_the_tokenizer_adds_one_and
     assert bare.start == 1
     assert bare.ids[1:] == inside.ids[inside.start :], "the bare target is the same tokens as behind a context"
     tokenizer.chat_template = "{{ bos_token }}[{{ messages[0].content }}]"
-    [(chat, _)] = encoder.encode_prompts(["Say a number.\n"], 4, chat=True)
+    [(chat, _)] = encoder.encode_prompts([(Message("user", "Say a number.\n"),)], 4)
     assert chat.count(tokenizer.bos_token_id) == 1
     tokenizer.chat_template = "[{{ messages[0].content }}]"
-    [(chat, _)] = encoder.encode_prompts(["Say a number.\n"], 4, chat=True)
+    [(chat, _)] = encoder.encode_prompts([(Message("user", "Say a number.\n"),)], 4)
     assert chat.count(tokenizer.bos_token_id) == starts
 
 
@@ -278,3 +278,160 @@ def test_probes_of_the_self_check_share_prefixes():
     sequences = selfcheck.probes(400, 512)
     nodes = sum(len(row.tokens) for row in tries.pack(sequences, 512))
     assert nodes < sum(len(ids) - 1 for ids, _ in sequences)
+
+
+def broken(tiny_checkpoint, tmp_path, value):
+    """A checkpoint whose final norm contains a value that is not finite."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint())
+    model = transformers.AutoModelForCausalLM.from_pretrained(tiny_checkpoint())
+    with torch.no_grad():
+        model.transformer.ln_f.weight[0] = value
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    return str(tmp_path)
+
+
+@pytest.mark.parametrize("fastest", ["tries", "plain"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_model_that_computes_no_numbers_is_refused_at_load(tiny_checkpoint, tmp_path, value, fastest):
+    with pytest.raises(UserError, match="NaN or infinite"):
+        open_engine(broken(tiny_checkpoint, tmp_path, value), fastest=fastest)
+
+
+def test_answers_without_numbers_are_marked_in_every_way_of_asking(tiny_checkpoint):
+    engine = open_engine(str(tiny_checkpoint()))
+    with torch.no_grad():
+        engine.model.transformer.ln_f.weight[0] = float("nan")
+    prompts = ["Ana lifts\n", "Ben hides the rug\n"]
+    for found in (engine.choose(prompts, [("1", "2")] * 2), engine.write(prompts, Decoding(5)), engine.write(prompts, DRAWN)):
+        written = dict(found)
+        assert [written[i].finish for i in range(2)] == ["not_finite"] * 2
+        assert {w.text for w in written.values()} == {""}
+        assert {w.margin for w in written.values()} == {None}
+
+
+WRITTEN_PROMPTS = [
+    f"Ana paints the heavy lamp near the door. {end}\n" for end in ("Ben", "Cora drops the kettle under a tree", "Is")
+]
+DRAWN = Decoding(12, temperature=1.5, seed=4)
+
+
+def greedy(folder, prompt, count):
+    """Tokens that transformers alone writes after one prompt."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    inputs = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
+    out = model.generate(**inputs, max_new_tokens=count, do_sample=False, pad_token_id=0)[0]
+    return tokenizer, out[inputs["input_ids"].shape[1] :].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_prompts_of_unequal_length_are_continued_together_as_each_is_alone(tiny_checkpoint, architecture, kind):
+    folder = tiny_checkpoint(architecture, kind)
+    engine = open_engine(str(folder))
+    sizes = []
+    next_all = engine.passes.next_all
+    engine.passes.next_all = lambda step, *rest: sizes.append(len(step)) or next_all(step, *rest)
+    found = dict(engine.write(WRITTEN_PROMPTS, Decoding(10)))
+    for i, prompt in enumerate(WRITTEN_PROMPTS):
+        tokenizer, expected = greedy(folder, prompt, 10)
+        assert found[i].text.strip() == tokenizer.decode(expected, skip_special_tokens=True).strip()
+        assert (found[i].finish, found[i].n_tokens) == (("end", len(expected) - 1) if len(expected) < 10 else ("length", 10))
+    assert max(sizes) == (3 if engine.can_pad else 1), "three lengths: one batch where padding was found right"
+    assert engine.can_pad or architecture in ("mpt", "falcon_alibi")
+
+
+def test_a_stop_an_end_and_the_limit_are_told_apart(tiny_checkpoint):
+    folder = tiny_checkpoint()
+    engine = open_engine(str(folder))
+    tokenizer, tokens = greedy(folder, WRITTEN_PROMPTS[0], 10)
+    piece = tokenizer.decode(tokens[3:5])
+    (stopped,) = dict(engine.write(WRITTEN_PROMPTS[:1], Decoding(10, (piece, "never")))).values()
+    assert stopped.finish == "stop"
+    assert piece not in stopped.text
+    assert stopped.n_tokens < 10
+    object.__setattr__(engine.facts, "ends", (tokens[4],))
+    (ended,) = dict(engine.write(WRITTEN_PROMPTS[:1], Decoding(10))).values()
+    assert (ended.finish, ended.n_tokens) == ("end", tokens.index(tokens[4]))
+
+
+def test_drawn_answers_depend_on_seed_and_prompt_and_not_on_company(tiny_checkpoint):
+    engine = open_engine(str(tiny_checkpoint("llama", "sentencepiece")))
+    together = dict(engine.write(WRITTEN_PROMPTS, DRAWN))
+    alone = [next(iter(engine.write([prompt], DRAWN)))[1] for prompt in WRITTEN_PROMPTS]
+    assert [together[i].text for i in range(3)] == [w.text for w in alone]
+    other = dict(engine.write(WRITTEN_PROMPTS, Decoding(12, temperature=1.5, seed=5)))
+    assert [other[i].text for i in range(3)] != [w.text for w in alone]
+
+
+def test_conversations_go_through_the_chat_template(tiny_checkpoint):
+    engine = open_engine(str(tiny_checkpoint()))
+    conversation = (
+        Message("system", "Be brief."),
+        Message("user", "Who?"),
+        Message("assistant", "Ana."),
+        Message("user", "Sure?"),
+    )
+    with pytest.raises(UserError, match="no chat template"):
+        list(engine.write([conversation], Decoding(3)))
+    engine.encoder.tokenizer.chat_template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}<assistant>"
+    text = "<system>Be brief.\n<user>Who?\n<assistant>Ana.\n<user>Sure?\n<assistant>"
+    assert engine.rendered(conversation) == text
+    by_chat, by_text = (dict(engine.write([prompt], Decoding(6)))[0] for prompt in (conversation, text))
+    assert by_chat == by_text
+    assert dict(engine.choose([conversation], [("1", "2")]))[0] == dict(engine.choose([text], [("1", "2")]))[0]
+
+
+def test_every_prompt_has_its_own_options(tiny_checkpoint):
+    engine = open_engine(str(tiny_checkpoint()))
+    options = [("1", "2"), ("lamp", "kettle"), ("13", "15", "235")]
+    found = dict(engine.choose(WRITTEN_PROMPTS, options))
+    for i in range(3):
+        alone = dict(engine.choose([WRITTEN_PROMPTS[i]], [options[i]]))[0]
+        assert found[i].text == alone.text
+        assert found[i].text in options[i]
+
+
+def test_an_answer_longer_than_the_model_takes_is_refused(tiny_checkpoint):
+    with pytest.raises(UserError, match="no room for a prompt"):
+        list(open_engine(str(tiny_checkpoint())).write(["Ana"], Decoding(600)))
+
+
+def test_cached_keys_and_values_limit_how_many_prompts_are_continued_together(tiny_checkpoint):
+    engine = open_engine(str(tiny_checkpoint()))
+    per_token = engine.budget.cache_bytes_per_token
+    assert per_token == 2 * 2 * 32 * 4, "keys and values of two layers of 32 values in float32"
+    rows = [list(range(40))] * 10
+    engine.budget.cache_bytes = 3 * 60 * per_token
+    assert [len(batch) for batch in engine._writing(rows, 0, 20)] == [3, 3, 3, 1]
+
+
+def test_plain_never_shares_answers_with_the_fast_path_and_foreign_code_or_other_ends_are_apart(tiny_checkpoint):
+    import dataclasses
+
+    folder = str(tiny_checkpoint())
+    fast, plain = open_engine(folder).facts, open_engine(folder, fastest="plain").facts
+    assert fast.identity() != plain.identity()
+    for change in ({"trust_remote_code": True}, {"ends": (1,)}, {"notes": {**fast.notes, "device": "cuda"}}):
+        assert dataclasses.replace(fast, **change).identity() != fast.identity()
+
+
+def test_a_log_probability_clearly_above_zero_is_flagged_and_an_empty_target_scores_nothing():
+    from worldprobe.models.answers import add_up
+
+    assert add_up([-1.0, 1e-6], (), None).logprob == -1.0
+    assert (add_up([-1.0, 0.5], (), None).logprob, add_up([-1.0, 0.5], (), None).flags) == (None, ("positive",))
+    assert add_up([], (), None).flags == ("nothing_scored",)
+
+
+def test_stops_are_found_piece_by_piece_as_in_the_whole_text(tiny_checkpoint):
+    from worldprobe.models.answers import Transcript
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint("llama", "sentencepiece"))
+    text = "Ana lifts the lamp \u2013 \u0416\U0001f600 near the door.\n\nBen hides"
+    prompt, new = tokenizer("Say:\n")["input_ids"], tokenizer(text, add_special_tokens=False)["input_ids"]
+    for stop in ("\n\n", "\U0001f600", "lamp", "\u2013 \u0416"):
+        transcript = Transcript(tokenizer, prompt, (stop,))
+        assert any(transcript.add(token) for token in new), stop
+        assert transcript.text().strip() == text.split(stop)[0].strip()

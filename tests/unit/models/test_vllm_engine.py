@@ -23,7 +23,7 @@ if __name__ == "__main__":
 
 import pytest  # noqa: E402
 
-from worldprobe.models.engine import Query  # noqa: E402
+from worldprobe.models.engine import Decoding, Query  # noqa: E402
 
 try:
     import vllm.version  # noqa: F401
@@ -131,9 +131,9 @@ def everything(engine: Any) -> dict[str, Any]:
 
     return {
         "scores": listed(engine.score(QUERIES, per_token=True)),
-        "texts": listed(engine.generate(PROMPTS, max_new_tokens=12, stop="\n\n")),
-        "numerals": listed(engine.choose(PROMPTS, NUMERALS)),
-        "words": listed(engine.choose(PROMPTS, WORDS)),
+        "texts": listed(engine.write(PROMPTS, Decoding(12, ("\n\n",)))),
+        "numerals": listed(engine.choose(PROMPTS, [NUMERALS] * len(PROMPTS))),
+        "words": listed(engine.choose(PROMPTS, [WORDS] * len(PROMPTS))),
         "turned": listed(engine.score(QUERIES[::-1], per_token=True))[::-1],
         "alone": [row for query in QUERIES for row in listed(engine.score([query], per_token=True))],
         "rest": sorted(dict(engine.score(QUERIES, skip=set(range(5))))),
@@ -242,7 +242,7 @@ def test_free_and_constrained_answers_are_those_of_transformers(family: str, by_
     assert [row[:2] for row in theirs["texts"]] == [row[:2] for row in ours["texts"]]
     for kind in ("numerals", "words"):
         assert [row[0] for row in theirs[kind]] == [row[0] for row in ours[kind]]
-        assert [row[2] for row in theirs[kind]] == pytest.approx([row[2] for row in ours[kind]], abs=TOLERANCE)
+        assert [row[4] for row in theirs[kind]] == pytest.approx([row[4] for row in ours[kind]], abs=TOLERANCE)
     assert len({row[0] for row in theirs["numerals"]}) > 1
 
 
@@ -279,7 +279,7 @@ def test_the_server_gives_the_same_scores_and_answers(sends: str, server: str, f
     ours, theirs = by_transformers["llama"], json.loads(json.dumps(everything(engine)))
     if sends == "ids":
         assert largest_gap(ours["scores"], theirs["scores"]) < TOLERANCE
-        assert [row[2] for row in theirs["numerals"]] == pytest.approx([row[2] for row in ours["numerals"]], abs=TOLERANCE)
+        assert [row[4] for row in theirs["numerals"]] == pytest.approx([row[4] for row in ours["numerals"]], abs=TOLERANCE)
     else:  # the server names tokens by their texts
         assert [row[1:3] for row in theirs["scores"]] == [row[1:3] for row in ours["scores"]]
         assert [row[0] for row in theirs["scores"]] == pytest.approx([row[0] for row in ours["scores"]], abs=TOLERANCE)

@@ -1,8 +1,9 @@
 """The overview tells done, running, waiting and failed apart, and says what to do next."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,35 +11,39 @@ from worldprobe.cli import main
 from worldprobe.operations import status
 from worldprobe.operations.status import Job, model_states, next_steps
 
-STUDY = {"models": ["mine", "other"], "eval_types": ["logprobs", "likert_free_two"]}
+STUDY = {"study": "trial", "models": ["mine", "other"]}
 REGISTRY = {"mine": {"checkpoint": "org/mine"}, "other": {"checkpoint": "org/other"}}
 
 
+def evidence(study: Mapping[str, Any], model: str) -> list[str]:
+    return [f"results/{study['study']}/{way}/{model}.parquet" for way in ("scores", "responses")]
+
+
 def finish(folder: Path, model: str) -> None:
-    for path in status.evidence_of(STUDY, model, folder):
+    for path in [folder / name for name in evidence(STUDY, model)]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
 
 def log(folder: Path, model: str, text: str, rule: str = "score") -> None:
-    path = folder / "results" / "logs" / rule / f"{model}.log"
+    path = folder / "results" / "trial" / "logs" / rule / f"{model}.log"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
 
 def states(folder: Path, queue: list[Job] | None = None, running: bool = False) -> dict[str, tuple[str, str]]:
-    return {state.model: state[1:3] for state in model_states(STUDY, REGISTRY, folder, queue or [], running)}
+    return {state.model: state[1:3] for state in model_states(STUDY, REGISTRY, evidence, folder, queue or [], running)}
 
 
 def steps(folder: Path, queue: list[Job], pids: list[int], on_cluster: bool = True, silence: str = "") -> str:
-    found = model_states(STUDY, REGISTRY, folder, queue, bool(pids), on_cluster, silence)
+    found = model_states(STUDY, REGISTRY, evidence, folder, queue, bool(pids), on_cluster, silence)
     return "\n".join(next_steps(found, folder, queue, pids, on_cluster, silence))
 
 
 def test_a_model_is_done_only_when_every_way_of_asking_has_its_file(tmp_path: Path) -> None:
     finish(tmp_path, "mine")
     finish(tmp_path, "other")
-    status.evidence_of(STUDY, "other", tmp_path)[1].unlink()
+    (tmp_path / evidence(STUDY, "other")[1]).unlink()
     assert {model: state for model, (state, _) in states(tmp_path).items()} == {"mine": "done", "other": "not started"}
 
 
@@ -63,9 +68,9 @@ def test_a_model_with_a_log_but_no_file_has_failed_once_nobody_works_on_it(tmp_p
 
 
 def test_a_control_model_that_is_not_trained_is_looked_for_at_its_training(tmp_path: Path) -> None:
-    log(tmp_path, "mine", "loss is not finite\n", rule="train_control")
-    registry = REGISTRY | {"mine": {"checkpoint": "results/controls/models/mine", "control": {}}}
-    assert model_states(STUDY, registry, tmp_path, [], False)[0][1:3] == ("failed", "loss is not finite")
+    log(tmp_path, "mine", "loss is not finite\n", rule="train_control/0123")
+    registry = REGISTRY | {"mine": {"checkpoint": "results/controls/ab/models/0123/mine", "control": {"layers": 1}}}
+    assert model_states(STUDY, registry, evidence, tmp_path, [], False)[0][1:3] == ("failed", "loss is not finite")
 
 
 ALIVE = Job("1", "PENDING", "", "(Priority)", "rule_score_wildcards_mine")
@@ -98,7 +103,7 @@ def test_a_model_that_snakemake_waits_for_without_a_job_in_the_queue_is_named_wi
 
 def test_a_job_that_ended_says_how_until_it_is_submitted_again(tmp_path: Path) -> None:
     ended = Job("4", "TIMEOUT", "1:00", "node1", "rule_score_wildcards_mine")
-    assert states(tmp_path, [ended], running=True)["mine"] == ("waiting", "job 4 ended: TIMEOUT; for its turn at asking, again")
+    assert states(tmp_path, [ended], running=True)["mine"] == ("waiting", "job 4 ended: TIMEOUT; queued for asking (retry)")
     assert "submits again within three minutes" in steps(tmp_path, [ended], [7])
     again = [Job("5", "RUNNING", "0:02", "node2", ended.comment), ended]
     assert steps(tmp_path, again, [7]) == "Snakemake (process 7) is at work here; nothing to do."
@@ -121,12 +126,12 @@ def test_while_slurm_does_not_answer_nothing_is_called_lost(tmp_path: Path) -> N
     told = steps(tmp_path, [], [7], silence="Unable to contact slurm controller")
     assert told.startswith("SLURM does not answer (Unable to contact slurm controller)")
     assert "lost" not in told
-    assert model_states(STUDY, REGISTRY, tmp_path, [], True, True, "no answer")[0].state == "unknown"
+    assert model_states(STUDY, REGISTRY, evidence, tmp_path, [], True, True, "no answer")[0].state == "unknown"
 
 
 def test_a_running_job_whose_log_stands_still_may_hang(tmp_path: Path) -> None:
     log(tmp_path, "mine", "begun\n")
-    path = tmp_path / "results" / "logs" / "score" / "mine.log"
+    path = tmp_path / "results" / "trial" / "logs" / "score" / "mine.log"
     os.utime(path, (path.stat().st_mtime - 3600,) * 2)
     assert "no new line for 60 min: if it hangs" in states(tmp_path, [ALIVE._replace(state="RUNNING")], running=True)["mine"][1]
 
@@ -134,14 +139,14 @@ def test_a_running_job_whose_log_stands_still_may_hang(tmp_path: Path) -> None:
 def test_a_stale_lock_is_told(tmp_path: Path) -> None:
     (tmp_path / ".snakemake" / "locks").mkdir(parents=True)
     (tmp_path / ".snakemake" / "locks" / "0.input.lock").touch()
-    found = model_states(STUDY, REGISTRY, tmp_path, [], False)
+    found = model_states(STUDY, REGISTRY, evidence, tmp_path, [], False)
     assert any("unlock" in step for step in next_steps(found, tmp_path, [], [], False))
 
 
 def test_when_all_is_done_nothing_is_asked(tmp_path: Path) -> None:
     for model in STUDY["models"]:
         finish(tmp_path, model)
-    found = model_states(STUDY, REGISTRY, tmp_path, [], False)
+    found = model_states(STUDY, REGISTRY, evidence, tmp_path, [], False)
     assert next_steps(found, tmp_path, [], [], True) == ["All models are done."]
 
 

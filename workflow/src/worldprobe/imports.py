@@ -66,6 +66,25 @@ def code_digest(*names: str) -> str:
     return digest.hexdigest()[:12]
 
 
+def method_of(module: str, constant: str = "METHOD") -> int:
+    """The version of a computation that a command's module states, and writes into its files.
+
+    Args:
+        module: path inside the package, e.g. ``cli/controls.py``.
+        constant: its name.
+
+    Raises:
+        LookupError: the module states none of that name.
+
+    >>> method_of("cli/templates.py") >= 1
+    True
+    """
+    for node in ast.parse((PACKAGE / module).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == [constant]:
+            return int(ast.literal_eval(node.value))
+    raise LookupError(f"{module} has no {constant}")
+
+
 @cache
 def _meaning(path: Path) -> bytes:
     """A module's syntax tree without docstrings; any other file's bytes."""

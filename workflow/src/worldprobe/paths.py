@@ -18,9 +18,6 @@ RESULTS = "results"
 ANSWERS = f"{RESULTS}/.answers"
 MODELS = f"{RESULTS}/models"
 CONTROLS = f"{RESULTS}/controls"
-#: The forms of a printed table and of a figure.
-TABLE_FORMS = ("csv", "tex", "md")
-FIGURE_FORMS = ("pdf", "svg", "png", "csv")
 
 
 @dataclass(frozen=True)

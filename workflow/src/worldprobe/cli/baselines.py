@@ -1,9 +1,20 @@
-"""``worldprobe baselines``: yardsticks beside the models."""
+"""``worldprobe baselines``: word vectors, word2vec judgements and surface features, to compare the models with."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from worldprobe.cli.arguments import add_seed_argument, whole_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Versions of the computations: bumped when the same inputs give other numbers, or the vectors another format.
+VECTORS_METHOD = 2
+WORD2VEC_METHOD = 1
+SURFACE_METHOD = 1
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -17,10 +28,12 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         description="Train skip-gram vectors with gensim; the same corpus and seed give the same file.",
     )
     vectors.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
-    vectors.add_argument("--size", type=int, default=100, help="dimensions (%(default)s)")
-    vectors.add_argument("--epochs", type=int, default=5, help="passes over the corpus (%(default)s)")
-    vectors.add_argument("--seed", type=int, default=0)
-    vectors.add_argument("--out", type=Path, required=True, metavar="FILE", help="gensim KeyedVectors")
+    vectors.add_argument("--size", type=whole_number(1, 100_000), default=100, help="dimensions (default: %(default)s)")
+    vectors.add_argument(
+        "--epochs", type=whole_number(1, 100_000), default=5, help="passes over the corpus (default: %(default)s)"
+    )
+    add_seed_argument(vectors, "the vectors and the negative samples")
+    vectors.add_argument("--out", type=Path, required=True, metavar="FILE", help="word vectors, as a NumPy archive")
     vectors.set_defaults(run=run_vectors)
 
     word2vec = actions.add_parser(
@@ -34,9 +47,14 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help="word2vec binary or text, or a file gensim saved (a pickle: trust it)",
+        help="word2vec binary or text, or what `baselines vectors` wrote",
     )
-    word2vec.add_argument("--skip", nargs="*", default=["agent"], metavar="CLASS", help="fillers that do not count (%(default)s)")
+    word2vec.add_argument(
+        "--allow-pickle", action="store_true", help="also read vectors that gensim saved; such a file can run any code"
+    )
+    word2vec.add_argument(
+        "--skip", nargs="*", default=["agent"], metavar="CLASS", help="filler classes whose words do not count (default: agent)"
+    )
     word2vec.add_argument("--similarities-out", type=Path, metavar="FILE", help="also write the cosines")
     word2vec.add_argument("--out", type=Path, required=True, metavar="FILE", help="judgements table")
     word2vec.set_defaults(run=run_word2vec)
@@ -47,7 +65,12 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         description="Each is (C1 + C2) / 2 + T for both targets, as the paper's Appendix A.5 defines it.",
     )
     surface.add_argument("items", type=Path, metavar="ITEMS", help="items table")
-    surface.add_argument("--frequency", choices=["wordfreq", "ngrams"], default="wordfreq", help="source (%(default)s)")
+    surface.add_argument(
+        "--frequency",
+        choices=["wordfreq", "ngrams"],
+        default="wordfreq",
+        help="source of word frequencies (default: %(default)s)",
+    )
     surface.add_argument(
         "--ngrams", type=Path, nargs="*", default=[], metavar="FILE", help="googlebooks-eng-us-all-1gram-20120701-*.gz"
     )
@@ -62,22 +85,24 @@ def run_vectors(args: argparse.Namespace) -> None:
     """Train word vectors."""
     from worldprobe.benchmarks.ewok.baselines import word2vec
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
+    from worldprobe.benchmarks.ewok.controls.build import check_documents
     from worldprobe.contracts import read_table
     from worldprobe.files import whole_file
     from worldprobe.log import LOGGER
     from worldprobe.provenance import Provenance, digests, versions
 
     documents = args.corpus / "documents.parquet"
-    texts = read_table(documents, ControlDocuments).text
+    texts = check_documents(read_table(documents, ControlDocuments), f"{documents}").text
     vectors = word2vec.train_vectors(texts, args.seed, args.size, args.epochs)
-    vectors.provenance = Provenance(
+    provenance = Provenance(
+        method=VECTORS_METHOD,
         seed=args.seed,
         inputs=digests({"documents": documents}),
         packages=versions(["gensim", "numpy"]),
         details={"size": args.size, "epochs": args.epochs},
     ).to_json()
     with whole_file(args.out) as temporary:
-        word2vec.save_vectors(vectors, temporary)
+        word2vec.save_vectors(vectors, temporary, provenance)
     LOGGER.info("%d vectors of %d dimensions from %d documents", len(vectors), args.size, len(texts))
 
 
@@ -91,10 +116,12 @@ def run_word2vec(args: argparse.Namespace) -> None:
     from worldprobe.provenance import Provenance, digests, versions
 
     items = read_table(args.items, Items)
-    vectors = word2vec.read_vectors(args.vectors)
+    _check_classes(args.skip, items)
+    vectors = word2vec.read_vectors(args.vectors, args.allow_pickle)
     similarities, counts = word2vec.bag_similarities(items, vectors, args.skip)
     judged = judge_similarities(items, similarities, "word2vec")
     provenance = Provenance(
+        method=WORD2VEC_METHOD,
         model="word2vec",
         inputs=digests({"items": args.items, "vectors": args.vectors}),
         packages=versions(["gensim", "numpy"]),
@@ -113,6 +140,21 @@ def run_word2vec(args: argparse.Namespace) -> None:
     )
 
 
+def _check_classes(skip: list[str], items: pd.DataFrame) -> None:
+    """Refuse to skip a class that no item has a filler of; ``agent``, the default, may be absent.
+
+    Raises:
+        UserError: no item has a filler of the class.
+    """
+    from worldprobe.benchmarks.ewok.baselines.words import classes_of
+    from worldprobe.errors import UserError
+
+    known = {name for fillers in items["fillers"].unique() for name in classes_of(fillers)}
+    if unknown := sorted(set(skip) - known - {"agent"}):
+        fix = f"The items have: {', '.join(sorted(known)) or 'no fillers'}."
+        raise UserError("--skip", f'no item has a filler of class "{unknown[0]}".', fix)
+
+
 def run_surface(args: argparse.Namespace) -> None:
     """Measure surface properties."""
     from functools import partial
@@ -126,6 +168,8 @@ def run_surface(args: argparse.Namespace) -> None:
 
     if (args.frequency == "ngrams") != bool(args.ngrams):
         raise UserError("--ngrams", "1-gram files go with --frequency ngrams, and only with it.", "Give both or neither.")
+    if len({path.resolve() for path in args.ngrams}) < len(args.ngrams):
+        raise UserError("--ngrams", "a file is given twice, so its counts would be doubled.", "Give each file once.")
     items = read_table(args.items, Items)
     if args.frequency == "wordfreq":
         source, unit = frequency.frequencies_of_wordfreq, "ln(1 + occurrences per billion words)"
@@ -136,6 +180,7 @@ def run_surface(args: argparse.Namespace) -> None:
         source, unit = partial(frequency.frequencies_of_ngrams, paths=args.ngrams), "ln(1 + occurrences in books of all years)"
     measured = surface.surface_features(items, source, args.compat)
     provenance = Provenance(
+        method=SURFACE_METHOD,
         inputs=digests({"items": args.items} | {path.name: path for path in args.ngrams}),
         packages=versions(["wordfreq"] if args.frequency == "wordfreq" else ["pyarrow"]),
         details={"source": args.frequency, "unit": unit, "is_compat": args.compat} | measured.counts,

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from worldprobe.cli.arguments import add_seed_argument, number, share, whole_number
 from worldprobe.cli.materials import add_materials_arguments
 from worldprobe.cli.templates import read_and_check
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from worldprobe.benchmarks.ewok.materials.materials import Materials
+#: Versions of the computations: bumped when the same settings give other stories, another tokenizer, model or accuracies.
+CORPUS_METHOD = 1
+TOKENIZER_METHOD = 1
+TRAINING_METHOD = 1
+ACCURACY_METHOD = 2
 
 DOCUMENTS, TEMPLATES, FILLERS = "documents.parquet", "templates.parquet", "fillers.parquet"
 
@@ -31,17 +31,39 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     corpus.add_argument("templates", type=Path, metavar="TEMPLATES", help="templates table")
     add_materials_arguments(corpus)
     corpus.add_argument("--compat", action="store_true", help="fill the templates as the original generator would")
-    corpus.add_argument("--stories", type=int, default=24000, metavar="N", help="about how many (%(default)s)")
-    corpus.add_argument("--sentences", type=int, default=8000, metavar="N", help="about how many single sentences (%(default)s)")
-    corpus.add_argument("--held-out-templates", type=share, default=0.25, metavar="SHARE", help="of each domain (%(default)s)")
-    corpus.add_argument("--held-out-fillers", type=share, default=0.25, metavar="SHARE", help="of each class (%(default)s)")
-    corpus.add_argument("--seed", type=int, default=0)
+    corpus.add_argument(
+        "--stories", type=whole_number(1), default=24000, metavar="N", help="about how many stories (default: %(default)s)"
+    )
+    corpus.add_argument(
+        "--sentences",
+        type=whole_number(0),
+        default=8000,
+        metavar="N",
+        help="about how many single sentences (default: %(default)s)",
+    )
+    corpus.add_argument(
+        "--held-out-templates",
+        type=share,
+        default=0.25,
+        metavar="SHARE",
+        help="share of each domain's templates (default: %(default)s)",
+    )
+    corpus.add_argument(
+        "--held-out-fillers",
+        type=share,
+        default=0.25,
+        metavar="SHARE",
+        help="share of each class's fillers (default: %(default)s)",
+    )
+    add_seed_argument(corpus, "the split, the fillings and the order")
     corpus.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=f"gets {DOCUMENTS}, {TEMPLATES}, {FILLERS}")
     corpus.set_defaults(run=run_corpus)
 
     tokenizer = actions.add_parser("tokenizer", help="train a byte-level BPE tokenizer on the corpus")
     tokenizer.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
-    tokenizer.add_argument("--vocabulary", type=int, default=2000, metavar="N", help="tokens at most (%(default)s)")
+    tokenizer.add_argument(
+        "--vocabulary", type=whole_number(1), default=2000, metavar="N", help="largest number of tokens (default: %(default)s)"
+    )
     tokenizer.add_argument("--out", type=Path, required=True, metavar="FOLDER")
     tokenizer.set_defaults(run=run_tokenizer)
 
@@ -53,24 +75,29 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     train.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
     train.add_argument("tokenizer", type=Path, metavar="TOKENIZER", help="folder that `controls tokenizer` wrote")
     train.add_argument("--architecture", choices=["gpt2", "llama"], required=True)
-    train.add_argument("--layers", type=int, default=2, help="(%(default)s)")
-    train.add_argument("--width", type=int, default=64, help="hidden size (%(default)s)")
-    train.add_argument("--heads", type=int, default=2, help="(%(default)s)")
-    train.add_argument("--steps", type=int, default=1000, help="(%(default)s)")
-    train.add_argument("--batch", type=int, default=64, metavar="N", help="documents per step (%(default)s)")
-    train.add_argument("--learning-rate", type=float, default=2e-3, metavar="RATE", help="peak (%(default)s)")
-    train.add_argument("--seed", type=int, default=0)
+    train.add_argument("--layers", type=whole_number(1, 1000), default=2, help="number of layers (default: %(default)s)")
+    train.add_argument("--width", type=whole_number(1, 1_000_000), default=64, help="hidden size (default: %(default)s)")
+    train.add_argument("--heads", type=whole_number(1, 1000), default=2, help="attention heads (default: %(default)s)")
+    train.add_argument("--steps", type=whole_number(0), default=1000, help="steps of training (default: %(default)s)")
+    train.add_argument("--batch", type=whole_number(1), default=64, metavar="N", help="documents per step (default: %(default)s)")
     train.add_argument(
-        "--threads", type=int, default=1, help="of torch; part of the settings, as sums depend on it (%(default)s)"
+        "--learning-rate", type=number(1e-12, 100), default=2e-3, metavar="RATE", help="peak learning rate (default: %(default)s)"
     )
-    train.add_argument("--untrained", action="store_true", help="save the random weights")
+    add_seed_argument(train, "the weights and the order of documents")
+    train.add_argument(
+        "--threads",
+        type=whole_number(1, 4096),
+        default=1,
+        help="threads of torch; the weights depend on it (default: %(default)s)",
+    )
+    train.add_argument("--untrained", action="store_true", help="save the random weights as they are")
     train.add_argument("--out", type=Path, required=True, metavar="FOLDER")
     train.set_defaults(run=run_train)
 
     accuracy = actions.add_parser(
         "accuracy",
         help="accuracy of each model by what the corpus had held out",
-        description="Templates held in and held out, by items whose fillers all stood in stories and items with an unseen one.",
+        description="Templates held in and held out, by items whose fillers all occurred in stories and by the others.",
     )
     accuracy.add_argument("items", type=Path, metavar="ITEMS", help="items table")
     accuracy.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
@@ -81,50 +108,21 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     accuracy.set_defaults(run=run_accuracy)
 
 
-def share(text: str) -> float:
-    """A number from 0 to below 1."""
-    value = float(text)
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
-    return value
-
-
 def run_corpus(args: argparse.Namespace) -> None:
     """Split, fill, write."""
-    import pandas as pd
-
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments, ControlFillers, ControlTemplates, Templates
-    from worldprobe.benchmarks.ewok.controls import split
-    from worldprobe.benchmarks.ewok.controls.corpus import write_corpus
-    from worldprobe.benchmarks.ewok.materials.fillers import Fillers
-    from worldprobe.benchmarks.ewok.materials.slots import open_slots
+    from worldprobe.benchmarks.ewok.controls.build import build_corpus
     from worldprobe.contracts import read_table, write_table
-    from worldprobe.errors import UserError
     from worldprobe.files import digest_file, whole_folder
     from worldprobe.provenance import Provenance, versions
 
-    if args.stories < 1 or args.sentences < 0:
-        raise UserError(
-            "--stories, --sentences", "ask for at least one story and no less than 0 sentences.", "Give whole numbers."
-        )
     templates = read_table(args.templates, Templates)
     materials = read_and_check(args)
-    fillers = {
-        name: pd.DataFrame([{"item": filler.text} | filler.columns for filler in kind.fillers])
-        for name, kind in materials.fillers.items()
-    }
-    opened = open_slots(templates, Fillers(materials.fillers, materials.rules))
-    slots = {key for rows in opened.values() for row in rows for key in row.keys}
-
-    def fill(chosen: pd.DataFrame, allowed: Mapping[str, pd.DataFrame], per_template: int, seed: int) -> pd.DataFrame:
-        return _fill(chosen, allowed, materials, per_template, seed)
-
-    held_out_templates = split.split_templates(templates, args.held_out_templates, args.seed)
-    held_out_fillers = split.split_fillers(fillers, slots, args.held_out_fillers, args.seed)
-    documents = write_corpus(
-        templates, fillers, held_out_templates, held_out_fillers, args.stories, args.sentences, args.seed, fill
+    corpus = build_corpus(
+        templates, materials, args.held_out_templates, args.held_out_fillers, args.stories, args.sentences, args.seed
     )
     provenance = Provenance(
+        method=CORPUS_METHOD,
         seed=args.seed,
         canary=materials.canary,
         inputs={"templates": digest_file(args.templates), "materials": materials.source.digest()},
@@ -133,41 +131,19 @@ def run_corpus(args: argparse.Namespace) -> None:
             "held_out_templates": args.held_out_templates,
             "held_out_fillers": args.held_out_fillers,
             "compat": args.compat,
-            "n_templates": len(templates),
-            "n_templates_held_out": int((held_out_templates.status != "held_in").sum()),
-            "n_fillers": len(held_out_fillers),
-            "n_fillers_held_out": int(held_out_fillers.is_held_out.sum()),
-            "n_stories": int((documents.kind == "story").sum()),
-            "n_sentences": int((documents.kind != "story").sum()),
-        },
+        }
+        | corpus.counts(),
     )
     with whole_folder(args.out, "controls corpus") as folder:
-        write_table(documents, ControlDocuments, folder / DOCUMENTS, provenance)
-        write_table(held_out_templates, ControlTemplates, folder / TEMPLATES, provenance)
-        write_table(held_out_fillers, ControlFillers, folder / FILLERS, provenance)
-
-
-def _fill(
-    chosen: pd.DataFrame, allowed: Mapping[str, pd.DataFrame], materials: Materials, per_template: int, seed: int
-) -> pd.DataFrame:
-    """Fill templates with the fillers that are allowed, by the compiler's own independent sampling."""
-    import dataclasses
-
-    from worldprobe.benchmarks.ewok.materials import items as filling
-    from worldprobe.benchmarks.ewok.materials.fillers import Fillers
-    from worldprobe.benchmarks.ewok.materials.slots import open_slots
-
-    some = {
-        name: dataclasses.replace(kind, fillers=tuple(f for f in kind.fillers if f.text in set(allowed[name]["item"])))
-        for name, kind in materials.fillers.items()
-    }
-    fillers = Fillers(some, materials.rules)
-    return filling.items_table(filling.fill_independent(open_slots(chosen, fillers), fillers, range(per_template), seed))
+        write_table(corpus.documents, ControlDocuments, folder / DOCUMENTS, provenance)
+        write_table(corpus.templates, ControlTemplates, folder / TEMPLATES, provenance)
+        write_table(corpus.fillers, ControlFillers, folder / FILLERS, provenance)
 
 
 def run_tokenizer(args: argparse.Namespace) -> None:
     """Train the tokenizer."""
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
+    from worldprobe.benchmarks.ewok.controls.build import check_documents
     from worldprobe.contracts import read_table
     from worldprobe.errors import UserError
     from worldprobe.files import whole_folder
@@ -179,9 +155,10 @@ def run_tokenizer(args: argparse.Namespace) -> None:
         raise UserError(
             "--vocabulary", f"{args.vocabulary} is too few.", f"Give at least {SMALLEST_VOCABULARY}: every byte is a token."
         )
-    texts = read_table(args.corpus / DOCUMENTS, ControlDocuments).text
+    texts = check_documents(read_table(args.corpus / DOCUMENTS, ControlDocuments), f"{args.corpus / DOCUMENTS}").text
     tokenizer = train_tokenizer(texts, args.vocabulary)
     made = Provenance(
+        method=TOKENIZER_METHOD,
         inputs=digests({"documents": args.corpus / DOCUMENTS}),
         packages=versions(["tokenizers"]),
         details={"vocabulary": tokenizer.get_vocab_size()},
@@ -196,6 +173,7 @@ def run_tokenizer(args: argparse.Namespace) -> None:
 def run_train(args: argparse.Namespace) -> None:
     """Train one model."""
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
+    from worldprobe.benchmarks.ewok.controls.build import check_documents
     from worldprobe.contracts import read_table
     from worldprobe.files import whole_folder
     from worldprobe.log import LOGGER
@@ -215,10 +193,12 @@ def run_train(args: argparse.Namespace) -> None:
     )
     scratch.check_settings(settings)
     tokenizer = scratch.load_tokenizer(args.tokenizer)
-    texts = read_table(args.corpus / DOCUMENTS, ControlDocuments).text.tolist()
+    documents = check_documents(read_table(args.corpus / DOCUMENTS, ControlDocuments), f"{args.corpus / DOCUMENTS}")
+    texts = documents.text.tolist()
     name = args.out.name
     model, losses = scratch.train(texts, tokenizer, settings, name)
     made = Provenance(
+        method=TRAINING_METHOD,
         seed=args.seed,
         model=name,
         dtype="float32",
@@ -232,7 +212,8 @@ def run_train(args: argparse.Namespace) -> None:
 
 
 def run_accuracy(args: argparse.Namespace) -> None:
-    """Tell accuracies apart by held-out status."""
+    """Average accuracies by held-out status."""
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlFillers, ControlTemplates, Items, Judgements
     from worldprobe.benchmarks.ewok.controls import split
     from worldprobe.contracts import read_table, write_table
@@ -245,8 +226,10 @@ def run_accuracy(args: argparse.Namespace) -> None:
         read_table(paths["fillers"], ControlFillers),
     )
     judgements = [read_table(path, Judgements) for path in args.judgements]
+    check_items(args.items, args.judgements)
     accuracies = split.accuracy_by_split(judgements, status)
     provenance = Provenance(
+        method=ACCURACY_METHOD,
         inputs=digests(paths | {f"judgements/{path.stem}": path for path in args.judgements}),
         packages=versions(["numpy", "pandas"]),
     )

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.operations.devices import claim_gpus
 
 if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
@@ -24,6 +25,13 @@ FLAGS = {
 def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     """The engine, and what only some engines need."""
     parser.add_argument("--engine", default="transformers", help="transformers (default), vllm, or openai (a server)")
+    parser.add_argument(
+        "--gpus",
+        type=int,
+        default=0,
+        metavar="N",
+        help="take N GPUs of this machine that no other worldprobe process has taken, waiting for them (default: all it sees)",
+    )
     parser.add_argument("--tensor-parallel", type=int, metavar="N", help="vllm: GPUs that share the model (default: all given)")
     parser.add_argument("--endpoint", metavar="URL", help="openai: the server's base URL, e.g. http://127.0.0.1:8000/v1")
     parser.add_argument("--tokenizer", metavar="FOLDER", help="openai: the model's tokenizer; token ids are sent then, not text")
@@ -44,6 +52,7 @@ def open_engine(args: argparse.Namespace) -> Engine:
         if getattr(args, flag) not in (None, False) and args.engine != engine:
             name = "--" + flag.replace("_", "-")
             raise UserError(name, f"does nothing with --engine {args.engine}.", f"Leave it out, or add --engine {engine}.")
+    claim_gpus(args.gpus)  # before torch looks for them
     return {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[args.engine](args)
 
 

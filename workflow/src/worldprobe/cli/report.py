@@ -54,7 +54,10 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     notebook = actions.add_parser("notebook", help=help_text, description=help_text.capitalize() + ".")
     notebook.add_argument("notebook", metavar="NOTEBOOK", help="an .ipynb file; it is read, never written")
     notebook.add_argument(
-        "--study", default="results/ewok", metavar="FOLDER", help="results that it reads (default: %(default)s)"
+        "--study", default="results/default/ewok", metavar="FOLDER", help="results that it reads (default: %(default)s)"
+    )
+    notebook.add_argument(
+        "--condition", default="main", metavar="NAME", help="condition whose judgements it reads (default: %(default)s)"
     )
     notebook.add_argument("--models", default="config/models.yaml", metavar="FILE", help="model registry (default: %(default)s)")
     notebook.add_argument("--materials", metavar="FOLDER", help="materials that it may copy and extend (default: built-in ones)")
@@ -150,6 +153,7 @@ def run_notebook(args: argparse.Namespace) -> None:
     from worldprobe.present import notebooks
 
     settings = {"WORLDPROBE_STUDY": str(Path(args.study).resolve()), "WORLDPROBE_REGISTRY": str(Path(args.models).resolve())}
+    settings["WORLDPROBE_CONDITION"] = args.condition
     if args.materials:
         settings["WORLDPROBE_MATERIALS"] = str(Path(args.materials).resolve())
     write_text(args.out, notebooks.run_notebook(args.notebook, settings))

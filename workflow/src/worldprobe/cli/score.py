@@ -12,6 +12,7 @@ from worldprobe.cli.engines import add_engine_flags, open_engine
 if TYPE_CHECKING:
     import pandas as pd
 
+    from worldprobe.asking.store import Store
     from worldprobe.contracts.table import Table
     from worldprobe.models.engine import Engine
     from worldprobe.provenance import Provenance
@@ -103,7 +104,9 @@ def run_logprobs(args: argparse.Namespace) -> None:
     """Items -> target scores."""
     items = read_items(args.items)
     since = time.monotonic()
-    write_all(score_items(args, args.items, items, open_engine(args), since, args.out, args.tokens_out))
+    engine = open_engine(args)
+    store = open_answers(args, engine, since, [args.items], args.out)
+    write_all(score_items(args, args.items, items, engine, store, args.out, args.tokens_out))
 
 
 def run_prompting(args: argparse.Namespace) -> None:
@@ -133,13 +136,14 @@ def run_all(args: argparse.Namespace, prompting_only: bool = False) -> None:
     outs = iter(args.out)
     since = time.monotonic()
     engine = open_engine(args)
+    store = open_answers(args, engine, since, args.items, args.out[0])
     finished: list[Finished] = []
     for path, items, prompting in conditions:
         for eval_type in eval_types:
             if eval_type == "logprobs":
-                finished += score_items(args, path, items, engine, since, next(outs))
+                finished += score_items(args, path, items, engine, store, next(outs))
             else:
-                finished.append(ask_items(args, path, items, engine, since, eval_type, prompting, next(outs)))
+                finished.append(ask_items(args, path, items, engine, store, eval_type, prompting, next(outs)))
     write_all(finished)
 
 
@@ -187,12 +191,23 @@ def read_items(path: Path) -> pd.DataFrame:
     return items
 
 
+def open_answers(args: argparse.Namespace, engine: Engine, since: float, items: list[Path], out: Path) -> Store:
+    """The store of the engine's answers; it names the canary of every item table, because answers may repeat an item's words."""
+    from worldprobe.asking.store import open_store
+    from worldprobe.contracts import read_provenance
+
+    store = open_store(args.answers or out.parent / ".answers", engine, since=since)
+    for path in items:
+        store.add_canary(read_provenance(path).canary)
+    return store
+
+
 def score_items(
     args: argparse.Namespace,
     path: Path,
     items: pd.DataFrame,
     engine: Engine,
-    since: float,
+    store: Store,
     out: Path,
     tokens_out: Path | None = None,
 ) -> list[Finished]:
@@ -202,9 +217,7 @@ def score_items(
     from worldprobe.contracts import read_provenance
     from worldprobe.files import digest_file
 
-    scores, tokens, counts = score_logprobs(
-        items, engine, args.answers or out.parent / ".answers", args.method, model_name(args), per_token=tokens_out is not None
-    )
+    scores, tokens, counts = score_logprobs(items, engine, store, args.method, model_name(args), per_token=tokens_out is not None)
     digest = digest_file(path)
     finished: list[Finished] = []
     if tokens is not None and tokens_out is not None:
@@ -220,7 +233,7 @@ def ask_items(
     path: Path,
     items: pd.DataFrame,
     engine: Engine,
-    since: float,
+    store: Store,
     eval_type: str,
     prompting: dict[str, Any],
     out: Path,
@@ -239,7 +252,7 @@ def ask_items(
         engine,
         eval_type,
         prompting["prompts"][paradigm],
-        args.answers or out.parent / ".answers",
+        store,
         args.method,
         model_name(args),
         is_swapped,

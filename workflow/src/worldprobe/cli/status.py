@@ -1,4 +1,4 @@
-"""``worldprobe status``: where a study stands, and what to do next."""
+"""``worldprobe status``: how far a study is, and what to do next."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Look and tell."""
-    import worldprobe
+    """Look and report."""
     from worldprobe.benchmarks import settings_checks
-    from worldprobe.config import check_models, merge, read_registry, read_study, read_yaml
+    from worldprobe.benchmarks.ewok import targets
+    from worldprobe.config import merge, read_yaml
     from worldprobe.operations import locks, status
+    from worldprobe.operations.settings import read_settings
+    from worldprobe.paths import REPOSITORY, StudyPaths
 
     settings: dict = {}
     base = Path("config/config.yaml")  # the Snakefile lays the others over it
-    for path in [*([base] if base.exists() else []), *args.configfile]:
+    files = [*([base] if base.exists() else []), *args.configfile]
+    for path in files:
         settings = merge(settings, read_yaml(path).document or {})
-    study = read_study(settings, args.configfile, checks=settings_checks())
-    study |= study["ewok"]
-    place = Path(study["registry"])
-    if not place.exists():  # the Snakefile looks beside itself too
-        place = Path(worldprobe.__file__).parents[3] / place
-    registry = read_registry(place)
-    check_models(study, registry, args.configfile, study["registry"])
+    study, registry, _, _ = read_settings(settings, files, {}, REPOSITORY, settings_checks(), targets.with_control_checkpoints)
+    print(f"Study {study['study']}")
+    if targets.is_released(study):
+        print("No model is asked: this study uses released results.")
+        return
     found = status.read_queue(args.directory)
     queue, silence = found or ([], "")
     pids = locks.running(args.directory)
     on_cluster = bool(queue) or locks.is_on_cluster(pids)
-    states = status.model_states(study, registry, args.directory, queue, bool(pids), on_cluster, silence)
+    states = status.model_states(study, registry, targets.evidence, args.directory, queue, bool(pids), on_cluster, silence)
     width = max(len(state.model) for state in states)
     for state in states:
         print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())
@@ -51,5 +52,7 @@ def run(args: argparse.Namespace) -> None:
     options = (f" --configfile{options}" if options else "") + (
         f" --directory {shlex.quote(str(args.directory))}" if args.directory != Path() else ""
     )
-    for step in status.next_steps(states, args.directory, queue, pids, found is not None, silence, options):
+    for step in status.next_steps(
+        states, args.directory, queue, pids, found is not None, silence, options, StudyPaths(study["study"]).logs
+    ):
         print(step)

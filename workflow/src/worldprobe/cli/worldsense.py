@@ -1,23 +1,86 @@
-"""``worldsense``: audit trials, check skins, generate sets."""
+"""``worldsense``: audit trials, check skins, show and generate sets, write the official layout."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from pathlib import Path
+
+from worldprobe.errors import UserError
+
+#: Bumped when the same set, seed and skins give other trials.
+METHOD = 1
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``worldsense audit``."""
+    """``worldsense audit``, ``skins check``, ``preview``, ``generate``, ``counts`` and ``export``."""
     stage = stages.add_parser("worldsense", help="WorldSense: audit trials, check skins, generate sets")
     actions = stage.add_subparsers(metavar="ACTION", required=True)
+    trials_help = "official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)"
     audit = actions.add_parser(
         "audit",
         help="compare the gold answers of a set with an exact solver's",
         description="Compare every gold answer with an exact solver's. Exit status 1 where one is wrong, 0 where none is.",
     )
-    audit.add_argument("trials", metavar="TRIALS", help="official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)")
+    audit.add_argument("trials", metavar="TRIALS", help=trials_help)
     audit.add_argument("--out", type=Path, metavar="FILE.csv", help="one row for each trial whose gold answer is wrong")
     audit.set_defaults(run=run_audit)
+    skins = actions.add_parser("skins", help="the words of relations and entities").add_subparsers(
+        metavar="ACTION", required=True
+    )
+    check = skins.add_parser("check", help="check skins: every fault by file and line")
+    check.add_argument("skins", nargs="?", type=Path, metavar="FOLDER_OR_FILE", help="default: the skins of this repository")
+    check.set_defaults(run=run_skins_check)
+    preview = actions.add_parser("preview", help="print one trial of each problem in the words of a skin")
+    preview.add_argument("--skin", required=True, metavar="NAME", help="as in its file, e.g. tall/short")
+    preview.add_argument("--size", type=int, default=4, metavar="N", help="entities (default: %(default)s)")
+    _add_seed(preview)
+    _add_folder(preview)
+    preview.set_defaults(run=run_preview)
+    generate = actions.add_parser("generate", help="generate a set of trials")
+    generate.add_argument(
+        "set", metavar="SET", help="test, train-10k, train-100k, train-1m, memorisation, ood-size, ood-query or ood-problem"
+    )
+    generate.add_argument("--sizes", type=int, nargs="+", default=[], metavar="N", help="only these numbers of entities, 3 to 8")
+    generate.add_argument("--problems", nargs="+", default=[], metavar="PROBLEM", help="only these, e.g. Infer.normal")
+    generate.add_argument("--skins", nargs="+", default=[], metavar="NAME", help="only these")
+    generate.add_argument(
+        "--per-cell",
+        type=int,
+        metavar="K",
+        help="tuples for each problem, size, complexity, skin and wording (default: the set's)",
+    )
+    _add_seed(generate)
+    _add_folder(generate)
+    generate.add_argument(
+        "--processes", type=int, default=1, metavar="P", help="the files are the same for any number (default: 1)"
+    )
+    generate.add_argument("--chat", type=Path, metavar="FILE.jsonl.gz", help="write training dialogues too")
+    generate.add_argument("--out", type=Path, required=True, metavar="TRIALS", help="Parquet")
+    generate.set_defaults(run=run_generate)
+    counts = actions.add_parser("counts", help="trials of each cell next to the release's")
+    counts.add_argument("trials", metavar="TRIALS", help=trials_help)
+    counts.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="the table")
+    counts.set_defaults(run=run_counts)
+    export = actions.add_parser("export", help="write trials in the official layout")
+    export.add_argument("trials", metavar="TRIALS", help=trials_help)
+    export.add_argument("--out", type=Path, required=True, metavar="FILE", help=".jsonl.bz2, .jsonl.gz or .jsonl")
+    export.set_defaults(run=run_export)
+
+
+def _add_seed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", type=_natural, default=0, metavar="S", help="seed of all draws (default: %(default)s)")
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--skin-folder", type=Path, metavar="FOLDER", help="default: the skins of this repository")
+
+
+def _natural(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number from 0')
+    return int(text)
 
 
 def run_audit(args: argparse.Namespace) -> None:
@@ -33,3 +96,80 @@ def run_audit(args: argparse.Namespace) -> None:
     print(write_audit(audit, args.trials))
     if len(audit.wrong):
         raise SystemExit(1)
+
+
+def run_skins_check(args: argparse.Namespace) -> None:
+    """Read, print every fault; the first is the error."""
+    from worldprobe.benchmarks.worldsense.skins import FOLDER, check_skins
+
+    skins, faults = check_skins(args.skins or FOLDER)
+    for fault in faults[1:]:
+        print(fault.lines(), file=sys.stderr)
+    if faults:
+        raise faults[0]
+    print(f"{len(skins)} skins are right: {', '.join(skin.name for skin in skins)}")
+
+
+def run_preview(args: argparse.Namespace) -> None:
+    """Render, print."""
+    from worldprobe.benchmarks.worldsense.preview import preview_skin
+    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
+
+    print(preview_skin(read_skins(args.skin_folder or FOLDER), args.skin, args.size, args.seed))
+
+
+def run_generate(args: argparse.Namespace) -> None:
+    """Plan, check that the set can be balanced, draw, write."""
+    from worldprobe.benchmarks.worldsense import sets
+    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
+    from worldprobe.benchmarks.worldsense.vocabulary import CANARY
+    from worldprobe.benchmarks.worldsense.writing import write_set
+    from worldprobe.log import LOGGER
+    from worldprobe.provenance import Provenance, digests, versions
+
+    if args.processes < 1:
+        raise UserError("--processes", f"{args.processes} are too few.", "Ask for at least 1.")
+    folder = args.skin_folder or FOLDER
+    plan = sets.plan_set(args.set, args.sizes, args.problems, args.per_cell)
+    blocks = sets.blocks_of(plan, read_skins(folder), args.skins)
+    details = {"set": plan.name, "sizes": plan.sizes, "problems": plan.problems, "per_cell": plan.per_cell, "skins": args.skins}
+    made = Provenance(
+        method=METHOD,
+        seed=args.seed,
+        canary=CANARY,
+        inputs=digests({"skins": folder}),
+        packages=versions([]),
+        details={key: value for key, value in details.items() if value},
+    )
+    empty = sets.empty_cells(plan)
+    if empty:
+        named = "; ".join(f"{c.problem}, size {c.size}, complexity {c.complexity}, arity {c.arity}" for c in empty)
+        LOGGER.info("%d cells have no problem that the paper admits: %s", len(empty), named)
+    batches = sets.stream_set(plan, blocks, args.seed, min(args.processes, os.cpu_count() or 1))
+    n_trials = write_set(batches, args.out, made, args.chat)
+    LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, args.out)
+
+
+def run_counts(args: argparse.Namespace) -> None:
+    """Read, count, write."""
+    from worldprobe.benchmarks.worldsense.counts import count_cells
+    from worldprobe.benchmarks.worldsense.trials import read_trials
+    from worldprobe.files import write_text
+
+    write_text(args.out, count_cells(read_trials(args.trials)).to_csv(index=False, lineterminator="\n"))
+
+
+def run_export(args: argparse.Namespace) -> None:
+    """Read, write, with our canary where the trials are ours."""
+    from worldprobe.benchmarks.worldsense.contracts import Trials
+    from worldprobe.benchmarks.worldsense.official import is_official, read_official, write_official
+    from worldprobe.benchmarks.worldsense.writing import read_batches
+    from worldprobe.contracts import check_kind, read_provenance
+
+    if not is_official(args.out):
+        raise UserError(f"--out {args.out}", "is not the name of JSON lines.", "Name a file that ends with .jsonl.bz2.")
+    if is_official(args.trials):
+        write_official([read_official(args.trials)], args.out)
+        return
+    check_kind(args.trials, Trials)
+    write_official(read_batches(args.trials), args.out, read_provenance(args.trials).canary)

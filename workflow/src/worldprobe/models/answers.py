@@ -6,17 +6,23 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from worldprobe.errors import UserError
 from worldprobe.models.constrain import Answer, Options
 from worldprobe.models.encoding import Encoded
-from worldprobe.models.engine import NOT_FINITE, Scored
+from worldprobe.models.engine import NOT_FINITE, NOTHING_SCORED, POSITIVE, Scored
 
 #: Prompt tokens decoded together with new ones, because some tokenizers write a token differently at the start of a text.
 ANCHOR = 4
+#: What a tokenizer writes for a part of a character, and for how many tokens the rest is waited for.
+PART = "\N{REPLACEMENT CHARACTER}"
+PATIENCE = 8
+#: A log probability this far above zero, in nats, is rounding; more is not a log probability.
+ROUNDING = 1e-3
 HOW = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
 
 
 def scored(tokenizer: Any, encoded: Encoded, values: Sequence[float], per_token: bool) -> Scored:
-    """Sum in double precision; a log probability above zero is rounding, one that is not finite is flagged.
+    """Sum in double precision; what is not a log probability (not finite, or clearly above zero) is flagged.
 
     Args:
         tokenizer: of transformers, for the tokens' names.
@@ -30,9 +36,13 @@ def scored(tokenizer: Any, encoded: Encoded, values: Sequence[float], per_token:
 
 def add_up(values: Sequence[float], flags: tuple[str, ...], names: tuple[str, ...] | None) -> Scored:
     """The answer to a query from its tokens' log probabilities; ``names`` where each token is asked for."""
-    if not values or not all(math.isfinite(v) for v in values):
-        if values:
-            flags = (*flags, NOT_FINITE)
+    if not values:
+        flags = (*flags, NOTHING_SCORED)
+    elif not all(math.isfinite(v) for v in values):
+        flags = (*flags, NOT_FINITE)
+    elif max(values) > ROUNDING:
+        flags = (*flags, POSITIVE)
+    if {NOTHING_SCORED, NOT_FINITE, POSITIVE} & set(flags):
         return Scored(None, len(values), flags, None if names is None else tuple(values), names)
     values = [min(v, 0.0) for v in values]
     return Scored(math.fsum(values), len(values), flags, None if names is None else tuple(values), names)
@@ -68,3 +78,70 @@ def read_choice(
         if (settled := answer.settled()) is not None:
             return settled
     return None, None
+
+
+def are_finite(logprobs: Sequence[Mapping[int, float]] | None) -> bool:
+    """Are these numbers of a sound model? Minus infinity is one (a token that may not come), NaN and infinity are not."""
+    return all(value == value and value != math.inf for step in logprobs or () for value in step.values())
+
+
+def ensure_finite(values: Sequence[Sequence[float]], name: str) -> None:
+    """Refuse a model that computes NaN or infinity for short probes.
+
+    Raises:
+        UserError: some value is not finite.
+    """
+    if not all(math.isfinite(value) for row in values for value in row):
+        raise UserError(
+            name,
+            "computes NaN or infinite log probabilities, so none of its answers would mean anything.",
+            "Check the weights; with dtype float16 try bfloat16 or float32, because float16 overflows easily.",
+        )
+
+
+class Transcript:
+    """The text that new tokens make behind a prompt, decoded piece by piece, and where a stop ends it.
+
+    Only the last few tokens are decoded at each step, so the cost of a long answer grows with its length, not its square.
+
+    Args:
+        tokenizer: of transformers.
+        prompt: the prompt's token ids.
+        stops: texts that end the answer.
+    """
+
+    def __init__(self, tokenizer: Any, prompt: Sequence[int], stops: Sequence[str]) -> None:
+        self.tokenizer, self.prompt, self.stops = tokenizer, prompt, tuple(stops)
+        self.tokens: list[int] = []
+        self._window = list(prompt[-ANCHOR:])
+        self._read = len(self._window)
+        self._tail = ""
+        self._kept = max((len(stop) for stop in self.stops), default=0)
+
+    def add(self, token: int) -> bool:
+        """Take one more token; True where the text now contains a stop."""
+        self.tokens.append(token)
+        if not self.stops:
+            return False
+        self._window.append(token)
+        before = self.tokenizer.decode(self._window[: self._read], **HOW)
+        whole = self.tokenizer.decode(self._window, **HOW)
+        # A character whose bytes are not all there yet ends in a replacement character: wait for the next token.
+        if whole.endswith(PART) and len(self._window) - self._read < PATIENCE:
+            return False
+        tail = self._tail + whole[len(before) :]
+        self._tail = tail[-self._kept :]
+        self._window = self._window[-ANCHOR:]
+        self._read = len(self._window)
+        return any(stop in tail for stop in self.stops) and self.cut() is not None
+
+    def cut(self) -> str | None:
+        """The text before the first stop, or None where there is no stop in it."""
+        text = continuation(self.tokenizer, self.prompt, self.tokens)
+        places = [at for stop in self.stops if (at := text.find(stop)) >= 0]
+        return text[: min(places)] if places else None
+
+    def text(self) -> str:
+        """The whole text, up to the first stop."""
+        before = self.cut() if self.stops else None
+        return continuation(self.tokenizer, self.prompt, self.tokens) if before is None else before

@@ -15,8 +15,13 @@ from worldprobe.models.passes import BLOCK
 CPU_TOKENS = 1024
 #: Most tokens per forward pass on a GPU.
 GPU_TOKENS = 65_536
-#: Share of a GPU's free memory that activations may take.
+#: Share of a GPU's free memory that activations may take, and that cached keys and values may take.
 ACTIVATION_SHARE = 0.5
+CACHE_SHARE = 0.35
+#: Bytes of cached keys and values on a CPU.
+CPU_CACHE_BYTES = 1 << 30
+#: Most prompts that are continued together: a step's logits are as many rows of the vocabulary.
+WRITERS = 256
 
 Unit = TypeVar("Unit")
 Answer = TypeVar("Answer")
@@ -28,10 +33,15 @@ class Budget:
     Args:
         tokens: tokens per forward pass.
         bytes_per_token: what one of them takes while it is computed.
+        cache_bytes: what cached keys and values may take.
+        cache_bytes_per_token: what the keys and values of one token take.
     """
 
-    def __init__(self, tokens: int, bytes_per_token: int = 0) -> None:
+    def __init__(
+        self, tokens: int, bytes_per_token: int = 0, cache_bytes: int = CPU_CACHE_BYTES, cache_bytes_per_token: int = 0
+    ) -> None:
         self.tokens, self.bytes_per_token = tokens, bytes_per_token
+        self.cache_bytes, self.cache_bytes_per_token = cache_bytes, cache_bytes_per_token
 
     @property
     def activation_bytes(self) -> int:
@@ -45,17 +55,34 @@ class Budget:
         # Five of a layer's widest set of values at a time, as measured; a row of the mask; a row of a block of logits.
         values = config.hidden_size * 4 + (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
         bytes_per_token = values * 5 * model.get_input_embeddings().weight.element_size() + 4 * (width + BLOCK)
+        cached = cache_bytes_per_token(config, model.get_input_embeddings().weight.element_size())
         if device.type != "cuda":
-            return cls(CPU_TOKENS, bytes_per_token)
+            return cls(CPU_TOKENS, bytes_per_token, CPU_CACHE_BYTES, cached)
         free, _ = torch.cuda.mem_get_info(device)
         tokens = int(free * ACTIVATION_SHARE / bytes_per_token)
-        return cls(max(width, min(GPU_TOKENS, 1 << (max(tokens, 1).bit_length() - 1))), bytes_per_token)
+        tokens = max(width, min(GPU_TOKENS, 1 << (max(tokens, 1).bit_length() - 1)))
+        return cls(tokens, bytes_per_token, int(free * CACHE_SHARE), cached)
 
     def batches(self, units: Sequence[Unit], size: Callable[[Unit], int]) -> Iterator[list[Unit]]:
         """Cut units, longest first, into batches that, padded to the first of each, stay within the budget."""
         at = 0
         while at < len(units):
             count = max(1, self.tokens // max(size(units[at]), 1))
+            yield list(units[at : at + count])
+            at += count
+
+    def writing(self, units: Sequence[Unit], read: Callable[[Unit], int], kept: Callable[[Unit], int]) -> Iterator[list[Unit]]:
+        """Cut prompts, longest first, into batches that are continued together.
+
+        Args:
+            units: prompts.
+            read: prompt -> tokens that the first pass reads.
+            kept: prompt -> tokens whose keys and values are kept at the end, the shared beginning and the answer included.
+        """
+        at = 0
+        while at < len(units):
+            fitting = self.cache_bytes // max(kept(units[at]) * self.cache_bytes_per_token, 1)
+            count = max(1, min(self.tokens // max(read(units[at]), 1), fitting, WRITERS))
             yield list(units[at : at + count])
             at += count
 
@@ -76,12 +103,19 @@ class Budget:
                     f"not enough for the longest text alone: {(str(error).splitlines() or ['no message'])[0]}",
                     "Give the model more GPUs (tensor_parallel in its card), or GPUs with more memory, or a smaller dtype.",
                 ) from error
-        self.tokens = max(1, self.tokens // 2)
+        self.tokens, self.cache_bytes = max(1, self.tokens // 2), self.cache_bytes // 2
         LOGGER.info("out of memory: from now on %d tokens per pass", self.tokens)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         middle = len(units) // 2
         return self.run(units[:middle], work) + self.run(units[middle:], work)
+
+
+def cache_bytes_per_token(config: Any, element_size: int) -> int:
+    """Bytes of keys and values of one token in all layers; ``config`` is a text model's."""
+    heads = getattr(config, "num_attention_heads", None) or 1
+    size = getattr(config, "head_dim", None) or config.hidden_size // heads
+    return 2 * config.num_hidden_layers * (getattr(config, "num_key_value_heads", None) or heads) * size * element_size
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -100,9 +100,15 @@ class Answer:
     written: str = ""
     margin: float = math.inf
 
-    def best(self, values: Mapping[int, float]) -> int:
-        """The likeliest allowed token, by log probabilities or logits; of equals the one with the smallest id."""
-        return max(sorted(self.options.allowed(self.written)), key=lambda token: values[token])
+    def best(self, values: Mapping[int, float]) -> int | None:
+        """The likeliest allowed token, by log probabilities or logits; of equals the one with the smallest id.
+
+        None where an allowed token's value is not finite: then no token is the likeliest.
+        """
+        allowed = sorted(self.options.allowed(self.written))
+        if not all(math.isfinite(values[token]) for token in allowed):
+            return None
+        return max(allowed, key=lambda token: values[token])
 
     def take(self, token: int, values: Mapping[int, float]) -> Answer | None:
         """The answer with one token more, or None where the options do not allow it.

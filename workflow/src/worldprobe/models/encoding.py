@@ -12,7 +12,7 @@ from typing import Any
 
 from worldprobe.errors import UserError
 from worldprobe.models.chat import render
-from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, TRUNCATED, UNKNOWN_TOKEN, Query
+from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, TRUNCATED, UNKNOWN_TOKEN, Prompt, Query
 
 #: Family -> start token with which it was trained and without which it fails, even where a tokenizer's file forgets to add it.
 NEEDS_BOS = {"gemma": "<bos>"}
@@ -158,33 +158,44 @@ class Encoder:
         before = self.tokenizer.convert_ids_to_tokens(ids[first - 1])
         return first - 1 if before.endswith(("Ġ", "▁", " ")) else first
 
-    def encode_prompts(self, prompts: Sequence[str], reserve: int, chat: bool = False) -> list[tuple[tuple[int, ...], bool]]:
+    def encode_prompts(self, prompts: Sequence[Prompt], reserve: int) -> list[tuple[tuple[int, ...], bool]]:
         """Token ids of prompts with exactly one start token, and whether each lost its beginning.
 
         Args:
-            prompts: whole prompts.
+            prompts: whole prompts; conversations go through the chat template.
             reserve: tokens that must stay free behind the prompt.
-            chat: ask through the tokenizer's chat template, as one user message.
 
         Raises:
-            UserError: a chat template is asked for and there is none.
+            UserError: a conversation and no chat template, or no room for a prompt at all.
         """
-        if chat:
-            prompts = [self._chat(prompt) for prompt in prompts]
         if not prompts:
             return []
-        rows = self.tokenizer(list(prompts), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+        room = self.max_length - reserve - len(self.prefix)
+        if room < 1:
+            raise UserError(
+                self.tokenizer.name_or_path,
+                f"takes {self.max_length} tokens, which leaves no room for a prompt before {reserve} new ones.",
+                "Ask for shorter answers (max_new_tokens).",
+            )
+        texts = [self.rendered(prompt) for prompt in prompts]
+        rows = self.tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
         encoded = []
         for row in rows:
             ids = tuple(row)
             if self.prefix and ids[: len(self.prefix)] == self.prefix:
                 ids = ids[len(self.prefix) :]
-            room = self.max_length - reserve - len(self.prefix)
             encoded.append(((*self.prefix, *ids[max(len(ids) - room, 0) :]), len(ids) > room))
         return encoded
 
-    def _chat(self, prompt: str) -> str:
-        return render(self.tokenizer, [{"role": "user", "content": prompt}])
+    def rendered(self, prompt: Prompt) -> str:
+        """The text that is sent: a conversation as the chat template writes it, ready for the model's turn.
+
+        Raises:
+            UserError: a conversation, but no chat template.
+        """
+        if isinstance(prompt, str):
+            return prompt
+        return render(self.tokenizer, [{"role": message.role, "content": message.content} for message in prompt])
 
 
 def _drops_text(text: str, offsets: Sequence[tuple[int, int]]) -> bool:

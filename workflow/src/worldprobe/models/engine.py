@@ -1,14 +1,14 @@
-"""What every engine offers: scoring, free generation and constrained choice, and the facts that a result must carry.
+"""What every engine offers: scoring, writing and choosing, and the facts that every answer must carry.
 
-The scoring stage knows these types only. An engine yields answers in the order that suits it, with the number of the query, so
-that its caller can put each on disk as it comes; ``skip`` names the queries that an earlier run answered.
+Questions are asked through these types only. An engine yields answers in the order that suits it, with the number of the
+question, so that its caller can put each on disk as it comes; ``skip`` names the questions that are answered already.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 #: Flags of a score, in the order in which they are written.
 STRADDLE = "straddle"
@@ -16,7 +16,16 @@ FIRST_UNSCORED = "first_unscored"
 TRUNCATED = "truncated"
 UNKNOWN_TOKEN = "unknown_token"
 NOT_FINITE = "not_finite"
-FLAGS = (STRADDLE, FIRST_UNSCORED, TRUNCATED, UNKNOWN_TOKEN, NOT_FINITE)
+POSITIVE = "positive"
+NOTHING_SCORED = "nothing_scored"
+FLAGS = (STRADDLE, FIRST_UNSCORED, TRUNCATED, UNKNOWN_TOKEN, NOT_FINITE, POSITIVE, NOTHING_SCORED)
+
+#: Rounding of one log probability, nats, by the model's precision; "float32" also bounds the fast passes' differences.
+PRECISION = {"float32": 1e-3, "float16": 0.05, "bfloat16": 0.25}
+
+Role = Literal["system", "user", "assistant"]
+#: Why writing ended: an end token, a stop text, the limit of new tokens; or the model computed NaN or infinity.
+Finish = Literal["end", "stop", "length", "not_finite"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +40,40 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Role
+    content: str
+
+
+#: Plain text that the model continues, as in the papers, or a conversation that goes through its chat template.
+Prompt = str | tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How an answer is written.
+
+    Attributes:
+        max_new_tokens: tokens at most.
+        stops: texts that end the answer; neither they nor what follows is kept.
+        temperature: 0 takes the likeliest token; above it tokens are drawn.
+        seed: of the draws; the same prompt and seed give the same answer, whatever else is asked.
+    """
+
+    max_new_tokens: int
+    stops: tuple[str, ...] = ()
+    temperature: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Scored:
     """Answer to a query.
 
     Attributes:
-        logprob: sum over the target's tokens, nats; None where it is not finite.
+        logprob: sum over the target's tokens, nats; None where it is not a log probability (see flags).
         n_tokens: target tokens that were scored.
         flags: what a reader must know of it, from ``FLAGS``.
         token_logprobs: the summands, where they were asked for.
@@ -55,30 +93,36 @@ class Written:
 
     Attributes:
         text: the new text, without the prompt.
-        is_truncated: the prompt did not fit into the model's context and lost its beginning.
-        margin: constrained answers: log probability of the chosen option minus that of the second best, nats.
+        finish: why it ended.
+        n_tokens: new tokens, without an end token.
+        prompt_was_cut: the prompt did not fit into the model's context and lost its beginning.
+        margin: choices: log probability of the chosen option minus that of the second best, nats; None where not known.
     """
 
     text: str
-    is_truncated: bool = False
+    finish: Finish = "end"
+    n_tokens: int = 0
+    prompt_was_cut: bool = False
     margin: float | None = None
 
 
 @dataclass(frozen=True)
 class EngineFacts:
-    """What was loaded and how: it goes into the provenance, and a change of any of it never mixes with old work.
+    """What was loaded and how: it goes into the provenance, and a change of any of it never mixes with old answers.
 
     Attributes:
         checkpoint: hub id or folder, as it was named.
         revision: the commit that was loaded; None for a plain folder.
-        checkpoint_digest: SHA-256 over the weights, the configuration and the tokenizer's files.
+        checkpoint_digest: SHA-256 over the weights, the configuration and the tokenizer's files; for a server, of a probe.
         engine: transformers, vllm or openai.
         dtype: float32, bfloat16 or float16.
         bos: how a sequence starts: the tokens before the text, and before a bare target.
         max_length: the longest sequence, in tokens.
         packages: name -> version of what can move the numbers.
         has_chat: the model has a chat template, or its server takes conversations.
-        notes: how the engine works, e.g. fast path and device; does not tell results apart.
+        trust_remote_code: the model's own Python code may have run.
+        ends: token ids that end a text; empty where a server decides.
+        notes: how this process works. ``mode`` and ``device`` are part of the identity; the others are recorded.
     """
 
     checkpoint: str
@@ -90,10 +134,12 @@ class EngineFacts:
     max_length: int
     packages: dict[str, str]
     has_chat: bool = False
+    trust_remote_code: bool = False
+    ends: tuple[int, ...] = ()
     notes: dict[str, Any] = field(default_factory=dict)
 
     def identity(self) -> dict[str, Any]:
-        """The facts that make scores comparable; shards are named after them."""
+        """Everything about the engine that can move an answer: answers are kept under its digest."""
         return {
             "checkpoint_digest": self.checkpoint_digest,
             "engine": self.engine,
@@ -101,7 +147,26 @@ class EngineFacts:
             "bos": self.bos,
             "max_length": self.max_length,
             "packages": self.packages,
+            "trust_remote_code": self.trust_remote_code,
+            "ends": list(self.ends),
+            "mode": self.notes.get("mode"),
+            "device": self.notes.get("device"),
         }
+
+    def process(self) -> dict[str, Any]:
+        """What the process that computes an answer records with it; nothing here depends on load or time."""
+        kept = ("mode", "device", "self_check", "prefix_cache", "tensor_parallel", "constraint", "server")
+        return {"dtype": self.dtype, **{key: self.notes[key] for key in kept if self.notes.get(key) is not None}}
+
+    @property
+    def devices(self) -> int:
+        """GPUs, or CPUs' processes, that the model takes."""
+        return int(self.notes.get("devices") or self.notes.get("tensor_parallel") or 1)
+
+    @property
+    def precision(self) -> float:
+        """Rounding of one log probability, nats; a server that does not tell its precision counts as the coarsest."""
+        return PRECISION.get(self.dtype, max(PRECISION.values()))
 
 
 class Engine(Protocol):
@@ -114,12 +179,15 @@ class Engine(Protocol):
     ) -> Iterator[tuple[int, Scored]]:
         """Score each query, equal in every batch and order up to float noise; yields (index, answer)."""
 
-    def generate(
-        self, prompts: Sequence[str], *, max_new_tokens: int, stop: str, skip: Collection[int] = (), chat: bool = False
+    def write(
+        self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Written]]:
-        """Continue each prompt greedily until ``stop`` appears; yields (index, text without ``stop`` and what follows)."""
+        """Continue each prompt; yields (index, answer)."""
 
     def choose(
-        self, prompts: Sequence[str], options: Sequence[str], *, skip: Collection[int] = (), chat: bool = False
+        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Written]]:
-        """Greedy continuation of each prompt within ``options``; yields (index, the chosen option)."""
+        """Greedy continuation of each prompt within its own options; yields (index, the chosen option)."""
+
+    def rendered(self, prompt: Prompt) -> str:
+        """The prompt as it is sent: text as it is, a conversation through the chat template."""

@@ -16,11 +16,11 @@ from typing import Any
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import echoes
-from worldprobe.models.answers import add_up, continuation, read_choice, scored
+from worldprobe.models.answers import Transcript, add_up, read_choice, scored
 from worldprobe.models.constrain import OPTION_ROOM, Options
 from worldprobe.models.encoding import Encoded, Encoder
 from worldprobe.models.endpoint import Client, Endpoint, MalformedAnswerError, Question
-from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, EngineFacts, Query, Scored, Written
+from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, Decoding, EngineFacts, Prompt, Query, Scored, Written
 from worldprobe.models.offers import (
     check_tokenizer,
     constrain,
@@ -36,6 +36,7 @@ from worldprobe.models.offers import (
     read_echo,
     read_text,
 )
+from worldprobe.models.replies import before_stop, count_tokens, is_sound, messages, read_finish
 from worldprobe.provenance import versions
 
 #: vLLM's floor, which stands for minus infinity in JSON.
@@ -45,6 +46,7 @@ BIAS = 100
 #: Log probabilities of likeliest tokens to ask a vLLM server for with a choice: as many as it allows.
 TOP = 20
 #: Makes a vLLM server tell the ids of the tokens that it wrote; its texts can lose tokens that stand for a single byte.
+CHAT_PATH = "/chat/completions"
 IDS = {"return_token_ids": True}
 
 
@@ -138,86 +140,115 @@ class OpenaiEngine:
 
         return question
 
-    def generate(
-        self, prompts: Sequence[str], *, max_new_tokens: int, stop: str, skip: Collection[int] = (), chat: bool = False
+    def write(
+        self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Written]]:
-        """See ``Engine.generate``; with ``chat`` the server's own chat template is asked."""
-        how: dict[str, Any] = {"max_tokens": max_new_tokens, "stop": [stop]}
-        reads_ids = self._reads_ids(chat)
-        if reads_ids:
-            how |= IDS
+        """See ``Engine.write``; a conversation goes through the server's own chat template."""
+        how: dict[str, Any] = {"max_tokens": decoding.max_new_tokens, "stop": list(decoding.stops) or None}
+        if decoding.temperature > 0:
+            how |= {"temperature": decoding.temperature, "seed": decoding.seed}
 
-        def question(path: str, prompt: Mapping[str, Any], is_truncated: bool) -> Question[Written]:
+        def question(place: int, path: str, prompt: Mapping[str, Any], was_cut: bool) -> Question[Written]:
+            reads_ids = self._reads_ids(prompts[place])
+            more: dict[str, Any] = {}
+            if self.is_vllm:  # says whether the model computes numbers at all
+                more = {"logprobs": True} if path == CHAT_PATH else {"logprobs": 1}
+
             async def ask(server: Client) -> Written:
-                answer = await server.post(path, self._body(prompt, how))
+                answer = await server.post(path, self._body(prompt, how | more | (IDS if reads_ids else {})))
+                if self.is_vllm and not is_sound(answer):
+                    return Written("", "not_finite", 0, was_cut)
                 if reads_ids and self.encoder is not None:
-                    text = continuation(self.encoder.tokenizer, prompt["prompt"], answer["choices"][0]["token_ids"])
-                else:
-                    text = read_text(answer)
-                return Written(text.split(stop, 1)[0], is_truncated)
+                    new = [
+                        token
+                        for token in answer["choices"][0]["token_ids"]
+                        if token not in self.encoder.tokenizer.all_special_ids
+                    ]
+                    transcript = Transcript(self.encoder.tokenizer, prompt["prompt"], decoding.stops)
+                    transcript.tokens = new
+                    return Written(transcript.text(), read_finish(answer, decoding.stops), len(new), was_cut)
+                text = before_stop(read_text(answer), decoding.stops)
+                return Written(text, read_finish(answer, decoding.stops), count_tokens(answer), was_cut)
 
             return ask
 
-        yield from self.endpoint.ask(self._questions(prompts, max_new_tokens, skip, chat, question))
+        yield from self.endpoint.ask(self._questions(prompts, decoding.max_new_tokens, skip, question))
 
     def choose(
-        self, prompts: Sequence[str], options: Sequence[str], *, skip: Collection[int] = (), chat: bool = False
+        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Written]]:
         """See ``Engine.choose``; the margin is known where the server tells log probabilities of tokens that we can tell apart.
 
         Raises:
             UserError: the server knows no way to constrain an answer.
         """
-        allowed = Options(self.encoder.tokenizer, options) if self.encoder is not None else None
-        how = self._constrained(options, allowed)
-        reads_ids = self._reads_ids(chat)
-        if chat:
-            how |= {"logprobs": True, "top_logprobs": TOP} if self.is_vllm else {}
-        elif reads_ids:
-            how |= {**IDS, "return_tokens_as_token_ids": True, "logprobs": TOP}
+        sets = {
+            one: Options(self.encoder.tokenizer, one) if self.encoder is not None else None
+            for one in dict.fromkeys(map(tuple, options))
+        }
+        fields = {one: self._constrained(one, allowed) for one, allowed in sets.items()}
 
-        def question(path: str, prompt: Mapping[str, Any], is_truncated: bool) -> Question[Written]:
+        def question(place: int, path: str, prompt: Mapping[str, Any], was_cut: bool) -> Question[Written]:
+            one = tuple(options[place])
+            allowed, how, is_chat, reads_ids = sets[one], fields[one], path == CHAT_PATH, self._reads_ids(prompts[place])
+            if is_chat:
+                how = how | ({"logprobs": True, "top_logprobs": TOP} if self.is_vllm else {})
+            elif reads_ids:
+                how = how | {**IDS, "return_tokens_as_token_ids": True, "logprobs": TOP}
+
             async def ask(server: Client) -> Written:
                 answer = await server.post(path, self._body(prompt, how))
+                if self.is_vllm and not is_sound(answer):
+                    return Written("", "not_finite", 0, was_cut)
                 option: str | None = read_text(answer).strip()
-                margin = _chat_margin(answer, options) if chat else None
+                margin = _chat_margin(answer, one) if is_chat else None
                 if reads_ids and allowed is not None:
                     option, margin = read_choice(answer["choices"][0]["token_ids"], _by_id(answer), allowed)
-                if option is None or option not in options:
+                if option is None or option not in one:
                     raise MalformedAnswerError("a constrained answer that is none of the options")
-                return Written(option, is_truncated, margin)
+                return Written(option, "end", count_tokens(answer), was_cut, margin)
 
             return ask
 
-        yield from self.endpoint.ask(self._questions(prompts, OPTION_ROOM, skip, chat, question))
+        yield from self.endpoint.ask(self._questions(prompts, OPTION_ROOM, skip, question))
 
-    def _reads_ids(self, chat: bool) -> bool:
+    def rendered(self, prompt: Prompt) -> str:
+        """See ``Engine.rendered``; the server applies its own chat template, so a conversation is given as its messages."""
+        return prompt if isinstance(prompt, str) else json.dumps(messages(prompt))
+
+    def _reads_ids(self, prompt: Prompt) -> bool:
         """Does the server tell the ids of the tokens that it wrote, behind a prompt whose ids we know?"""
-        return self.is_vllm and self.encoder is not None and not chat
+        return self.is_vllm and self.encoder is not None and isinstance(prompt, str)
 
     def _questions(
         self,
-        prompts: Sequence[str],
+        prompts: Sequence[Prompt],
         room: int,
         skip: Collection[int],
-        chat: bool,
-        question: Callable[[str, Mapping[str, Any], bool], Question[Written]],
+        question: Callable[[int, str, Mapping[str, Any], bool], Question[Written]],
     ) -> Iterator[tuple[int, Question[Written]]]:
-        """One question per prompt: a message to chat with, token ids, or text."""
+        """One question per prompt: messages to chat with, token ids, or text."""
         wanted = [i for i in range(len(prompts)) if i not in skip]
-        if chat:
-            for i in wanted:
-                yield i, question("/chat/completions", {"messages": [{"role": "user", "content": prompts[i]}]}, False)
-        elif self.encoder is not None:
-            encoded = self.encoder.encode_prompts([prompts[i] for i in wanted], room)
-            for i, (ids, is_truncated) in zip(wanted, encoded, strict=True):
-                yield i, question("/completions", {"prompt": list(ids)}, is_truncated)
-        else:
-            for i in wanted:
-                yield i, question("/completions", {"prompt": prompts[i]}, False)
+        texts = [i for i in wanted if isinstance(prompts[i], str)] if self.encoder is not None else []
+        encoded = {}
+        if self.encoder is not None:
+            encoded = dict(zip(texts, self.encoder.encode_prompts([prompts[i] for i in texts], room), strict=True))
+        for i in wanted:
+            prompt = prompts[i]
+            if not isinstance(prompt, str):
+                yield i, question(i, CHAT_PATH, {"messages": messages(prompt)}, False)
+            elif i in encoded:
+                yield i, question(i, "/completions", {"prompt": list(encoded[i][0])}, encoded[i][1])
+            else:
+                yield i, question(i, "/completions", {"prompt": prompt}, False)
 
     def _body(self, prompt: Mapping[str, Any], how: Mapping[str, Any]) -> dict[str, Any]:
-        return {"model": self.model, "temperature": 0, **prompt, **how}
+        return {
+            "model": self.model,
+            "temperature": 0,
+            **prompt,
+            **{key: value for key, value in how.items() if value is not None},
+        }
 
     def _constrained(self, options: Sequence[str], allowed: Options | None) -> dict[str, Any]:
         """Fields of a request that leave the model no other answer than these."""
@@ -322,7 +353,9 @@ def open_engine(
         max_length=longest - 1,
         packages=versions(["openai", *(["transformers", "tokenizers"] if encoder else [])]),
         has_chat=chat is not None,
+        trust_remote_code=trust_remote_code,
         notes={
+            "device": "the server's",
             "mode": "echo of " + ("token ids" if encoder else "text") if echoed else "no log probabilities",
             "constraint": constraint or ("logit_bias" if encoder else "none"),
             "server": (plain or {}).get("system_fingerprint") or card.get("owned_by"),

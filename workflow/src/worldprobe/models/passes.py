@@ -122,9 +122,20 @@ class Passes:
         logits = self.next_all(torch.tensor([list(e) for e in ends], device=self.device), prefix.cache(len(ends)), own_head)
         return logits[:, list(tokens)].tolist()
 
-    def next_all(self, tokens: torch.Tensor, cache: Any, own_head: bool) -> torch.Tensor:
-        """Logits of all tokens behind the last column, float32, shape (rows, vocabulary); the cache grows."""
+    def next_all(
+        self, tokens: torch.Tensor, cache: Any, own_head: bool, padding: tuple[torch.Tensor, torch.Tensor] | None = None
+    ) -> torch.Tensor:
+        """Logits of all tokens behind the last column, float32, shape (rows, vocabulary); the cache grows.
+
+        Args:
+            tokens: shape (rows, columns).
+            cache: keys and values of what comes before, or None.
+            own_head: take the model's own logits.
+            padding: where rows are padded on the left: the mask over everything read so far, and each token's position.
+        """
         how = {"past_key_values": cache, "use_cache": cache is not None}
+        if padding is not None:
+            how |= {"attention_mask": padding[0], "position_ids": padding[1]}
         if own_head:
             return self.model(input_ids=tokens, **how).logits[:, -1].float()
         states = self.body(input_ids=tokens, **how).last_hidden_state[:, -1]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from worldprobe.log import LOGGER
 from worldprobe.models import loading, selfcheck
-from worldprobe.models.answers import scored
+from worldprobe.models.answers import ensure_finite, scored
 from worldprobe.models.budget import Budget
 from worldprobe.models.checkpoint import Checkpoint, locate
 from worldprobe.models.constrain import OPTION_ROOM, Answer, Options
 from worldprobe.models.encoding import Encoder
-from worldprobe.models.engine import EngineFacts, Query, Scored, Written
-from worldprobe.models.generation import Writer, shared_beginning
+from worldprobe.models.engine import Decoding, EngineFacts, Prompt, Query, Scored, Written
+from worldprobe.models.generation import Writer, padding_difference, shared_beginning
 from worldprobe.models.kernels import quicken
 from worldprobe.models.passes import Passes, Prefix, Sequenced
 from worldprobe.models.tries import Row, pack
@@ -43,13 +45,14 @@ class TransformersEngine:
         self.passes = Passes(model, model.get_input_embeddings().weight.device)
         self.longest_row = loading.sliding_window(model.config)
         self.mode = "plain"
-        self.can_cache = False
+        self.can_cache = self.can_pad = False
         differences: dict[str, float] = {}
         vocabulary = min(model.get_input_embeddings().weight.shape[0], len(encoder.tokenizer))
         probes = selfcheck.probes(vocabulary, encoder.max_length)
+        expected = [self.passes.plain(ids, start) for ids, start in probes]
+        ensure_finite(expected, facts.checkpoint)
         selfcheck.ensure_causal(self.passes, probes, facts.dtype, facts.checkpoint)
         if fastest != "plain":
-            expected = [self.passes.plain(ids, start) for ids, start in probes]
             undo = quicken(model)
             if not loading.has_plain_head(model.config):
                 fastest = "logits"
@@ -58,10 +61,13 @@ class TransformersEngine:
                 undo()
             else:
                 self.can_cache, differences["cache"] = selfcheck.check_cache(self.passes, probes, facts.dtype, self.mode)
+        if self.can_cache:
+            differences["padding"] = self._padding_difference(probes[0][0], probes[3][0])
+            self.can_pad = differences["padding"] <= selfcheck.TOLERANCE[facts.dtype]
         self.budget = Budget.for_model(model, self.passes.device, ROW_WIDTH[1])
         facts.notes.update(
             mode=self.mode,
-            self_check={k: float(f"{v:.2g}") for k, v in differences.items()},
+            self_check={k: f"{v:.1g}" for k, v in differences.items()},
             activation_bytes=self.budget.activation_bytes,
         )
         LOGGER.info("%d tokens per pass, about %d MB beside the model", self.budget.tokens, self.budget.activation_bytes >> 20)
@@ -85,39 +91,35 @@ class TransformersEngine:
             if i not in skip:
                 yield i, scored(tokenizer, encoded[i], values, per_token)
 
-    def generate(
-        self, prompts: Sequence[str], *, max_new_tokens: int, stop: str, skip: Collection[int] = (), chat: bool = False
+    def write(
+        self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Written]]:
-        """See ``Engine.generate``: prompts of equal length together, what all begin with read once."""
-        encoded = self.encoder.encode_prompts(prompts, max_new_tokens, chat)
+        """See ``Engine.write``: prompts of similar length together, what all begin with read once."""
+        encoded = self.encoder.encode_prompts(prompts, decoding.max_new_tokens)
         rows = [ids for ids, _ in encoded]
         prefix = self._prefix(rows)
-        writer = Writer(self.passes, self.encoder.tokenizer, self._ends(), self._own_head(), self.can_cache)
-        by_length: dict[int, list[int]] = {}
-        for i in sorted(range(len(rows)), key=lambda i: (-len(rows[i]), rows[i])):
-            by_length.setdefault(len(rows[i]), []).append(i)
         used = prefix.length if prefix else 0
+        writer = Writer(self.passes, self.encoder.tokenizer, self.facts.ends, self._own_head(), self.can_cache)
 
-        def work(members: Sequence[int]) -> list[tuple[int, str]]:
-            return list(zip(members, writer.write([rows[m] for m in members], prefix, max_new_tokens, stop), strict=True))
+        def work(members: Sequence[int]) -> list[tuple[int, Written]]:
+            return list(zip(members, writer.write([rows[m] for m in members], prefix, decoding), strict=True))
 
-        for members in by_length.values():
-            for batch in self._batches(members, lambda m: len(rows[m]) - used + max_new_tokens):
-                if any(m not in skip for m in batch):
-                    for m, text in self.budget.run(batch, work):
-                        if m not in skip:
-                            yield m, Written(text, encoded[m][1])
+        for batch in self._writing(rows, used, decoding.max_new_tokens):
+            if any(m not in skip for m in batch):
+                for m, written in self.budget.run(batch, work):
+                    if m not in skip:
+                        yield m, replace(written, prompt_was_cut=encoded[m][1])
 
     def choose(
-        self, prompts: Sequence[str], options: Sequence[str], *, skip: Collection[int] = (), chat: bool = False
+        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Written]]:
         """See ``Engine.choose``: one forward pass per prompt, more only where options share their first token."""
-        allowed = Options(self.encoder.tokenizer, options)
-        encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM, chat)
-        waiting = {i: (ids, Answer(allowed)) for i, (ids, _) in enumerate(encoded)}
+        sets = {one: Options(self.encoder.tokenizer, one) for one in dict.fromkeys(map(tuple, options))}
+        tokens = sorted({token for allowed in sets.values() for token in allowed.pieces})
+        encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM)
+        waiting = {i: (ids, Answer(sets[tuple(options[i])])) for i, (ids, _) in enumerate(encoded)}
         while waiting:
             members = list(waiting)
-            tokens = list(allowed.pieces)
             asked = self._next_logits([waiting[m][0] for m in members], tokens, {k for k, m in enumerate(members) if m in skip})
             still = {}
             for k, logits in asked:
@@ -125,13 +127,38 @@ class TransformersEngine:
                 ids, answer = waiting[m]
                 values = dict(zip(tokens, logits, strict=True))
                 token = answer.best(values)
+                count = len(ids) - len(encoded[m][0])
+                if token is None:
+                    yield m, Written("", "not_finite", count, encoded[m][1])
+                    continue
                 further = answer.take(token, values)
                 assert further is not None
                 if (settled := further.settled()) is not None:
-                    yield m, Written(settled[0], encoded[m][1], settled[1])
+                    yield m, Written(settled[0], "end", count + 1, encoded[m][1], settled[1])
                 else:
                     still[m] = ((*ids, token), further)
             waiting = still
+
+    def rendered(self, prompt: Prompt) -> str:
+        """See ``Engine.rendered``."""
+        return self.encoder.rendered(prompt)
+
+    def _writing(self, rows: Sequence[Sequence[int]], used: int, room: int) -> Iterator[list[int]]:
+        """Batches of prompts: of any lengths where padding was found right, else of one length; one at a time in plain mode."""
+        order = sorted(range(len(rows)), key=lambda i: (-len(rows[i]), tuple(rows[i])))
+        if self.mode == "plain":
+            yield from ([m] for m in order)
+            return
+        longest = max((len(row) for row in rows), default=0) + room
+        if self.can_pad and (self.longest_row is None or longest <= self.longest_row):
+            groups = [order]
+        else:
+            by_length: dict[int, list[int]] = {}
+            for m in order:
+                by_length.setdefault(len(rows[m]), []).append(m)
+            groups = list(by_length.values())
+        for group in groups:
+            yield from self.budget.writing(group, lambda m: len(rows[m]) - used, lambda m: len(rows[m]) + room)
 
     def _next_logits(
         self, prompts: Sequence[Sequence[int]], tokens: Sequence[int], skip: Collection[int]
@@ -202,11 +229,12 @@ class TransformersEngine:
             return [(m, self.passes.plain(*sequences[m])) for m in members]
         return list(zip(members, self.passes.padded([sequences[m] for m in members], self._own_head()), strict=True))
 
-    def _ends(self) -> set[int]:
-        """Tokens that end a text."""
-        configured = getattr(getattr(self.model, "generation_config", None), "eos_token_id", None)
-        ends = set(configured if isinstance(configured, (list, tuple)) else [configured])
-        return {e for e in ends | {self.encoder.tokenizer.eos_token_id} if e is not None}
+    def _padding_difference(self, ids: Sequence[int], other: Sequence[int]) -> float:
+        try:
+            return padding_difference(self.passes, ids, other, self._own_head())
+        except selfcheck.REFUSALS as error:
+            LOGGER.info("self-check: this model takes no padding on the left (%s)", type(error).__name__)
+            return math.inf
 
 
 def row_width(longest: int) -> int:
@@ -217,6 +245,13 @@ def row_width(longest: int) -> int:
     """
     low, high = ROW_WIDTH
     return max(low, min(high, SEQUENCES_PER_ROW * longest), longest)
+
+
+def end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:
+    """Tokens that end a text, by the model's generation configuration and its tokenizer."""
+    configured = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    ends = set(configured if isinstance(configured, (list, tuple)) else [configured])
+    return tuple(sorted(e for e in ends | {tokenizer.eos_token_id} if e is not None))
 
 
 def open_engine(
@@ -251,6 +286,11 @@ def open_engine(
         max_length=longest,
         packages=versions(["torch", "transformers", "tokenizers"]),
         has_chat=bool(tokenizer.chat_template),
-        notes={"device": str(model.get_input_embeddings().weight.device.type)},
+        trust_remote_code=trust_remote_code,
+        ends=end_tokens(model, tokenizer),
+        notes={
+            "device": str(model.get_input_embeddings().weight.device.type),
+            "devices": len(set((getattr(model, "hf_device_map", None) or {"": 0}).values())),
+        },
     )
     return TransformersEngine(model, encoder, facts, fastest)

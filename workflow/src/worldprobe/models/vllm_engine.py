@@ -20,11 +20,11 @@ from typing import Any
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import loading, selfcheck
-from worldprobe.models.answers import continuation, read_choice, scored
+from worldprobe.models.answers import Transcript, are_finite, ensure_finite, read_choice, scored
 from worldprobe.models.checkpoint import Checkpoint, locate
 from worldprobe.models.constrain import OPTION_ROOM, Options
 from worldprobe.models.encoding import Encoder
-from worldprobe.models.engine import EngineFacts, Query, Scored, Written
+from worldprobe.models.engine import Decoding, EngineFacts, Finish, Prompt, Query, Scored, Written
 from worldprobe.provenance import versions
 
 #: Longest sequence, in tokens: key and value memory must hold it, and no question here comes near it.
@@ -52,13 +52,12 @@ class VllmEngine:
         llm: a ``vllm.LLM``.
         encoder: the checkpoint's tokenizer with the start convention.
         facts: what was loaded; notes on the cache are added.
-        ends: token ids that end a text.
         group_tokens: tokens handed over at once.
     """
 
-    def __init__(self, llm: Any, encoder: Encoder, facts: EngineFacts, ends: Collection[int], group_tokens: int) -> None:
+    def __init__(self, llm: Any, encoder: Encoder, facts: EngineFacts, group_tokens: int) -> None:
         self.llm, self.encoder, self.facts = llm, encoder, facts
-        self.ends, self.group_tokens = sorted(ends), group_tokens
+        self.group_tokens = group_tokens
         self.reads_cache = False
         facts.notes.update(self._check_cache())
 
@@ -83,37 +82,60 @@ class VllmEngine:
                     ids, start = encoded[m].ids, encoded[m].start
                     yield m, scored(self.encoder.tokenizer, encoded[m], _logprobs(answer, ids, start), per_token)
 
-    def generate(
-        self, prompts: Sequence[str], *, max_new_tokens: int, stop: str, skip: Collection[int] = (), chat: bool = False
+    def write(
+        self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Written]]:
-        """See ``Engine.generate``."""
-        encoded = self.encoder.encode_prompts(prompts, max_new_tokens, chat)
-        how = self._sampling(max_tokens=max_new_tokens, stop=[stop], stop_token_ids=self.ends)
-        for m, answer in self._answers([ids for ids, _ in encoded], how, skip):
-            new = [token for token in answer.outputs[0].token_ids if token not in self.ends]
-            text = continuation(self.encoder.tokenizer, encoded[m][0], new)
-            yield m, Written(text.split(stop, 1)[0], encoded[m][1])
+        """See ``Engine.write``; the written tokens' log probabilities come along, to see that they are numbers."""
+        encoded = self.encoder.encode_prompts(prompts, decoding.max_new_tokens)
+        draws = {"temperature": decoding.temperature, "seed": decoding.seed} if decoding.temperature > 0 else {}
+        how = self._sampling(
+            max_tokens=decoding.max_new_tokens,
+            stop=list(decoding.stops),
+            stop_token_ids=list(self.facts.ends),
+            logprobs=0,
+            **draws,
+        )
+        for m, answer in self._answers([ids for ids, _ in encoded], [how] * len(encoded), skip):
+            output, was_cut = answer.outputs[0], encoded[m][1]
+            new = [token for token in output.token_ids if token not in self.facts.ends]
+            if not are_finite(_logprobs_of(output)):
+                yield m, Written("", "not_finite", len(new), was_cut)
+                continue
+            transcript = Transcript(self.encoder.tokenizer, encoded[m][0], decoding.stops)
+            transcript.tokens = new
+            finish: Finish = "length" if output.finish_reason == "length" else "end"
+            yield m, Written(transcript.text(), "stop" if isinstance(output.stop_reason, str) else finish, len(new), was_cut)
 
     def choose(
-        self, prompts: Sequence[str], options: Sequence[str], *, skip: Collection[int] = (), chat: bool = False
+        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Written]]:
         """See ``Engine.choose``: structured outputs, with the log probabilities of all tokens that can write an option."""
         from vllm.sampling_params import StructuredOutputsParams
 
-        allowed = Options(self.encoder.tokenizer, options)
-        encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM, chat)
-        how = self._sampling(
-            max_tokens=1 if allowed.takes_one_token() else OPTION_ROOM,
-            structured_outputs=StructuredOutputsParams(choice=list(allowed.options)),
-            **self._wanted_tokens(sorted(allowed.pieces)),
-        )
-        for m, answer in self._answers([ids for ids, _ in encoded], how, skip):
-            output = answer.outputs[0]
-            logprobs = [{t: found.logprob for t, found in step.items()} for step in output.logprobs] if output.logprobs else None
-            option, margin = read_choice(output.token_ids, logprobs, allowed)
+        sets = {one: Options(self.encoder.tokenizer, one) for one in dict.fromkeys(map(tuple, options))}
+        how = {
+            one: self._sampling(
+                max_tokens=1 if allowed.takes_one_token() else OPTION_ROOM,
+                structured_outputs=StructuredOutputsParams(choice=list(allowed.options)),
+                **self._wanted_tokens(sorted(allowed.pieces)),
+            )
+            for one, allowed in sets.items()
+        }
+        encoded = self.encoder.encode_prompts(prompts, OPTION_ROOM)
+        for m, answer in self._answers([ids for ids, _ in encoded], [how[tuple(one)] for one in options], skip):
+            output, was_cut = answer.outputs[0], encoded[m][1]
+            logprobs = _logprobs_of(output)
+            if not are_finite(logprobs):
+                yield m, Written("", "not_finite", len(output.token_ids), was_cut)
+                continue
+            option, margin = read_choice(output.token_ids, logprobs, sets[tuple(options[m])])
             if option is None:
                 raise RuntimeError(f"structured outputs gave {output.text!r}, which is none of the options")
-            yield m, Written(option, encoded[m][1], margin)
+            yield m, Written(option, "end", len(output.token_ids), was_cut, margin)
+
+    def rendered(self, prompt: Prompt) -> str:
+        """See ``Engine.rendered``."""
+        return self.encoder.rendered(prompt)
 
     @staticmethod
     def _wanted_tokens(tokens: Sequence[int]) -> dict[str, Any]:
@@ -122,12 +144,14 @@ class VllmEngine:
 
         return {"logprob_token_ids": list(tokens)} if len(tokens) <= MAX_LOGPROB_TOKEN_IDS else {}
 
-    def _sampling(self, max_tokens: int = 1, **more: Any) -> Any:
-        """Greedy; the cache is read only where it was shown to be right, and never for prompt log probabilities."""
+    def _sampling(self, max_tokens: int = 1, temperature: float = 0.0, **more: Any) -> Any:
+        """Greedy unless a temperature is given; the cache is read only where it was shown to be right, never for prompt log
+        probabilities.
+        """
         from vllm import SamplingParams
 
         skips = "prompt_logprobs" in more or not self.reads_cache
-        return SamplingParams(temperature=0.0, max_tokens=max_tokens, skip_reading_prefix_cache=skips, **more)
+        return SamplingParams(temperature=temperature, max_tokens=max_tokens, skip_reading_prefix_cache=skips, **more)
 
     def _groups(self, rows: Sequence[Sequence[int]]) -> Iterator[list[int]]:
         """Cut rows, sorted so that shared beginnings meet, into groups of a number of tokens."""
@@ -142,10 +166,12 @@ class VllmEngine:
         if group:
             yield group
 
-    def _answers(self, rows: Sequence[Sequence[int]], how: Any, skip: Collection[int]) -> Iterator[tuple[int, Any]]:
+    def _answers(self, rows: Sequence[Sequence[int]], how: Sequence[Any], skip: Collection[int]) -> Iterator[tuple[int, Any]]:
+        """Answers of whole groups, each row asked in its own way."""
         for group in self._groups(rows):
             if any(m not in skip for m in group):
-                yield from ((m, a) for m, a in zip(group, self._ask([rows[m] for m in group], how), strict=True) if m not in skip)
+                answers = self._ask([rows[m] for m in group], [how[m] for m in group])
+                yield from ((m, answer) for m, answer in zip(group, answers, strict=True) if m not in skip)
 
     def _ask(self, rows: Sequence[Sequence[int]], how: Any) -> list[Any]:
         return self.llm.generate([{"prompt_token_ids": list(ids)} for ids in rows], how, use_tqdm=False)
@@ -170,6 +196,7 @@ class VllmEngine:
             return [[answer.outputs[0].logprobs[0][t].logprob for t in tokens] for answer in answers]
 
         cold = ask(prompts)
+        ensure_finite(cold, self.facts.checkpoint)
         self.reads_cache = True
         warm = ask(prompts)
         turned = ask(prompts[::-1])[::-1]
@@ -183,7 +210,7 @@ class VllmEngine:
             difference,
             "use" if self.reads_cache else "do not use",
         )
-        return {"prefix_cache": "written answers only" if self.reads_cache else "off", "self_check": float(f"{difference:.2g}")}
+        return {"prefix_cache": "written answers only" if self.reads_cache else "off", "self_check": f"{difference:.1g}"}
 
     def close(self) -> None:
         """Free the model's memory, so that another one can be loaded in this process."""
@@ -195,6 +222,11 @@ class VllmEngine:
         from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
 
         cleanup_dist_env_and_memory()
+
+
+def _logprobs_of(output: Any) -> list[dict[int, float]] | None:
+    """For each written token, token -> log probability, where they were asked for."""
+    return [{t: found.logprob for t, found in step.items()} for step in output.logprobs] if output.logprobs else None
 
 
 def _logprobs(answer: Any, ids: Sequence[int], start: int) -> list[float]:
@@ -266,14 +298,17 @@ def open_engine(
         max_length=room - 1,
         packages=versions(["torch", package, "transformers", "tokenizers"]),
         has_chat=bool(tokenizer.chat_template),
+        trust_remote_code=trust_remote_code,
+        ends=tuple(sorted(_ends(checkpoint, config, tokenizer))),
         notes={
             "mode": "prompt_logprobs; logits and log-softmax in float32",
+            "device": "cuda" if torch.cuda.is_available() else "cpu",
             "tensor_parallel": tensor_parallel,
             "step_tokens": step_tokens,
         },
     )
     try:
-        return VllmEngine(llm, encoder, facts, _ends(checkpoint, config, tokenizer), STEPS_PER_GROUP * step_tokens)
+        return VllmEngine(llm, encoder, facts, STEPS_PER_GROUP * step_tokens)
     except RuntimeError as error:  # some shapes of attention are refused at the first step only
         raise _cannot_run(checkpoint, error) from error
 

@@ -1,4 +1,4 @@
-"""Where a study stands: which models are done, running, waiting or failed, from the results tree, the processes and the queue."""
+"""How far a study is: which models are done, running, waiting or failed, from the results tree, the processes and the queue."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
 
 from worldprobe.operations import locks
+from worldprobe.paths import StudyPaths
+
+#: The study and a model -> the files that asking it leaves.
+Evidence = Callable[[Mapping[str, Any], str], Sequence[str]]
 
 #: What slurm/config.yaml puts before the names of its jobs.
 JOB_PREFIX = "worldprobe"
@@ -103,16 +107,10 @@ def read_queue(folder: Path) -> tuple[list[Job], str] | None:
     return [Job._make([*row[1:5], row[5].strip()]) for row in ours], ""
 
 
-def evidence_of(study: Mapping[str, Any], model: str, folder: Path) -> list[Path]:
-    """The files that scoring a model leaves."""
-    ewok = folder / "results" / "ewok"
-    names = study["eval_types"]
-    return [ewok / ("scores/logprobs" if name == "logprobs" else f"responses/{name}") / f"{model}.parquet" for name in names]
-
-
 def model_states(
     study: Mapping[str, Any],
     registry: Mapping[str, Any],
+    evidence: Evidence,
     folder: Path,
     queue: Sequence[Job],
     is_snakemake_running: bool,
@@ -123,7 +121,8 @@ def model_states(
 
     Args:
         study: a validated study.
-        registry: model id -> card.
+        registry: model id -> card, with the folders of the control models.
+        evidence: the study and a model -> the files that asking it leaves.
         folder: where Snakemake runs.
         queue: jobs of ours, the latest first.
         is_snakemake_running: whether a Snakemake of this machine is at work in the folder.
@@ -131,14 +130,17 @@ def model_states(
         silence: why SLURM does not answer, if so.
     """
     at_work = _scored_here(folder)
+    logs = folder / StudyPaths(study["study"]).logs
     states = []
     for model in study["models"]:
-        left = [path for path in evidence_of(study, model, folder) if not path.exists()]
+        left = [path for path in evidence(study, model) if not (folder / path).exists()]
         rule = "score"
-        if "control" in registry[model] and not (folder / registry[model]["checkpoint"]).is_dir():
+        if registry[model].get("control") and not (folder / registry[model]["checkpoint"]).is_dir():
             rule = "train_control"
-        job = next((job for job in queue if job.comment == f"rule_{rule}_wildcards_{model}"), None)
-        log = folder / "results" / "logs" / rule / f"{model}.log"
+        place = f"{Path(registry[model]['checkpoint']).parent.name}/" if rule == "train_control" else ""
+        comments = {f"rule_{rule}_wildcards_{wildcards}" for wildcards in (model, *_train_wildcards(registry[model], model))}
+        job = next((job for job in queue if job.comment in comments), None)
+        log = logs / rule / f"{place}{model}.log"
         lines = _last_lines(log)
         verb = "training" if rule == "train_control" else "asking"
         ended = f"job {job.number} ended: {job.state}" if job and not job.is_alive else ""
@@ -158,7 +160,7 @@ def model_states(
             states.append(ModelState(model, "failed", " / ".join([*([ended] if ended else []), *lines]), job))
         elif is_snakemake_running:
             begun = bool(lines or job)
-            detail = "; ".join([*([ended] if ended else []), f"for its turn at {verb}" + (", again" if begun else "")])
+            detail = "; ".join([*([ended] if ended else []), f"queued for {verb}" + (" (retry)" if begun else "")])
             states.append(ModelState(model, "waiting", detail, job, is_lost=begun and on_cluster))
         else:
             states.append(ModelState(model, "not started", ""))
@@ -173,6 +175,7 @@ def next_steps(
     on_cluster: bool,
     silence: str = "",
     options: str = "",
+    logs: str = "results/default/logs",
 ) -> list[str]:
     """What to do now, in words and commands; the first matters most.
 
@@ -184,6 +187,7 @@ def next_steps(
         on_cluster: whether there is a SLURM at all.
         silence: why SLURM does not answer, if so.
         options: what Snakemake was given besides, e.g. " --configfile config/paper.yaml".
+        logs: folder of the study's logs.
     """
     states = list(states)
     counted = {state.state for state in states}
@@ -192,12 +196,12 @@ def next_steps(
     alive = [job for job in queue if job.is_alive]
     steps = [step for state in states if (step := _about_a_job(state))]
     if silence:
-        steps.append(f"SLURM does not answer ({silence}). Leave all as it is: jobs go on, and Snakemake asks again for an hour.")
+        steps.append(f"SLURM does not answer ({silence}). No action needed: jobs go on, and Snakemake asks again for an hour.")
     lost = [state.model for state in states if state.is_lost]
     if lost and not silence:
         steps.append(
             f"{', '.join(lost)}: Snakemake (process {pids[0]}) is at work, but none of its jobs is in the queue for it. It "
-            f"submits again within three minutes; if not, it has lost them: {restart}; finished shards are kept."
+            f"submits again within three minutes; if not, it has lost them: {restart}; finished answers are kept."
         )
     if pids:
         return steps or [f"Snakemake (process {pids[0]}) is at work here; nothing to do."]
@@ -209,10 +213,15 @@ def next_steps(
     if locks.is_locked(folder):
         steps.append("A lock is left behind: `python -m worldprobe unlock`.")
     if "failed" in counted:
-        steps.append("Fix what the logs say (results/logs/score, results/logs/train_control).")
+        steps.append(f"Fix what the logs say ({logs}/score, {logs}/train_control).")
     if counted - {"done"}:
-        steps.append(f"Run `{again}` (again); what is finished is not done twice.")
+        steps.append(f"Run `{again}` (again); finished work is reused.")
     return steps or ["All models are done."]
+
+
+def _train_wildcards(card: Mapping[str, Any], model: str) -> list[str]:
+    """How SLURM's comment names the training of a control model: digest of how it is trained, and the model."""
+    return [f"{Path(card['checkpoint']).parent.name}_{model}"] if card.get("control") else []
 
 
 def _about_a_job(state: ModelState) -> str:
@@ -233,7 +242,7 @@ def _silence(log: Path) -> list[str]:
         minutes = (time.time() - log.stat().st_mtime) / 60
     except OSError:
         return []
-    remark = f"no new line for {minutes:.0f} min: if it hangs, its time limit ends it, or scancel; it goes on from its shards"
+    remark = f"no new line for {minutes:.0f} min: if it hangs, its time limit ends it, or scancel; finished answers are kept"
     return [remark] if minutes > MINUTES_OF_SILENCE else []
 
 

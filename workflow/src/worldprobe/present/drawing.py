@@ -1,4 +1,4 @@
-"""From a tidy table to files: the figure is drawn from the very CSV text that is saved beside it."""
+"""From a tidy table to files: the figure is drawn from the very CSV text that is saved with it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ TEXT_COLUMNS = {
     "group",
     "block",
     "row",
+    "row_id",
+    "condition",
+    "reference",
     "model",
     "name",
     "family",

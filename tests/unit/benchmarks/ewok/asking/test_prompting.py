@@ -9,12 +9,14 @@ from collections.abc import Iterator
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.asking.prompting import ask, parse_eval_type, presentations, read_answer
+from worldprobe.asking.readers import first_numeral
+from worldprobe.asking.store import open_store
+from worldprobe.benchmarks.ewok.asking.prompting import ask, parse_eval_type, presentations
 from worldprobe.benchmarks.ewok.asking.prompts import load_prompts
 from worldprobe.benchmarks.ewok.contracts import Responses
 from worldprobe.contracts import validate
 from worldprobe.errors import UserError
-from worldprobe.models.engine import EngineFacts, Written
+from worldprobe.models.engine import Decoding, EngineFacts, Written
 
 CHOICE_HEAD = (
     "# INSTRUCTIONS\n\n"
@@ -101,7 +103,8 @@ def test_the_prompts_are_the_papers_to_the_last_newline():
     ],
 )
 def test_a_free_answer_is_its_first_valid_numeral(text, value, status):
-    assert read_answer(text, ("1", "2", "3", "4", "5")) == (value, status)
+    reading = first_numeral(("1", "2", "3", "4", "5"))(text)
+    assert (None if reading.value is None else float(reading.value), reading.status) == (value, status)
 
 
 class Echo:
@@ -112,25 +115,28 @@ class Echo:
     def __init__(self):
         self.asked = 0
 
-    def generate(self, prompts, *, max_new_tokens, stop, skip=(), chat=False) -> Iterator[tuple[int, Written]]:
-        assert (max_new_tokens, stop) == (20, "\n\n")
+    def write(self, prompts, decoding, *, skip=()) -> Iterator[tuple[int, Written]]:
+        assert decoding == Decoding(20, ("\n\n",))
         for i, prompt in enumerate(prompts):
             if i not in skip:
                 self.asked += 1
                 yield i, Written("1, clearly" if "Ana" in prompt else "hard to say")
 
-    def choose(self, prompts, options, *, skip=(), chat=False) -> Iterator[tuple[int, Written]]:
+    def rendered(self, prompt):
+        return prompt if isinstance(prompt, str) else f"<{prompt[0].content}>"
+
+    def choose(self, prompts, options, *, skip=()) -> Iterator[tuple[int, Written]]:
         for i, prompt in enumerate(prompts):
             if i not in skip:
                 self.asked += 1
-                yield i, Written(options[0] if "Ana" in prompt else options[-1], margin=0.0)
+                yield i, Written(options[i][0] if "Ana" in prompt else options[i][-1], margin=0.0)
 
 
 @pytest.mark.parametrize(("eval_type", "rows"), [("likert_free_zero", 8), ("choice_constrained_two", 4)])
 def test_responses_hold_the_contract_and_a_second_run_asks_nothing(tmp_path, eval_type, rows):
     engine = Echo()
     prompt = load_prompts()[parse_eval_type(eval_type)[0]]
-    frame, counts = ask(ITEMS, engine, eval_type, prompt, tmp_path)
+    frame, counts = ask(ITEMS, engine, eval_type, prompt, open_store(tmp_path, engine))
     frame = validate(frame, Responses)
     assert len(frame) == rows
     by_item = frame.groupby("item_id").value.agg(list)
@@ -142,7 +148,7 @@ def test_responses_hold_the_contract_and_a_second_run_asks_nothing(tmp_path, eva
         assert set(by_item["test-things_2_1_v0"]) == {2.0}
         assert counts["near_ties"]["prompts"] == rows
     asked = engine.asked
-    again, _ = ask(ITEMS, engine, eval_type, prompt, tmp_path)
+    again, _ = ask(ITEMS, engine, eval_type, prompt, open_store(tmp_path, engine))
     assert engine.asked == asked
     pd.testing.assert_frame_equal(validate(again, Responses), frame)
 
@@ -150,12 +156,12 @@ def test_responses_hold_the_contract_and_a_second_run_asks_nothing(tmp_path, eva
 def test_a_digest_names_the_prompt_and_other_prompts_never_meet_old_answers(tmp_path):
     prompt = load_prompts()["likert"]
     engine = Echo()
-    frame, _ = ask(ITEMS, engine, "likert_free_zero", prompt, tmp_path)
+    frame, _ = ask(ITEMS, engine, "likert_free_zero", prompt, open_store(tmp_path, engine))
     slots = {"context": ITEMS.context1[0], "target": ITEMS.target2[0]}
     row = frame[(frame.item_id == ITEMS.item_id[0]) & (frame.presentation == "t2c1")]
     assert row.prompt_digest.item() == hashlib.sha256(prompt.text(slots, "zero").encode()).hexdigest()
     asked = engine.asked
-    ask(ITEMS, engine, "likert_free_two", prompt, tmp_path)
+    ask(ITEMS, engine, "likert_free_two", prompt, open_store(tmp_path, engine))
     assert engine.asked == 2 * asked
 
 
@@ -226,7 +232,7 @@ def test_constrained_answers_equal_constrained_decoding_step_by_step(tiny_checkp
     for name in ("next_in_rows", "next_padded"):
         way = getattr(engine.passes, name)
         setattr(engine.passes, name, lambda batch, *rest, way=way: passes.append(len(batch)) or way(batch, *rest))
-    found = dict(engine.choose(PROMPTS, options))
+    found = dict(engine.choose(PROMPTS, [options] * len(PROMPTS)))
     assert [found[i].text for i in range(len(PROMPTS))] == [step_by_step(folder, prompt, options) for prompt in PROMPTS]
     assert len({w.text for w in found.values()}) > 1, "answers that are all alike would test nothing"
     if len(options) == 5:
@@ -248,10 +254,10 @@ def test_free_answers_equal_greedy_generation_one_prompt_at_a_time(tiny_checkpoi
         out = model.generate(**inputs, max_new_tokens=8, do_sample=False, pad_token_id=0)[0]
         before = tokenizer.decode(inputs["input_ids"][0], skip_special_tokens=True)
         expected.append(tokenizer.decode(out, skip_special_tokens=True)[len(before) :])
-    found = dict(engine.generate(PROMPTS, max_new_tokens=8, stop="\n\n"))
+    found = dict(engine.write(PROMPTS, Decoding(8, ("\n\n",))))
     assert [found[i].text for i in range(len(PROMPTS))] == [text.split("\n\n")[0] for text in expected]
     letter = next(c for c in expected[0][2:] if c.isascii() and c.isprintable())
-    cut = dict(engine.generate(PROMPTS, max_new_tokens=8, stop=letter))
+    cut = dict(engine.write(PROMPTS, Decoding(8, (letter,))))
     assert [cut[i].text for i in range(len(PROMPTS))] == [text.split(letter)[0] for text in expected]
 
 
@@ -260,11 +266,11 @@ def test_the_shared_preamble_is_read_once(tiny_checkpoint):
     lengths = []
     prefix = engine.passes.prefix
     engine.passes.prefix = lambda ids: lengths.append(len(ids)) or prefix(ids)
-    with_cache = dict(engine.choose(PROMPTS, ("1", "2")))
+    with_cache = dict(engine.choose(PROMPTS, [("1", "2")] * len(PROMPTS)))
     assert len(lengths) == 1
     assert lengths[0] >= len(engine.encoder.tokenizer(PREAMBLE)["input_ids"]) - 1
     engine.can_cache = False
-    without = dict(engine.choose(PROMPTS, ("1", "2")))
+    without = dict(engine.choose(PROMPTS, [("1", "2")] * len(PROMPTS)))
     assert {i: w.text for i, w in with_cache.items()} == {i: w.text for i, w in without.items()}
     assert all(with_cache[i].margin == pytest.approx(without[i].margin, abs=1e-4) for i in with_cache)
 
@@ -279,6 +285,6 @@ def test_options_that_cannot_be_told_apart_or_written_are_refused(tiny_checkpoin
 
 def test_a_prompt_longer_than_the_model_takes_is_marked(tiny_checkpoint):
     engine = open_engine(str(tiny_checkpoint()))
-    found = dict(engine.choose([PREAMBLE * 40, "Short.\n"], ("1", "2")))
-    assert found[0].is_truncated
-    assert not found[1].is_truncated
+    found = dict(engine.choose([PREAMBLE * 40, "Short.\n"], [("1", "2")] * 2))
+    assert found[0].prompt_was_cut
+    assert not found[1].prompt_was_cut

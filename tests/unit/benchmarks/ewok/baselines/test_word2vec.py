@@ -101,11 +101,11 @@ def test_a_text_without_known_words_has_no_cosine_and_a_word_with_punctuation_in
 
 
 def test_every_format_gives_the_same_vectors(vectors, tmp_path):
-    word2vec.save_vectors(vectors, tmp_path / "native.kv")
+    word2vec.save_vectors(vectors, tmp_path / "native.npz")
     vectors.save_word2vec_format(str(tmp_path / "google.bin"), binary=True)
     vectors.save_word2vec_format(str(tmp_path / "text.vec"), binary=False)
     vectors.save_word2vec_format(str(tmp_path / "text.vec.gz"), binary=False)
-    for file in ("native.kv", "google.bin", "text.vec", "text.vec.gz"):
+    for file in ("native.npz", "google.bin", "text.vec", "text.vec.gz"):
         read = word2vec.read_vectors(tmp_path / file)
         assert set(read.index_to_key) == set(vectors.index_to_key)
         assert read["sun"].tolist() == [3, 0]
@@ -118,6 +118,8 @@ def test_every_format_gives_the_same_vectors(vectors, tmp_path):
         ("cut.bin", b"3 300\nsun \x00\x01"),
         ("other.pkl", pickle.dumps({"a": 1})),
         ("empty", b""),
+        ("absurd.txt", b"3 99999999999999\nsun 1 2\n"),
+        ("archive.npz", b"PK\x03\x04 and nothing else"),
     ],
 )
 def test_what_holds_no_vectors_is_refused(tmp_path, name, content):
@@ -147,3 +149,30 @@ def test_the_command_writes_judgements_with_the_counts_inside(vectors, tmp_path)
     assert judged.status.tolist() == ["ok", "ok", "missing_score", "missing_score"]
     assert set(judged.eval_type) == set(judged.model) == {"word2vec"}
     assert read_provenance(tmp_path / "judgements.parquet").details["n_distinct_out_of_vocabulary"] == 3
+
+
+class Harm:
+    def __reduce__(self):
+        return (exec, ("raise SystemExit('it ran')",))
+
+
+def test_pickles_are_never_read_without_consent(vectors, tmp_path):
+    (tmp_path / "harm.kv").write_bytes(pickle.dumps(Harm()))
+    with pytest.raises(UserError, match="can run any code"):
+        word2vec.read_vectors(tmp_path / "harm.kv")
+    vectors.save(str(tmp_path / "gensim.kv"))
+    with pytest.raises(UserError, match="can run any code"):
+        word2vec.read_vectors(tmp_path / "gensim.kv")
+    assert word2vec.read_vectors(tmp_path / "gensim.kv", allow_pickle=True)["sun"].tolist() == [3, 0]
+
+
+def test_vectors_that_know_no_word_and_classes_that_no_item_has_are_refused(vectors, tmp_path, capsys):
+    strange = KeyedVectors(2)
+    strange.add_vectors(["qqz"], np.ones((1, 2), "float32"))
+    with pytest.raises(UserError, match="none of the items' words"):
+        word2vec.bag_similarities(items(WEATHER), strange)
+    write_table(validate(items(WEATHER), Items), Items, tmp_path / "items.parquet", Provenance())
+    word2vec.save_vectors(vectors, tmp_path / "toy.npz")
+    command = ["baselines", "word2vec", str(tmp_path / "items.parquet"), "--vectors", str(tmp_path / "toy.npz")]
+    assert cli.main([*command, "--skip", "agnet", "--out", str(tmp_path / "j.parquet")]) == 2
+    assert 'class "agnet"' in capsys.readouterr().err

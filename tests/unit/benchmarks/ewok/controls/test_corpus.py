@@ -14,7 +14,11 @@ from worldprobe import cli
 from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlDocuments, ControlFillers, ControlTemplates, Templates
 from worldprobe.benchmarks.ewok.controls import split
 from worldprobe.benchmarks.ewok.controls.corpus import write_corpus
+from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass
+from worldprobe.benchmarks.ewok.materials.placeholders import KEY
+from worldprobe.benchmarks.ewok.materials.problems import Place
 from worldprobe.contracts import read_provenance, read_table, validate
+from worldprobe.errors import UserError
 
 CONTEXTS = {
     "near": ("{agent1} {v} the shed with {object1} in both hands.", ("enters", "leaves")),
@@ -40,11 +44,22 @@ def toy_templates(domains=("toy-world", "toy-town")):
     return pd.DataFrame(rows)
 
 
+def filler_class(name, texts):
+    """A class of fillers; ``texts``: text -> restrictions."""
+    fillers = tuple(Filler(text, columns) for text, columns in texts.items())
+    return FillerClass(name, tuple(next(iter(texts.values()))), fillers, Place(name))
+
+
+def slots_of(templates):
+    texts = templates[["context1", "context2", "target1", "target2"]].to_numpy().ravel()
+    return {slot for text in texts for slot in KEY.findall(text)}
+
+
 def toy_fillers():
     return {
-        "agent": pd.DataFrame({"item": [f"Agent{n}" for n in range(12)]}),
-        "object": pd.DataFrame({"item": [f"thing{n}" for n in range(16)], "large": ["true", "false"] * 8}),
-        "unused": pd.DataFrame({"item": ["Agent1", "nothing"]}),
+        "agent": filler_class("agent", {f"Agent{n}": {} for n in range(12)}),
+        "object": filler_class("object", {f"thing{n}": {"large": str(n % 2 == 0).lower()} for n in range(16)}),
+        "unused": filler_class("unused", {"Agent1": {}, "nothing": {}}),
     }
 
 
@@ -53,7 +68,7 @@ def fill(templates, fillers, count, seed):
     rows = []
     for template in templates.itertuples():
         texts = {name: getattr(template, name) for name in ("context1", "context2", "target1", "target2")}
-        slots = sorted({slot for text in texts.values() for slot in split.SLOT.findall(text)})
+        slots = sorted({slot for text in texts.values() for slot in KEY.findall(text)})
         for number in range(count):
             draw = np.random.default_rng([seed, number, template.meta_template, len(template.domain)])
             pools = {slot: sorted(split.fitting(fillers[split.slot_class(slot)], slot)) for slot in slots}
@@ -79,7 +94,7 @@ def fill(templates, fillers, count, seed):
 def toy_corpus(seed=3, share=0.3):
     templates, fillers = toy_templates(), toy_fillers()
     held_out = split.split_templates(templates, share, seed)
-    unseen = split.split_fillers(fillers, split.slots_of(templates), 0.25, seed)
+    unseen = split.split_fillers(fillers, slots_of(templates), 0.25, seed)
     return templates, held_out, unseen, write_corpus(templates, fillers, held_out, unseen, 240, 90, seed, fill)
 
 
@@ -92,7 +107,7 @@ def shape(text):
 
 
 def blanked(text):
-    return split.SLOT.sub("_", text)
+    return KEY.sub("_", text)
 
 
 def test_stories_join_right_pairings_of_kept_templates_only():
@@ -161,11 +176,7 @@ def test_any_split_keeps_every_target_in_a_story_and_its_share(seed, share, draw
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0, 0.95), st.integers(1, 16))
 def test_any_split_of_fillers_leaves_every_slot_half_of_its_fillers(seed, share, count):
-    fillers = {
-        "object": pd.DataFrame(
-            {"item": [f"thing{n}" for n in range(count)], "large": [str(n % 3 == 0).lower() for n in range(count)]}
-        )
-    }
+    fillers = {"object": filler_class("object", {f"thing{n}": {"large": str(n % 3 == 0).lower()} for n in range(count)})}
     slots = ["object1", "object2:large=true", "object1:large=false"]
     unseen = split.split_fillers(fillers, slots, share, seed)
     kept = split.without_held_out(fillers, unseen)["object"]
@@ -224,7 +235,9 @@ def test_accuracies_are_told_apart_by_templates_and_fillers():
         {
             "item_id": items.item_id.repeat(2),
             "model": "toy",
-            "accuracy": [1, 1, 1, 0, 1, 0.5, np.nan, 0],
+            "eval_type": "logprobs",
+            "target": [1, 2] * 4,
+            "accuracy": [1, 1, 1, 0, 1, 0.5, np.nan, 1],
             "is_tie": [False] * 5 + [True] + [False] * 2,
         }
     )
@@ -233,9 +246,13 @@ def test_accuracies_are_told_apart_by_templates_and_fillers():
     assert means["held_in", "seen"] == 1
     assert means["held_in", "some_unseen"] == 0.5
     assert means["held_out", "seen"] == means["new_pairing", "seen"] == 0.75
-    assert means["new_pairing", "some_unseen"] == 0
-    assert means["all", "all"] == 4.5 / 8
+    assert means["new_pairing", "some_unseen"] == 1  # the target without a score is left out, as in the summaries
+    assert means["all", "all"] == (1 + 0.5 + 0.75 + 1) / 4
     assert np.isnan(means["new_context", "all"])
+    with pytest.raises(UserError, match="several eval types"):
+        split.accuracy_by_split([judgements, judgements.assign(eval_type="likert_free_two", model="other")], status)
+    with pytest.raises(UserError, match="toy is judged twice"):
+        split.accuracy_by_split([judgements, judgements], status)
     assert found.n_missing[(found.templates == "all") & (found.fillers == "all")].tolist() == [1]
 
 

@@ -6,6 +6,7 @@ import io
 import itertools
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from worldprobe.present.drawing import from_csv, to_csv
 from worldprobe.present.roster import HUMAN, Model, Roster, read_roster
 
 NEEDS_PROMPTING = {"paradigms", "agreement"}
-FIGURES = {plan.name: plan for plan in EWOK.plans if plan.kind == "figure"}
+FIGURES = {plan.name: plan for plan in EWOK.plans if plan.kind == "figure" and plan.name != "conditions"}
 
 
 def tidy_of(name: str, study) -> pd.DataFrame:
@@ -341,3 +342,12 @@ def test_the_columns_that_tables_and_figures_read_hold_no_item_text():
             contract = load(one.contract)
             assert issubclass(contract, Table)
             assert not texts & set(one.columns or contract.to_schema().columns)
+
+
+def test_two_models_of_one_display_name_keep_a_row_each(paper_study):
+    entries = paper_study.roster.models | {"phi_1": replace(paper_study.roster.models["phi_1"], name="GPT2-XL")}
+    for name, rows in (("setups_by_model", 20), ("agreement", 21)):
+        tables = [getattr(paper_study, table.name) for table in FIGURES[name].inputs]
+        frame = from_csv(to_csv(load(FIGURES[name].build)(*tables, Roster(entries), **FIGURES[name].fixed)))
+        assert len(dict.fromkeys(frame[frame.columns[1]] if name == "setups_by_model" else frame.model)) == rows
+        load(FIGURES[name].draw)(frame)

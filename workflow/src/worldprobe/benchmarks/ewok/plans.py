@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from worldprobe.benchmark import Input, Option, Plan, Registry, Study
 from worldprobe.benchmarks.ewok.wanted import (
+    has_conditions,
     has_generalisation,
     has_known_sizes,
     has_logprobs,
@@ -19,6 +20,7 @@ SUMMARIES = Input("summaries", "worldprobe.benchmarks.ewok.contracts:Summaries",
 CORRELATIONS = Input("correlations", "worldprobe.benchmarks.ewok.contracts:Correlations", "correlations.parquet")
 FEATURE_MEANS = Input("feature_means", "worldprobe.benchmarks.ewok.contracts:FeatureMeans", "feature_means.parquet")
 COMPARISONS = Input("comparisons", "worldprobe.benchmarks.ewok.contracts:Comparisons", "comparisons.parquet")
+CONDITIONS = Input("condition_comparisons", "worldprobe.benchmarks.ewok.contracts:ConditionComparisons", "conditions.parquet")
 AGREEMENTS = Input("agreements", "worldprobe.benchmarks.ewok.contracts:Agreements", "agreements.parquet")
 REPRODUCTION = Input("reproduction", "worldprobe.benchmarks.ewok.contracts:Reproduction", "reproduction.parquet")
 GENERALISATION = Input(
@@ -55,6 +57,14 @@ def _scored_models_to_compare(study: Study, registry: Registry) -> bool:
     return has_logprobs(study) and len(study["models"]) > 1
 
 
+def _conditions(study: Study, registry: Registry) -> bool:
+    return has_conditions(study)
+
+
+def _scored_conditions(study: Study, registry: Registry) -> bool:
+    return has_conditions(study) and has_logprobs(study)
+
+
 def _mixed_model(study: Study, registry: Registry) -> bool:
     return has_mixed_model(study)
 
@@ -88,6 +98,17 @@ def _all_paradigms(study: Study, registry: Registry) -> bool:
 
 
 TABLES = (
+    Plan(
+        "table",
+        "conditions",
+        "Conditions",
+        "conditions",
+        "Accuracy of each model in each condition, compared with the first one: the difference over the templates that both "
+        "have, with a bootstrap interval and a paired permutation test.",
+        (CONDITIONS,),
+        "worldprobe.benchmarks.ewok.tables.conditions:conditions",
+        wanted=_conditions,
+    ),
     Plan(
         "table",
         "mean_accuracy",
@@ -209,6 +230,19 @@ TABLES = (
 _SETUP_WORDS = "Free: any answer; constr.: one of the scale's numerals; ex.: examples in the prompt. White is chance."
 
 FIGURES = (
+    Plan(
+        "figure",
+        "conditions",
+        "Conditions",
+        "conditions",
+        "Left: accuracy of each model in each condition. Right: paired difference from the first condition with a 95% interval; "
+        "filled: p < 0.05 after Holm's correction.",
+        (CONDITIONS,),
+        "worldprobe.benchmarks.ewok.figures.conditions:tidy",
+        "worldprobe.benchmarks.ewok.figures.conditions:draw",
+        _scored_conditions,
+        (EVAL_TYPE,),
+    ),
     Plan(
         "figure",
         "accuracy_by_domain",

@@ -27,13 +27,12 @@ def has_word2vec(study: Study) -> bool:
 
 def has_conditions(study: Study) -> bool:
     """Whether there are several conditions to compare."""
-    return len(study["ewok"]["conditions"]) > 1
+    return len(study["ewok"]["conditions"]) > 1 and not is_released(study)
 
 
 def is_builtin(study: Study) -> bool:
-    """Whether the reference condition uses the built-in materials."""
-    reference = next(iter(study["ewok"]["conditions"].values()))
-    return reference["materials"]["source"] == "builtin"
+    """Whether the study uses the built-in materials."""
+    return study["ewok"]["materials"]["source"] == "builtin"
 
 
 def is_released(study: Study) -> bool:
@@ -50,7 +49,7 @@ def prompting_setups(study: Study) -> list[str]:
 
 def control_models(study: Study, registry: Registry) -> list[str]:
     """The models of the study that this pipeline trains itself."""
-    return [model for model in study["models"] if "control" in registry[model]]
+    return [model for model in study["models"] if registry[model].get("control")]
 
 
 def has_generalisation(study: Study, registry: Registry) -> bool:
@@ -60,5 +59,5 @@ def has_generalisation(study: Study, registry: Registry) -> bool:
 
 def has_known_sizes(study: Study, registry: Registry) -> bool:
     """Whether the number of parameters is known, from the registry or from training, for two models or more."""
-    known = [model for model in study["models"] if registry[model]["parameters"] is not None or "control" in registry[model]]
+    known = [model for model in study["models"] if registry[model]["parameters"] is not None or registry[model].get("control")]
     return len(known) > 1

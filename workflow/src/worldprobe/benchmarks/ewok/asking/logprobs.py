@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.asking.shards import Shards, collect
+from worldprobe.asking.questions import answer
+from worldprobe.asking.store import Store
 from worldprobe.errors import UserError
-from worldprobe.log import LOGGER, Progress
-from worldprobe.models.engine import FLAGS, Engine, Query, Scored
+from worldprobe.log import LOGGER
+from worldprobe.models.engine import FLAGS, NOT_FINITE, POSITIVE, TRUNCATED, UNKNOWN_TOKEN, Engine, Query, Scored
 from worldprobe.provenance import Provenance
 
 #: Columns of the items table that scoring reads.
@@ -54,45 +53,27 @@ def item_queries(items: pd.DataFrame) -> tuple[list[Query], list[int]]:
     return distinct, [index[query] for query in wanted]
 
 
-def digest_texts(texts: Sequence[Any]) -> str:
-    """SHA-256 of a list of texts or of tuples of texts."""
-    return hashlib.sha256(json.dumps(texts, ensure_ascii=False).encode()).hexdigest()
-
-
 def score_logprobs(
-    items: pd.DataFrame, engine: Engine, shards: Path | str, method: int = 1, model: str = "", per_token: bool = False
+    items: pd.DataFrame, engine: Engine, store: Store, method: int = 1, model: str = "", per_token: bool = False
 ) -> tuple[pd.DataFrame, pd.DataFrame | None, dict[str, Any]]:
     """Score every item.
 
     Args:
         items: columns ``ITEM_COLUMNS``, one row per item.
         engine: a loaded model.
-        shards: folder of all shards.
+        store: the engine's answers.
         method: version of the computation.
         model: the model's name, for the progress lines.
         per_token: also return each token's log probability.
 
     Returns:
-        target scores (contract TargetScores), token scores (contract TokenScores) or None, and counts for the provenance.
+        target scores (contract TargetScores), token scores (contract TokenScores) or None, and facts for the provenance.
     """
     queries, wanted = item_queries(items)
-    identity = {
-        "kind": "logprobs",
-        "method": method,
-        "per_token": per_token,
-        "queries": digest_texts([(q.context, q.target) for q in queries]),
-        **engine.facts.identity(),
-    }
     LOGGER.info("%d items ask %d questions, %d of them distinct", len(items), len(wanted), len(queries))
-    answers = collect(
-        lambda skip: engine.score(queries, skip=skip, per_token=per_token),
-        len(queries),
-        Shards(shards, identity),
-        _to_json,
-        _from_json,
-        Progress(f"Scoring {model or engine.facts.checkpoint} (LogProbs)", len(items)),
-    )
-    scored = [answers[i] for i in wanted]
+    what = f"Scoring {model or engine.facts.checkpoint} (LogProbs)"
+    answers = answer(queries, engine, store, f"ewok logprobs {method}", per_token, what, len(items))
+    scored: list[Scored] = [answers.values[i] for i in wanted]
     ids = [item_id for item_id in items["item_id"] for _ in QUESTIONS]
     frame = pd.DataFrame(
         {
@@ -104,13 +85,20 @@ def score_logprobs(
             "flags": pd.Series([",".join(s.flags) for s in scored], dtype="str"),
         }
     )
-    return frame, _token_frame(frame, scored) if per_token else None, _counts(scored, len(queries))
+    return (
+        frame,
+        _token_frame(frame, scored) if per_token else None,
+        {
+            **_counts(scored, len(queries)),
+            "answers": answers.origins,
+        },
+    )
 
 
 def _counts(scored: Sequence[Scored], distinct: int) -> dict[str, Any]:
-    """How many rows carry each flag; what is not finite or truncated is said aloud."""
+    """How many rows carry each flag; those that no study should contain are warned of."""
     flags = Counter(flag for s in scored for flag in s.flags)
-    for flag in ("truncated", "not_finite", "unknown_token"):
+    for flag in (TRUNCATED, NOT_FINITE, UNKNOWN_TOKEN, POSITIVE):
         if flags[flag]:
             LOGGER.warning("%d of %d scores are flagged %s", flags[flag], len(scored), flag)
     return {"distinct_queries": distinct, "flags": {flag: flags[flag] for flag in FLAGS}}
@@ -126,18 +114,11 @@ def _token_frame(frame: pd.DataFrame, scored: Sequence[Scored]) -> pd.DataFrame:
     return repeated
 
 
-def _to_json(scored: Scored) -> list[Any]:
-    plain: list[Any] = [scored.logprob, scored.n_tokens, list(scored.flags)]
-    return plain if scored.token_logprobs is None else [*plain, list(scored.token_logprobs), list(scored.tokens or ())]
-
-
-def _from_json(plain: Sequence[Any]) -> Scored:
-    logprob, n_tokens, flags, *tokens = plain
-    return Scored(logprob, n_tokens, tuple(flags), *(tuple(t) for t in tokens))
-
-
 def provenance(engine: Engine, items_digest: str, method: int, model: str | None, counts: dict[str, Any]) -> Provenance:
-    """What made a table of scores or responses."""
+    """What made a table of scores or responses; ``details["answers"]`` says which processes computed the answers.
+
+    ``details["precision"]`` is the rounding of one token's log probability, nats: near ties are counted by it.
+    """
     facts = engine.facts
     return Provenance(
         method=method,
@@ -148,5 +129,11 @@ def provenance(engine: Engine, items_digest: str, method: int, model: str | None
         engine=facts.engine,
         inputs={"items": items_digest, "checkpoint": facts.checkpoint_digest},
         packages=dict(facts.packages),
-        details={"start": facts.bos, "max_length": facts.max_length, "pass": facts.notes.get("mode"), **counts},
+        details={
+            "start": facts.bos,
+            "max_length": facts.max_length,
+            "pass": facts.notes.get("mode"),
+            "precision": {"dtype": facts.dtype, "nats_per_token": facts.precision},
+            **counts,
+        },
     )

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from worldprobe.asking.shards import Shards, collect
-from worldprobe.benchmarks.ewok.asking.logprobs import ITEM_COLUMNS, digest_texts
+from worldprobe.asking.dialogue import Exchange, OneRound, converse
+from worldprobe.asking.readers import first_numeral
+from worldprobe.asking.store import Store
+from worldprobe.benchmarks.ewok.asking.logprobs import ITEM_COLUMNS
 from worldprobe.benchmarks.ewok.asking.prompts import Prompt
 from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.log import Progress
-from worldprobe.models.engine import Engine, Written
+from worldprobe.log import LOGGER
+from worldprobe.models.engine import Decoding, Engine, Message
 
 #: Free answers: the paper's limit, and where they end.
-MAX_NEW_TOKENS = 20
-STOP = "\n\n"
-#: Answers closer than this, in nats, are counted as near ties.
-NEAR_TIE = 1e-3
-NUMERAL = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d+)*(?![\w])")
+FREE = Decoding(max_new_tokens=20, stops=("\n\n",))
 #: (presentation, target, context) of the four Likert questions per item.
 LIKERT = (("t1c1", 1, 1), ("t1c2", 1, 2), ("t2c1", 2, 1), ("t2c2", 2, 2))
 
@@ -66,106 +61,73 @@ def presentations(items: pd.DataFrame, paradigm: str, swap: bool = False) -> Ite
                 yield item, name, {"context1": order[0], "context2": order[1], "target": targets[target - 1]}
 
 
-def read_answer(text: str, answers: Sequence[str]) -> tuple[float | None, str]:
-    """Value and status of a free answer: the first numeral in the text that is one of the answers.
-
-    >>> read_answer("I would say 4.", "12345")
-    (4.0, 'ok')
-    >>> read_answer("10 out of 10", "12345"), read_answer("none", "12345")
-    ((None, 'out_of_range'), (None, 'no_numeral'))
-    """
-    numerals = NUMERAL.findall(text)
-    for numeral in numerals:
-        if numeral in answers:
-            return float(numeral), "ok"
-    return None, "out_of_range" if numerals else "no_numeral"
-
-
 def ask(
     items: pd.DataFrame,
     engine: Engine,
     eval_type: str,
     prompt: Prompt,
-    shards: Path | str,
+    store: Store,
     method: int = 1,
     model: str = "",
     swap: bool = False,
     chat: bool = False,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Ask about every item.
+    """Ask about every item: a dialogue of one round for each presentation.
 
     Args:
         items: columns item_id, context1, context2, target1, target2.
         engine: a loaded model.
         eval_type: paradigm_generation_shots.
         prompt: the paradigm's texts.
-        shards: folder of all shards.
+        store: the engine's answers.
         method: version of the computation.
         model: the model's name, for the progress lines.
         swap: ask Choice in both orders of the contexts.
-        chat: ask through the model's chat template.
+        chat: ask through the model's chat template, as one user message.
 
     Returns:
-        responses (contract Responses), and counts for the provenance.
+        responses (contract Responses), and facts for the provenance.
     """
     paradigm, generation, shots = parse_eval_type(eval_type)
+    read = first_numeral(prompt.answers)
+    dialogue = OneRound(read, FREE) if generation == "free" else OneRound(read, options=prompt.answers)
     asked = [(item, name, prompt.text(slots, shots)) for item, name, slots in presentations(items, paradigm, swap)]
-    distinct = sorted({text for _, _, text in asked})
-    index = {text: i for i, text in enumerate(distinct)}
-    identity = {
-        "kind": f"{paradigm}_{generation}",
-        "method": method,
-        "prompts": digest_texts(distinct),
-        "answers": list(prompt.answers),
-        "chat": chat,
-        **({"max_new_tokens": MAX_NEW_TOKENS, "stop": STOP} if generation == "free" else {}),
-        **engine.facts.identity(),
-    }
-
-    def answers(skip: Any) -> Iterator[tuple[int, Written]]:
-        if generation == "free":
-            return engine.generate(distinct, max_new_tokens=MAX_NEW_TOKENS, stop=STOP, skip=skip, chat=chat)
-        return engine.choose(distinct, prompt.answers, skip=skip, chat=chat)
-
-    written = collect(
-        answers,
-        len(distinct),
-        Shards(shards, identity),
-        lambda w: [w.text, w.is_truncated, w.margin],
-        lambda plain: Written(*plain),
-        Progress(f"Asking {model or engine.facts.checkpoint} ({eval_type})", len(items)),
-    )
-    return _frame(asked, [written[index[text]] for _, _, text in asked], eval_type, prompt, engine, len(distinct))
+    openings = [((Message("user", text),) if chat else text, dialogue) for _, _, text in asked]
+    what = f"Asking {model or engine.facts.checkpoint} ({eval_type})"
+    exchanges, origins = converse(openings, engine, store, f"ewok prompting {method}", what, len(items))
+    frame = _frame(asked, exchanges, eval_type)
+    counts = _counts(frame, exchanges, engine.facts.precision if generation == "constrained" else None)
+    return frame, {**counts, "distinct_prompts": len({text for _, _, text in asked}), "answers": origins}
 
 
-def _frame(
-    asked: Sequence[tuple[str, str, str]],
-    written: Sequence[Written],
-    eval_type: str,
-    prompt: Prompt,
-    engine: Engine,
-    distinct: int,
-) -> tuple[pd.DataFrame, dict[str, Any]]:
-    read = [read_answer(w.text, prompt.answers) for w in written]
-    statuses = ["truncated" if w.is_truncated else status for w, (_, status) in zip(written, read, strict=True)]
-    values = [None if status == "truncated" else value for (value, _), status in zip(read, statuses, strict=True)]
-    frame = pd.DataFrame(
+def _frame(asked: Sequence[tuple[str, str, str]], exchanges: Sequence[Exchange], eval_type: str) -> pd.DataFrame:
+    readings = [exchange.reading for exchange in exchanges]
+    values = [float(reading.value) if reading and reading.value is not None else None for reading in readings]
+    return pd.DataFrame(
         {
             "item_id": pd.Series([item for item, _, _ in asked], dtype="str"),
             "eval_type": pd.Series([eval_type] * len(asked), dtype="str"),
             "presentation": pd.Series([name for _, name, _ in asked], dtype="str"),
-            "prompt_digest": pd.Series([hashlib.sha256(text.encode()).hexdigest() for _, _, text in asked], dtype="str"),
-            "text": pd.Series([w.text for w in written], dtype="str"),
+            "prompt_digest": pd.Series([exchange.sent[0] for exchange in exchanges], dtype="str"),
+            "text": pd.Series([exchange.replies[-1].text for exchange in exchanges], dtype="str"),
             "value": pd.Series(values, dtype="float64"),
-            "status": pd.Series(statuses, dtype="str"),
+            "status": pd.Series([reading.status if reading else "failed" for reading in readings], dtype="str"),
         }
     )
-    margins = [w.margin for w in written if w.margin is not None]
+
+
+def _counts(frame: pd.DataFrame, exchanges: Sequence[Exchange], tolerance: float | None) -> dict[str, Any]:
+    """How often each status, value and finish occurs, and near ties of constrained answers within ``tolerance`` nats."""
+    replies = [exchange.replies[-1] for exchange in exchanges]
+    values = Counter(frame["value"].dropna())
     counts: dict[str, Any] = {
-        "distinct_prompts": distinct,
-        "status": dict(sorted(Counter(statuses).items())),
-        "values": {f"{value:g}": count for value, count in sorted(Counter(v for v in values if v is not None).items())},
+        "status": dict(sorted(Counter(frame["status"]).items())),
+        "values": {f"{value:g}": count for value, count in sorted(values.items())},
+        "finish": dict(sorted(Counter(reply.finish for reply in replies).items())),
     }
-    if eval_type.split("_")[1] == "constrained" and margins:
-        counts["near_ties"] = {"within_nats": NEAR_TIE, "prompts": sum(m < NEAR_TIE for m in margins)}
-    return frame, counts
+    if counts["status"].get("not_finite"):
+        LOGGER.warning("the model computed NaN or infinity for %d of %d prompts", counts["status"]["not_finite"], len(replies))
+    margins = [reply.margin for reply in replies if reply.margin is not None]
+    if tolerance is not None and margins:
+        counts["near_ties"] = {"within_nats": tolerance, "prompts": sum(margin < tolerance for margin in margins)}
+    return counts

@@ -1,13 +1,12 @@
 """The bag-of-words baseline: does the matching context lie nearer to the target in a word2vec space (EWoK, Appendix A.5)?
 
 A text is the sum of its words' vectors, names of agents left out; a pair is the cosine of two such sums. A bag has no order:
-where two contexts hold the same words, as in a variable swap, the cosines are equal and the target is a tie. Sums are taken
+where two contexts have the same words, as in a variable swap, the cosines are equal and the target is a tie. Sums are taken
 in float64 over the sorted words, so that such ties are exact.
 """
 
 from __future__ import annotations
 
-import pickle
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -21,6 +20,10 @@ from worldprobe.benchmarks.ewok.baselines.words import DELETE_PUNCTUATION, fille
 from worldprobe.errors import UserError
 from worldprobe.log import Progress
 
+#: the first bytes of a pickle and of a NumPy archive.
+PICKLE, NPZ = b"\x80", b"PK\x03\x04"
+MOST_DIMENSIONS = 100_000
+FIX = "Give word2vec binary or text format, or what `worldprobe baselines vectors` wrote."
 TEXTS = (("target1", "context1"), ("target1", "context2"), ("target2", "context1"), ("target2", "context2"))
 
 
@@ -34,6 +37,9 @@ def bag_similarities(
         vectors: word vectors of any dimension; words are looked up in lower case; one that is not there, without
             its possessive ending, then without inner punctuation.
         skip: filler classes whose words do not count (the paper leaves out the names of agents).
+
+    Raises:
+        UserError: the vectors know none of the items' words.
 
     Returns:
         a Similarities table, and counts of words: in all, out of vocabulary, distinct out of vocabulary. A text without any
@@ -66,6 +72,8 @@ def bag_similarities(
                 cosine = _cosine(bag(getattr(row, target), skipped), bag(getattr(row, context), skipped))
                 rows.append((row.item_id, int(target[-1]), int(context[-1]), cosine))
             progress.advance()
+    if tally["n_words"] == tally["n_out_of_vocabulary"]:
+        raise UserError("--vectors", "none of the items' words has a vector.", "Give vectors of the items' language.")
     table = pd.DataFrame(rows, columns=["item_id", "target", "context", "similarity"])
     return table, {
         "n_words_of_distinct_texts": tally["n_words"],
@@ -80,31 +88,51 @@ def _cosine(one: np.ndarray | None, other: np.ndarray | None) -> float:
     return float(one @ other / lengths)
 
 
-def read_vectors(path: Path | str) -> KeyedVectors:
-    """Read word vectors: word2vec binary or text (also gzipped), or gensim's own file of vectors or of a whole model.
+def read_vectors(path: Path | str, allow_pickle: bool = False) -> KeyedVectors:
+    """Read word vectors: what ``save_vectors`` wrote, word2vec binary or text (also gzipped), or gensim's own files.
 
-    The format is told by the file's first bytes, not by its name. gensim's own files are pickles: read only those that you
-    trust.
+    The format is recognised by the file's first bytes, not by its name.
+
+    Args:
+        path: the file.
+        allow_pickle: also read files that gensim saved. They are pickles, which can run any code when they are read.
 
     Raises:
-        UserError: no such file, or none of these formats.
+        UserError: no such file, none of these formats, or a pickle without consent.
     """
     path = Path(path)
-    fix = "Give word2vec binary or text format, or a file that gensim saved."
     try:
         with open(path, "rb") as stream:
-            begin = stream.read(2)
-        if begin[:1] == b"\x80":
-            loaded = KeyedVectors.load(str(path), mmap="r")
-            vectors = getattr(loaded, "wv", loaded)
-            if not isinstance(vectors, KeyedVectors):
-                raise UserError(path, f"holds a {type(loaded).__name__}, not word vectors.", fix)
-            return vectors
+            begin = stream.read(4)
+        if begin[:1] == PICKLE:
+            return _read_pickle(path, allow_pickle)
+        if begin == NPZ:
+            with np.load(path, allow_pickle=False) as arrays:
+                vectors = KeyedVectors(int(arrays["vectors"].shape[1]))
+                vectors.add_vectors(arrays["words"].tolist(), arrays["vectors"])
+                return vectors
         return KeyedVectors.load_word2vec_format(str(path), binary=_is_binary(path))
     except FileNotFoundError as error:
-        raise UserError(path, f"there is no such file ({error.filename}).", fix) from error
-    except (ValueError, EOFError, UnicodeDecodeError, pickle.UnpicklingError, AttributeError, OSError) as error:
-        raise UserError(path, f"cannot be read as word vectors ({error}).", fix) from error
+        raise UserError(path, f"there is no such file ({error.filename}).", FIX) from error
+    except UserError:
+        raise
+    except Exception as error:  # a file of another kind fails in many ways
+        raise UserError(path, f"cannot be read as word vectors ({type(error).__name__}: {error}).", FIX) from error
+
+
+def _read_pickle(path: Path, allow_pickle: bool) -> KeyedVectors:
+    if not allow_pickle:
+        problem = "is a file that gensim saved: word vectors as a pickle, which can run any code when it is read."
+        fix = (
+            "Save it in word2vec format (save_word2vec_format), or, if you trust its source, set "
+            "baselines.word2vec.allow_pickle: true (or pass --allow-pickle)."
+        )
+        raise UserError(path, problem, fix)
+    loaded = KeyedVectors.load(str(path), mmap="r")
+    vectors = getattr(loaded, "wv", loaded)
+    if not isinstance(vectors, KeyedVectors):
+        raise UserError(path, f"contains a {type(loaded).__name__}, not word vectors.", FIX)
+    return vectors
 
 
 def _is_binary(path: Path) -> bool:
@@ -113,7 +141,7 @@ def _is_binary(path: Path) -> bool:
 
     with open_any(path, "rb") as stream:
         header = stream.readline(100).split()
-        if len(header) != 2 or not all(number.isdigit() for number in header):
+        if len(header) != 2 or not all(number.isdigit() for number in header) or not 0 < int(header[1]) <= MOST_DIMENSIONS:
             raise ValueError("the first line is not the number of words and of dimensions")
         line = stream.readline(40 * int(header[1]) + 1000)
     try:
@@ -148,10 +176,11 @@ def train_vectors(texts: Iterable[str], seed: int, size: int = 100, epochs: int 
     return model.wv
 
 
-def save_vectors(vectors: KeyedVectors, path: Path) -> None:
-    """Write gensim's own format as one file, without the date that gensim would put into it."""
-    vectors.lifecycle_events = None
-    vectors.save(str(path), sep_limit=2**62)
+def save_vectors(vectors: KeyedVectors, path: Path, provenance: str = "") -> None:
+    """Write vectors as a NumPy archive of words, vectors and provenance: no pickle, and the same bytes every time."""
+    words_ = np.array(vectors.index_to_key, dtype=str)
+    with open(path, "wb") as stream:
+        np.savez(stream, words=words_, vectors=vectors.vectors.astype(np.float32), provenance=np.array(provenance))
 
 
 def _crc(text: str) -> int:

@@ -8,6 +8,7 @@ import string
 from collections.abc import Collection
 
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
+from worldprobe.errors import UserError
 
 EDGES = string.punctuation + "“”‘’«»…–—"
 POSSESSIVE = re.compile(r"['’]s?$")
@@ -48,7 +49,16 @@ def fillers_of(fillers: str, classes: Collection[str] | None = None) -> set[str]
         fillers: the column of an Items table: a JSON object, slot -> text.
         classes: filler classes, or None for all.
     """
-    return {text for slot, text in json.loads(fillers).items() if classes is None or slot_class(slot) in classes}
+    return {text for slot, text in _read(fillers).items() if classes is None or slot_class(slot) in classes}
+
+
+def classes_of(fillers: str) -> set[str]:
+    """The filler classes of an item's slots.
+
+    >>> sorted(classes_of('{"agent1": "Ada", "object2:large=true": "the piano"}'))
+    ['agent', 'object']
+    """
+    return {slot_class(slot) for slot in _read(fillers)}
 
 
 def without_phrases(text: str, phrases: Collection[str]) -> str:
@@ -60,3 +70,18 @@ def without_phrases(text: str, phrases: Collection[str]) -> str:
     for phrase in sorted(phrases, key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(phrase)}(['’]s?)?(?!\w)", "", text, flags=re.IGNORECASE)
     return text
+
+
+def _read(fillers: str) -> dict[str, str]:
+    """The column ``fillers`` of one item.
+
+    Raises:
+        UserError: it is not a JSON object of texts.
+    """
+    try:
+        filled = json.loads(fillers)
+    except ValueError:
+        filled = None
+    if not isinstance(filled, dict) or not all(isinstance(text, str) for text in filled.values()):
+        raise UserError("items", "the column fillers is not a JSON object of texts.", "Build the items table again.")
+    return filled

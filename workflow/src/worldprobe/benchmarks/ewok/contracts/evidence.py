@@ -19,7 +19,7 @@ class TargetScores(Table):
     context: Series[int] = pa.Field(isin=[0, 1, 2])
     logprob: Series[float] = pa.Field(le=0, nullable=True, description="Sum over the target's tokens, nats; missing: see flags.")
     n_tokens: Series[int] = pa.Field(ge=0, description="Target tokens that were scored.")
-    flags: Series[str] = pa.Field(description="Comma-joined: straddle, first_unscored, truncated, unknown_token, not_finite.")
+    flags: Series[str] = pa.Field(description="Comma-joined, from models.engine.FLAGS.")
 
     class Config(Table.Config):
         name = "target_scores"
@@ -52,7 +52,7 @@ class Responses(Table):
     prompt_digest: Series[str] = pa.Field(str_matches=r"^[0-9a-f]{64}$")
     text: Series[str] = pa.Field(description="What the model wrote.")
     value: Series[float] = pa.Field(nullable=True, description="The parsed rating or choice; missing where none was found.")
-    status: Series[str] = pa.Field(isin=["ok", "no_numeral", "out_of_range", "truncated", "failed"])
+    status: Series[str] = pa.Field(isin=["ok", "no_numeral", "out_of_range", "truncated", "not_finite", "failed"])
 
     class Config(Table.Config):
         name = "responses"

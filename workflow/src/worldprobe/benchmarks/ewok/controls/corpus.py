@@ -12,29 +12,30 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.controls import split
+from worldprobe.benchmarks.ewok.materials.fillers import FillerClass
 from worldprobe.log import LOGGER
 
 #: (templates, fillers, fillings per template, seed) -> an Items table.
-Filler = Callable[[pd.DataFrame, Mapping[str, pd.DataFrame], int, int], pd.DataFrame]
+Fill = Callable[[pd.DataFrame, Mapping[str, FillerClass], int, int], pd.DataFrame]
 #: What keeps the three draws from one seed apart.
 STORY_STREAM, SENTENCE_STREAM, ORDER_STREAM = 1, 2, 3
 
 
 def write_corpus(
     templates: pd.DataFrame,
-    fillers: Mapping[str, pd.DataFrame],
+    fillers: Mapping[str, FillerClass],
     held_out_templates: pd.DataFrame,
     held_out_fillers: pd.DataFrame,
     n_stories: int,
     n_sentences: int,
     seed: int,
-    fill: Filler,
+    fill: Fill,
 ) -> pd.DataFrame:
     """Write stories from the templates and fillers that are kept, and single sentences from all.
 
     Args:
         templates: a Templates table.
-        fillers: class -> table with the column ``item``.
+        fillers: class -> its fillers.
         held_out_templates: a ControlTemplates table.
         held_out_fillers: a ControlFillers table.
         n_stories: stories to write; rounded up so that each template has the same number of each of its two pairings.
@@ -71,7 +72,7 @@ def evened(items: pd.DataFrame, count: int) -> pd.DataFrame:
     picked = [group.iloc[np.arange(count) % len(group)] for _, group in groups]
     n_short = sum(len(group) < count for _, group in groups)
     if n_short:
-        LOGGER.info("%d templates have fewer than %d distinct fillings; theirs are told again", n_short, count)
+        LOGGER.info("%d templates have fewer than %d distinct fillings; theirs are repeated", n_short, count)
     return pd.concat(picked, ignore_index=True) if picked else items
 
 

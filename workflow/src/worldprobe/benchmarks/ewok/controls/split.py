@@ -1,12 +1,13 @@
 """What the control models' corpus leaves out, so that accuracy above chance means generalisation.
 
 Two things are held out. *Templates*: no story joins their contexts with their targets, although each of these sentences
-stands in other stories (``new_pairing``), or at least the targets and not every context (``new_context``); all stand alone.
+is in other stories (``new_pairing``), or at least the targets and not every context (``new_context``); all occur alone.
 *Fillers*: they occur in single sentences only, so that their words are known, never in a story.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import re
@@ -16,12 +17,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.materials.fillers import FillerClass
+from worldprobe.benchmarks.ewok.materials.placeholders import KEY, restrictions_of
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
+from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
 #: A slot with a restriction keeps at least so many fillers for the stories; with fewer, none is held out.
 FILLERS_KEPT = 3
-SLOT = re.compile(r"\{([^{}]+)\}")
 #: Templates x fillers as the accuracies are told apart.
 TEMPLATE_GROUPS = {
     "all": {"held_in", "new_pairing", "new_context"},
@@ -47,7 +50,7 @@ def same_up_to_names(*texts: str) -> str:
         variable, colon, restriction = match.group(1).partition(":")
         return f"{{{slot_class(variable)}#{numbers.setdefault(variable, len(numbers))}{colon}{restriction}}}"
 
-    return SLOT.sub(rename, "\n".join(texts))
+    return KEY.sub(rename, "\n".join(texts))
 
 
 def template_groups(templates: pd.DataFrame) -> pd.Series:
@@ -80,8 +83,8 @@ def template_groups(templates: pd.DataFrame) -> pd.Series:
 def split_templates(templates: pd.DataFrame, share: float, seed: int) -> pd.DataFrame:
     """Choose the templates to hold out: in each domain, in an order drawn from the seed, about ``share`` of them.
 
-    Groups whose sentences all stand in templates that are kept come first (``new_pairing``). Where these are too few, groups
-    follow of which at least the targets stand in kept templates (``new_context``).
+    Groups whose sentences all occur in templates that are kept come first (``new_pairing``). Where these are too few, groups
+    follow of which at least the targets occur in kept templates (``new_context``).
 
     Args:
         templates: a Templates table.
@@ -124,14 +127,14 @@ def split_templates(templates: pd.DataFrame, share: float, seed: int) -> pd.Data
     return chosen.assign(status=statuses.astype(str))
 
 
-def split_fillers(fillers: Mapping[str, pd.DataFrame], slots: Iterable[str], share: float, seed: int) -> pd.DataFrame:
+def split_fillers(fillers: Mapping[str, FillerClass], slots: Iterable[str], share: float, seed: int) -> pd.DataFrame:
     """Choose the fillers to hold out: in each class, in an order drawn from the seed, about ``share`` of them.
 
     A text is held out in all its classes or in none, and each restricted slot keeps at least half of its fillers and at
     least ``FILLERS_KEPT``.
 
     Args:
-        fillers: class -> table with the column ``item`` and one column per restriction.
+        fillers: class -> its fillers.
         slots: the slots of the templates, e.g. ``object1:large=true``.
         share: share of each class to hold out, 0 to 1.
         seed: seed of the order.
@@ -143,48 +146,48 @@ def split_fillers(fillers: Mapping[str, pd.DataFrame], slots: Iterable[str], sha
     pools = [(name, pool) for slot in slots if (name := slot_class(slot)) in fillers and (pool := fitting(fillers[name], slot))]
     room = [min(len(pool) // 2, len(pool) - FILLERS_KEPT) for _, pool in pools]
     used = {name for name, _ in pools}
-    wanted = {name: round(share * fillers[name]["item"].nunique()) for name in used}
-    texts = {text for name in used for text in fillers[name]["item"]}
+    wanted = {name: round(share * len(texts_of(fillers[name]))) for name in used}
+    texts = {text for name in used for text in texts_of(fillers[name])}
     held: set[str] = set()
     for text in sorted(texts, key=lambda text: _draw(seed, text)):
         touched = [number for number, (_, pool) in enumerate(pools) if text in pool]
-        classes = [name for name in used if text in set(fillers[name]["item"])]
+        classes = [name for name in used if text in texts_of(fillers[name])]
         if all(room[number] > 0 for number in touched) and all(wanted[name] > 0 for name in classes):
             held.add(text)
             for number in touched:
                 room[number] -= 1
             for name in classes:
                 wanted[name] -= 1
-    rows = [(name, text, text in held) for name in sorted(fillers) for text in sorted(set(fillers[name]["item"]))]
+    rows = [(name, text, text in held) for name in sorted(fillers) for text in sorted(texts_of(fillers[name]))]
     return pd.DataFrame(rows, columns=["filler_class", "filler", "is_held_out"])
 
 
-def fitting(fillers: pd.DataFrame, slot: str) -> set[str]:
+def texts_of(fillers: FillerClass) -> set[str]:
+    """The distinct texts of a class."""
+    return {filler.text for filler in fillers.fillers}
+
+
+def fitting(fillers: FillerClass, slot: str) -> set[str]:
     """The fillers of a class that meet all restrictions of a slot.
 
-    >>> table = pd.DataFrame({"item": ["the pin", "the piano"], "large": ["false", "true"]})
-    >>> fitting(table, "object1:large=true")
+    >>> from worldprobe.benchmarks.ewok.materials.fillers import Filler
+    >>> from worldprobe.benchmarks.ewok.materials.problems import Place
+    >>> pins = (Filler("the pin", {"large": "false"}), Filler("the piano", {"large": "true"}))
+    >>> fitting(FillerClass("object", ("large",), pins, Place("fillers")), "object1:large=true")
     {'the piano'}
     """
-    fits = fillers
-    for restriction in slot.split(":")[1:]:
-        column, _, value = restriction.partition("=")
-        fits = fits[fits[column].astype(str) == value] if column in fits else fits.iloc[:0]
-    return set(fits["item"])
+    return {filler.text for filler in fillers.fillers if filler.meets(restrictions_of(slot))}
 
 
-def slots_of(templates: pd.DataFrame) -> set[str]:
-    """All slots of a Templates table, restrictions included."""
-    texts = templates[["context1", "context2", "target1", "target2"]].to_numpy().ravel()
-    return {slot for text in texts for slot in SLOT.findall(text)}
-
-
-def without_held_out(fillers: Mapping[str, pd.DataFrame], split: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The filler tables that stories may draw from."""
+def without_held_out(fillers: Mapping[str, FillerClass], split: pd.DataFrame) -> dict[str, FillerClass]:
+    """The fillers that stories may draw from."""
     held = defaultdict(set)
     for row in split[split.is_held_out].itertuples():
         held[row.filler_class].add(row.filler)
-    return {name: table[~table["item"].isin(held[name])].reset_index(drop=True) for name, table in fillers.items()}
+    return {
+        name: dataclasses.replace(kind, fillers=tuple(filler for filler in kind.fillers if filler.text not in held[name]))
+        for name, kind in fillers.items()
+    }
 
 
 def item_status(items: pd.DataFrame, templates: pd.DataFrame, fillers: pd.DataFrame) -> pd.DataFrame:
@@ -215,30 +218,40 @@ def accuracy_by_split(judgements: Sequence[pd.DataFrame], status: pd.DataFrame) 
     """Mean accuracy of each model by held-out status.
 
     Args:
-        judgements: Judgements tables, one or several models, of one eval_type each.
+        judgements: Judgements tables of one eval_type, one per model.
         status: as ``item_status`` gives it.
 
     Returns:
-        a ControlAccuracies table. A missing score counts 0, as in the summaries; a group without items has no mean.
+        a ControlAccuracies table. An item is the mean of its targets that have a score, as in the summaries; missing scores are
+        counted. A group without items has no mean.
+
+    Raises:
+        UserError: the tables are of several eval types, or two are of one model.
     """
-    joined = pd.concat(judgements, ignore_index=True).merge(status, on="item_id", validate="many_to_one")
-    rows = []
+    rows = pd.concat(judgements, ignore_index=True)
+    if len(found := sorted(rows["eval_type"].astype(str).unique())) > 1:
+        problem = f"the tables contain several eval types ({', '.join(found)}), which have no common mean."
+        raise UserError("judgements", problem, "Give tables of one eval type.")
+    if (twice := rows[rows.duplicated(["model", "item_id", "target"])]).size:
+        raise UserError("judgements", f"{twice['model'].iloc[0]} is judged twice.", "Give one table per model.")
+    joined = rows.merge(status, on="item_id", validate="many_to_one")
+    table = []
     for model, of_model in joined.groupby("model"):
         for templates, statuses in TEMPLATE_GROUPS.items():
             for fillers, kinds in FILLER_GROUPS.items():
                 picked = of_model[of_model.templates.isin(statuses) & of_model.fillers.isin(kinds)]
-                rows.append(
+                table.append(
                     {
                         "model": model,
                         "templates": templates,
                         "fillers": fillers,
-                        "mean": float(picked.accuracy.fillna(0.0).mean()),
+                        "mean": float(picked.groupby("item_id").accuracy.mean().mean()),
                         "n_items": picked.item_id.nunique(),
                         "n_ties": int(picked.is_tie.sum()),
                         "n_missing": int(picked.accuracy.isna().sum()),
                     }
                 )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(table)
 
 
 def _draw(seed: int, name: str) -> str:

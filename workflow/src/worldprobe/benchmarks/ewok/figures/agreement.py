@@ -15,6 +15,8 @@ from worldprobe.present.heatmap import Block, draw_block
 from worldprobe.present.roster import Roster
 
 ALL_MODELS = "all models"
+#: In place of a model's id in the rows that pool all models.
+POOLED = ""
 LABELS = {"context1": "context 1", "context2": "context 2", "none": "no preference", "missing": "unreadable"}
 
 
@@ -31,32 +33,32 @@ def tidy(agreements: pd.DataFrame, roster: Roster, setup: str = "constrained_two
             "--setup", f'"{setup}" was not run{did_you_mean(setup, held)}', f"Choose one of: {', '.join(held) or 'none'}."
         )
     pooled = rows.groupby(["setup", "likert", "choice"], as_index=False)["n"].sum()
-    pooled = pooled.assign(model="", name=ALL_MODELS, share=pooled.n / max(int(pooled.n.sum()), 1))
-    single = style.cast(rows, roster)
+    pooled = pooled.assign(model=POOLED, name=ALL_MODELS, share=pooled.n / max(int(pooled.n.sum()), 1))
+    single = style.with_identity(rows, roster)
     frame = pd.concat([pooled, single], ignore_index=True)
     return frame[["model", "name", "setup", "likert", "choice", "n", "share"]]
 
 
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A small matrix per model; the diagonal is agreement, and its sum stands beside the name."""
-    names = list(dict.fromkeys(frame.name))
+    """A small matrix per model; the diagonal is agreement, and its sum is given below the name."""
+    shown = dict(zip(frame.model, frame.name, strict=True))
     seen = frame[frame.n > 0]
     levels = [level for level in PREFERENCES if level in set(seen.likert) | set(seen.choice) or level != "missing"]
-    if len(names) == 2:  # one model: the pooled matrix says the same
-        names = names[1:]
+    if len(shown) == 2:  # one model: the pooled matrix says the same
+        del shown[POOLED]
     most = 6 if width == "double" else 3
-    columns = min(most, len(names))
-    rows = math.ceil(len(names) / columns)
+    columns = min(most, len(shown))
+    rows = math.ceil(len(shown) / columns)
     size = style.SMALL
     left, top, head, gap, foot = 0.98, 0.05, 0.34, 0.13, 0.85
     cell = min(0.36, (style.WIDTHS[width] - left - 0.06 - gap * (columns - 1)) / columns / len(levels))
     side = cell * len(levels)
     figure = style.canvas(width, top + rows * (side + head) + foot)
-    for number, name in enumerate(names):
+    for number, (model, name) in enumerate(shown.items()):
         row, column = divmod(number, columns)
-        axes = style.place(figure, left + column * (side + gap), top + head + row * (side + head), side, side)
+        axes = style.axes_at(figure, left + column * (side + gap), top + head + row * (side + head), side, side)
         part = (
-            frame[frame.name == name]
+            frame[frame.model == model]
             .pivot(index="likert", columns="choice", values="share")
             .reindex(index=levels, columns=levels)
         )
@@ -65,7 +67,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         block = Block(values, labels if column == 0 else [""] * len(levels), [""] * len(levels))
         draw_block(axes, block, size=size, colours=style.SEQUENTIAL, limits=(0, max(0.5, float(np.nanmax(values)))))
         _percentages(axes, values, cell)
-        if number + columns >= len(names):
+        if number + columns >= len(shown):
             axes.xaxis.tick_bottom()
             axes.set_xticks(np.arange(len(levels)) + 0.5, labels, fontsize=size, rotation=45, ha="right", rotation_mode="anchor")
             axes.tick_params(axis="x", pad=1)
@@ -74,7 +76,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         whole = np.nansum(values[np.ix_(readable, readable)])
         agreed = np.nansum(np.diag(values)[readable]) / whole if whole > 0 else float("nan")
         title = style.shortened(name, size, side + 0.04)
-        axes.set_title(title, fontsize=size, fontweight="bold" if name == ALL_MODELS else "normal", pad=9.5)
+        axes.set_title(title, fontsize=size, fontweight="bold" if model == POOLED else "normal", pad=9.5)
         share = "" if math.isnan(agreed) else f"{agreed:.0%} agree"
         axes.text(0, 1 + 0.02 / side, share, transform=axes.transAxes, va="bottom", fontsize=size, color=style.SOFT_INK)
     height = figure.get_size_inches()[1]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from worldprobe.errors import UserError
 from worldprobe.present.roster import Roster
 from worldprobe.present.selection import in_words
 from worldprobe.present.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, p_value, span, whole_number
@@ -32,7 +33,11 @@ def mixed_model(coefficients: pd.DataFrame, provenance: Provenance, fit: str | N
         provenance: of that table; ``details["notes"]`` holds what the fit said about convergence and singularity.
         fit: which fit to print; by default the first one of the table.
     """
-    fit = fit or str(coefficients.fit.iloc[0])
+    known = list(dict.fromkeys(coefficients.fit))
+    fit = fit or (known[0] if known else "")
+    if fit not in known:
+        problem = f'the table has no fit "{fit}".'
+        raise UserError("--fit", problem, f"It has: {', '.join(known) or 'none'}. Give the coefficients of that fit.")
     frame = coefficients[coefficients.fit == fit].sort_values("position", kind="stable").reset_index(drop=True)
     frame = frame.assign(group_name=frame.group.map(GROUP_NAMES))
     kind = "Mixed effects logistic regression" if fit == "mixed_model" else "Logistic regression, fixed effects only"
@@ -85,7 +90,7 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
         frame=frame,
         columns=tuple(columns),
         label=f"correlations-{eval_type}",
-        notes=(STARS_NOTE, f"Pearson's r over {points} points; interval by Fisher's z.", "A dash: one side does not vary."),
+        notes=(STARS_NOTE, f"Pearson's r over {points} points; interval by Fisher's z.", "A dash: one of the two does not vary."),
     )
 
 
@@ -105,7 +110,7 @@ BLOCK_NAMES = {
 
 
 def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
-    """Published numbers beside ours; lines that were not run are counted in the note and listed in the CSV.
+    """Published numbers next to ours; lines that were not run are counted in the note and listed in the CSV.
 
     Args:
         table: the Reproduction table.
@@ -124,17 +129,15 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
     n_hidden = len(frame) - len(shown)
     notes = [str(provenance.details.get("summary", ""))]
     if n_hidden:
-        notes.append(
-            f"{whole_number(n_hidden)} numbers whose models or paradigms were not run are left out here; the CSV lists them."
-        )
+        notes.append(f"{whole_number(n_hidden)} numbers of what was not run are left out here; the CSV file lists them.")
     return Sheet(
-        title="Published numbers beside ours, and the paper's tables beside those of its repository.",
+        title="Published numbers next to ours, and the paper's tables next to those of its repository.",
         frame=frame,
         columns=(
             Column("Published in", ("block_name",), is_number=False, once=True),
             Column("Number", ("of",), is_number=False),
             Column("Published", ("printed",)),
-            Column("Beside", ("against",), is_number=False, once=True),
+            Column("Compared with", ("against",), is_number=False, once=True),
             Column("Value", ("ours_printed",)),
             Column("Difference", ("difference",), decimals(4)),
             Column("Within rounding", ("within",), is_number=False),

@@ -1,0 +1,61 @@
+"""The table and the figure that compare the conditions of a study."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from worldprobe.benchmarks.ewok.contracts import ConditionComparisons
+from worldprobe.cli import main
+from worldprobe.contracts import validate, write_table
+from worldprobe.errors import UserError
+from worldprobe.present.roster import Roster
+from worldprobe.provenance import Provenance
+
+
+@pytest.fixture
+def compared() -> pd.DataFrame:
+    """Two models, two conditions besides the reference."""
+    rows = []
+    for model, base in (("small", 0.6), ("large", 0.7)):
+        for condition, change in (("nonce", -0.08), ("western", 0.01)):
+            row = {"model": model, "eval_type": "logprobs", "reference": "main", "condition": condition, "grouping": "overall"}
+            row |= {"group": "all", "mean_reference": base, "mean_condition": base + change, "difference": change}
+            row |= {"ci_low": change - 0.02, "ci_high": change + 0.02, "p": 0.01 if change < 0 else 0.4}
+            row |= {"p_holm": 0.02 if change < 0 else 0.4, "n_templates": 100, "n_clusters": 40}
+            rows.append(row | {"n_items_reference": 500, "n_items_condition": 500, "sentence": "x"})
+    return validate(pd.DataFrame(rows), ConditionComparisons)
+
+
+def test_the_table_has_a_row_per_model_and_condition(compared):
+    from worldprobe.benchmarks.ewok.tables.conditions import conditions
+
+    cells = conditions(compared, Roster()).cells()
+    assert cells[0] == ["large", "nonce", "0.700", "0.620", "−0.080", "−0.100 to −0.060", "0.020", "100"]
+    assert len(cells) == 4
+
+
+def test_the_figure_marks_every_condition_and_its_interval(compared, tmp_path):
+    from worldprobe.benchmarks.ewok.figures.conditions import draw, tidy
+
+    frame = tidy(compared, Roster())
+    assert set(frame.condition) == {"main", "nonce", "western"}
+    assert frame[frame.condition == "main"].difference.tolist() == [0.0, 0.0]
+    accuracy, difference = draw(frame).axes
+    assert len(accuracy.collections) == 3
+    assert np.isclose(accuracy.collections[0].get_offsets()[:, 0], [0.7, 0.6]).all()
+    assert len(difference.collections) == 4  # a mark and an interval for each condition but the reference
+
+
+def test_both_are_commands(compared, tmp_path):
+    write_table(compared, ConditionComparisons, tmp_path / "conditions.parquet", Provenance())
+    for kind, name in (("table", "conditions.json"), ("figure", "conditions.svg")):
+        assert main([kind, "conditions", str(tmp_path / "conditions.parquet"), "--out", str(tmp_path / name)]) == 0
+
+
+def test_a_way_of_asking_that_was_not_compared_is_named(compared):
+    from worldprobe.benchmarks.ewok.figures.conditions import tidy
+
+    with pytest.raises(UserError, match="was not compared"):
+        tidy(compared, Roster(), "choice_free_two")

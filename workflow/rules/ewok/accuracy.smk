@@ -1,0 +1,169 @@
+# From evidence to accuracy (EWoK, Sections 4 and 5).
+
+
+localrules:
+    judge,
+    summarize,
+    compare,
+    compare_conditions,
+    agree,
+    correlate,
+    check_reproduction,
+
+
+rule judge:
+    """Accuracy of every target of a condition, asked in every way: 1 if its own context wins, 0.5 on an exact tie, else 0."""
+    input:
+        item_table="<ewok>/items/{condition}.parquet",
+        evidence=targets.evidence(study, "{model}", "{condition}"),
+    output:
+        judgement_tables=expand(
+            "<ewok>/judgements/{{condition}}/{eval_type}/{{model}}.parquet",
+            eval_type=ewok["eval_types"],
+        ),
+    log:
+        "<logs>/judge/{condition}/{model}.log",
+    benchmark:
+        "<benchmarks>/judge/{condition}/{model}.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/judge.py"),
+    message:
+        "Judging {wildcards.model} ({wildcards.condition})"
+    shell:
+        "python -m worldprobe judge {input.item_table:q} {input.evidence:q} --model {wildcards.model:q}"
+        " --out {output.judgement_tables:q} &> {log:q}"
+
+
+rule summarize:
+    """Means per model and group, by version and over versions, with range and interval."""
+    input:
+        judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS) + targets.yardsticks(study),
+    output:
+        summary_table="<ewok>/summaries.parquet",
+    log:
+        "<logs>/summarize.log",
+    benchmark:
+        "<benchmarks>/summarize.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/summarize.py"),
+    message:
+        "Summarizing accuracy"
+    shell:
+        "python -m worldprobe summarize {input.judgement_tables:q} --out {output.summary_table:q} &> {log:q}"
+
+
+rule compare:
+    """Is one model better than another? Paired permutation tests, overall and by domain."""
+    input:
+        judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]),
+    output:
+        comparison_table="<ewok>/comparisons.parquet",
+    log:
+        "<logs>/compare.log",
+    benchmark:
+        "<benchmarks>/compare.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        missing=missing,
+        code=code("cli/compare.py"),
+    message:
+        "Comparing models in pairs"
+    shell:
+        "python -m worldprobe compare {input.judgement_tables:q} {params.missing} --out {output.comparison_table:q} &> {log:q}"
+
+
+rule compare_conditions:
+    """Is a model better under one condition than under another? The reference against each other condition."""
+    input:
+        judgement_tables=targets.judgements_of_conditions(study, MODELS_WITH_ANSWERS),
+    output:
+        comparison_table="<ewok>/conditions.parquet",
+    log:
+        "<logs>/compare_conditions.log",
+    benchmark:
+        "<benchmarks>/compare_conditions.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        conditions=judgements_by_condition,
+        missing=missing,
+        code=code("cli/compare.py"),
+    message:
+        "Comparing conditions"
+    shell:
+        "python -m worldprobe compare-conditions {params.conditions} {params.missing}"
+        " --out {output.comparison_table:q} &> {log:q}"
+
+
+rule agree:
+    """Choice against the choice that Likert ratings imply: confusion matrices."""
+    input:
+        judgement_tables=targets.prompted_judgements(study, MODELS_WITH_ANSWERS),
+    output:
+        agreement_table="<ewok>/agreements.parquet",
+    log:
+        "<logs>/agree.log",
+    benchmark:
+        "<benchmarks>/agree.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/agree.py"),
+    message:
+        "Comparing choices with ratings"
+    shell:
+        "python -m worldprobe agree {input.judgement_tables:q} --out {output.agreement_table:q} &> {log:q}"
+
+
+rule correlate:
+    """Correlation of accuracy with word2vec, sentence length and word frequency, model by model."""
+    input:
+        judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]) + targets.yardsticks(study),
+        feature_table=targets.surface_features(study),
+    output:
+        point_table="<ewok>/feature_means.parquet",
+        correlation_table="<ewok>/correlations.parquet",
+    log:
+        "<logs>/correlate.log",
+    benchmark:
+        "<benchmarks>/correlate.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/correlate.py"),
+    message:
+        "Correlating accuracy with surface features"
+    shell:
+        "python -m worldprobe correlate {input.judgement_tables:q} --surface {input.feature_table:q}"
+        " --points-out {output.point_table:q} --out {output.correlation_table:q} &> {log:q}"
+
+
+rule check_reproduction:
+    """Every published number next to ours."""
+    input:
+        summary_table="<ewok>/summaries.parquet",
+        item_table=targets.item_table(study),
+        coefficients=targets.coefficients(study),
+        published=published_files(),
+    output:
+        reproduction_table="<ewok>/reproduction.parquet",
+    log:
+        "<logs>/check_reproduction.log",
+    benchmark:
+        "<benchmarks>/check_reproduction.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        coefficients=flag("--coefficients", targets.coefficients(study)),
+        published=in_repository("resources/published"),
+        code=code("cli/reproduction.py"),
+    message:
+        "Comparing our numbers with the published ones"
+    shell:
+        "python -m worldprobe reproduce-check {input.summary_table:q} --items {input.item_table:q} {params.coefficients}"
+        " --published {params.published:q} --out {output.reproduction_table:q} &> {log:q}"

@@ -1,0 +1,42 @@
+# Models answer items (EWoK, Section 4.1, Appendices A.3 and A.4). Finished answers outlive their job: they are in results/.answers.
+
+
+rule score:
+    """Scores and responses: what a model makes of every item of every condition, in every way of asking, loaded once."""
+    input:
+        item_tables=targets.item_tables(study),
+        weights=weight_inputs,
+        prompts=prompt_inputs,
+    output:
+        evidence=targets.evidence(study, "{model}"),
+    log:
+        "<logs>/score/{model}.log",
+    benchmark:
+        "<benchmarks>/score/{model}.tsv"
+    conda:
+        engine_environment
+    threads: need("threads")
+    resources:
+        gpu=need("gpus"),
+        gpu_model=on_site("gpu_model"),
+        constraint=on_site("constraint"),
+        slurm_partition=on_site("partition"),
+        mem_mb=need("mem_mb"),
+        runtime=need("runtime"),
+        speed=speed,
+    params:
+        checkpoint=card("checkpoint"),
+        revision=card("revision"),
+        dtype=card("dtype"),
+        loading=loading,
+        eval_types=",".join(ewok["eval_types"]),
+        asking=asking,
+        answers=ANSWERS,
+        method=1,
+    message:
+        "Asking {wildcards.model} ({params.eval_types})"
+    shell:
+        "python -m worldprobe score all {input.item_tables:q} --model {wildcards.model:q}"
+        " --checkpoint {params.checkpoint:q} --revision {params.revision:q} --dtype {params.dtype:q}"
+        " {params.loading} {resources.speed} --eval-types {params.eval_types:q} {params.asking}"
+        " --method {params.method} --answers {params.answers:q} --out {output.evidence:q} &> {log:q}"

@@ -1,0 +1,151 @@
+# Calibration controls: small models of known behaviour, trained on stories written from the built-in materials. Their folder
+# names what made them, so studies that train alike share them, and no study overwrites another's.
+
+
+def training(key):
+    """A function that looks up how a control model is trained."""
+
+    def look_up(wildcards):
+        return registry[wildcards.model]["control"][key]
+
+    return look_up
+
+
+localrules:
+    compile_control_templates,
+    write_corpus,
+    train_tokenizer,
+    measure_generalisation,
+
+
+rule compile_control_templates:
+    """Templates of the built-in materials: what the stories are written from, whatever the study asks about."""
+    input:
+        materials=builtin_files(),
+    output:
+        template_table="<controls>/templates.parquet",
+    log:
+        "<logs>/compile_control_templates.log",
+    benchmark:
+        "<benchmarks>/compile_control_templates.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        source=builtin_source,
+        code=code("cli/templates.py"),
+    message:
+        "Compiling the templates of the control models' stories"
+    shell:
+        "python -m worldprobe templates compile {params.source:q} --out {output.template_table:q} &> {log:q}"
+
+
+rule write_corpus:
+    """The stories, and which templates and fillers they leave out."""
+    input:
+        template_table="<controls>/templates.parquet",
+        materials=builtin_files(),
+    output:
+        corpus=directory("<controls>/corpus"),
+    log:
+        "<logs>/write_corpus.log",
+    benchmark:
+        "<benchmarks>/write_corpus.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        source=builtin_source,
+        stories=ewok["controls"]["stories"],
+        sentences=ewok["controls"]["sentences"],
+        held_out_templates=ewok["controls"]["held_out_templates"],
+        held_out_fillers=ewok["controls"]["held_out_fillers"],
+        seed=ewok["controls"]["seed"],
+        method=method_of("cli/controls.py", "CORPUS_METHOD"),
+    message:
+        "Writing about {params.stories} stories for the control models"
+    shell:
+        "python -m worldprobe controls corpus {input.template_table:q} {params.source:q}"
+        " --stories {params.stories} --sentences {params.sentences}"
+        " --held-out-templates {params.held_out_templates} --held-out-fillers {params.held_out_fillers}"
+        " --seed {params.seed} --out {output.corpus:q} &> {log:q}"
+
+
+rule train_tokenizer:
+    """A byte-level BPE tokenizer for the control models."""
+    input:
+        corpus="<controls>/corpus",
+    output:
+        tokenizer=directory("<controls>/tokenizer"),
+    log:
+        "<logs>/train_tokenizer.log",
+    benchmark:
+        "<benchmarks>/train_tokenizer.tsv"
+    conda:
+        "../../../envs/scoring.yaml"
+    params:
+        vocabulary=ewok["controls"]["vocabulary"],
+        method=method_of("cli/controls.py", "TOKENIZER_METHOD"),
+    message:
+        "Training the control models' tokenizer"
+    shell:
+        "python -m worldprobe controls tokenizer {input.corpus:q} --vocabulary {params.vocabulary}"
+        " --out {output.tokenizer:q} &> {log:q}"
+
+
+rule train_control:
+    """A small causal language model, trained from scratch and saved as an ordinary Hugging Face folder."""
+    input:
+        corpus="<controls>/corpus",
+        tokenizer="<controls>/tokenizer",
+    output:
+        checkpoint=directory("<controls>/models/{training}/{model}"),
+    log:
+        "<logs>/train_control/{training}/{model}.log",
+    benchmark:
+        "<benchmarks>/train_control/{training}/{model}.tsv"
+    conda:
+        "../../../envs/scoring.yaml"
+    threads: 1
+    resources:
+        mem_mb=per_attempt(3000),
+        runtime=per_attempt(30),
+    params:
+        architecture=training("architecture"),
+        layers=training("layers"),
+        width=training("width"),
+        heads=training("heads"),
+        steps=training("steps"),
+        batch=training("batch"),
+        learning_rate=training("learning_rate"),
+        seed=ewok["controls"]["seed"],
+        method=method_of("cli/controls.py", "TRAINING_METHOD"),
+    message:
+        "Training {wildcards.model} ({params.steps} steps)"
+    shell:
+        "python -m worldprobe controls train {input.corpus:q} {input.tokenizer:q} --architecture {params.architecture:q}"
+        " --layers {params.layers} --width {params.width} --heads {params.heads} --steps {params.steps}"
+        " --batch {params.batch} --learning-rate {params.learning_rate} --seed {params.seed} --threads 1"
+        " --out {output.checkpoint:q} &> {log:q}"
+
+
+rule measure_generalisation:
+    """Accuracy of the control models by what their stories had shown: templates by fillers."""
+    input:
+        item_table=targets.item_table(study),
+        corpus="<controls>/corpus",
+        judgement_tables=targets.control_judgements(study, registry, MODELS_WITH_ANSWERS),
+    output:
+        accuracy_table="<ewok>/control_accuracies.parquet",
+    log:
+        "<logs>/measure_generalisation.log",
+    benchmark:
+        "<benchmarks>/measure_generalisation.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        missing=missing,
+        code=code("cli/controls.py"),
+    message:
+        "Comparing control models on seen and held-out items"
+    shell:
+        "python -m worldprobe controls accuracy {input.item_table:q} {input.corpus:q} {input.judgement_tables:q}"
+        " {params.missing} --out {output.accuracy_table:q} &> {log:q}"

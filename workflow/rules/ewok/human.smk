@@ -1,0 +1,48 @@
+# People's answers to the same items (EWoK, Section 4), if their ratings are given.
+
+
+localrules:
+    import_human_ratings,
+    judge_human,
+
+
+rule import_human_ratings:
+    """Mean plausibility ratings from a CSV, matched to the items."""
+    input:
+        item_table=targets.item_table(study),
+        ratings=ewok["human"]["ratings"] or [],
+    output:
+        rating_table="<ewok>/ratings.parquet",
+    log:
+        "<logs>/import_human_ratings.log",
+    benchmark:
+        "<benchmarks>/import_human_ratings.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/importing.py"),
+    message:
+        "Reading people's ratings ({input.ratings})"
+    shell:
+        "python -m worldprobe import human-ratings {input.item_table:q} {input.ratings:q} --out {output.rating_table:q} &> {log:q}"
+
+
+rule judge_human:
+    """Accuracy of people's ratings, judged as a model's Likert answers are."""
+    input:
+        item_table=targets.item_table(study),
+        rating_table="<ewok>/ratings.parquet",
+    output:
+        judgement_table=f"<ewok>/judgements/{targets.reference(study)}/human_likert/human.parquet",
+    log:
+        "<logs>/judge_human.log",
+    benchmark:
+        "<benchmarks>/judge_human.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/judge.py"),
+    message:
+        "Judging people's ratings"
+    shell:
+        "python -m worldprobe judge {input.item_table:q} {input.rating_table:q} --out {output.judgement_table:q} &> {log:q}"

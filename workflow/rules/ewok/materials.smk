@@ -1,0 +1,95 @@
+# Materials to templates to items (EWoK, Section 3).
+
+
+localrules:
+    fetch_materials,
+    compile_templates,
+    fill_items,
+    gather_items,
+
+
+rule fetch_materials:
+    """The official materials, from the authors' repository; read their terms of use first (README.md)."""
+    output:
+        archive="resources/downloads/ewok-config.zip",
+    log:
+        "<logs>/fetch_materials.log",
+    benchmark:
+        "<benchmarks>/fetch_materials.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        listing=in_repository("resources/sources.yaml"),
+        method=1,
+    message:
+        "Downloading the official EWoK materials"
+    shell:
+        "python -m worldprobe fetch ewok_config --sources {params.listing:q} --out {output.archive:q} &> {log:q}"
+
+
+rule compile_templates:
+    """Templates: pairs of contexts and targets with open slots, compiled from concepts, contexts and targets."""
+    input:
+        materials=material_files,
+    output:
+        template_table="<ewok>/templates.parquet",
+    log:
+        "<logs>/compile_templates.log",
+    benchmark:
+        "<benchmarks>/compile_templates.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        source=material_source,
+        compat=compat,
+        code=code("cli/templates.py"),
+    message:
+        "Compiling templates from {params.source}"
+    shell:
+        "python -m worldprobe templates compile {params.source:q} {params.compat} --out {output.template_table:q} &> {log:q}"
+
+
+rule fill_items:
+    """Items of one version of one condition: templates with their slots filled."""
+    input:
+        template_table="<ewok>/templates.parquet",
+        materials=material_files,
+    output:
+        item_table="<ewok>/items/{condition}/version_{version}.parquet",
+    log:
+        "<logs>/fill_items/{condition}/{version}.log",
+    benchmark:
+        "<benchmarks>/fill_items/{condition}/{version}.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        source=material_source,
+        filling=filling,
+        code=code("cli/items.py"),
+    message:
+        "Filling version {wildcards.version} of {wildcards.condition}"
+    shell:
+        "python -m worldprobe items fill {input.template_table:q} {params.source:q} {params.filling}"
+        " --version {wildcards.version} --out {output.item_table:q} &> {log:q}"
+
+
+rule gather_items:
+    """The items of a condition: its versions together, those with the texts of another marked."""
+    input:
+        version_tables=version_tables,
+    output:
+        item_table="<ewok>/items/{condition}.parquet",
+    log:
+        "<logs>/gather_items/{condition}.log",
+    benchmark:
+        "<benchmarks>/gather_items/{condition}.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        release_filter=release_filter,
+        code=code("cli/items.py"),
+    message:
+        "Gathering the items of {wildcards.condition}"
+    shell:
+        "python -m worldprobe items gather {input.version_tables:q} {params.release_filter}"
+        " --out {output.item_table:q} &> {log:q}"

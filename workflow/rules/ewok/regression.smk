@@ -1,0 +1,53 @@
+# Regression on accuracy (EWoK, Appendix A.5).
+
+
+localrules:
+    fit_fixed_effects,
+
+
+rule fit_mixed_model:
+    """The paper's mixed-effects logistic regression, in R's lme4."""
+    input:
+        judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]),
+        feature_table=targets.surface_features(study),
+    output:
+        coefficient_table="<ewok>/regression/mixed_model.parquet",
+    log:
+        "<logs>/fit_mixed_model.log",
+    benchmark:
+        "<benchmarks>/fit_mixed_model.tsv"
+    conda:
+        "../../../envs/stats.yaml"
+    threads: 1
+    resources:
+        mem_mb=per_attempt(8000),
+        runtime=per_attempt(120),
+    params:
+        code=code("cli/fit.py"),
+    message:
+        "Fitting the mixed-effects model (lme4)"
+    shell:
+        "python -m worldprobe fit mixed-model {input.judgement_tables:q} --surface {input.feature_table:q}"
+        " --out {output.coefficient_table:q} &> {log:q}"
+
+
+rule fit_fixed_effects:
+    """Cross-check of the mixed model without R: fixed effects only, with standard errors clustered by item."""
+    input:
+        judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]),
+        feature_table=targets.surface_features(study),
+    output:
+        coefficient_table="<ewok>/regression/fixed_effects.parquet",
+    log:
+        "<logs>/fit_fixed_effects.log",
+    benchmark:
+        "<benchmarks>/fit_fixed_effects.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/fit.py"),
+    message:
+        "Fitting the fixed effects (statsmodels)"
+    shell:
+        "python -m worldprobe fit fixed-effects {input.judgement_tables:q} --surface {input.feature_table:q}"
+        " --out {output.coefficient_table:q} &> {log:q}"

@@ -1,0 +1,28 @@
+# The results that EWoK's authors released, instead of answers of our own.
+
+
+localrules:
+    import_released,
+
+
+rule import_released:
+    """Judgements from released results, after the exclusions, reversals and deduplication of the released analysis."""
+    input:
+        release=ewok["released"]["results"] or [],
+    output:
+        feature_table="<ewok>/released/surface_features.parquet",
+        judgement_table=f"<ewok>/judgements/{targets.reference(study)}/released/released.parquet",
+    log:
+        "<logs>/import_released.log",
+    benchmark:
+        "<benchmarks>/import_released.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        skip=skipped_steps,
+        code=code("cli/importing.py"),
+    message:
+        "Reading released results ({input.release})"
+    shell:
+        "python -m worldprobe import ewok-results {input.release:q} {params.skip} --surface-out {output.feature_table:q}"
+        " --out {output.judgement_table:q} &> {log:q}"

@@ -1,0 +1,158 @@
+# EWoK: how the settings of a study become inputs and options of its rules.
+
+
+def builtin_files():
+    """The files of the built-in materials."""
+    return [in_repository(path.relative_to(HOME)) for path in sorted(targets.BUILTIN.rglob("*")) if path.is_file()]
+
+
+def builtin_source(wildcards):
+    """The folder of the built-in materials."""
+    return in_repository("resources/materials/ewok-builtin")
+
+
+def material_source(wildcards):
+    """The materials' folder or archive, as the commands take it."""
+    source = ewok["materials"]["source"]
+    return builtin_source(wildcards) if source == "builtin" else source
+
+
+def material_files(wildcards):
+    """All files of the materials, so that an edit of any recompiles; a source that is not there yet must be made by a rule."""
+    if ewok["materials"]["source"] == "builtin":
+        return builtin_files()
+    source = Path(ewok["materials"]["source"])
+    if source.is_dir():
+        return [str(path) for path in sorted(source.rglob("*")) if path.is_file()]
+    return [str(source)]
+
+
+def compat(wildcards):
+    """Whether the original generator is repeated, as an option."""
+    return flag("--compat", ewok["materials"]["compat"])
+
+
+def filling(wildcards):
+    """How one version of a condition's items is filled, as options."""
+    items = ewok["conditions"][wildcards.condition]["items"]
+    by_mode = [
+        flag("--per-template", items["per_template"]),
+        flag("--seed", items["seed"]),
+    ]
+    return flags(
+        flag("--mode", items["mode"]),
+        *(by_mode if items["mode"] == "independent" else []),
+        *(flag("--swap", swap) for swap in items["swap"]),
+        flag("--filter", items["filter"]),
+        compat(wildcards),
+    )
+
+
+def version_tables(wildcards):
+    """The versions of a condition's items."""
+    return targets.version_tables(study, wildcards.condition)
+
+
+def release_filter(wildcards):
+    """Whether only the items of the official release are kept, as options."""
+    if not ewok["materials"]["release_filter"]:
+        return ""
+    return flags("--release-filter", flag("--materials", material_source(wildcards)))
+
+
+def asking(wildcards):
+    """How Likert and Choice ask, as options: one value per condition."""
+    if ewok["eval_types"] == ["logprobs"]:
+        return ""
+    prompting = [condition["prompting"] for condition in ewok["conditions"].values()]
+    return flags(
+        flag("--prompts", [one["prompts"] for one in prompting]),
+        flag("--swap", ["yes" if one["swap"] else "no" for one in prompting]),
+        flag("--chat", [chat_template(one, wildcards.model) for one in prompting]),
+    )
+
+
+def chat_template(prompting, model):
+    """Whether a model is asked through its chat template: auto follows its card."""
+    wanted = prompting["chat_template"]
+    return wanted if wanted != "auto" else "always" if registry[model]["chat"] else "never"
+
+
+def prompt_inputs(wildcards):
+    """The files of the prompts, where models are prompted: an edit asks again."""
+    if ewok["eval_types"] == ["logprobs"]:
+        return []
+    names = {condition["prompting"]["prompts"] for condition in ewok["conditions"].values()}
+    return sorted(os.path.relpath(targets.prompt_file(name)) for name in names)
+
+
+def vectors():
+    """Word vectors: a file of the user's, or those that a rule trains."""
+    chosen = ewok["baselines"]["word2vec"]["vectors"]
+    return "<controls>/vectors.kv" if chosen == "trained" else chosen
+
+
+def frequency(wildcards):
+    """Where word frequencies come from, as options."""
+    chosen = ewok["baselines"]["frequency"]
+    return flags(flag("--frequency", chosen["source"]), flag("--ngrams", chosen["files"]))
+
+
+def skipped_steps(wildcards):
+    """The steps of the released analysis that are left out, as options."""
+    return flags(*(flag("--skip", step) for step in ewok["released"]["skip"]))
+
+
+def published_files():
+    """The published numbers and where they come from."""
+    return [in_repository(f"resources/published/{name}") for name in ("ewok.csv", "sources.yaml")]
+
+
+def judgements_by_condition(wildcards):
+    """Every condition with its judgements, the reference first, as options."""
+    by_name = {name: targets.judgements(study, MODELS_WITH_ANSWERS, condition=name) for name in targets.conditions(study)}
+    return flags(*(flag("--condition", [name, *tables]) for name, tables in by_name.items()))
+
+
+def missing(wildcards):
+    """The models without answers, as an option; they are named in what is made without them."""
+    return flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items()])
+
+
+#: Captions of Snakemake's report (workflow/report) that do not bear the name of their table or figure.
+CAPTIONS = {
+    ("table", "accuracy_by_domain"): "accuracy_by_domain_table",
+    ("table", "mixed_model"): "regression",
+    ("table", "fixed_effects"): "regression",
+    ("figure", "word2vec"): "surface_feature",
+    ("figure", "n_words"): "surface_feature",
+    ("figure", "log_frequency"): "surface_feature",
+    ("figure", "setups_by_model"): "setups",
+    ("figure", "setups_by_domain"): "setups",
+}
+
+
+def report_files(kind, *names):
+    """The files of tables or figures that Snakemake's own report shows, each with caption, chapter and title.
+
+    Args:
+        kind: "table" or "figure".
+        names: which; those that the study does not have are left out.
+    """
+    files = []
+    for plan in targets.plans(study, registry, kind, names):
+        path, *_others = targets.files_of(study, kind, [plan.name])
+        caption = f"../../report/{CAPTIONS.get((kind, plan.name), plan.name)}.rst"
+        files.append(report(path, caption=caption, category=targets.chapter(plan), labels={kind: plan.title}))
+    return files
+
+
+def other_forms(kind, *names):
+    """The other forms of the same tables or figures."""
+    wanted = [plan.name for plan in targets.plans(study, registry, kind, names)]
+    return [path for name in wanted for path in targets.files_of(study, kind, [name])[1:]]
+
+
+def trained_folders(wildcards):
+    """The folders of the control models, which state how many parameters each has, as an option."""
+    return flag("--trained", targets.trained(study, registry, MODELS_WITH_ANSWERS))

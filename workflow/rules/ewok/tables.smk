@@ -1,0 +1,148 @@
+# Tables for the paper, each as CSV, LaTeX, Markdown and JSON. Those of one input are printed by one process, as each process takes
+# a second to start; any one of them alone: `python -m worldprobe table NAME`.
+
+ACCURACY_TABLES = [
+    "mean_accuracy",
+    "accuracy_by_domain",
+    "accuracy_by_paradigm",
+    "comparisons",
+    "correlations",
+    "likert_strict",
+]
+
+
+localrules:
+    tables_of_accuracy,
+    table_dataset,
+    table_regression,
+    table_reproduction,
+    table_conditions,
+
+
+rule tables_of_accuracy:
+    """Table 1 (mean and range), Table 2 (domains), Table 4 (strict Likert), ways of asking, comparisons, and correlations."""
+    input:
+        summary_table="<ewok>/summaries.parquet",
+        pair_tables=targets.pair_tables(study, registry),
+        registry=registry_file,
+    output:
+        tables=report_files("table", *ACCURACY_TABLES),
+        others=other_forms("table", *ACCURACY_TABLES),
+    log:
+        "<logs>/tables_of_accuracy.log",
+    benchmark:
+        "<benchmarks>/tables_of_accuracy.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        folder=subpath(input.summary_table, parent=True),
+        code=code("cli/table.py"),
+    message:
+        "Tables of accuracy"
+    shell:
+        "python -m worldprobe table set {params.folder:q} --models {input.registry:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule table_dataset:
+    """What the materials contain, by domain."""
+    input:
+        template_table="<ewok>/templates.parquet",
+        item_table=targets.item_table(study),
+    output:
+        tables=report_files("table", "dataset"),
+        others=other_forms("table", "dataset"),
+    log:
+        "<logs>/table_dataset.log",
+    benchmark:
+        "<benchmarks>/table_dataset.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/table.py"),
+    message:
+        "Templates and items by domain"
+    shell:
+        "python -m worldprobe table dataset {input.template_table:q} {input.item_table:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule table_regression:
+    """Table 3: coefficients of the regression, from the mixed model or from its fixed-effects cross-check."""
+    input:
+        coefficient_table="<ewok>/regression/{fit}.parquet",
+    output:
+        table=report(
+            "<ewok>/tables/{fit}.csv",
+            caption="../../report/regression.rst",
+            category="Regression",
+            labels={"table": "{fit}"},
+        ),
+        others=expand("<ewok>/tables/{{fit}}.{suffix}", suffix=["tex", "md", "json"]),
+    log:
+        "<logs>/table_regression/{fit}.log",
+    benchmark:
+        "<benchmarks>/table_regression/{fit}.tsv"
+    wildcard_constraints:
+        fit="mixed_model|fixed_effects",
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/table.py"),
+    message:
+        "Table 3: coefficients ({wildcards.fit})"
+    shell:
+        "python -m worldprobe table mixed_model {input.coefficient_table:q} --fit {wildcards.fit:q}"
+        " --out {output.table:q} {output.others:q} &> {log:q}"
+
+
+rule table_reproduction:
+    """Published numbers next to ours."""
+    input:
+        reproduction_table="<ewok>/reproduction.parquet",
+        registry=registry_file,
+    output:
+        tables=report_files("table", "reproduction"),
+        others=other_forms("table", "reproduction"),
+    log:
+        "<logs>/table_reproduction.log",
+    benchmark:
+        "<benchmarks>/table_reproduction.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/table.py"),
+    message:
+        "Published numbers next to ours"
+    shell:
+        "python -m worldprobe table reproduction {input.reproduction_table:q} --models {input.registry:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule table_conditions:
+    """The reference condition against each other one, model by model."""
+    input:
+        comparison_table="<ewok>/conditions.parquet",
+        registry=registry_file,
+    output:
+        tables=report_files("table", "conditions"),
+        others=other_forms("table", "conditions"),
+    log:
+        "<logs>/table_conditions.log",
+    benchmark:
+        "<benchmarks>/table_conditions.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/table.py"),
+    message:
+        "Conditions compared"
+    shell:
+        "python -m worldprobe table conditions {input.comparison_table:q} --models {input.registry:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule tables:
+    """All tables."""
+    input:
+        targets.files_of(study, "table", targets.tables(study, registry)),

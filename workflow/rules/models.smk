@@ -1,0 +1,118 @@
+# Models: what their cards say, fetching them, and how their jobs load them.
+
+import hashlib
+
+
+def card(field):
+    """A function that looks a field up in the registry entry of a job's model."""
+
+    def look_up(wildcards):
+        return registry[wildcards.model][field]
+
+    return look_up
+
+
+def need(resource):
+    """A function that says what a job's model needs of a machine: gpus, threads, and, more with each attempt, mem_mb and runtime."""
+
+    def look_up(wildcards, attempt):
+        wanted = devices.needs_of(registry[wildcards.model], site)
+        return getattr(wanted.in_attempt(attempt, site["longest_minutes"]), resource)
+
+    return look_up
+
+
+def on_site(fact):
+    """A function that says where a job's model is to run: partition, constraint, gpu_model; the last two only with GPUs."""
+
+    def look_up(wildcards):
+        if not devices.gpus_wanted(registry[wildcards.model], site):
+            return site["partition"] if fact == "partition" else None
+        return site["gpu_partition"] or site["partition"] if fact == "partition" else site[fact]
+
+    return look_up
+
+
+def loading(wildcards):
+    """How a model is loaded, as options: its engine with what only that engine takes, and what its checkpoint may do."""
+    entry = registry[wildcards.model]
+    is_server = entry["engine"] == "openai"
+    return flags(
+        flag("--engine", entry["engine"]),
+        flag("--endpoint", is_server and entry["endpoint"]),
+        flag("--tokenizer", is_server and entry["tokenizer"]),
+        trust(wildcards),
+    )
+
+
+def speed(wildcards):
+    """Options that change how fast a model answers and nothing else. A resource: unlike a parameter it reruns nothing."""
+    entry = registry[wildcards.model]
+    gpus = devices.gpus_wanted(entry, site)
+    return flags(
+        flag("--gpus", gpus or None),
+        flag("--tensor-parallel", entry["engine"] == "vllm" and max(gpus, 1)),
+        flag("--concurrency", entry["engine"] == "openai" and entry["concurrency"]),
+    )
+
+
+def trust(wildcards):
+    """What a model's checkpoint may do, as options."""
+    entry = registry[wildcards.model]
+    return flags(
+        flag("--allow-pickle", entry["allow_pickle"]),
+        flag("--trust-remote-code", entry["trust_remote_code"]),
+    )
+
+
+def engine_environment(wildcards):
+    """The conda file of a model's engine, for --sdm conda: vLLM brings its own PyTorch."""
+    name = "vllm" if registry[wildcards.model]["engine"] == "vllm" else "scoring"
+    return f"../../../envs/{name}.yaml"
+
+
+def source_key(entry):
+    """What a hub model's note is named by: checkpoint and revision, so that two registries do not overwrite each other's."""
+    return hashlib.sha256(f"{entry['checkpoint']}@{entry['revision']}".encode()).hexdigest()[:12]
+
+
+def weight_inputs(wildcards):
+    """What must be there before a model is loaded, and reruns its job when it changes.
+
+    A control model's folder, the files of a local folder, or the note that a hub model was fetched.
+    """
+    entry = registry[wildcards.model]
+    if entry.get("control"):
+        return [entry["checkpoint"]]
+    local = model_files(entry)
+    if local or entry["engine"] == "openai":
+        return local
+    return [f"{MODELS}/{wildcards.model}/{source_key(entry)}.json"]
+
+
+localrules:
+    fetch_model,
+
+
+rule fetch_model:
+    """Weights and tokenizer from the hub into the local cache, where there is a network; scoring itself needs none."""
+    output:
+        facts="<models>/{model}/{source}.json",
+    log:
+        "<logs>/fetch_model/{model}/{source}.log",
+    benchmark:
+        "<benchmarks>/fetch_model/{model}/{source}.tsv"
+    wildcard_constraints:
+        source="[0-9a-f]{12}",
+    conda:
+        "../../envs/scoring.yaml"
+    params:
+        checkpoint=card("checkpoint"),
+        revision=card("revision"),
+        trust=trust,
+        method=1,
+    message:
+        "Fetching {wildcards.model} ({params.checkpoint})"
+    shell:
+        "python -m worldprobe models fetch {params.checkpoint:q} --revision {params.revision:q} {params.trust}"
+        " --out {output.facts:q} &> {log:q}"

@@ -1,0 +1,138 @@
+# Paths, environment and settings. Everything that can be checked is checked here, before the first rule is defined.
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from shlex import quote
+
+from snakemake.resources import Resource
+
+HOME = Path(workflow.current_basedir).parents[1]
+PACKAGE = HOME / "workflow" / "src"
+sys.path.insert(0, str(PACKAGE))
+# Jobs find the package in this repository, and, without --sdm, the Python that runs Snakemake, activated or not.
+SAME_PYTHON = "" if workflow.deployment_settings.deployment_method else f"{Path(sys.executable).parent}:"
+shell.prefix(f"export PYTHONPATH={quote(str(PACKAGE))} PATH={quote(SAME_PYTHON)}$PATH; ")
+
+from worldprobe.benchmarks.ewok import targets
+from worldprobe.benchmarks.ewok.named_files import check_study
+from worldprobe.errors import UserError
+from worldprobe.imports import code_digest, method_of
+from worldprobe.operations import devices
+from worldprobe.operations.missing import missing_models, share_with_jobs
+from worldprobe.operations.settings import by_strength, model_files, read_settings
+from worldprobe.paths import ANSWERS, MODELS, StudyPaths
+
+
+def in_repository(path):
+    """A file of this repository, as seen from the working directory (which --directory may change)."""
+    return os.path.relpath(HOME / path) if HOME == Path.cwd() else str(HOME / path)
+
+
+def code(*names):
+    """A digest of modules and of all that they import: a rule reruns when code that moves its numbers changes."""
+    return code_digest(*names)
+
+
+def flag(option, value):
+    """A command line option: left out for False, empty lists and None, alone for True, else with its quoted value(s)."""
+    if value is True:
+        return option
+    if value in (False, None, [], ""):
+        return ""
+    values = value if isinstance(value, list) else [value]
+    return " ".join([option, *(quote(str(one)) for one in values)])
+
+
+def flags(*options):
+    """Several options, those that are left out left out."""
+    return " ".join(option for option in options if option)
+
+
+def per_attempt(amount):
+    """A function that asks for more with each attempt."""
+
+    def look_up(wildcards, attempt):
+        return amount * attempt
+
+    return look_up
+
+
+def limit_resources(study, registry, site):
+    """On one machine, keep to its GPUs and memory; a limit given by --resources is kept, a cluster has a scheduler of its own."""
+    if workflow.executor_settings is not None or not workflow.is_main_process:
+        return
+    given = set(workflow.global_resources)
+    wanted = {model: devices.gpus_wanted(registry[model], site) for model in study["models"]}
+    for name, limit in devices.limits(wanted, given).items():
+        workflow.register_resource(name, Resource(name, limit))
+
+
+try:
+    study, registry, registry_file, site = read_settings(
+        config,
+        by_strength(workflow.configfiles, workflow.config_settings.configfiles),
+        workflow.config_settings.config,
+        HOME,
+        {"ewok": check_study},
+        targets.with_control_checkpoints,
+    )
+    limit_resources(study, registry, site)
+except UserError as error:
+    sys.exit(error.lines())
+
+STUDY = StudyPaths(study["study"])
+ewok = study["ewok"]
+#: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
+MISSING = share_with_jobs(missing_models(study, targets.evidence), workflow.is_main_process)
+MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
+
+
+pathvars:
+    results=STUDY.root,
+    logs=STUDY.logs,
+    benchmarks=STUDY.benchmarks,
+    ewok=f"{STUDY.root}/ewok",
+    models=MODELS,
+    controls=targets.corpus(study).root,
+
+
+# Inherited by every job, on this machine and on a cluster; never part of a command line or a log.
+if ewok["materials"]["password"] is not None:
+    os.environ.setdefault("WORLDPROBE_MATERIALS_PASSWORD", ewok["materials"]["password"])
+
+# Two commands of SLURM whose answers would make Snakemake wait for ever (slurm/bin says when).
+if shutil.which("sbatch") and str(HOME / "slurm" / "bin") not in os.get_exec_path():
+    os.environ.update(PATH=os.pathsep.join([str(HOME / "slurm" / "bin"), *os.get_exec_path()]))
+
+# What slurm/config.yaml asks for; "None" leaves it to the site.
+for fact in ("partition", "account", "qos"):
+    os.environ[f"WORLDPROBE_SITE_{fact.upper()}"] = str(site[fact])
+
+
+wildcard_constraints:
+    model="|".join(re.escape(model) for model in registry),
+    eval_type="[a-z0-9_]+",
+    condition="|".join(map(re.escape, targets.conditions(study))),
+    version=r"\d+",
+
+
+def say_what_is_missing():
+    """After a run that failed: which models have no answers, and how to go on without them."""
+    failed = missing_models({**study, "allow_missing": True}, targets.evidence)
+    for model, reason in failed.items():
+        print(f"{model} has no answers: {reason}", file=sys.stderr)
+    if failed and study["allow_missing"] and set(failed) - set(MISSING):
+        fix = "Run the same command again: the other models are summarised, these are named as missing and tried again."
+        print(fix, file=sys.stderr)
+
+
+def say_what_is_new():
+    """After a run that succeeded: models that were tried again and are not in this run's tables."""
+    if MISSING:
+        print(
+            f"{', '.join(MISSING)}: answers are there now. Run the same command again to include them.",
+            file=sys.stderr,
+        )

@@ -1,0 +1,49 @@
+"""What answers cost: the time of all processes that computed them, all attempts together, read from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from worldprobe.asking.store import read_parts
+
+
+@dataclass
+class Cost:
+    """Time and answers.
+
+    Attributes:
+        seconds: of wall-clock time.
+        device_seconds: kind of device (cpu, cuda, ...) -> seconds times number of devices.
+        answers: how many were computed.
+    """
+
+    seconds: float = 0.0
+    device_seconds: dict[str, float] = field(default_factory=dict)
+    answers: int = 0
+
+
+def cost(root: Path | str, origins: Iterable[Mapping[str, Any]]) -> Cost:
+    """What the answers of some tables cost, each part of the store counted once.
+
+    A part counts where its list of questions is one of the tables' lists. Time that a killed process spent after its last part is
+    lost; loading the model is part of a process's first part.
+
+    Args:
+        root: folder of all stores, for example results/.answers.
+        origins: ``provenance.details["answers"]`` of each table.
+    """
+    wanted: dict[str, set[str]] = {}
+    for one in origins:
+        wanted.setdefault(one["store"], set()).update(entry["list"] for entry in one["made_by"])
+    total = Cost()
+    for store, lists in sorted(wanted.items()):
+        for part, count in read_parts(Path(root) / store):
+            if part.questions in lists:
+                device = str(part.process.get("device") or "unknown")
+                total.seconds += part.seconds
+                total.device_seconds[device] = total.device_seconds.get(device, 0.0) + part.seconds * part.devices
+                total.answers += count
+    return total

@@ -1,0 +1,174 @@
+"""The contract between what a study wants to know and what answers it: score a text, write after a prompt, choose among options.
+
+A question's id is a digest of all that it asks. Every benchmark asks through ``answer``, which knows no benchmark: it reuses what
+the store has, asks the engine the rest, and says which processes made the answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from worldprobe.asking.collect import collect
+from worldprobe.asking.store import Kept, Store
+from worldprobe.log import Progress
+from worldprobe.models.engine import Decoding, Engine, Prompt, Query, Scored, Written
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """What does the model write after the prompt?"""
+
+    prompt: Prompt
+    decoding: Decoding
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Which of the options does the model choose after the prompt?"""
+
+    prompt: Prompt
+    options: tuple[str, ...]
+
+
+Question = Query | Write | Choose
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers in the order of their questions.
+
+    Attributes:
+        values: ``Scored`` for a ``Query``, ``Written`` for the others.
+        origins: which processes made them, for the provenance; see ``describe_origins``.
+    """
+
+    values: list[Any]
+    origins: dict[str, Any]
+
+
+def question_id(question: Question, engine: Engine, protocol: str = "1") -> str:
+    """SHA-256 of kind, content, options, decoding and protocol; a conversation counts as it is sent, template and all.
+
+    Args:
+        question: the question.
+        engine: who is asked; it renders conversations.
+        protocol: version of how the question is asked, and what is kept of its answer.
+    """
+    content: list[Any]
+    if isinstance(question, Query):
+        content = ["score", question.context, question.target, None, None]
+    else:
+        kind = "text" if isinstance(question.prompt, str) else "conversation"
+        asked = [kind, engine.rendered(question.prompt)]
+        if isinstance(question, Write):
+            content = ["write", asked, None, asdict(question.decoding)]
+        else:
+            content = ["choose", asked, list(question.options), None]
+    return hashlib.sha256(json.dumps([*content, protocol], sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def digest_prompt(prompt: Prompt, engine: Engine) -> str:
+    """SHA-256 of a prompt as it is sent."""
+    return hashlib.sha256(engine.rendered(prompt).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def answer(
+    questions: Sequence[Question],
+    engine: Engine,
+    store: Store,
+    protocol: str = "1",
+    per_token: bool = False,
+    what: str = "",
+    total: int | None = None,
+) -> Answers:
+    """Answer questions: equal ones once, known ones from the store, the rest by the engine.
+
+    Args:
+        questions: of any kinds, in any order.
+        engine: a loaded model.
+        store: the engine's answers.
+        protocol: version of how the questions are asked.
+        per_token: keep each target token's log probability; such answers are kept apart.
+        what: what is being done, for the progress lines; none without it.
+        total: how many units (items, trials) the questions belong to, for the progress lines.
+    """
+    protocol = f"{protocol} tokens" if per_token else protocol
+    ids = [question_id(question, engine, protocol) for question in questions]
+    distinct = dict(zip(ids, questions, strict=True))
+    found: dict[str, Kept] = {}
+    groups = _groups(distinct)
+    for members in groups:
+        progress = Progress(what, total if total and len(groups) == 1 else len(members)) if what else None
+
+        def ask(chosen: Sequence[str], skip: Collection[int]) -> Iterator[tuple[int, Any]]:
+            return _ask([distinct[one] for one in chosen], engine, skip, per_token)
+
+        found |= dict(zip(members, collect(members, ask, store, progress), strict=True))
+    values = [_from_json(question, found[one].answer) for one, question in zip(ids, questions, strict=True)]
+    return Answers(values, describe_origins(found.values(), store))
+
+
+def describe_origins(answers: Iterable[Kept], store: Store) -> dict[str, Any]:
+    """Which processes made answers: one entry per list of questions that were asked together and process that computed them.
+
+    More than one list means that answers of earlier requests were reused. Nothing in it depends on interruptions or durations.
+    """
+    counted = Counter((kept.part.questions, json.dumps(kept.part.process, sort_keys=True)) for kept in answers)
+    made_by = [
+        {"list": questions, "answers": count, "process": json.loads(process)}
+        for (questions, process), count in sorted(counted.items())
+    ]
+    return {"store": store.name, "made_by": made_by}
+
+
+def merge_origins(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The union of what made several sets of answers from one store."""
+    counted: Counter[tuple[str, str]] = Counter()
+    for origins in several:
+        for entry in origins["made_by"]:
+            counted[entry["list"], json.dumps(entry["process"], sort_keys=True)] += entry["answers"]
+    made_by = [{"list": name, "answers": n, "process": json.loads(process)} for (name, process), n in sorted(counted.items())]
+    return {"store": several[0]["store"] if several else "", "made_by": made_by}
+
+
+def _groups(distinct: Mapping[str, Question]) -> list[list[str]]:
+    """Questions that one call of an engine can take, each group in an order that depends on the questions only."""
+    groups: dict[str, list[str]] = {}
+    for one, question in distinct.items():
+        how = json.dumps(asdict(question.decoding), sort_keys=True) if isinstance(question, Write) else ""
+        groups.setdefault(f"{type(question).__name__} {how}", []).append(one)
+    return [sorted(groups[name]) for name in sorted(groups)]
+
+
+def _ask(questions: Sequence[Question], engine: Engine, skip: Collection[int], per_token: bool) -> Iterator[tuple[int, Any]]:
+    """Ask the engine questions of one kind; answers as plain JSON."""
+    first = questions[0]
+    if isinstance(first, Query):
+        queries = [question for question in questions if isinstance(question, Query)]
+        for place, scored in engine.score(queries, skip=skip, per_token=per_token):
+            yield place, _scored_to_json(scored)
+        return
+    if isinstance(first, Write):
+        written = engine.write([q.prompt for q in questions if isinstance(q, Write)], first.decoding, skip=skip)
+    else:
+        asked = [question for question in questions if isinstance(question, Choose)]
+        written = engine.choose([q.prompt for q in asked], [q.options for q in asked], skip=skip)
+    for place, one in written:
+        yield place, [one.text, one.finish, one.n_tokens, one.prompt_was_cut, one.margin]
+
+
+def _scored_to_json(scored: Scored) -> list[Any]:
+    plain: list[Any] = [scored.logprob, scored.n_tokens, list(scored.flags)]
+    return plain if scored.token_logprobs is None else [*plain, list(scored.token_logprobs), list(scored.tokens or ())]
+
+
+def _from_json(question: Question, plain: Sequence[Any]) -> Scored | Written:
+    if not isinstance(question, Query):
+        return Written(*plain)
+    logprob, n_tokens, flags, *tokens = plain
+    return Scored(logprob, n_tokens, tuple(flags), *(tuple(values) for values in tokens))

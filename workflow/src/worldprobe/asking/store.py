@@ -1,0 +1,203 @@
+"""Answers on disk, one store per engine identity, keyed by question: a question is asked once, whichever study wants it.
+
+A store is a folder named by the digest of everything about the engine that can move an answer. It holds
+
+* ``identity.json``: that identity, and the canary lines of the materials whose items were asked (answers may repeat their words);
+* ``list-*.json``: questions that were asked together. What an engine computes together moves sums by float noise, so a run that
+  was interrupted continues with the same list and gives the same bytes;
+* ``part-*.jsonl``: finished answers, written whole, with the process that computed them and its seconds in the first line.
+
+Parts and lists are named by their content. One that is damaged, by whatever, is ignored and its answers are computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from worldprobe.files import write_text
+from worldprobe.log import LOGGER
+
+if TYPE_CHECKING:
+    from worldprobe.models.engine import Engine
+
+
+@dataclass(frozen=True)
+class Part:
+    """What the first line of a part tells.
+
+    Attributes:
+        questions: name of the list of questions that were asked together.
+        process: facts of the process that computed the answers; see ``EngineFacts.process``.
+        seconds: the process's time since the part before, or since it began to load the model.
+        devices: GPUs (or processes on CPUs) that it took.
+    """
+
+    questions: str
+    process: Mapping[str, Any]
+    seconds: float
+    devices: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An answer of the store: plain JSON, and the part that it comes from."""
+
+    answer: Any
+    part: Part
+
+
+class Store:
+    """The answers of one engine identity.
+
+    Args:
+        root: folder of all stores, for example results/.answers.
+        identity: whatever about the engine can move an answer; must survive JSON.
+        process: facts of this process, recorded with each answer that it computes.
+        devices: GPUs that this process takes.
+        canary: canary of the items that are asked.
+        since: monotonic time at which this process began to load the model; now, if not given.
+    """
+
+    def __init__(
+        self,
+        root: Path | str,
+        identity: Mapping[str, Any],
+        process: Mapping[str, Any] | None = None,
+        devices: int = 1,
+        canary: str | None = None,
+        since: float | None = None,
+    ) -> None:
+        self.identity = json.loads(json.dumps(identity))
+        self.name = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()[:32]
+        self.folder = Path(root) / self.name
+        self.process, self.devices = json.loads(json.dumps(process or {})), devices
+        self.since = time.monotonic() if since is None else since
+        self.canaries = {canary} if canary else set()
+        self._seen: set[str] = set()
+        self._kept: dict[str, Kept] = {}
+        self._number = 0
+
+    def load(self) -> Mapping[str, Kept]:
+        """Question -> answer, of all whole parts; where two answer one question, the earlier part counts."""
+        for path in sorted(self.folder.glob("part-*.jsonl")):
+            if path.name in self._seen:
+                continue
+            self._seen.add(path.name)
+            found = _read_part(path)
+            if found is None:
+                LOGGER.warning("%s is damaged and ignored: its answers are computed again", path)
+                continue
+            self._number = max(self._number, int(path.name.split("-")[1]))
+            for question, kept in found.items():
+                self._kept.setdefault(question, kept)
+        return self._kept
+
+    def write(self, questions: str, answers: Mapping[str, Any]) -> None:
+        """Put answers on disk as one whole file.
+
+        Args:
+            questions: name of the list that they belong to.
+            answers: question -> answer as plain JSON.
+        """
+        if not answers:
+            return
+        self._write_identity()
+        now = time.monotonic()
+        part = Part(questions, self.process, round(now - self.since, 3), self.devices)
+        self.since = now
+        head = {"questions": part.questions, "process": part.process, "seconds": part.seconds, "devices": part.devices}
+        text = "".join(json.dumps(line) + "\n" for line in (head, *([key, answers[key]] for key in sorted(answers))))
+        self._number += 1
+        path = self.folder / f"part-{self._number:06d}-{_digest(text.encode())}.jsonl"
+        write_text(path, text)
+        self._seen.add(path.name)
+        for question, answer in answers.items():
+            self._kept.setdefault(question, Kept(json.loads(json.dumps(answer)), part))
+
+    def begin(self, questions: Sequence[str]) -> str:
+        """Note a list of questions that are asked together; returns its name."""
+        self._write_identity()
+        text = json.dumps(list(questions)) + "\n"
+        name = _digest(text.encode())
+        path = self.folder / f"list-{name}.json"
+        if _read_list(path) is None:
+            write_text(path, text)
+        return name
+
+    def unfinished(self, wanted: Collection[str]) -> Iterator[tuple[str, list[str]]]:
+        """Lists of earlier runs that are not finished and that ask nothing but what is wanted: name and questions."""
+        wanted = set(wanted)
+        for path in sorted(self.folder.glob("list-*.json")):
+            questions = _read_list(path)
+            if questions is None:
+                LOGGER.warning("%s is damaged and ignored", path)
+            elif wanted.issuperset(questions) and not self._kept.keys() >= set(questions):
+                yield path.stem.removeprefix("list-"), questions
+
+    def add_canary(self, canary: str | None) -> None:
+        """Items with this canary are asked too."""
+        if canary:
+            self.canaries.add(canary)
+
+    def _write_identity(self) -> None:
+        path = self.folder / "identity.json"
+        try:
+            found = json.loads(path.read_bytes())
+            known = {str(line) for line in found["canary"]}
+        except (OSError, ValueError, KeyError, TypeError):
+            found, known = None, set()
+        if found is None or not self.canaries <= known:
+            write_text(path, json.dumps({"canary": sorted(known | self.canaries), "identity": self.identity}, indent=1) + "\n")
+
+
+def open_store(root: Path | str, engine: Engine, canary: str | None = None, since: float | None = None) -> Store:
+    """The store of a loaded engine; see ``Store``."""
+    facts = engine.facts
+    return Store(root, facts.identity(), facts.process(), facts.devices, canary, since)
+
+
+def read_parts(folder: Path) -> list[tuple[Part, int]]:
+    """All whole parts of a store's folder, each with its number of answers."""
+    found = [_read_part(path) for path in sorted(folder.glob("part-*.jsonl"))]
+    return [(next(iter(kept.values())).part, len(kept)) for kept in found if kept]
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _read_whole(path: Path) -> bytes | None:
+    """The bytes of a file whose name ends in their digest, or None where they do not fit, or cannot be read."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    return content if path.stem.endswith(f"-{_digest(content)}") else None
+
+
+def _read_part(path: Path) -> dict[str, Kept] | None:
+    content = _read_whole(path)
+    if content is None:
+        return None
+    try:
+        int(path.name.split("-")[1])
+        head, *lines = (json.loads(line) for line in content.split(b"\n")[:-1])
+        part = Part(str(head["questions"]), dict(head["process"]), float(head["seconds"]), int(head["devices"]))
+        return {str(question): Kept(answer, part) for question, answer in lines}
+    except (ValueError, TypeError, KeyError, IndexError):
+        return None
+
+
+def _read_list(path: Path) -> list[str] | None:
+    content = _read_whole(path)
+    try:
+        questions = json.loads(content) if content is not None else None
+    except ValueError:
+        return None
+    return [str(question) for question in questions] if isinstance(questions, list) else None

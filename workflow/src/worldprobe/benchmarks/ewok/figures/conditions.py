@@ -1,0 +1,94 @@
+"""Conditions of a study against its first one: accuracies, and paired differences with their intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from worldprobe.errors import UserError
+from worldprobe.present import style
+from worldprobe.present.roster import Roster
+
+MARKS = ("o", "D", "s", "^", "v", "P", "X")
+COLUMNS = ["model", "name", "condition", "reference", "eval_type", "mean"]
+COLUMNS += ["difference", "ci_low", "ci_high", "p_holm", "n_templates"]
+
+
+def tidy(comparisons: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
+    """One row per model and condition, the reference first (its difference is 0).
+
+    Args:
+        comparisons: the ConditionComparisons table.
+        roster: names and order of the models.
+        eval_type: way of asking.
+
+    Raises:
+        UserError: the way of asking was not compared.
+    """
+    rows = comparisons[(comparisons.grouping == "overall") & (comparisons.eval_type == eval_type)]
+    if rows.empty:
+        known = ", ".join(sorted(comparisons.eval_type.unique())) or "none"
+        raise UserError("--eval-type", f'"{eval_type}" was not compared between conditions.', f"Choose one of: {known}.")
+    others = rows.assign(mean=rows.mean_condition)
+    # A condition may lack templates; the reference's mean is then another one for each condition: the largest basis is shown.
+    first = rows.sort_values("n_templates", ascending=False, kind="stable").drop_duplicates("model")
+    first = first.assign(condition=first.reference, mean=first.mean_reference, difference=0.0, ci_low=np.nan, ci_high=np.nan)
+    first = first.assign(p_holm=np.nan)
+    return style.with_identity(pd.concat([first, others], ignore_index=True), roster)[COLUMNS].reset_index(drop=True)
+
+
+def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Left: accuracy in each condition; right: difference from the reference with a 95% interval, filled where p < 0.05."""
+    models = list(dict.fromkeys(frame.model))
+    names = dict(zip(frame.model, frame.name, strict=True))
+    reference = str(frame.reference.iloc[0])
+    conditions = [reference, *(name for name in dict.fromkeys(frame.condition) if name != reference)]
+    colours = dict(zip(conditions, [style.INK, *style.family_colours([f"c{i}" for i in conditions[1:]]).values()], strict=True))
+    marks = {name: MARKS[number % len(MARKS)] for number, name in enumerate(conditions)}
+    size = style.BODY if width == "double" else style.SMALL
+    left, gap, head, foot = style.widest(names.values(), size) + 0.12, 0.22, 0.24, 0.62
+    each = (style.WIDTHS[width] - left - 0.1 - gap) / 2
+    pitch = 0.13 + 0.07 * len(conditions)
+    tall = pitch * len(models) + 0.06
+    figure = style.canvas(width, head + tall + foot)
+    place = {model: number for number, model in enumerate(models)}
+    panels = [style.axes_at(figure, left + number * (each + gap), head, each, tall) for number in range(2)]
+    for number, condition in enumerate(conditions):
+        rows = frame[frame.condition == condition]
+        y = rows.model.map(place) + 0.62 * ((number + 0.5) / len(conditions) - 0.5)
+        colour = colours[condition]
+        mark: dict[str, Any] = {"s": 17, "marker": marks[condition], "zorder": 3}
+        panels[0].scatter(rows["mean"], y, color=colour, edgecolors="white", linewidths=0.3, **mark)
+        if condition != reference:
+            panels[1].hlines(y, rows.ci_low, rows.ci_high, color=colour, lw=0.9, zorder=2)
+            faces = [colour if p < 0.05 else "white" for p in rows.p_holm]
+            panels[1].scatter(rows.difference, y, facecolors=faces, edgecolors=colour, linewidths=0.8, **mark)
+    panels[0].axvline(0.5, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
+    panels[1].axvline(0, color=style.INK, lw=0.6, zorder=1)
+    reach = float(np.nanmax(np.abs(frame[["difference", "ci_low", "ci_high"]].to_numpy(dtype=float))))
+    panels[1].set_xlim(-1.1 * max(reach, 0.02), 1.1 * max(reach, 0.02))
+    panels[0].set_xlim(min(0.45, float(frame["mean"].min()) - 0.03), 1.0)
+    for number, (axes, title) in enumerate(zip(panels, ("accuracy", f"difference from {reference}"), strict=True)):
+        axes.set_ylim(len(models) - 0.4, -0.6)
+        axes.set_yticks(range(len(models)), [names[model] for model in models] if number == 0 else [], fontsize=size)
+        axes.tick_params(axis="y", length=0)
+        axes.tick_params(axis="x", labelsize=size)
+        axes.locator_params(axis="x", nbins=5)
+        axes.spines["left"].set_visible(False)
+        axes.set_title(title, fontsize=size)
+    handles = [Line2D([], [], marker=marks[c], ms=4.5, color=colours[c], mec="white", ls="", label=c) for c in conditions]
+    handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance"))
+    handles += [Line2D([], [], marker="o", ms=4, color="white", mec=style.INK, ls="", label="p ≥ 0.05 (Holm)")]
+    figure.legend(
+        handles=handles,
+        loc="lower center",
+        ncols=min(len(handles), 5 if width == "double" else 3),
+        fontsize=size,
+        bbox_to_anchor=(0.5, 0),
+        borderaxespad=0.2,
+    )
+    return figure

@@ -1,0 +1,51 @@
+"""Conditions of a study, compared model by model."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from worldprobe.present.roster import Roster
+from worldprobe.present.selection import in_words
+from worldprobe.present.sheet import Column, Sheet, decimals, p_value, span, whole_number
+
+
+def conditions(comparisons: pd.DataFrame, roster: Roster) -> Sheet:
+    """Accuracy in the reference and in each other condition, with the paired difference, a row per model and condition.
+
+    Args:
+        comparisons: the ConditionComparisons table.
+        roster: names and order of the models.
+    """
+    overall = comparisons[comparisons.grouping == "overall"]
+    order = {model: number for number, model in enumerate(roster.in_order(overall.model))}
+    frame = overall.assign(
+        name=overall.model.map(lambda model: roster[model].name),
+        way=overall.eval_type.map(in_words),
+        place=overall.model.map(order),
+    )
+    frame = frame.sort_values(["eval_type", "place", "condition"], kind="stable").drop(columns="place").reset_index(drop=True)
+    reference = str(frame.reference.iloc[0])
+    columns = [
+        Column("Model", ("name",), is_number=False, once=True),
+        Column("Asked by", ("way",), is_number=False, once=True),
+        Column("Condition", ("condition",), is_number=False),
+        Column(reference, ("mean_reference",), decimals(3), over="Accuracy"),
+        Column("condition", ("mean_condition",), decimals(3), over="Accuracy"),
+        Column("Difference", ("difference",), decimals(3)),
+        Column("95% interval", ("ci_low", "ci_high"), span),
+        Column("p (Holm)", ("p_holm",), p_value),
+        Column("Templates", ("n_templates",), whole_number),
+    ]
+    if frame.eval_type.nunique() == 1:
+        columns.pop(1)
+    return Sheet(
+        title=f"Accuracy in each condition, compared with {reference}.",
+        frame=frame,
+        columns=tuple(columns),
+        label="conditions",
+        notes=(
+            "Means are over the templates that both conditions have. Interval: 95% bootstrap; p: paired permutation test, "
+            "two-sided, with Holm's correction.",
+        ),
+        group="model",
+    )

@@ -1,0 +1,259 @@
+"""The files that a study of EWoK makes, and which of them a step reads: plain lists of paths, for rules and for status.
+
+Everything follows from the validated study and the registry. Imports nothing heavy: Snakemake reads it whenever it starts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from worldprobe.benchmark import FORMATS, Plan, Registry, Study
+from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
+from worldprobe.benchmarks.ewok.wanted import (
+    control_models,
+    has_conditions,
+    has_generalisation,
+    has_logprobs,
+    has_mixed_model,
+    has_word2vec,
+    is_builtin,
+    is_released,
+)
+from worldprobe.files import digest_file
+from worldprobe.paths import RESOURCES, BenchmarkPaths, ControlPaths, StudyPaths
+
+BUILTIN = RESOURCES / "materials" / "ewok-builtin"
+#: Notebook -> models scored by LogProbs that it needs.
+LEAST_MODELS = {"1_explore_failures_by_concept": 1, "2_compare_two_models": 2}
+#: Settings that decide what the control models are trained on.
+CORPUS = ("seed", "stories", "sentences", "held_out_templates", "held_out_fillers", "vocabulary")
+
+
+def paths(study: Study) -> BenchmarkPaths:
+    """The study's EWoK files."""
+    return StudyPaths(study["study"]).benchmark("ewok")
+
+
+def conditions(study: Study) -> list[str]:
+    """Names of the conditions, the reference first."""
+    return list(study["ewok"]["conditions"])
+
+
+def reference(study: Study) -> str:
+    """The condition that is analysed in full."""
+    return conditions(study)[0]
+
+
+def versions(study: Study, condition: str) -> list[int]:
+    """The versions of a condition's items; in the independent mode, each template's samples from 0.
+
+    >>> items = {"mode": "fixed", "versions": "2-4", "per_template": 2}
+    >>> versions({"ewok": {"conditions": {"main": {"items": items}}}}, "main")
+    [2, 3, 4]
+    """
+    items = study["ewok"]["conditions"][condition]["items"]
+    if items["mode"] == "independent":
+        return list(range(items["per_template"]))
+    first, _, last = str(items["versions"]).partition("-")
+    return list(range(int(first), int(last or first) + 1))
+
+
+def version_tables(study: Study, condition: str) -> list[str]:
+    """A condition's items, version by version."""
+    return [paths(study).items(condition, version) for version in versions(study, condition)]
+
+
+def item_table(study: Study) -> str:
+    """The items of the reference condition."""
+    return paths(study).items(reference(study))
+
+
+def item_tables(study: Study) -> list[str]:
+    """The items of all conditions."""
+    return [paths(study).items(condition) for condition in conditions(study)]
+
+
+def evidence(study: Study, model: str, condition: str | None = None) -> list[str]:
+    """What a model is judged by, in the order in which it is asked: condition by condition, all ways of asking of each.
+
+    Args:
+        study: a validated study.
+        model: its id.
+        condition: one alone (all).
+    """
+    wanted = conditions(study) if condition is None else [condition]
+    return [paths(study).evidence(one, name, model) for one in wanted for name in study["ewok"]["eval_types"]]
+
+
+def judgements(
+    study: Study, models: Iterable[str], eval_types: Iterable[str] | None = None, condition: str | None = None
+) -> list[str]:
+    """Judgements of models; a release's, where it stands in for them.
+
+    Args:
+        study: a validated study.
+        models: ids of those that have answers.
+        eval_types: ways of asking (all).
+        condition: whose items were asked about (the reference).
+    """
+    where = condition or reference(study)
+    if is_released(study):
+        return [paths(study).judgements(where, "released", "released")]
+    names = study["ewok"]["eval_types"] if eval_types is None else list(eval_types)
+    return [paths(study).judgements(where, name, model) for name in names for model in models]
+
+
+def prompted_judgements(study: Study, models: Iterable[str]) -> list[str]:
+    """Judgements of what models answered to prompts."""
+    return judgements(study, models, [name for name in study["ewok"]["eval_types"] if name != "logprobs"])
+
+
+def yardsticks(study: Study) -> list[str]:
+    """Judgements of what models are compared with: word2vec, and people where their ratings are given."""
+    if is_released(study):
+        return []
+    found = []
+    if has_word2vec(study):
+        found.append(paths(study).judgements(reference(study), "word2vec", "word2vec"))
+    if study["ewok"]["human"]["ratings"]:
+        found.append(paths(study).judgements(reference(study), "human_likert", "human"))
+    return found
+
+
+def surface_features(study: Study) -> str:
+    """Length and word frequency of the sentences: measured, or as they were released."""
+    return paths(study).table("released/surface_features" if is_released(study) else "surface_features")
+
+
+def coefficients(study: Study) -> list[str]:
+    """The mixed model's coefficients, where it is fitted."""
+    return [paths(study).table("regression/mixed_model")] if has_mixed_model(study) else []
+
+
+def plans(study: Study, registry: Registry, kind: str, names: Iterable[str] | None = None) -> list[Plan]:
+    """The printed tables or figures that a study has.
+
+    Args:
+        study: a validated study.
+        registry: model id -> card.
+        kind: "table" or "figure".
+        names: those alone (all).
+    """
+    wanted = BENCHMARK.wanted(study, registry, kind)
+    return wanted if names is None else [plan for plan in wanted if plan.name in set(names)]
+
+
+def tables(study: Study, registry: Registry) -> list[str]:
+    """Names of the study's printed tables."""
+    return [plan.name for plan in plans(study, registry, "table")]
+
+
+def figures(study: Study, registry: Registry) -> list[str]:
+    """Names of the study's figures."""
+    return [plan.name for plan in plans(study, registry, "figure")]
+
+
+def chapter(plan: Plan) -> str:
+    """The chapter of the report that shows a table or figure."""
+    return BENCHMARK.section(plan).title
+
+
+def files_of(study: Study, kind: str, names: Iterable[str], suffixes: Iterable[str] | None = None) -> list[str]:
+    """Files of printed tables or figures.
+
+    Args:
+        study: a validated study.
+        kind: "table" or "figure".
+        names: which.
+        suffixes: which forms (all).
+    """
+    forms = list(FORMATS[kind] if suffixes is None else suffixes)
+    place = paths(study).printed if kind == "table" else paths(study).figure
+    return [place(name, suffix) for name in names for suffix in forms]
+
+
+def notebooks(study: Study, models: Iterable[str]) -> list[str]:
+    """Names of the study's notebooks: those for whose models there are enough."""
+    n_scored = len(list(models)) if has_logprobs(study) and not is_released(study) else 0
+    return [name for name in study["report"]["notebooks"] if n_scored >= LEAST_MODELS.get(name, 0)]
+
+
+def made_from(study: Study, models: Iterable[str]) -> list[str]:
+    """The tables whose provenance the report describes."""
+    place = paths(study)
+    found = [place.table("templates"), item_table(study), surface_features(study)]
+    if is_released(study):
+        found += judgements(study, [])
+    else:
+        names = study["ewok"]["eval_types"]
+        found += [place.evidence(reference(study), name, model) for name in names for model in models]
+    if has_logprobs(study):
+        found += [place.table("regression/fixed_effects"), *coefficients(study)]
+    if has_word2vec(study) and not is_released(study):
+        found += [place.judgements(reference(study), "word2vec", "word2vec")]
+    return found
+
+
+def targets(study: Study, registry: Registry) -> list[str]:
+    """Every file that a study of EWoK is for, without the report."""
+    wanted = files_of(study, "table", tables(study, registry)) + files_of(study, "figure", figures(study, registry))
+    if not is_builtin(study):
+        wanted.append(paths(study).table("reproduction"))
+    if has_conditions(study):
+        wanted.append(paths(study).table("conditions"))
+    return wanted
+
+
+def judgements_of_conditions(study: Study, models: Iterable[str]) -> list[str]:
+    """Judgements of models under every condition, the reference first."""
+    chosen = list(models)
+    return [path for condition in conditions(study) for path in judgements(study, chosen, condition=condition)]
+
+
+def pair_tables(study: Study, registry: Registry) -> list[str]:
+    """What tables of accuracy need besides the summaries: correlations, and comparisons of two models or more."""
+    return [paths(study).table(name) for name in ("correlations", "comparisons") if name in tables(study, registry)]
+
+
+def prompt_file(name: str) -> Path:
+    """The file of a set of prompts, or the user's own."""
+    return RESOURCES / "prompts" / f"{name}.yaml" if "/" not in name and not name.endswith((".yaml", ".yml")) else Path(name)
+
+
+def corpus(study: Study) -> ControlPaths:
+    """The control models' corpus and what follows from it, by the materials' content and the settings."""
+    settings = {name: study["ewok"]["controls"][name] for name in CORPUS}
+    return ControlPaths(_key({"materials": digest_file(BUILTIN), "settings": settings}))
+
+
+def control_checkpoint(study: Study, model: str, card: Mapping[str, Any]) -> str:
+    """The folder of a control model: its name says what it is trained on and how, so that no study overwrites another's."""
+    return corpus(study).model(_key(card["control"]), model)
+
+
+def with_control_checkpoints(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
+    """The registry with the folders of the control models as this study trains them."""
+    return {
+        model: {**card, "checkpoint": control_checkpoint(study, model, card)} if card.get("control") else dict(card)
+        for model, card in registry.items()
+    }
+
+
+def trained(study: Study, registry: Registry, models: Iterable[str]) -> list[str]:
+    """The folders of the study's control models."""
+    wanted = set(models)
+    return [registry[model]["checkpoint"] for model in control_models(study, registry) if model in wanted]
+
+
+def control_judgements(study: Study, registry: Registry, models: Iterable[str]) -> list[str]:
+    """Judgements of the control models' log probabilities."""
+    wanted = [model for model in models if model in control_models(study, registry)]
+    return judgements(study, wanted, ["logprobs"]) if has_generalisation(study, registry) else []
+
+
+def _key(settings: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]

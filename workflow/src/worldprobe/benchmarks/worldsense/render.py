@@ -1,0 +1,65 @@
+"""Rendering: abstract problems as text, in the words of a skin (paper, Section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from worldprobe.benchmarks.worldsense.skins import Skin
+from worldprobe.benchmarks.worldsense.vocabulary import problem_type
+from worldprobe.benchmarks.worldsense.worlds import Relation
+
+NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+
+
+def render_clause(relation: Relation, names: Sequence[str], skin: Skin, flip: bool) -> str:
+    """One relation as a clause.
+
+    Args:
+        relation: any relation; entity i is called ``names[i]``, the unknown one ``names[-1]``.
+        names: the entities' names by index, and one name more.
+        skin: the words.
+        flip: binary: say it by the converse; ternary and planar: exchange the interchangeable entities.
+    """
+    kind, entities = relation
+    if kind in ("before", "foreign"):
+        a, b = names[entities[0]], names[entities[1]]
+        clauses = skin.clauses if kind == "before" else skin.foreign
+        return clauses["after"].format(x=b, y=a) if flip else clauses["before"].format(x=a, y=b)
+    if kind == "between":
+        m, a, b = (names[e] for e in entities)
+        return skin.clauses["between"].format(m=m, x=b, y=a) if flip else skin.clauses["between"].format(m=m, x=a, y=b)
+    if kind in ("first", "last"):
+        return skin.clauses[kind].format(x=names[entities[0]])
+    a, b = names[entities[flip]], names[entities[not flip]]
+    return skin.clauses[kind].format(x=a, y=b)
+
+
+def render_opposite(relation: Relation, names: Sequence[str], skin: Skin, flip: bool) -> str:
+    """What contradicts ``render_clause`` of the same arguments: the converse of the same subject, or "outside of"."""
+    kind, entities = relation
+    if kind in ("before", "foreign"):
+        a, b = names[entities[0]], names[entities[1]]
+        clauses = skin.clauses if kind == "before" else skin.foreign
+        return clauses["before"].format(x=b, y=a) if flip else clauses["after"].format(x=a, y=b)
+    if kind != "between":
+        raise ValueError(f"a {kind} relation has no opposite in words")
+    m, a, b = (names[e] for e in entities)
+    return skin.clauses["outside"].format(m=m, x=b, y=a) if flip else skin.clauses["outside"].format(m=m, x=a, y=b)
+
+
+def render_description(clauses: Sequence[str], size: int, skin: Skin) -> str:
+    """The situation and its clauses as one sentence."""
+    situation = skin.situation.format(number=NUMBERS[size])
+    listed = ", ".join(clauses[:-1])
+    return f"{situation}: {listed}{' and ' if listed else ''}{clauses[-1]}."
+
+
+def render_listing(names: Sequence[str], skin: Skin) -> str:
+    """The entities as a list in their order, for Infer.trivial."""
+    situation = skin.situation.format(number=NUMBERS[len(names)])
+    return f"{situation}. {skin.listing}:\n" + "\n".join(f"- {name}" for name in names)
+
+
+def render_question(problem: str, wording: str, skin: Skin, description: str, query: str, opposite: str) -> str:
+    """The whole text that a model reads."""
+    return skin.questions[problem_type(problem)][wording].format(description=description, query=query, opposite=opposite)

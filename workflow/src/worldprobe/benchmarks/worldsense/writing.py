@@ -1,0 +1,89 @@
+"""Writing sets: batch by batch, so that any number of trials needs the same memory, and each file whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pandas as pd
+import pyarrow as arrow
+import pyarrow.parquet as parquet
+
+from worldprobe.benchmarks.worldsense.contracts import Trials
+from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, CANARY
+from worldprobe.contracts import validate
+from worldprobe.errors import UserError
+from worldprobe.files import whole_file
+from worldprobe.provenance import Provenance
+
+#: The chat file's compression; more makes it a tenth smaller in twice the time.
+GZIP_LEVEL = 4
+
+
+def write_set(batches: Iterable[pd.DataFrame], table: Path, provenance: Provenance, chat: Path | None = None) -> int:
+    """Write trials as our table, and as training dialogues where a file is named; returns how many.
+
+    Args:
+        batches: trials in order.
+        table: Parquet, the contract ``Trials``.
+        provenance: what made them.
+        chat: ``.jsonl.gz``: one dialogue a line, as ``datasets.load_dataset("json", ...)`` and trainers read it.
+
+    Raises:
+        UserError: a place cannot be written.
+    """
+    if chat is not None and not chat.name.endswith(".jsonl.gz"):
+        raise UserError(f"--chat {chat}", "is not the name of compressed JSON lines.", "Name a file that ends with .jsonl.gz.")
+    n_trials = 0
+    with ExitStack() as files:
+        place = files.enter_context(whole_file(table))
+        dialogues = files.enter_context(_dialogues(files.enter_context(whole_file(chat)))) if chat else None
+        writer: parquet.ParquetWriter | None = None
+        try:
+            for batch in batches:
+                rows = arrow.Table.from_pandas(validate(batch, Trials), preserve_index=False)
+                rows = rows.replace_schema_metadata(_metadata(provenance))
+                writer = writer or parquet.ParquetWriter(place, rows.schema, compression="zstd")
+                writer.write_table(rows)
+                if dialogues is not None:
+                    dialogues.write(_write_dialogues(batch))
+                n_trials += len(batch)
+        finally:
+            if writer is not None:
+                writer.close()
+    return n_trials
+
+
+def read_batches(path: Path | str) -> Iterator[pd.DataFrame]:
+    """The trials of a table of ours, a batch at a time; the caller has checked what table it is."""
+    with parquet.ParquetFile(path) as file:
+        for group in range(file.num_row_groups):
+            yield file.read_row_group(group).to_pandas()
+
+
+@contextmanager
+def _dialogues(path: Path) -> Iterator[gzip.GzipFile]:
+    """A gzip file without name and date, so that the same trials have the same bytes."""
+    with open(path, "wb") as raw, gzip.GzipFile("", "wb", GZIP_LEVEL, cast(Any, raw), mtime=0) as stream:
+        yield stream
+
+
+def _write_dialogues(batch: pd.DataFrame) -> bytes:
+    quote = json.encoder.encode_basestring
+    return "".join(
+        f'{{"id": "{trial_id}", "messages": [{{"role": "user", "content": {quote(text)}}}, '
+        f'{{"role": "assistant", "content": "{ANSWER_OF[gold]}"}}], "canary": "{CANARY}"}}\n'
+        for trial_id, text, gold in zip(batch["trial_id"], batch["text"], batch["gold"], strict=True)
+    ).encode()
+
+
+def _metadata(provenance: Provenance) -> dict[bytes, bytes]:
+    return {
+        b"worldprobe.table": Trials.Config.name.encode(),
+        b"worldprobe.schema_version": str(Trials.Config.metadata["version"]).encode(),
+        b"worldprobe.provenance": provenance.to_json().encode(),
+    }

@@ -1,0 +1,138 @@
+"""The GPUs and the memory of this machine: limits for Snakemake, and a GPU for each process that no other process has.
+
+Nothing here imports torch: a process must choose its GPUs before it does.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Collection, Mapping, MutableMapping
+from pathlib import Path
+from typing import Any, TextIO
+
+import psutil
+
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
+from worldprobe.operations.needs import Needs, needs
+
+#: Locks that this process has taken; they end with it.
+_HELD: list[TextIO] = []
+SECONDS_BETWEEN_TRIES = 2.0
+
+
+def needs_of(card: Mapping[str, Any], site: Mapping[str, Any]) -> Needs:
+    """What a model's job needs on this site."""
+    return needs(card, float(site["gpu_memory_gb"]))
+
+
+def gpus_wanted(card: Mapping[str, Any], site: Mapping[str, Any]) -> int:
+    """How many GPUs a model's job asks for."""
+    return needs_of(card, site).gpus
+
+
+def visible_gpus(environment: Mapping[str, str] | None = None) -> list[str]:
+    """The GPUs that this process may use, by index or identifier."""
+    chosen = (os.environ if environment is None else environment).get("CUDA_VISIBLE_DEVICES")
+    if chosen is not None:
+        return [name.strip() for name in chosen.split(",") if name.strip() and name.strip() != "-1"]
+    program = shutil.which("nvidia-smi")
+    if not program:
+        return []
+    try:
+        command = [program, "--query-gpu=index", "--format=csv,noheader"]
+        printed = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+    except (subprocess.SubprocessError, OSError):
+        return []
+    return [line.strip() for line in printed.splitlines() if line.strip().isdigit()]
+
+
+def limits(wanted: Mapping[str, int], given: Collection[str], gpus: int | None = None) -> dict[str, int]:
+    """Limits for the jobs of one machine, where ``--resources`` sets none: its GPUs, and its memory in MB.
+
+    Without a GPU, models that want one run on the CPU, one at a time.
+
+    Args:
+        wanted: model -> GPUs that its job asks for.
+        given: resources that have a limit already.
+        gpus: GPUs of this machine (counted).
+
+    Raises:
+        UserError: a model wants more GPUs than this machine has.
+    """
+    found = {}
+    if "gpu" not in given:
+        count = len(visible_gpus()) if gpus is None else gpus
+        if count:
+            for model, number in wanted.items():
+                if number > count:
+                    raise UserError(
+                        f"model {model}",
+                        f"needs {number} GPUs, and this machine has {count}.",
+                        f"Run it on a cluster (--profile slurm), set tensor_parallel: {count} in its card if the weights fit, or "
+                        "leave it out of the study's models.",
+                    )
+        found["gpu"] = max(count, 1)
+    if "mem_mb" not in given:
+        found["mem_mb"] = psutil.virtual_memory().total // 1_000_000
+    return found
+
+
+def claim_gpus(number: int, environment: MutableMapping[str, str] | None = None, folder: Path | None = None) -> list[str]:
+    """Take GPUs of this machine for this process alone, and show no others to it. Waits until enough are free.
+
+    Each GPU has a lock file, which the system releases when the process ends, however it ends. Does nothing where there is no
+    GPU, or inside a SLURM job, which has been given its own.
+
+    Args:
+        number: how many.
+        environment: where CUDA_VISIBLE_DEVICES is read and set (this process's).
+        folder: of the lock files (one in the system's temporary folder).
+
+    Returns:
+        The GPUs taken.
+
+    Raises:
+        UserError: this process may use fewer GPUs than it asks for.
+    """
+    environment = os.environ if environment is None else environment
+    gpus = visible_gpus(environment)
+    if not number or not gpus or "SLURM_JOB_ID" in environment:
+        return []
+    if number > len(gpus):
+        fix = f"Ask for {len(gpus)} at most, or make more visible in CUDA_VISIBLE_DEVICES."
+        raise UserError("--gpus", f"{number} are wanted, and {len(gpus)} can be used here.", fix)
+    folder = folder or Path(tempfile.gettempdir()) / "worldprobe-gpus"
+    folder.mkdir(mode=0o777, exist_ok=True)
+    has_waited = False
+    while True:
+        taken = {gpu: lock for gpu in gpus if (lock := _try_lock(folder / f"{gpu.replace('/', '_')}.lock"))}
+        if len(taken) >= number:
+            kept = dict(list(taken.items())[:number])
+            for gpu, lock in taken.items():
+                if gpu not in kept:
+                    lock.close()
+            _HELD.extend(kept.values())
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(kept)
+            return list(kept)
+        for lock in taken.values():
+            lock.close()
+        if not has_waited:
+            LOGGER.info("waiting for %d free GPU(s) of %d", number, len(gpus))
+            has_waited = True
+        time.sleep(SECONDS_BETWEEN_TRIES)
+
+
+def _try_lock(path: Path) -> TextIO | None:
+    stream = path.open("a")
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        stream.close()
+        return None
+    return stream

@@ -1,0 +1,85 @@
+"""Models whose answers could not be computed: what their logs say, so that the others are summarised without them.
+
+A model counts as missing only if its last job ended with an error of its own and its answers are not all there. What was
+interrupted or never begun does not: it is simply asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from worldprobe.paths import StudyPaths
+
+#: What the main process tells its jobs on a cluster, which read the configuration again while answers come in.
+VARIABLE = "WORLDPROBE_MISSING"
+#: The steps a model goes through, in this order.
+STEPS = ("fetch_model", "train_control", "score")
+
+
+def missing_models(
+    study: Mapping[str, Any],
+    evidence: Callable[[Mapping[str, Any], str], Sequence[str]],
+    folder: Path = Path(),
+) -> dict[str, str]:
+    """The study's models without answers, and why, in one line each; none where the study allows none to be missing.
+
+    A study of which no model at all has answers has no missing ones: there is nothing to summarise yet.
+
+    Args:
+        study: a validated study.
+        evidence: the study and a model -> the files that asking it leaves.
+        folder: where Snakemake runs.
+    """
+    if not study.get("allow_missing"):
+        return {}
+    logs = folder / StudyPaths(study["study"]).logs
+    found = {}
+    for model in study["models"]:
+        if all((folder / path).exists() for path in evidence(study, model)):
+            continue
+        if reason := failure(logs, model):
+            found[model] = reason
+    return found if len(found) < len(study["models"]) else {}
+
+
+def failure(logs: Path, model: str) -> str:
+    """Why a model's last job failed, or nothing."""
+    files = [path for step in STEPS for path in [logs / step / f"{model}.log", *sorted((logs / step).glob(f"*/{model}.log"))]]
+    files += sorted((logs / "fetch_model" / model).glob("*.log"))
+    present = [path for path in files if path.is_file()]
+    if not present:
+        return ""
+    return reason(max(present, key=lambda path: path.stat().st_mtime).read_text(encoding="utf-8", errors="replace"))
+
+
+def reason(log: str) -> str:
+    r"""The last error that a log tells, in one line; nothing where the job told none.
+
+    >>> reason("loading\nerror: my/model\n  problem: is not in the cache.\n  fix: Fetch it.\n")
+    'is not in the cache'
+    >>> reason("Traceback (most recent call last):\n  ...\nValueError: no\n")
+    'ValueError: no'
+    >>> reason("1,000 of 4,036 items\n")
+    ''
+    """
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    problems = [line.removeprefix("problem:").strip().rstrip(".") for line in lines if line.startswith("problem:")]
+    if problems and lines[-1].startswith(("fix:", "problem:")):
+        return problems[-1]
+    if any(line.startswith("Traceback") for line in lines):
+        return lines[-1]
+    return ""
+
+
+def share_with_jobs(missing: Mapping[str, str], is_main_process: bool) -> dict[str, str]:
+    """The same missing models in every process of one run: what the main process found, handed to its jobs."""
+    if is_main_process:
+        os.environ[VARIABLE] = json.dumps(dict(missing))
+        return dict(missing)
+    return json.loads(os.environ[VARIABLE]) if VARIABLE in os.environ else dict(missing)

@@ -1,0 +1,119 @@
+"""The settings of one run of Snakemake: study, registry and site, all checked before the first job."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from worldprobe.config import Check, check_models, read_registry, read_site, read_study
+from worldprobe.errors import UserError, did_you_mean
+
+#: What a local model consists of; notes and pictures next to it change nothing.
+MODEL_SUFFIXES = {".json", ".safetensors", ".bin", ".pt", ".model", ".txt", ".jinja", ".py"}
+
+
+class Settings(NamedTuple):
+    """What a run is about.
+
+    Attributes:
+        study: the validated study.
+        registry: model id -> card.
+        registry_file: where the cards are from.
+        site: the facts of the cluster.
+    """
+
+    study: dict[str, Any]
+    registry: dict[str, dict[str, Any]]
+    registry_file: str
+    site: dict[str, Any]
+
+
+def read_settings(
+    settings: Mapping[str, Any],
+    files: Sequence[str | Path],
+    options: Mapping[str, Any],
+    home: Path,
+    checks: Mapping[str, Check],
+    complete: Callable[[dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]],
+) -> Settings:
+    """Read and check everything that a run is configured by.
+
+    Args:
+        settings: the configuration as merged by Snakemake.
+        files: the files it comes from, the strongest last.
+        options: what ``--config`` says.
+        home: the repository, for files that are not in the working directory.
+        checks: benchmark -> what finds mistakes in its block that a schema cannot see.
+        complete: study and registry -> the registry with what depends on the study.
+
+    Raises:
+        UserError: a mistake in any of the files, or a file that they name and that does not exist.
+    """
+    study = read_study(settings, files, options, checks)
+    registry_file = _find(study["registry"], home)
+    registry = read_registry(registry_file)
+    check_models(study, registry, files, registry_file)
+    _check_notebooks(study, home)
+    for model in study["models"]:
+        _check_folders(model, registry[model], registry_file)
+    site = read_site(_find("config/cluster.yaml", home), os.environ)
+    return Settings(study, complete(study, registry), registry_file, site)
+
+
+def by_strength(files: Iterable[str | Path], stronger: Iterable[str | Path]) -> list[str]:
+    """Configuration files, the strongest last.
+
+    Args:
+        files: all, as Snakemake lists them.
+        stronger: those of the command line, which are laid over the workflow's own.
+
+    >>> by_strength(["mine.yaml", "config/config.yaml"], ["mine.yaml"])
+    ['config/config.yaml', 'mine.yaml']
+    """
+    last = [str(path) for path in stronger]
+    return [str(path) for path in files if str(path) not in last] + last
+
+
+def model_files(card: Mapping[str, Any]) -> list[str]:
+    """The files of a model (and of a server's tokenizer) in a folder of the user's: new ones are scored again."""
+    folders = [card["tokenizer"]] if card.get("tokenizer") else []
+    if is_folder(card):
+        folders.append(card["checkpoint"])
+    found = [path for folder in folders for path in sorted(Path(folder).iterdir())]
+    return [str(path) for path in found if path.is_file() and path.suffix in MODEL_SUFFIXES and not path.name.startswith(".")]
+
+
+def is_folder(card: Mapping[str, Any]) -> bool:
+    """Whether a checkpoint is a folder of the user's rather than a hub id."""
+    place = card["checkpoint"]
+    return card["engine"] != "openai" and (place.startswith((".", "/", "~")) or os.path.isdir(place))
+
+
+def _find(name: str, home: Path) -> str:
+    """A file in the working directory, or else the repository's own."""
+    if os.path.exists(name) or not (home / name).exists():
+        return name
+    return os.path.relpath(home / name) if home == Path.cwd() else str(home / name)
+
+
+def _check_notebooks(study: Mapping[str, Any], home: Path) -> None:
+    known = [path.stem for path in sorted((home / "notebooks").glob("*.ipynb"))]
+    for name in study["report"]["notebooks"]:
+        if name not in known:
+            near = did_you_mean(name, known).strip(" ;")
+            raise UserError(
+                "report.notebooks", f"there is no notebook {name} in notebooks/. {near}".strip(), f"Known are {', '.join(known)}."
+            )
+
+
+def _check_folders(model: str, card: Mapping[str, Any], registry_file: str) -> None:
+    if card.get("control"):
+        return
+    named = [("tokenizer", card["tokenizer"])] if card.get("tokenizer") else []
+    if is_folder(card):
+        named.append(("checkpoint", card["checkpoint"]))
+    for key, folder in named:
+        if not Path(folder).is_dir():
+            raise UserError(f"{registry_file}: {model}.{key}", f"there is no folder {folder}.", "Correct the path.")
