@@ -97,7 +97,7 @@ def compile_all(materials: Materials) -> pd.DataFrame:
     templates = compile_templates(materials)
     if templates.empty:
         fix = "`worldprobe materials check` lists what is wrong; contexts need entries, and targets that fit them."
-        raise UserError(materials.source.path, "no template comes of these materials.", fix)
+        raise UserError(materials.source.path, "these materials yield no template.", fix)
     return templates
 
 
