@@ -74,7 +74,7 @@ def build_checkpoint(folder: Path, pairs: Pairs, layers: int, vocabulary: int) -
 
 
 def way_ours(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
-    """The engine, without shards: encoding, packing and scoring."""
+    """The engine, without the store: encoding, packing and scoring."""
     sys.path.insert(0, str(SOURCE))
     import transformers
 

@@ -121,20 +121,22 @@ def test_several_files_are_all_replaced_or_none(tmp_path):
     (tmp_path / "a").write_text("old")
 
     def write(fails):
-        with files.whole_files():
+        with files.whole_files([tmp_path / name for name in "abf"]):
             files.write_text(tmp_path / "a", "new")
             with files.whole_folder(tmp_path / "f", "x") as folder:
                 (folder / "c").write_text("new")
+            files.write_text(tmp_path / "shard", "kept")
             assert (tmp_path / "a").read_text() == "old"
+            assert (tmp_path / "shard").read_text() == "kept", "what does not belong to the outputs is written at once"
             if fails:
                 raise UserError("b", "cannot be read.", "Check it.")
             files.write_text(tmp_path / "b", "new")
 
     with pytest.raises(UserError):
         write(fails=True)
-    assert names(tmp_path) == ["a"]
+    assert names(tmp_path) == ["a", "shard"]
     write(fails=False)
-    assert names(tmp_path) == ["a", "b", "f"]
+    assert names(tmp_path) == ["a", "b", "f", "shard"]
     assert (tmp_path / "a").read_text() == "new"
 
 

@@ -42,6 +42,7 @@ rule run_notebook:
         "../../envs/analysis.yaml"
     params:
         folder=subpath(input.summary_table, parent=True),
+        condition=targets.reference(study),
         materials=builtin_source,
         code=code(
             "cli/report.py",
@@ -55,6 +56,7 @@ rule run_notebook:
         "Running the notebook {wildcards.notebook}"
     shell:
         "python -m worldprobe report notebook {input.notebook:q} --study {params.folder:q} --models {input.registry:q}"
+        " --condition {params.condition:q}"
         " --materials {params.materials:q} --out {output.fragment:q} &> {log:q}"
 
 

@@ -31,10 +31,10 @@ def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
 
 
 def test_the_published_row_is_beside_it_and_other_items_are_said_to_be_others(evaluated):
-    from worldprobe.cli.evaluate import describe
+    from worldprobe.benchmarks.ewok.report.evaluation import describe_evaluation
 
     result = json.loads((evaluated / "result.json").read_text())
-    text = describe(result)
+    text = describe_evaluation(result)
     assert result["published"]["human"] == 0.951
     assert not result["materials"]["is_official_release"]
     assert "a yardstick, not a comparison" in text

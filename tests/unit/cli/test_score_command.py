@@ -115,10 +115,10 @@ def test_one_loading_answers_several_eval_types_each_into_its_file(item_table, t
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (["--checkpoint", "someone/unheard-of"], "models fetch someone/unheard-of"),
+        (["--checkpoint", "someone/unheard-of"], "models fetch --checkpoint someone/unheard-of"),
         (["--checkpoint", "{folder}/../nothing/here"], "no such model folder"),
         (["--dtype", "float23"], 'did you mean "float32"'),
-        (["--device", "cuda:7"], "no device of this machine"),
+        (["--device", "cuda:7"], "not a device of this machine"),
         (["--engine", "transfomers"], 'did you mean "transformers"'),
     ],
 )
@@ -215,3 +215,41 @@ def test_several_conditions_are_answered_from_one_loading_each_with_its_own_prom
     ]
     assert main([*command, "--swap", "no", "yes", "no", "--out", *map(str, outs)]) == 2
     assert "--swap" in capsys.readouterr().err
+
+
+def test_one_more_version_asks_only_what_is_new_and_plain_asks_all_again(item_table, tiny_checkpoint, tmp_path):
+    frame = read_table(item_table, Items)
+    fewer, more = tmp_path / "fewer.parquet", tmp_path / "more.parquet"
+    write_table(frame[frame.meta_template < 3], Items, fewer, Provenance(canary="test canary"))
+    write_table(frame, Items, more, Provenance(canary="another canary"))
+    out = tmp_path / "out.parquet"
+
+    def made_by(items, *flags):
+        command = ["score", "logprobs", str(items), "--checkpoint", str(tiny_checkpoint()), "--answers", str(tmp_path / "kept")]
+        assert main([*command, *flags, "--out", str(out)]) == 0
+        return read_provenance(out).details["answers"]
+
+    first, second = made_by(fewer), made_by(more)
+    assert [entry["answers"] for entry in first["made_by"]] == [12]
+    assert sorted(entry["answers"] for entry in second["made_by"]) == [6, 12]
+    assert made_by(fewer) == first
+    plain = made_by(fewer, "--plain")
+    assert plain["store"] != first["store"]
+    assert plain["made_by"][0]["process"]["mode"] == "plain"
+    identities = [json.loads(path.read_text()) for path in (tmp_path / "kept").glob("*/identity.json")]
+    assert sorted(identity["canary"] for identity in identities) == [["another canary", "test canary"], ["test canary"]]
+
+
+def test_a_model_without_numbers_is_refused_before_anything_is_written(item_table, tiny_checkpoint, tmp_path, capsys):
+    import transformers
+
+    folder, out = tmp_path / "model", tmp_path / "out.parquet"
+    shutil.copytree(tiny_checkpoint(), folder)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    with torch.no_grad():
+        model.transformer.ln_f.weight[0] = float("nan")
+    model.save_pretrained(folder)
+    command = ["score", "prompting", str(item_table), "--checkpoint", str(folder), "--eval-type", "choice_constrained_zero"]
+    assert main([*command, "--out", str(out)]) == 2
+    assert "NaN or infinite" in capsys.readouterr().err
+    assert not out.exists()

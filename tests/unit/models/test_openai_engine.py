@@ -473,7 +473,7 @@ def test_a_server_without_echo_is_refused_for_scores_but_asked_for_answers_and_c
     )
 
 
-def test_another_model_or_server_never_shares_shards(server: Server) -> None:
+def test_another_model_never_shares_answers(server: Server) -> None:
     one = opened(server).facts.identity()
     server.script = lambda path, body, number: (
         (OK, {}, {"data": [{"id": "wordy", "root": "other"}]}) if "models" in path else None

@@ -1,6 +1,6 @@
 """``worldprobe score all``, where what $FAULTS/MODEL names befalls the model, once.
 
-The file is renamed to MODEL.reached when it does: for a ``hang`` before the first answer, else when two shards are on disk and
+The file is renamed to MODEL.reached when it does: for a ``hang`` before the first answer, else when two parts are on disk and
 more answers are to come. ``stop`` waits there for what the test does to the job.
 """
 
@@ -14,14 +14,14 @@ from typing import Any
 
 import torch
 
-from worldprobe.asking import shards
+from worldprobe.asking import collect as collecting
 from worldprobe.cli import main
 from worldprobe.models import budget
 
 FAULT = Path(os.environ["FAULTS"]) / sys.argv[sys.argv.index("--model") + 1]
-#: Small shards and small batches, so that there are several of each.
-shards.ANSWERS_PER_SHARD, budget.CPU_TOKENS = 50, 256
-collect, run = shards.collect, budget.Budget.run
+#: Small parts and small batches, so that there are several of each.
+collecting.ANSWERS_PER_PART, budget.CPU_TOKENS = 50, 256
+collect, run = collecting.collect, budget.Budget.run
 struck_by = ""
 
 
@@ -37,16 +37,16 @@ def strike(kind: str) -> None:
         time.sleep(0.1)
 
 
-def collect_until_struck(ask: Callable[[Any], Iterator[Any]], *arguments: Any) -> list[Any]:
+def collect_until_struck(questions: Any, ask: Callable[[Any, Any], Iterator[Any]], *arguments: Any) -> list[Any]:
     kind = FAULT.read_text() if FAULT.exists() else ""
 
-    def asking(skip: Any) -> Iterator[Any]:
-        for number, answer in enumerate(ask(skip)):
-            if kind and number == (0 if kind == "hang" else 2 * shards.ANSWERS_PER_SHARD):
+    def asking(members: Any, skip: Any) -> Iterator[Any]:
+        for number, answer in enumerate(ask(members, skip)):
+            if kind and number == (0 if kind == "hang" else 2 * collecting.ANSWERS_PER_PART):
                 strike(kind)
             yield answer
 
-    return collect(asking, *arguments)
+    return collect(questions, asking, *arguments)
 
 
 def run_unless_struck(self: budget.Budget, units: Any, work: Any) -> Any:
@@ -57,5 +57,5 @@ def run_unless_struck(self: budget.Budget, units: Any, work: Any) -> Any:
 
 
 budget.Budget.run = run_unless_struck
-shards.collect = collect_until_struck  # before anything imports it by name
+collecting.collect = collect_until_struck  # before anything imports it by name
 sys.exit(main())

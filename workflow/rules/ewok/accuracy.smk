@@ -49,11 +49,12 @@ rule summarize:
     conda:
         "../../../envs/analysis.yaml"
     params:
+        missing=missing,
         code=code("cli/summarize.py"),
     message:
         "Summarizing accuracy"
     shell:
-        "python -m worldprobe summarize {input.judgement_tables:q} --out {output.summary_table:q} &> {log:q}"
+        "python -m worldprobe summarize {input.judgement_tables:q} {params.missing} --out {output.summary_table:q} &> {log:q}"
 
 
 rule compare:
@@ -113,11 +114,12 @@ rule agree:
     conda:
         "../../../envs/analysis.yaml"
     params:
+        missing=missing,
         code=code("cli/agree.py"),
     message:
         "Comparing choices with ratings"
     shell:
-        "python -m worldprobe agree {input.judgement_tables:q} --out {output.agreement_table:q} &> {log:q}"
+        "python -m worldprobe agree {input.judgement_tables:q} {params.missing} --out {output.agreement_table:q} &> {log:q}"
 
 
 rule correlate:
@@ -135,11 +137,12 @@ rule correlate:
     conda:
         "../../../envs/analysis.yaml"
     params:
+        missing=missing,
         code=code("cli/correlate.py"),
     message:
         "Correlating accuracy with surface features"
     shell:
-        "python -m worldprobe correlate {input.judgement_tables:q} --surface {input.feature_table:q}"
+        "python -m worldprobe correlate {input.judgement_tables:q} {params.missing} --surface {input.feature_table:q}"
         " --points-out {output.point_table:q} --out {output.correlation_table:q} &> {log:q}"
 
 

@@ -142,10 +142,9 @@ rule measure_generalisation:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        missing=missing,
         code=code("cli/controls.py"),
     message:
         "Comparing control models on seen and held-out items"
     shell:
         "python -m worldprobe controls accuracy {input.item_table:q} {input.corpus:q} {input.judgement_tables:q}"
-        " {params.missing} --out {output.accuracy_table:q} &> {log:q}"
+        " --out {output.accuracy_table:q} &> {log:q}"

@@ -23,11 +23,12 @@ rule fit_mixed_model:
         mem_mb=per_attempt(8000),
         runtime=per_attempt(120),
     params:
+        missing=missing,
         code=code("cli/fit.py"),
     message:
         "Fitting the mixed-effects model (lme4)"
     shell:
-        "python -m worldprobe fit mixed-model {input.judgement_tables:q} --surface {input.feature_table:q}"
+        "python -m worldprobe fit mixed-model {input.judgement_tables:q} {params.missing} --surface {input.feature_table:q}"
         " --out {output.coefficient_table:q} &> {log:q}"
 
 
@@ -45,9 +46,10 @@ rule fit_fixed_effects:
     conda:
         "../../../envs/analysis.yaml"
     params:
+        missing=missing,
         code=code("cli/fit.py"),
     message:
         "Fitting the fixed effects (statsmodels)"
     shell:
-        "python -m worldprobe fit fixed-effects {input.judgement_tables:q} --surface {input.feature_table:q}"
+        "python -m worldprobe fit fixed-effects {input.judgement_tables:q} {params.missing} --surface {input.feature_table:q}"
         " --out {output.coefficient_table:q} &> {log:q}"

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +27,7 @@ MANIFEST = ".worldprobe.json"
 class _Batch:
     """Files that are written but kept back."""
 
+    paths: set[Path]
     renames: list[Callable[[], None]] = field(default_factory=list)
     leftovers: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
@@ -35,18 +36,18 @@ _batch: contextvars.ContextVar[_Batch | None] = contextvars.ContextVar("_batch",
 
 
 @contextlib.contextmanager
-def whole_files() -> Iterator[None]:
-    """Keep back every file and folder written inside the block; on success all of them take their places, else none.
+def whole_files(paths: Collection[Path | str]) -> Iterator[None]:
+    """Keep back these files and folders while they are written; at the end of the block all take their places, or none.
 
-    Inside the block nothing that was written can be read at its final place yet.
+    Inside the block they cannot be read at their final places yet. Anything else is written at once.
+
+    Args:
+        paths: the files and folders that belong together.
 
     Raises:
         UserError: a file or folder cannot take its place.
     """
-    if _batch.get() is not None:  # an outer block already keeps everything back
-        yield
-        return
-    batch = _Batch()
+    batch = _Batch({Path(path).absolute() for path in paths})
     token = _batch.set(batch)
     try:
         with batch.leftovers:
@@ -136,7 +137,7 @@ def _fill_and_keep(
             finish()
             for member in [*(temporary.rglob("*") if temporary.is_dir() else []), temporary]:
                 _synchronize(member)
-        if batch is None:
+        if batch is None or path.absolute() not in batch.paths:
             rename()
         else:
             batch.renames.append(rename)

@@ -80,10 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parse(sys.argv[1:] if arguments is None else arguments)
     log.configure(args.verbose)
     try:
-        # Of several files none takes its place before all are written: a late failure leaves what was there before. Commands
-        # that keep answers write those at once, so that an interrupted run can resume.
-        several = check_paths(args) > 1 and not hasattr(args, "answers")
-        with patient_output(), whole_files() if several else contextlib.nullcontext():
+        # Of several files none takes its place before all are written: a late failure leaves what was there before.
+        with patient_output(), whole_files(check_paths(args)):
             args.run(args)
     except UserError as error:
         with contextlib.suppress(OSError):

@@ -30,13 +30,13 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.analysis.provenances import read_judgements
     from worldprobe.benchmarks.ewok.contracts import Agreements
     from worldprobe.contracts import write_table
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     judgements = read_judgements(args.judgements, ["item_id", "target", "model", "eval_type", "accuracy", "status"])
-    provenance = Provenance(
-        method=METHOD,
-        inputs=digests({str(path): path for path in args.judgements}),
-        packages=versions(["numpy", "pandas"]),
+    provenance = made(
+        METHOD,
+        {str(path): path for path in args.judgements},
+        ["numpy", "pandas"],
         details=missing_models(args.missing, judgements["model"].unique()),
     )
     write_table(agree(judgements), Agreements, args.out, provenance)

@@ -89,16 +89,16 @@ def run_vectors(args: argparse.Namespace) -> None:
     from worldprobe.contracts import read_table
     from worldprobe.files import whole_file
     from worldprobe.log import LOGGER
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     documents = args.corpus / "documents.parquet"
     texts = check_documents(read_table(documents, ControlDocuments), f"{documents}").text
     vectors = word2vec.train_vectors(texts, args.seed, args.size, args.epochs)
-    provenance = Provenance(
-        method=VECTORS_METHOD,
+    provenance = made(
+        VECTORS_METHOD,
+        {"documents": documents},
+        ["gensim", "numpy"],
         seed=args.seed,
-        inputs=digests({"documents": documents}),
-        packages=versions(["gensim", "numpy"]),
         details={"size": args.size, "epochs": args.epochs},
     ).to_json()
     with whole_file(args.out) as temporary:
@@ -113,18 +113,18 @@ def run_word2vec(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Similarities
     from worldprobe.contracts import read_table, write_table
     from worldprobe.log import LOGGER
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     items = read_table(args.items, Items)
     _check_classes(args.skip, items)
     vectors = word2vec.read_vectors(args.vectors, args.allow_pickle)
     similarities, counts = word2vec.bag_similarities(items, vectors, args.skip)
     judged = judge_similarities(items, similarities, "word2vec")
-    provenance = Provenance(
-        method=WORD2VEC_METHOD,
+    provenance = made(
+        WORD2VEC_METHOD,
+        {"items": args.items, "vectors": args.vectors},
+        ["gensim", "numpy"],
         model="word2vec",
-        inputs=digests({"items": args.items, "vectors": args.vectors}),
-        packages=versions(["gensim", "numpy"]),
         details={"skip": sorted(args.skip), "n_vectors": len(vectors)} | counts | judged.details,
     )
     if args.similarities_out:
@@ -164,7 +164,7 @@ def run_surface(args: argparse.Namespace) -> None:
     from worldprobe.contracts import read_table, write_table
     from worldprobe.errors import UserError
     from worldprobe.log import LOGGER
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     if (args.frequency == "ngrams") != bool(args.ngrams):
         raise UserError("--ngrams", "1-gram files go with --frequency ngrams, and only with it.", "Give both or neither.")
@@ -179,10 +179,10 @@ def run_surface(args: argparse.Namespace) -> None:
     else:
         source, unit = partial(frequency.frequencies_of_ngrams, paths=args.ngrams), "ln(1 + occurrences in books of all years)"
     measured = surface.surface_features(items, source, args.compat)
-    provenance = Provenance(
-        method=SURFACE_METHOD,
-        inputs=digests({"items": args.items} | {path.name: path for path in args.ngrams}),
-        packages=versions(["wordfreq"] if args.frequency == "wordfreq" else ["pyarrow"]),
+    provenance = made(
+        SURFACE_METHOD,
+        {"items": args.items} | {path.name: path for path in args.ngrams},
+        ["wordfreq"] if args.frequency == "wordfreq" else ["pyarrow"],
         details={"source": args.frequency, "unit": unit, "is_compat": args.compat} | measured.counts,
     )
     write_table(measured.features, SurfaceFeatures, args.out, provenance)

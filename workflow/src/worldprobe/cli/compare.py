@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: version of the computation: 2 draws and flips pairs of concepts.
 METHOD = 2
-METHOD_CONDITIONS = 1
+CONDITIONS_METHOD = 1
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -104,7 +104,7 @@ def run_conditions(args: argparse.Namespace) -> None:
     missing = missing_models(args.missing, pd.concat([rows["model"] for rows in judgements.values()]).unique())
     inputs = {f"{name}: {path}": path for name, files in paths.items() for path in files}
     conditions = {"reference": next(iter(paths)), "conditions": list(paths)}
-    _write(comparisons, ConditionComparisons, args, METHOD_CONDITIONS, inputs, missing | conditions)
+    _write(comparisons, ConditionComparisons, args, CONDITIONS_METHOD, inputs, missing | conditions)
 
 
 def _write(
@@ -118,7 +118,7 @@ def _write(
     """Print the overall sentences and write the table, as Parquet or JSON."""
     from worldprobe.contracts import validate, write_table
     from worldprobe.files import write_text
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     for sentence in comparisons.loc[comparisons["grouping"] == "overall", "sentence"]:
         print(sentence)
@@ -127,11 +127,11 @@ def _write(
     if args.out.suffix == ".json":
         write_text(args.out, validate(comparisons, contract).to_json(orient="records", indent=1) + "\n")
         return
-    provenance = Provenance(
-        method=method,
+    provenance = made(
+        method,
+        inputs,
+        ["numpy", "pandas", "scipy", "statsmodels"],
         seed=args.seed,
-        inputs=digests(inputs),
-        packages=versions(["numpy", "pandas", "scipy", "statsmodels"]),
         details={"n_permutations": args.permutations, "cluster": args.cluster, "exchanged": "signs of the clusters' differences"}
         | details,
     )

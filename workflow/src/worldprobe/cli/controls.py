@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from worldprobe.cli.arguments import add_seed_argument, number, share, whole_number
+from worldprobe.cli.arguments import add_missing_argument, add_seed_argument, missing_models, number, share, whole_number
 from worldprobe.cli.materials import add_materials_arguments
 from worldprobe.cli.templates import read_and_check
 
@@ -104,6 +104,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     accuracy.add_argument(
         "judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements of one eval_type, a file per model"
     )
+    add_missing_argument(accuracy)
     accuracy.add_argument("--out", type=Path, required=True, metavar="FILE", help="control_accuracies table")
     accuracy.set_defaults(run=run_accuracy)
 
@@ -113,20 +114,21 @@ def run_corpus(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments, ControlFillers, ControlTemplates, Templates
     from worldprobe.benchmarks.ewok.controls.build import build_corpus
     from worldprobe.contracts import read_table, write_table
-    from worldprobe.files import digest_file, whole_folder
-    from worldprobe.provenance import Provenance, versions
+    from worldprobe.files import whole_folder
+    from worldprobe.provenance import made
 
     templates = read_table(args.templates, Templates)
     materials = read_and_check(args)
     corpus = build_corpus(
         templates, materials, args.held_out_templates, args.held_out_fillers, args.stories, args.sentences, args.seed
     )
-    provenance = Provenance(
-        method=CORPUS_METHOD,
+    provenance = made(
+        CORPUS_METHOD,
+        {"templates": args.templates},
+        ["numpy", "pandas"],
+        digests={"materials": materials.source.digest()},
         seed=args.seed,
         canary=materials.canary,
-        inputs={"templates": digest_file(args.templates), "materials": materials.source.digest()},
-        packages=versions(["numpy", "pandas"]),
         details={
             "held_out_templates": args.held_out_templates,
             "held_out_fillers": args.held_out_fillers,
@@ -148,7 +150,7 @@ def run_tokenizer(args: argparse.Namespace) -> None:
     from worldprobe.errors import UserError
     from worldprobe.files import whole_folder
     from worldprobe.log import LOGGER
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
     from worldprobe.training.tokenizer import SMALLEST_VOCABULARY, save_tokenizer, train_tokenizer
 
     if args.vocabulary < SMALLEST_VOCABULARY:
@@ -157,15 +159,15 @@ def run_tokenizer(args: argparse.Namespace) -> None:
         )
     texts = check_documents(read_table(args.corpus / DOCUMENTS, ControlDocuments), f"{args.corpus / DOCUMENTS}").text
     tokenizer = train_tokenizer(texts, args.vocabulary)
-    made = Provenance(
-        method=TOKENIZER_METHOD,
-        inputs=digests({"documents": args.corpus / DOCUMENTS}),
-        packages=versions(["tokenizers"]),
+    provenance = made(
+        TOKENIZER_METHOD,
+        {"documents": args.corpus / DOCUMENTS},
+        ["tokenizers"],
         details={"vocabulary": tokenizer.get_vocab_size()},
     )
     with whole_folder(args.out, "controls tokenizer") as folder:
         save_tokenizer(tokenizer, folder)
-        (folder / "provenance.json").write_text(made.to_json() + "\n", encoding="utf-8")
+        (folder / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
     lengths = [len(encoding.ids) for encoding in tokenizer.encode_batch(list(texts[:2000]))]
     LOGGER.info("%d tokens; a document has %.1f on average", tokenizer.get_vocab_size(), sum(lengths) / len(lengths))
 
@@ -177,7 +179,7 @@ def run_train(args: argparse.Namespace) -> None:
     from worldprobe.contracts import read_table
     from worldprobe.files import whole_folder
     from worldprobe.log import LOGGER
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
     from worldprobe.training import scratch
 
     settings = scratch.Settings(
@@ -197,18 +199,18 @@ def run_train(args: argparse.Namespace) -> None:
     texts = documents.text.tolist()
     name = args.out.name
     model, losses = scratch.train(texts, tokenizer, settings, name)
-    made = Provenance(
-        method=TRAINING_METHOD,
+    provenance = made(
+        TRAINING_METHOD,
+        {"documents": args.corpus / DOCUMENTS, "tokenizer": args.tokenizer / "tokenizer.json"},
+        ["torch", "transformers", "tokenizers", "safetensors", "numpy"],
         seed=args.seed,
         model=name,
         dtype="float32",
-        inputs=digests({"documents": args.corpus / DOCUMENTS, "tokenizer": args.tokenizer / "tokenizer.json"}),
-        packages=versions(["torch", "transformers", "tokenizers", "safetensors", "numpy"]),
         details={"n_parameters": model.num_parameters(), "loss": scratch.last_loss(losses)},
     )
     with whole_folder(args.out, "controls train") as folder:
-        scratch.save_model(model, args.tokenizer, folder, name, settings, made)
-    LOGGER.info("%s: %s parameters, loss %s", name, f"{model.num_parameters():,}", made.details["loss"])
+        scratch.save_model(model, args.tokenizer, folder, name, settings, provenance)
+    LOGGER.info("%s: %s parameters, loss %s", name, f"{model.num_parameters():,}", provenance.details["loss"])
 
 
 def run_accuracy(args: argparse.Namespace) -> None:
@@ -217,7 +219,7 @@ def run_accuracy(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlFillers, ControlTemplates, Items, Judgements
     from worldprobe.benchmarks.ewok.controls import split
     from worldprobe.contracts import read_table, write_table
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     paths = {"items": args.items, "templates": args.corpus / TEMPLATES, "fillers": args.corpus / FILLERS}
     status = split.item_status(
@@ -228,9 +230,7 @@ def run_accuracy(args: argparse.Namespace) -> None:
     judgements = [read_table(path, Judgements) for path in args.judgements]
     check_items(args.items, args.judgements)
     accuracies = split.accuracy_by_split(judgements, status)
-    provenance = Provenance(
-        method=ACCURACY_METHOD,
-        inputs=digests(paths | {f"judgements/{path.stem}": path for path in args.judgements}),
-        packages=versions(["numpy", "pandas"]),
-    )
+    missing = missing_models(args.missing, accuracies["model"].unique())
+    inputs = paths | {f"judgements/{path.stem}": path for path in args.judgements}
+    provenance = made(ACCURACY_METHOD, inputs, ["numpy", "pandas"], details=missing)
     write_table(accuracies, ControlAccuracies, args.out, provenance)

@@ -34,17 +34,17 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import Correlations, FeatureMeans, SurfaceFeatures
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.log import LOGGER
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     judgements = read_judgements(args.judgements, COLUMNS, [args.surface])
     missing = missing_models(args.missing, judgements["model"].unique())
     correlations, points = correlate(judgements, read_table(args.surface, SurfaceFeatures))
     if "word2vec" not in set(correlations["feature"]):
         LOGGER.warning("there are no judgements of word2vec, so r(accuracy, word2vec) is left out")
-    provenance = Provenance(
-        method=METHOD,
-        inputs=digests({"surface_features": args.surface} | {str(path): path for path in args.judgements}),
-        packages=versions(["numpy", "pandas", "scipy"]),
+    provenance = made(
+        METHOD,
+        {"surface_features": args.surface} | {str(path): path for path in args.judgements},
+        ["numpy", "pandas", "scipy"],
         details={"surface_features": read_provenance(args.surface).details} | missing,
     )
     if args.points_out:

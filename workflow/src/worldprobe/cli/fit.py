@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import Coefficients, SurfaceFeatures
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.log import LOGGER
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     packages = ["numpy", "pandas"]
     if args.fit == "mixed-model":
@@ -70,10 +70,10 @@ def run(args: argparse.Namespace) -> None:
 
         table, details = fit_fixed_effects(design)
         packages.append("statsmodels")
-    provenance = Provenance(
-        method=METHOD,
-        inputs=digests({"surface_features": args.surface} | {str(path): path for path in args.judgements}),
-        packages=versions(packages),
+    provenance = made(
+        METHOD,
+        {"surface_features": args.surface} | {str(path): path for path in args.judgements},
+        packages,
         details=details | missing | {"surface_features": read_provenance(args.surface).details},
     )
     write_table(table, Coefficients, args.out, provenance)

@@ -162,8 +162,8 @@ def run_gather(args: argparse.Namespace) -> None:
     if args.release_filter != bool(args.materials):
         given, missing = ("--release-filter", "--materials") if args.release_filter else ("--materials", "--release-filter")
         raise UserError(given, f"needs {missing}: the materials contain the list of released items.", f"Add {missing}.")
-    made = gather_provenance({str(path): read_provenance(path) for path in args.versions})
     frames = [read_table(path, Items) for path in args.versions]
+    made = gather_provenance([(str(path), read_provenance(path)) for path in args.versions])
     source = Source(args.materials, password(args)) if args.release_filter else None
     if source is not None and source.digest() != made.inputs.get("materials"):
         raise UserError(args.materials, "the versions were filled from other materials.", "Give the same materials.")

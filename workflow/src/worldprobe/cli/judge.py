@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements
     from worldprobe.contracts import read_table, validate, write_table
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     _check_arguments(args, [kind_of(path) for path in args.evidence])
     items = read_table(args.items, Items)
@@ -65,16 +65,16 @@ def run(args: argparse.Namespace) -> None:
     for path, out in zip(args.evidence, args.out, strict=True):
         evidence = read_evidence(path, args.model)
         judged = judge_evidence(items, evidence, args.near_tie, args.compare_targets)
-        made = evidence.provenance
-        provenance = Provenance(
-            method=METHOD,
+        source = evidence.provenance
+        provenance = made(
+            METHOD,
+            {"items": args.items, evidence.kind: path},
+            ["numpy", "pandas"],
             model=evidence.model,
-            checkpoint=made.checkpoint,
-            revision=made.revision,
-            dtype=made.dtype,
-            engine=made.engine,
-            inputs=digests({"items": args.items, evidence.kind: path}),
-            packages=versions(["numpy", "pandas"]),
+            checkpoint=source.checkpoint,
+            revision=source.revision,
+            dtype=source.dtype,
+            engine=source.engine,
             details=judged.details,
         )
         finished.append((validate(judged.table, Judgements), out, provenance))

@@ -111,18 +111,18 @@ def is_output(action: argparse.Action) -> bool:
     return action.dest == "out" or action.dest.endswith("_out")
 
 
-def check_paths(args: argparse.Namespace) -> int:
+def check_paths(args: argparse.Namespace) -> list[Path]:
     """Refuse outputs that cannot be written, are inputs as well, or are named twice, before anything is computed.
 
     Returns:
-        The number of outputs.
+        The outputs.
 
     Raises:
         UserError: naming the option.
     """
     leaf: argparse.ArgumentParser | None = getattr(args, "leaf", None)
     if leaf is None:
-        return 0
+        return []
     inputs: list[tuple[str, Path]] = []
     outputs: list[tuple[str, Path]] = []
     for action in leaf._actions:
@@ -150,7 +150,7 @@ def check_paths(args: argparse.Namespace) -> int:
             if other in READ_WHOLE and source.is_dir() and path.exists() and path.resolve().is_relative_to(source.resolve()):
                 problem = f"is a file of the input folder {source}; it would be overwritten."
                 raise UserError(f"{name} {path}", problem, "Choose another name.")
-    return len(outputs)
+    return [path for _, path in outputs]
 
 
 def _exists(value: str | Path) -> bool:

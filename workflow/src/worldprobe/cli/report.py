@@ -56,6 +56,9 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     notebook.add_argument(
         "--study", default="results/default/ewok", metavar="FOLDER", help="results that it reads (default: %(default)s)"
     )
+    notebook.add_argument(
+        "--condition", default="main", metavar="NAME", help="condition whose judgements it reads (default: %(default)s)"
+    )
     notebook.add_argument("--models", default="config/models.yaml", metavar="FILE", help="model registry (default: %(default)s)")
     notebook.add_argument("--materials", metavar="FOLDER", help="materials that it may copy and extend (default: built-in ones)")
     notebook.add_argument("--out", required=True, metavar="HTML", help="a fragment for `worldprobe report build --notebooks`")
@@ -150,6 +153,7 @@ def run_notebook(args: argparse.Namespace) -> None:
     from worldprobe.present import notebooks
 
     settings = {"WORLDPROBE_STUDY": str(Path(args.study).resolve()), "WORLDPROBE_REGISTRY": str(Path(args.models).resolve())}
+    settings["WORLDPROBE_CONDITION"] = args.condition
     if args.materials:
         settings["WORLDPROBE_MATERIALS"] = str(Path(args.materials).resolve())
     write_text(args.out, notebooks.run_notebook(args.notebook, settings))

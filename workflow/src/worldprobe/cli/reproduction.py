@@ -1,4 +1,4 @@
-"""``worldprobe reproduce-check``: every published number beside ours."""
+"""``worldprobe reproduce-check``: every published number next to ours."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 
 from worldprobe.paths import RESOURCES
 
+#: Version of the computation.
+METHOD = 1
 PUBLISHED = RESOURCES / "published"
 
 
@@ -14,7 +16,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the stage's command."""
     parser = stages.add_parser(
         "reproduce-check",
-        help="every published number beside ours, with a summary line",
+        help="every published number next to ours, with a summary line",
         description="Compares whatever was run with the published tables and text; what was not run says so.",
     )
     parser.add_argument("summaries", type=Path, metavar="SUMMARIES", help="summaries table")
@@ -31,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.analysis.reproduction import Results, check_reproduction, summary_line
     from worldprobe.benchmarks.ewok.contracts import Coefficients, Items, Reproduction, Summaries
     from worldprobe.contracts import read_provenance, read_table, write_table
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     published = read_published(args.published)
     results = Results(read_table(args.summaries, Summaries))
@@ -47,10 +49,10 @@ def run(args: argparse.Namespace) -> None:
         inputs["items"] = args.items
     table = check_reproduction(published, results)
     line = summary_line(table)
-    provenance = Provenance(
-        method=1,
-        inputs=digests(inputs),
-        packages=versions(["numpy", "pandas"]),
+    provenance = made(
+        METHOD,
+        inputs,
+        ["numpy", "pandas"],
         details={"summary": line, "sources": published.sources, "is_official": results.is_official},
     )
     write_table(table, Reproduction, args.out, provenance)

@@ -40,8 +40,8 @@ class _Patient:
         """Nothing more goes to the stream, not even what Python still holds of it at exit."""
         self._is_closed = True
         with contextlib.suppress(OSError, ValueError, AttributeError):
-            if self._stream is sys.__stdout__:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            if sys.__stdout__ is not None and self._stream is sys.__stdout__:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -56,7 +56,7 @@ def patient_output() -> Iterator[None]:
     """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError, OSError):
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+            stream.reconfigure(errors="backslashreplace")
     patient = _Patient(sys.stdout)
     with contextlib.redirect_stdout(patient):  # type: ignore[type-var]
         yield

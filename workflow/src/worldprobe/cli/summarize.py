@@ -46,17 +46,17 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import Summaries
     from worldprobe.contracts import write_table
     from worldprobe.log import LOGGER
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     judgements = read_judgements(args.judgements, COLUMNS)
     missing = missing_models(args.missing, judgements["model"].unique())
     summaries = summarize(judgements, args.seed, args.bootstrap, args.cluster)
     drawn = "pairs of concepts" if args.cluster == "concept_pair" else "templates"
-    provenance = Provenance(
-        method=METHOD,
+    provenance = made(
+        METHOD,
+        {str(path): path for path in args.judgements},
+        ["numpy", "pandas", "scipy"],
         seed=args.seed,
-        inputs=digests({str(path): path for path in args.judgements}),
-        packages=versions(["numpy", "pandas", "scipy"]),
         details={
             "n_bootstrap": args.bootstrap,
             "cluster": args.cluster,

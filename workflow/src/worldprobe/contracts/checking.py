@@ -20,13 +20,12 @@ class ContractError(ValueError):
     """Columns or rows that break a contract; the message says which column and the first value."""
 
 
-def check_columns(schema: arrow.Schema, contract: type[Table], columns: Sequence[str] | None = None) -> None:
+def check_columns(schema: arrow.Schema, contract: type[Table]) -> None:
     """Check a file's columns: all of the contract's, no others, each once and of its type.
 
     Args:
         schema: the file's columns.
         contract: what they should be.
-        columns: check the types of these only.
 
     Raises:
         ContractError: a column is missing, unknown, repeated or of another type.
@@ -40,7 +39,7 @@ def check_columns(schema: arrow.Schema, contract: type[Table], columns: Sequence
         raise ContractError(f'it lacks the column "{missing[0]}"')
     if surplus := [name for name in names if name not in wanted]:
         raise ContractError(f'it has a column "{surplus[0]}" that does not belong to the table')
-    for name in columns or names:
+    for name in names:
         kind = schema.field(name).type
         dtype = "text" if str(wanted[name].dtype).startswith(("str", "object")) else str(wanted[name].dtype)
         if not _fits(kind, dtype, bool(wanted[name].nullable)):

@@ -127,19 +127,21 @@ def _read(
             raise UserError(
                 path, f"contains no rows of {contract.Config.name}.", "Check the step that wrote it, and run it again."
             )
-        check_columns(schema, contract, columns)
+        check_columns(schema, contract)
         text = (
             [f.name for f in schema if arrow.types.is_string(f.type) or arrow.types.is_large_string(f.type)] if as_codes else []
         )
         with parquet.ParquetFile(path, read_dictionary=text, page_checksum_verification=True) as file:
-            table = file.read(columns=list(columns) if columns is not None else None)
+            # The key is read with whatever is asked for: rows that are repeated count twice in any column.
+            names = None if columns is None else list(dict.fromkeys([*columns, *(contract.to_schema().unique or [])]))
+            table = file.read(columns=names)
         table.validate(full=True)
-        check_rows(table, contract, columns)
+        check_rows(table, contract, names)
     except ContractError as error:
         raise _breaks(path, contract, str(error)) from error
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise _damaged(path, error) from error
-    return table
+    return table if columns is None else table.select(list(columns))
 
 
 def check_kind(path: Path | str, contract: type[Table]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: What stands for a part of a character.
+#: What a server writes for a part of a character.
 PART = "\N{REPLACEMENT CHARACTER}"
 
 

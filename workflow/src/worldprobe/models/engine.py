@@ -20,9 +20,6 @@ POSITIVE = "positive"
 NOTHING_SCORED = "nothing_scored"
 FLAGS = (STRADDLE, FIRST_UNSCORED, TRUNCATED, UNKNOWN_TOKEN, NOT_FINITE, POSITIVE, NOTHING_SCORED)
 
-#: Rounding of one log probability, nats, by the model's precision; "float32" also bounds the fast passes' differences.
-PRECISION = {"float32": 1e-3, "float16": 0.05, "bfloat16": 0.25}
-
 Role = Literal["system", "user", "assistant"]
 #: Why writing ended: an end token, a stop text, the limit of new tokens; or the model computed NaN or infinity.
 Finish = Literal["end", "stop", "length", "not_finite"]
@@ -160,13 +157,8 @@ class EngineFacts:
 
     @property
     def devices(self) -> int:
-        """GPUs, or CPUs' processes, that the model takes."""
+        """Devices that the model takes: GPUs, or 1 for the CPU."""
         return int(self.notes.get("devices") or self.notes.get("tensor_parallel") or 1)
-
-    @property
-    def precision(self) -> float:
-        """Rounding of one log probability, nats; a server that does not tell its precision counts as the coarsest."""
-        return PRECISION.get(self.dtype, max(PRECISION.values()))
 
 
 class Engine(Protocol):

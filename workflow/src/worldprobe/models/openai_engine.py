@@ -1,6 +1,6 @@
 """The endpoint engine: a model behind an OpenAI-compatible server, such as a running vLLM.
 
-With the model's tokenizer at hand, prompts travel as token ids, and start tokens and borders are ours, as in the other engines.
+With the model's tokenizer, prompts travel as token ids, and start tokens and borders are ours, as in the other engines.
 Without it they travel as text: the server puts its own start token, and the target's tokens are found by the character offsets of
 its echo. LogProbs need a server that echoes the prompt's log probabilities (vLLM does; most hosted models do not). Constrained
 answers need its structured outputs, or, with a tokenizer, a bias on the options' tokens. The server decides dtype and arithmetic.
@@ -39,7 +39,7 @@ from worldprobe.models.offers import (
 from worldprobe.models.replies import before_stop, count_tokens, is_sound, messages, read_finish
 from worldprobe.provenance import versions
 
-#: vLLM's floor, which stands for minus infinity in JSON.
+#: vLLM's floor, which means minus infinity in JSON.
 FLOOR = -9999.0
 #: Raises an option's token above all others where a server knows no structured outputs.
 BIAS = 100
@@ -127,13 +127,13 @@ class OpenaiEngine:
             if found is None:
                 raise UserError(
                     self.endpoint.url,
-                    "echoes tokens whose places in the text are not certain, so the target's cannot be told.",
+                    "echoes tokens whose places in the text are not certain, so the target's tokens cannot be found.",
                     "Name the model's tokenizer (--tokenizer FOLDER): token ids are sent then.",
                 )
             starts, places = found
             first = next((k for k, (_, end) in enumerate(places) if end > border), len(places))
             flags = (STRADDLE,) if first < len(places) and places[first][0] < border else ()
-            if starts + first == 0:  # nothing stands before it, so nothing predicts it
+            if starts + first == 0:  # nothing comes before it, so nothing predicts it
                 first, flags = 1, (*flags, FIRST_UNSCORED)
             values = _finite(logprobs["token_logprobs"][starts + first :])
             return add_up(values, flags, tuple(logprobs["tokens"][starts + first :]) if per_token else None)

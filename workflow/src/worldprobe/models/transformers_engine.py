@@ -70,7 +70,9 @@ class TransformersEngine:
             self_check={k: f"{v:.1g}" for k, v in differences.items()},
             activation_bytes=self.budget.activation_bytes,
         )
-        LOGGER.info("%d tokens per pass, about %d MB beside the model", self.budget.tokens, self.budget.activation_bytes >> 20)
+        LOGGER.info(
+            "%d tokens per pass, about %d MB in addition to the model", self.budget.tokens, self.budget.activation_bytes >> 20
+        )
 
     def score(
         self, queries: Sequence[Query], *, skip: Collection[int] = (), per_token: bool = False

@@ -202,7 +202,7 @@ class VllmEngine:
         turned = ask(prompts[::-1])[::-1]
         if read[0] or not read[1]:
             self.reads_cache = False
-            return {"prefix_cache": "off: what is read of it cannot be told"}
+            return {"prefix_cache": "off: it is not known what is read from it"}
         difference = max(selfcheck.largest_difference(cold, warm), selfcheck.largest_difference(cold, turned))
         self.reads_cache = difference <= selfcheck.TOLERANCE[self.facts.dtype]
         LOGGER.info(
@@ -264,7 +264,9 @@ def open_engine(
     """
     loading.check_dtype(dtype)
     if tensor_parallel is not None and tensor_parallel < 1:
-        raise UserError(f"tensor_parallel {tensor_parallel}", "is no number of GPUs.", "Give 1 or more.")
+        raise UserError(
+            f"tensor_parallel {tensor_parallel}", "must be at least 1.", "Give the number of GPUs that share the model."
+        )
     package = installed_package()
     checkpoint = locate(name, revision, allow_pickle, trust_remote_code)
     for key, value in {

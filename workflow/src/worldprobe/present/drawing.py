@@ -1,4 +1,4 @@
-"""From a tidy table to files: the figure is drawn from the very CSV text that is saved beside it."""
+"""From a tidy table to files: the figure is drawn from the very CSV text that is saved with it."""
 
 from __future__ import annotations
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, Normalize
+from matplotlib.colors import Colormap, Normalize, to_hex
 
 from worldprobe.present import style
+from worldprobe.present.palette import is_dark
 
 MISSING_COLOUR = "#E4E4E4"
 
@@ -62,11 +63,5 @@ def draw_block(
         for (i, j), value in np.ndenumerate(block.values):
             if np.isnan(value):
                 continue
-            colour = "white" if _luminance(palette(scale(value))) < 0.42 else style.INK
+            colour = "white" if is_dark(to_hex(palette(scale(value)))) else style.INK
             axes.text(j + 0.5, i + 0.53, f"{value:.{places}f}", ha="center", va="center", fontsize=size, color=colour)
-
-
-def _luminance(colour: tuple[float, float, float, float]) -> float:
-    """Perceived lightness of an RGBA colour, 0 to 1."""
-    red, green, blue = colour[:3]
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from worldprobe.config import read_registry
 from worldprobe.errors import UserError
 
 HUMAN = "human"
 WORD2VEC = "word2vec"
-#: Yardsticks stand beside the models in every table; they have no entry in the registry.
+#: Yardsticks are listed with the models in every table; they have no entry in the registry.
 YARDSTICKS = {HUMAN: "Humans", WORD2VEC: "word2vec (bag of words)"}
 CONTROL_FAMILY = "control"
 
@@ -111,29 +110,17 @@ def is_yardstick(model: str) -> bool:
 
 
 def read_roster(path: Path | str | None) -> Roster:
-    """Read the display fields of a model registry.
+    """The display side of a model registry.
 
     Args:
-        path: a YAML mapping of model id to entry (with or without a top-level ``models``), or None for no registry.
+        path: the registry, or None for no registry.
 
     Raises:
-        UserError: no such file, broken YAML, or not a mapping of ids to entries.
+        UserError: the registry cannot be read, or breaks its schema.
     """
     if path is None:
         return Roster()
-    try:
-        entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise UserError(path, "there is no such file.", "Give the model registry, usually config/models.yaml.") from error
-    except yaml.YAMLError as error:
-        raise UserError(
-            path, f"is not valid YAML: {str(error).splitlines()[0]}.", "Fix the file; editors can check YAML."
-        ) from error
-    if isinstance(entries, dict) and set(entries) == {"models"}:
-        entries = entries["models"]
-    if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
-        raise UserError(path, "is not a mapping of model ids to entries.", "Give the model registry, usually config/models.yaml.")
-    return Roster({name: _model(str(name), entry, place) for place, (name, entry) in enumerate(entries.items())})
+    return Roster({name: _model(name, entry, place) for place, (name, entry) in enumerate(read_registry(path).items())})
 
 
 def _model(name: str, entry: Mapping[str, Any], place: int) -> Model:

@@ -7,9 +7,9 @@ import pandas as pd
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.present.roster import HUMAN, WORD2VEC, Roster, is_yardstick
 
-#: The row that stands for all versions of a group.
+#: The version of the row that summarises all versions of a group.
 OVER_VERSIONS = -1
-#: The only eval_type under which a yardstick has rows; it stands beside every eval_type of the models.
+#: The only eval_type under which a yardstick has rows; it is shown with every eval_type of the models.
 YARDSTICK_TYPES = {HUMAN: "human_likert", WORD2VEC: "word2vec"}
 
 
@@ -20,10 +20,10 @@ def pick(
     metric: str = "accuracy",
     yardsticks: bool = True,
 ) -> pd.DataFrame:
-    """Rows of one grouping and metric, all versions, for one eval_type (None: each) and the yardsticks beside it.
+    """Rows of one grouping and metric, all versions, for one eval_type (None: each) and the yardsticks.
 
     Raises:
-        UserError: the summaries hold no such rows; the message says what they hold.
+        UserError: the summaries have no such rows; the message says what they have.
     """
     rows = summaries[(summaries.grouping == grouping) & (summaries.metric == metric)]
     is_model = ~rows.model.map(is_yardstick)
@@ -50,12 +50,12 @@ def _nothing(summaries: pd.DataFrame, grouping: str, eval_type: str | None, metr
     wanted = {"grouping": grouping, "metric": metric, "eval_type": str(eval_type)}[column]
     return (
         f'there is no {column} "{wanted}" in these summaries{did_you_mean(wanted, names)}',
-        f"They hold: {', '.join(names)}. Add what is missing to the configuration and summarize again.",
+        f"They have: {', '.join(names)}. Add what is missing to the configuration and summarize again.",
     )
 
 
 def over_versions(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows that stand for all versions."""
+    """The rows that summarise all versions."""
     return rows[rows.version == OVER_VERSIONS].reset_index(drop=True)
 
 
@@ -81,7 +81,7 @@ def domain_order(rows: pd.DataFrame, roster: Roster) -> list[str]:
 
 
 def in_words(label: str) -> str:
-    """A domain, contrast or eval_type as it stands in a sentence.
+    """A domain, contrast or eval_type as it is written in a sentence.
 
     >>> in_words("social-interactions"), in_words("likert_constrained_two")
     ('social interactions', 'Likert, constrained, two examples')

@@ -45,7 +45,7 @@ LATEX_ESCAPES = {
 
 
 def latex(text: str) -> str:
-    r"""Text that LaTeX prints as it stands.
+    r"""Text that LaTeX prints literally.
 
     >>> latex("gemma_1.1 & co, 0.942–0.957")
     'gemma\\_1.1 \\& co, 0.942--0.957'
@@ -54,7 +54,7 @@ def latex(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    r"""Text that a Markdown table cell shows as it stands.
+    r"""Text that a Markdown table cell shows literally.
 
     >>> markdown("a|b_c *")
     'a\\|b\\_c \\*'
@@ -97,7 +97,7 @@ def whole_number(value: Any) -> str:
 
 
 def as_text(value: Any) -> str:
-    """A label as it stands."""
+    """A label, unchanged."""
     return ABSENT if is_absent(value) or value == "" else str(value)
 
 
@@ -179,7 +179,7 @@ class Sheet:
         return [[column.show(*(row[name] for name in column.cells)) for column in self.columns] for row in records]
 
     def breaks(self) -> set[int]:
-        """Row numbers above which a thin rule stands."""
+        """Row numbers above which a thin rule is drawn."""
         if self.group is None:
             return set()
         values = self.shown()[self.group].tolist()

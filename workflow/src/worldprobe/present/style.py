@@ -154,7 +154,7 @@ def canvas(width: str, height: float) -> Figure:
     return Figure(figsize=(WIDTHS[width], height), facecolor="white")
 
 
-def place(figure: Figure, left: float, top: float, width: float, height: float, **options: object) -> Axes:
+def axes_at(figure: Figure, left: float, top: float, width: float, height: float, **options: object) -> Axes:
     """Axes at a place given in inches from the figure's upper left corner."""
     full_width, full_height = figure.get_size_inches()
     box = (left / full_width, 1 - (top + height) / full_height, width / full_width, height / full_height)
@@ -222,8 +222,8 @@ def model_order(roster: Roster, models: Iterable[str]) -> list[str]:
     return sorted(inside, key=rank)
 
 
-def cast(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-    """The rows with each model's name, family, parameters and colour beside it, sorted into the models' order.
+def with_identity(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """The rows with each model's name, family, parameters and colour added, sorted into the models' order.
 
     Humans come first and the word2vec baseline last, where they are present.
     """
@@ -231,13 +231,13 @@ def cast(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     order = [HUMAN] * (HUMAN in present) + model_order(roster, rows.model) + [WORD2VEC] * (WORD2VEC in present)
     colours = model_colours(roster, order)
     place_of = {model: number for number, model in enumerate(order)}
-    dressed = rows.assign(
+    named = rows.assign(
         name=rows.model.map(lambda model: roster[model].name),
         family=rows.model.map(lambda model: roster[model].family),
         parameters=pd.array([roster[model].parameters for model in rows.model], dtype="Int64"),
         colour=rows.model.map(colours),
     )
-    return dressed.sort_values("model", key=lambda column: column.map(place_of), kind="stable").reset_index(drop=True)
+    return named.sort_values("model", key=lambda column: column.map(place_of), kind="stable").reset_index(drop=True)
 
 
 def write(figure: Figure, csv: str, paths: Sequence[Path | str]) -> None:
@@ -249,7 +249,7 @@ def write(figure: Figure, csv: str, paths: Sequence[Path | str]) -> None:
     targets = [Path(path) for path in paths]
     for path in targets:
         if path.suffix not in FORMATS:
-            raise UserError(path, f'figures are not written as "{path.suffix}".', f"Give names that end in {', '.join(FORMATS)}.")
+            raise UserError(path, f'"{path.suffix}" is not a form of a figure.', f"Give names that end in {', '.join(FORMATS)}.")
     for path in targets:
         if path.suffix == ".csv":
             write_text(path, csv)

@@ -143,7 +143,7 @@ def test_a_singular_fit_is_called_one_in_plain_words():
     assert any(n.startswith("Singular fit: the variance between models is estimated as zero") for n in details["notes"])
     assert any(n.startswith("Singular fit: the variance between items is estimated as zero") for n in details["notes"])
     assert any("singular" in m for m in details["messages"])
-    assert any(n.startswith("There are 5 models only") for n in details["notes"])
+    assert any(n.startswith("There are 5 models:") for n in details["notes"])
 
 
 @needs_r
@@ -200,7 +200,7 @@ def test_the_mixed_model_runs_from_the_command_line_and_keeps_its_notes(stored):
     assert details["n_rows"] == 3 * 40 * 2 * 2
     assert details["formula"].endswith("+ (1|Model) + (1|Item)")
     assert details["r_versions"]["lme4"]
-    assert any("3 models only" in n for n in details["notes"])
+    assert any("There are 3 models:" in n for n in details["notes"])
 
 
 def test_without_r_the_message_gives_the_three_ways_out(stored, tmp_path):

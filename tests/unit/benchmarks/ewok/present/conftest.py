@@ -73,10 +73,16 @@ def registry(models: dict) -> dict:
                 "display_name": facts[0],
                 "family": "control",
                 "parameters": 200_000 * (number + 1),
-                "control": {"steps": facts[1]},
+                "checkpoint": f"results/controls/models/{model}",
+                "control": {"architecture": "gpt2", "layers": 1, "width": 8, "heads": 1, "steps": facts[1]},
             }
         else:
-            entries[model] = {"display_name": facts[0], "family": facts[1], "parameters": int(facts[2] * 1e9)}
+            entries[model] = {
+                "display_name": facts[0],
+                "family": facts[1],
+                "parameters": int(facts[2] * 1e9),
+                "checkpoint": "a/b",
+            }
     return entries
 
 

@@ -49,20 +49,6 @@ def agree(judgements: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def agreement_rate(matrix: pd.DataFrame) -> float:
-    """The share of rows with the same context in both, of those where both prefer one.
-
-    Args:
-        matrix: rows of contracts.Agreements of one model and set-up.
-
-    Returns:
-        Between 0 and 1; missing where no row has two preferences.
-    """
-    decided = matrix[matrix["likert"].isin(PREFERENCES[:2]) & matrix["choice"].isin(PREFERENCES[:2])]
-    total = decided["n"].sum()
-    return float(decided.loc[decided["likert"] == decided["choice"], "n"].sum() / total) if total else float("nan")
-
-
 def _matrix(likert: np.ndarray, choice: np.ndarray) -> pd.DataFrame:
     """Counts and shares of every pair of preferences; both arguments are positions in PREFERENCES, a pair per target."""
     kinds = len(PREFERENCES)

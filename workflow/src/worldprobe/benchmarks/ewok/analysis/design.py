@@ -38,10 +38,6 @@ FACTORS = {
     "context_type": "ContextType",
 }
 FEATURES = {"log_frequency": "Frequency", "n_words": "NumWords"}
-#: what becomes of an exact tie: the paper's model counts it as wrong, though its means count it as a half.
-TIES = ("wrong", "drop")
-#: how target contrast is coded: the paper says deviation, the released analysis used treatment (baseline: concept swap).
-TARGET_CODINGS = ("deviation", "treatment")
 
 
 @dataclass
@@ -86,8 +82,8 @@ def build_design(
         judgements: contracts.Judgements, of any models; rows of other eval types are left out.
         surface: contracts.SurfaceFeatures.
         eval_type: the paradigm to explain.
-        ties: ``wrong`` as in the paper, or ``drop``.
-        target_coding: ``deviation`` as in the paper, or ``treatment`` as in the released analysis.
+        ties: an exact tie is ``wrong``, as in the paper's model (its means count it as a half), or left out (``drop``).
+        target_coding: ``deviation`` as in the paper, or ``treatment`` as in the released analysis (baseline: concept swap).
 
     Returns:
         The design; levels and features that do not vary, and terms that others determine, are left out with a note.

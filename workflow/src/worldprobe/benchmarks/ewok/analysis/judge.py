@@ -129,7 +129,7 @@ def judge_responses(items: pd.DataFrame, responses: pd.DataFrame, model: str) ->
         UserError: the answers are to other items, or there are none.
     """
     if responses.empty:
-        raise UserError("responses", "the table has no rows.", "Ask the model first (worldprobe score).")
+        raise UserError("responses", "the table has no rows.", "Score the items first (worldprobe score).")
     parts: list[pd.DataFrame] = []
     details: dict[str, Any] = {}
     for eval_type in sorted(responses["eval_type"].unique()):

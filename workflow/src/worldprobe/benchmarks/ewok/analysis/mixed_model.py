@@ -15,8 +15,6 @@ from worldprobe.benchmarks.ewok.analysis.design import Design
 from worldprobe.errors import UserError
 from worldprobe.stats.significance import coefficient_table
 
-#: ``whitened``: lme4's deviance, searched in standard errors (minutes); ``plain``: glmer as the paper called it.
-METHODS = ("whitened", "plain")
 #: a random intercept of this size or less is a singular fit (lme4::isSingular).
 SINGULAR = 1e-4
 WAYS_OUT = (
@@ -31,10 +29,11 @@ def fit_mixed_model(design: Design, method: str = "whitened") -> tuple[pd.DataFr
 
     Args:
         design: the shared regression.
-        method: ``whitened`` or ``plain``; the same maximum, to 1e-3 in every coefficient.
+        method: ``whitened`` searches lme4's deviance in standard errors (minutes), ``plain`` calls glmer as the paper did; the
+            same maximum, to 1e-3 in every coefficient.
 
     Returns:
-        contracts.Coefficients and details for the provenance: variances, counts, log likelihood, lme4's messages as they are
+        contracts.Coefficients and details for the provenance: variances, counts, log likelihood, lme4's messages verbatim
         and ``notes``, which say in plain words what they mean.
 
     Raises:
@@ -77,7 +76,7 @@ def fit_mixed_model(design: Design, method: str = "whitened") -> tuple[pd.DataFr
 
 
 def start_r() -> Any:
-    """rpy2's robjects with lme4 at hand.
+    """rpy2's robjects with lme4 available.
 
     Raises:
         UserError: R, rpy2 or lme4 is missing; names the three ways out.
@@ -113,21 +112,21 @@ def _explain(design: Design, random_sd: dict[str, float], messages: list[str], g
     if n_models == 1:
         notes.append("There is one model, so the variance between models is left out.")
     elif n_models < 6:
-        notes.append(f"There are {n_models} models only: the variance between models is poorly known.")
+        notes.append(f"There are {n_models} models: the variance between models is poorly known.")
     for name, sd in random_sd.items():
         if sd < SINGULAR:
             notes.append(
-                f"Singular fit: the variance between {name}s is estimated as zero. The coefficients stand, "
+                f"Singular fit: the variance between {name}s is estimated as zero. The coefficients are valid, "
                 f"but they say nothing about differences between {name}s."
             )
     for message in messages:
         if "failed to converge" in message:
             notes.append(
                 f"lme4 doubts that the fit converged ({message}). "
-                + ("" if np.isnan(gradient) else f"What is left to gain is about {gradient:.1g} standard errors.")
+                + ("" if np.isnan(gradient) else f"The estimates may still move by about {gradient:.1g} standard errors.")
             )
         elif "unidentifiable" in message or "curvature" in message:
-            notes.append(f"The data hardly determine some coefficients ({message}); read their standard errors first.")
+            notes.append(f"Some coefficients are poorly identified ({message}); read their standard errors first.")
         elif "singular" not in message:
             notes.append(f"R says: {message}")
     return notes

@@ -1,4 +1,4 @@
-"""Judgements as arrays: series (model, eval_type) by items by targets, with the items' design beside them.
+"""Judgements as arrays: series (model, eval_type) by items by targets, with the items' design.
 
 Twenty models, nine eval types and five versions are 1.6 million judgements; as arrays they are a few megabytes and every mean is
 a matrix product.
@@ -14,7 +14,7 @@ import pandas as pd
 from worldprobe.benchmarks.ewok.vocabulary import DESIGN, contrast_group
 from worldprobe.errors import UserError
 
-#: columns of contracts.Judgements that a panel is made of.
+#: columns of contracts.Judgements that a panel is built from.
 COLUMNS = ("item_id", "target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status", *DESIGN)
 
 
@@ -104,7 +104,7 @@ def _design(judgements: pd.DataFrame, item_code: np.ndarray, item_ids: np.ndarra
     """One row per item.
 
     Raises:
-        UserError: the same item_id stands for different designs in different tables.
+        UserError: the same item_id has different designs in different tables.
     """
     first = np.full(len(item_ids), -1)
     first[item_code[::-1]] = np.arange(len(item_code))[::-1]

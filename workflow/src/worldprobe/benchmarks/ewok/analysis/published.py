@@ -27,7 +27,7 @@ class Published:
 
     Attributes:
         numbers: COLUMNS, one row per printed number, in the papers' order; ``digits``: the decimals it was rounded to.
-        sources: block -> where it stands.
+        sources: block -> where it is printed.
         official_items: version -> digest of the official items' texts.
     """
 

@@ -1,4 +1,4 @@
-"""Every published number beside ours: within rounding or not, and why not where it is known."""
+"""Every published number next to ours: within rounding or not, and why not where it is known."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ class _LookUp:
                 return Finding(status="not_comparable", reason=reason)
         found = self._of_the_items(name) or self._of_the_models(name)
         if found is None:
-            return Finding(status="not_comparable", reason="no table of ours holds it")
+            return Finding(status="not_comparable", reason="none of our tables contains it")
         found.reason = found.reason or KNOWN_DIFFERENCES.get(name, "")
         return found
 

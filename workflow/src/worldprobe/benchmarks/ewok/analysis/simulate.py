@@ -1,4 +1,4 @@
-"""Judgements with known causes: the yardstick for intervals, tests and models, and for measuring speed at paper scale."""
+"""Judgements with known causes: to check intervals, tests and models, and for measuring speed at paper scale."""
 
 from __future__ import annotations
 

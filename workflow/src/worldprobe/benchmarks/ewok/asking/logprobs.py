@@ -115,10 +115,7 @@ def _token_frame(frame: pd.DataFrame, scored: Sequence[Scored]) -> pd.DataFrame:
 
 
 def provenance(engine: Engine, items_digest: str, method: int, model: str | None, counts: dict[str, Any]) -> Provenance:
-    """What made a table of scores or responses; ``details["answers"]`` says which processes computed the answers.
-
-    ``details["precision"]`` is the rounding of one token's log probability, nats: near ties are counted by it.
-    """
+    """What made a table of scores or responses; ``details["answers"]`` says which processes computed the answers."""
     facts = engine.facts
     return Provenance(
         method=method,
@@ -133,7 +130,6 @@ def provenance(engine: Engine, items_digest: str, method: int, model: str | None
             "start": facts.bos,
             "max_length": facts.max_length,
             "pass": facts.notes.get("mode"),
-            "precision": {"dtype": facts.dtype, "nats_per_token": facts.precision},
             **counts,
         },
     )

@@ -13,6 +13,7 @@ from worldprobe.asking.readers import first_numeral
 from worldprobe.asking.store import Store
 from worldprobe.benchmarks.ewok.asking.logprobs import ITEM_COLUMNS
 from worldprobe.benchmarks.ewok.asking.prompts import Prompt
+from worldprobe.benchmarks.ewok.near_ties import near_tie_of
 from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
@@ -96,7 +97,7 @@ def ask(
     what = f"Asking {model or engine.facts.checkpoint} ({eval_type})"
     exchanges, origins = converse(openings, engine, store, f"ewok prompting {method}", what, len(items))
     frame = _frame(asked, exchanges, eval_type)
-    counts = _counts(frame, exchanges, engine.facts.precision if generation == "constrained" else None)
+    counts = _counts(frame, exchanges, near_tie_of(engine.facts.dtype) if generation == "constrained" else None)
     return frame, {**counts, "distinct_prompts": len({text for _, _, text in asked}), "answers": origins}
 
 

@@ -148,7 +148,7 @@ def _open(stream: arrow.NativeFile) -> csv.CSVStreamingReader:
 
 def _located(path: Path, error: Exception) -> UserError:
     """The error with the line it lies in, found by a slow second reading."""
-    again = "Download the file again; its name and size stand on the page of the Google Books Ngram datasets."
+    again = "Download the file again; its name and size are on the page of the Google Books Ngram datasets."
     number = 0
     try:
         with gzip.open(path, "rb") as stream:

@@ -91,7 +91,7 @@ class Ratings(Table):
 
 
 class Judgements(Table):
-    """Accuracy evidence: one row per item, target, model and eval_type, with the item's design beside it and no item text."""
+    """Accuracy evidence: one row per item, target, model and eval_type, with the item's design and no item text."""
 
     item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
     target: Series[int] = pa.Field(isin=[1, 2])

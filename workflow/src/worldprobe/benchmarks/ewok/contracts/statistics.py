@@ -58,7 +58,7 @@ class Coefficients(Table):
 
 
 class FeatureMeans(Table):
-    """Accuracy beside surface features, per model, domain and version: the points of the paper's scatter panels."""
+    """Accuracy and surface features, per model, domain and version: the points of the paper's scatter panels."""
 
     model: Series[str]
     eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
@@ -177,7 +177,7 @@ class ConditionComparisons(Table):
 
 
 class Reproduction(Table):
-    """Every published number beside ours (or, compared_with: repository, beside the authors' other table)."""
+    """Every published number next to ours (or, compared_with: repository, next to the authors' other table)."""
 
     position: Series[int] = pa.Field(ge=0)
     compared_with: Series[str] = pa.Field(isin=["ours", "repository"])

@@ -25,7 +25,7 @@ from worldprobe.log import LOGGER
 
 #: A slot with a restriction keeps at least so many fillers for the stories; with fewer, none is held out.
 FILLERS_KEPT = 3
-#: Templates x fillers as the accuracies are told apart.
+#: Templates x fillers by which accuracies are split.
 TEMPLATE_GROUPS = {
     "all": {"held_in", "new_pairing", "new_context"},
     "held_in": {"held_in"},

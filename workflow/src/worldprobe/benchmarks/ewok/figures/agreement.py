@@ -34,13 +34,13 @@ def tidy(agreements: pd.DataFrame, roster: Roster, setup: str = "constrained_two
         )
     pooled = rows.groupby(["setup", "likert", "choice"], as_index=False)["n"].sum()
     pooled = pooled.assign(model=POOLED, name=ALL_MODELS, share=pooled.n / max(int(pooled.n.sum()), 1))
-    single = style.cast(rows, roster)
+    single = style.with_identity(rows, roster)
     frame = pd.concat([pooled, single], ignore_index=True)
     return frame[["model", "name", "setup", "likert", "choice", "n", "share"]]
 
 
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """A small matrix per model; the diagonal is agreement, and its sum stands beside the name."""
+    """A small matrix per model; the diagonal is agreement, and its sum is given below the name."""
     shown = dict(zip(frame.model, frame.name, strict=True))
     seen = frame[frame.n > 0]
     levels = [level for level in PREFERENCES if level in set(seen.likert) | set(seen.choice) or level != "missing"]
@@ -56,7 +56,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     figure = style.canvas(width, top + rows * (side + head) + foot)
     for number, (model, name) in enumerate(shown.items()):
         row, column = divmod(number, columns)
-        axes = style.place(figure, left + column * (side + gap), top + head + row * (side + head), side, side)
+        axes = style.axes_at(figure, left + column * (side + gap), top + head + row * (side + head), side, side)
         part = (
             frame[frame.model == model]
             .pivot(index="likert", columns="choice", values="share")

@@ -42,7 +42,7 @@ def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     order = [*domain_order(domains, roster), ALL_DOMAINS]
     rows = pd.concat([domains, overall], ignore_index=True)
     rows = rows[(rows.model != WORD2VEC) & rows.group.isin(order)]
-    rows = style.cast(rows, roster).rename(columns={"group": "panel"})
+    rows = style.with_identity(rows, roster).rename(columns={"group": "panel"})
     rows = rows.sort_values("panel", key=lambda column: column.map(order.index), kind="stable")
     return rows[list(COLUMNS)].reset_index(drop=True)
 
@@ -75,7 +75,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
 
     for number, panel in enumerate(panels):
         row, column = divmod(number, columns)
-        axes = style.place(
+        axes = style.axes_at(
             figure, left + column * (panel_width + gap), head + row * (panel_height + head), panel_width, panel_height
         )
         _panel(axes, frame[frame.panel == panel], models, pitch)

@@ -26,7 +26,7 @@ def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     rows = rows.assign(domain=split[0], concept=split[1])
     order = domain_order(pick(summaries, "domain", eval_type), roster)
     ease = rows[rows.model != "human"].groupby(["domain", "concept"])["mean"].mean().rename("ease").reset_index()
-    dressed = style.cast(rows.merge(ease, on=["domain", "concept"]), roster)
+    dressed = style.with_identity(rows.merge(ease, on=["domain", "concept"]), roster)
     place = {domain: number for number, domain in enumerate(order)}
     dressed = dressed.assign(place=dressed.domain.map(place)).sort_values(["place", "ease", "concept"], kind="stable")
     return dressed[["domain", "concept", "model", "name", "mean", "ci_low", "ci_high", "n_items"]].reset_index(drop=True)
@@ -54,7 +54,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         at = head
         for position, (domain, rows) in enumerate(stack):
             at += ROWS_BETWEEN * pitch
-            axes = style.place(figure, left, at, cell * len(models), rows * pitch)
+            axes = style.axes_at(figure, left, at, cell * len(models), rows * pitch)
             part = frame[frame.domain == domain]
             concepts = list(dict.fromkeys(part.concept))
             matrix = part.pivot(index="concept", columns="model", values="mean").reindex(index=concepts, columns=models)
@@ -100,7 +100,7 @@ def _stacks(rows_of: dict[str, int], columns: int) -> list[list[tuple[str, int]]
 def _key(figure: Figure, size: float) -> None:
     """A small colour bar with chance in its middle."""
     width, height = figure.get_size_inches()
-    axes = style.place(figure, width - 1.55, height - 0.26, 1.4, 0.07)
+    axes = style.axes_at(figure, width - 1.55, height - 0.26, 1.4, 0.07)
     bar = figure.colorbar(ScalarMappable(Normalize(0, 1), style.DIVERGING), cax=axes, orientation="horizontal")
     bar.set_ticks([0, 0.5, 1], labels=["0", "0.5 (chance)", "1"], fontsize=size)
     bar.outline.set_visible(False)

@@ -38,7 +38,7 @@ def tidy(comparisons: pd.DataFrame, roster: Roster, eval_type: str = "logprobs")
     first = rows.sort_values("n_templates", ascending=False, kind="stable").drop_duplicates("model")
     first = first.assign(condition=first.reference, mean=first.mean_reference, difference=0.0, ci_low=np.nan, ci_high=np.nan)
     first = first.assign(p_holm=np.nan)
-    return style.cast(pd.concat([first, others], ignore_index=True), roster)[COLUMNS].reset_index(drop=True)
+    return style.with_identity(pd.concat([first, others], ignore_index=True), roster)[COLUMNS].reset_index(drop=True)
 
 
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
@@ -56,7 +56,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     tall = pitch * len(models) + 0.06
     figure = style.canvas(width, head + tall + foot)
     place = {model: number for number, model in enumerate(models)}
-    panels = [style.place(figure, left + number * (each + gap), head, each, tall) for number in range(2)]
+    panels = [style.axes_at(figure, left + number * (each + gap), head, each, tall) for number in range(2)]
     for number, condition in enumerate(conditions):
         rows = frame[frame.condition == condition]
         y = rows.model.map(place) + 0.62 * ((number + 0.5) / len(conditions) - 0.5)

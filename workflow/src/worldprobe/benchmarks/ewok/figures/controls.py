@@ -16,7 +16,7 @@ MARKS = {"held_in": "o", "held_out": "D"}
 
 def tidy(accuracies: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """A row per model, kind of template (held in, held out) and kind of filler (all, seen, some unseen)."""
-    rows = style.cast(accuracies[accuracies.templates.isin(TEMPLATES)], roster)
+    rows = style.with_identity(accuracies[accuracies.templates.isin(TEMPLATES)], roster)
     columns = ["model", "name", "colour", "templates", "fillers", "mean", "n_items", "n_ties", "n_missing"]
     return rows[columns].reset_index(drop=True)
 
@@ -36,7 +36,7 @@ def draw(frame: pd.DataFrame, width: str = "single") -> Figure:
     colours = {"held_in": style.FAMILY_COLOURS[0], "held_out": style.FAMILY_COLOURS[4]}
     lowest = min(0.4, float(frame["mean"].min()) - 0.03)
     for number, filler in enumerate(fillers):
-        axes = style.place(figure, left + number * (each + gap), head, each, tall)
+        axes = style.axes_at(figure, left + number * (each + gap), head, each, tall)
         part = frame[frame.fillers == filler]
         wide = part.pivot(index="model", columns="templates", values="mean").reindex(models)
         if {"held_in", "held_out"} <= set(wide):

@@ -34,7 +34,7 @@ def tidy(summaries: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, ev
     wanted = wanted.rename(columns={"feature": "group", "r": "value"})
     parts.append(wanted.assign(panel=wanted.group.map(LETTERS), low=wanted.ci_low, high=wanted.ci_high))
     every = pd.concat(parts, ignore_index=True)
-    frame = style.cast(every[every.model != WORD2VEC], roster)
+    frame = style.with_identity(every[every.model != WORD2VEC], roster)
     frame["is_untrained"] = frame.model.map(lambda model: roster[model].is_untrained)
     # "variable swap" is a context contrast and a target contrast: a group's place depends on its panel.
     places = {f"{LETTERS[grouping]} {group}": i for grouping, groups in DESIGN.items() for i, group in enumerate(groups)}
@@ -61,7 +61,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     limit = _reach(frame[frame.panel.isin([LETTERS[feature] for feature in FEATURES])])
     shown = [feature for feature in FEATURES if LETTERS[feature] in set(frame.panel)]
     for number, feature in enumerate(shown):
-        axes = style.place(figure, left + number * (each + gap), top + upper + between, each, lollipops)
+        axes = style.axes_at(figure, left + number * (each + gap), top + upper + between, each, lollipops)
         rows = frame[frame.panel == LETTERS[feature]]
         _lollipops(axes, rows, models, has_human, limit, size)
         label = f"r with {FEATURES[feature]}"
@@ -87,7 +87,7 @@ def _design_row(
     unit = (width - gap * (len(counts) - 1)) / sum(counts)
     for number, (grouping, groups) in enumerate(DESIGN.items()):
         title_size = style.fitting([in_words(grouping)], titles, unit * counts[number] + gap - 0.16, smallest=4.2)
-        axes = style.place(figure, left, top, unit * counts[number], height)
+        axes = style.axes_at(figure, left, top, unit * counts[number], height)
         _groups(axes, rows[rows.panel == LETTERS[grouping]], groups, models)
         axes.set_ylim(lowest, 1.01)
         axes.tick_params(axis="y", labelsize=size)

@@ -35,7 +35,7 @@ def tidy_paradigms(summaries: pd.DataFrame, roster: Roster, setup: str = "constr
             f'no model was prompted in the set-up "{setup}".',
             "Add such eval_types to the configuration, or drop this figure.",
         )
-    rows = style.cast(rows.assign(paradigm=rows.eval_type.map(wanted)), roster)
+    rows = style.with_identity(rows.assign(paradigm=rows.eval_type.map(wanted)), roster)
     return rows[list(PARADIGM_COLUMNS)].reset_index(drop=True)
 
 
@@ -48,7 +48,7 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     left = style.widest(names.values(), size) + 0.12
     plot = (style.WIDTHS[width] - left - 0.12, pitch * len(models) + 0.08)
     figure = style.canvas(width, plot[1] + 0.12 + 0.62)
-    axes = style.place(figure, left, 0.12, *plot)
+    axes = style.axes_at(figure, left, 0.12, *plot)
     place = {model: number for number, model in enumerate(models)}
     human = frame[frame.model == HUMAN]
     if len(human):
@@ -97,7 +97,9 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
 def tidy_setups(summaries: pd.DataFrame, roster: Roster, by: str = "model", metric: str = "accuracy") -> pd.DataFrame:
     """Accuracy under every eval_type, a row per model (``by="model"``) or per domain, averaged over models (``by="domain"``)."""
     if by == "model":
-        rows = style.cast(language_models(over_versions(pick(summaries, "overall", None, metric, yardsticks=False))), roster)
+        rows = style.with_identity(
+            language_models(over_versions(pick(summaries, "overall", None, metric, yardsticks=False))), roster
+        )
         rows = rows.assign(row_id=rows.model, row=rows.name, block=rows.family, n=1, value=rows["mean"])
     else:
         every = language_models(over_versions(pick(summaries, "domain", None, metric, yardsticks=False)))
@@ -122,7 +124,7 @@ def draw_setups(frame: pd.DataFrame, width: str = "double") -> Figure:
     plot = (style.WIDTHS[width] - left - 0.08, (0.17 if width == "double" else 0.14) * len(rows))
     head = 0.55
     figure = style.canvas(width, head + plot[1] + 0.42)
-    axes = style.place(figure, left, head, *plot)
+    axes = style.axes_at(figure, left, head, *plot)
     headings = [_setup_label(name) for name in columns]
     draw_block(axes, Block(matrix.to_numpy(dtype=float), rows, headings), size=size, numbers=True)
     axes.tick_params(axis="x", pad=1.5)

@@ -23,7 +23,7 @@ def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     Raises:
         UserError: the registry knows no model's number of parameters.
     """
-    rows = style.cast(over_versions(pick(summaries, "overall", eval_type)), roster)
+    rows = style.with_identity(over_versions(pick(summaries, "overall", eval_type)), roster)
     rows = rows[rows.parameters.notna() | rows.model.isin([HUMAN, WORD2VEC])]
     if rows.parameters.isna().all():
         raise UserError(
@@ -47,7 +47,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     right = style.widest([*series, "humans, range" if HUMAN in set(frame.model) else "chance"], size) + 0.42
     plot = (total - 0.45 - right, 2.6 if width == "double" else 1.9)
     figure = style.canvas(width, plot[1] + 0.08 + 0.4)
-    axes = style.place(figure, 0.45, 0.08, *plot)
+    axes = style.axes_at(figure, 0.45, 0.08, *plot)
     human = frame[frame.model == HUMAN]
     if len(human):
         axes.axhspan(human.low.iloc[0], human.high.iloc[0], color=style.HUMAN_BAND, lw=0, zorder=0)

@@ -17,7 +17,7 @@ from worldprobe.present.roster import HUMAN, WORD2VEC, Roster
 def tidy(
     feature_means: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, feature: str = "n_words", eval_type: str = "logprobs"
 ) -> pd.DataFrame:
-    """One row per model, domain and version, with the model's r and stars beside it.
+    """One row per model, domain and version, with the model's r and stars.
 
     Raises:
         UserError: the feature is unknown or was not measured.
@@ -33,7 +33,7 @@ def tidy(
         )
     wanted = correlations[(correlations.feature == feature) & (correlations.unit == "domain_version")]
     joined = points.merge(wanted[["model", "eval_type", "r", "stars", "p", "n"]], on=["model", "eval_type"], how="left")
-    frame = style.cast(joined.assign(feature=feature, value=joined[feature]), roster)
+    frame = style.with_identity(joined.assign(feature=feature, value=joined[feature]), roster)
     columns = ["model", "name", "colour", "feature", "domain", "version", "value", "accuracy", "r", "stars", "p", "n"]
     return frame[columns].reset_index(drop=True)
 
@@ -53,7 +53,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     y_limits = min(0.3, float(np.floor(frame.accuracy.min() * 10) / 10)), 1.03
     for number, model in enumerate(models):
         row, column = divmod(number, columns)
-        axes = style.place(figure, left + column * (each + gap), top + head + row * (tall + head), each, tall)
+        axes = style.axes_at(figure, left + column * (each + gap), top + head + row * (tall + head), each, tall)
         part = frame[(frame.model == model) & frame.value.notna() & frame.accuracy.notna()]
         colour = part.colour.iloc[0] if len(part) else style.INK
         mark = "D" if model == HUMAN else "o"

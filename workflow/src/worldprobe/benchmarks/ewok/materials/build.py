@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,7 +97,7 @@ def compile_all(materials: Materials) -> pd.DataFrame:
     templates = compile_templates(materials)
     if templates.empty:
         fix = "`worldprobe materials check` lists what is wrong; contexts need entries, and targets that fit them."
-        raise UserError(materials.source.path, "no template comes of these materials.", fix)
+        raise UserError(materials.source.path, "these materials yield no template.", fix)
     return templates
 
 
@@ -156,11 +156,11 @@ def filling_details(filling: Filling, is_part: bool) -> dict[str, Any]:
     return {"mode": filling.mode, **counted, **{key: value for key, value in options.items() if value}}
 
 
-def gather_provenance(parts: Mapping[str, Provenance]) -> Provenance:
+def gather_provenance(parts: Sequence[tuple[str, Provenance]]) -> Provenance:
     """What the versions' tables have in common, with the versions of all of them.
 
     Args:
-        parts: path of a table -> its provenance.
+        parts: paths of the tables and their provenance.
 
     Returns:
         The provenance that filling all these versions at once has, before the release filter and duplicates are counted.
@@ -168,10 +168,13 @@ def gather_provenance(parts: Mapping[str, Provenance]) -> Provenance:
     Raises:
         UserError: tables that do not belong together, a version twice, or a table to which the release filter was applied.
     """
-    first_path, first = next(iter(parts.items()))
+    first_path, first = parts[0]
+    for path, part in parts:
+        if "mode" not in part.details:
+            raise UserError(path, "does not say how it was filled.", "Give tables of `items fill --version N`.")
     numbers: dict[int, str] = {}
     missing: dict[str, int] = {}
-    for path, part in parts.items():
+    for path, part in parts:
         if "release_filter" in part.details:
             fix = "Fill the versions without it and give it to `items gather`, which sees all versions."
             raise UserError(path, "is already reduced by the release filter.", fix)

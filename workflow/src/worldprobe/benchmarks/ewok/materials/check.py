@@ -77,9 +77,7 @@ def check_slots(domains: dict[str, list[Slots]], fillers: Fillers, problems: Pro
                     )
             if not fillers.rules.loose_variables and is_ambiguous(template.keys):
                 slots = ", ".join(f"{{{key}}}" for key in template.keys)
-                problems.refuse(
-                    place, f"it cannot be told which filler a slot without restriction means ({slots}).", "Number them."
-                )
+                problems.refuse(place, f"it is unclear which filler a slot without restriction means ({slots}).", "Number them.")
 
 
 def check_versions(domains: dict[str, list[Slots]], fillers: Fillers, versions: int, problems: Problems) -> None:
@@ -123,7 +121,7 @@ def _check_targets(domain: Domain, kinds: set[str], slots: _SlotCheck, problems:
         for other in _PLACE.findall(target.pattern):
             if other != "CONCEPT":
                 problems.error(
-                    target.place, f"{{{other}}} means nothing in a target.", "Write {CONCEPT}; slots stand in square brackets."
+                    target.place, f"{{{other}}} means nothing in a target.", "Write {CONCEPT}; slots go in square brackets."
                 )
         slots.check(target.pattern, target.place)
         for kind in sorted(kinds):
@@ -147,10 +145,10 @@ def _check_probe(meta: MetaTemplate, probe: Probe, slots: _SlotCheck, problems: 
     for name in places:
         if not _SEGMENT.fullmatch(name):
             problem = f"{{{name}}} means nothing in a context."
-            problems.error(probe.place, problem, "Write {segment1}, {segment2}, ...; slots stand in square brackets.")
+            problems.error(probe.place, problem, "Write {segment1}, {segment2}, ...; slots go in square brackets.")
     needed = max((int(name[7:]) for name in places if _SEGMENT.fullmatch(name)), default=0)
     if not probe.segments:
-        problems.refuse(probe.place, "has no segments, so no context comes of it.", "Add a segment.")
+        problems.refuse(probe.place, "has no segments, so it yields no context.", "Add a segment.")
     for segment in probe.segments:
         _check_segment(meta, probe, segment, needed, slots, problems)
 
@@ -159,7 +157,7 @@ def _check_segment(
     meta: MetaTemplate, probe: Probe, segment: Segment, needed: int, slots: _SlotCheck, problems: Problems
 ) -> None:
     if segment.texts_a is None:
-        problems.error(segment.place, "segmentA is null.", "Write what stands in place of {segment1} for concept A.")
+        problems.error(segment.place, "segmentA is null.", "Write what replaces {segment1} for concept A.")
     for name, texts in (("segmentA", segment.texts_a), ("segmentB", segment.texts_b)):
         for text in texts or ():
             for name_in_braces in _PLACE.findall(text):
@@ -173,7 +171,7 @@ def _check_segment(
     if segment.texts_a == segment.texts_b:
         problems.refuse(segment.place, "segments A and B are the same, so both contexts are.", "Write two that differ.")
     if segment.texts_b is None and not probe.is_swappable:
-        problem = "there is no segmentB, and the variables are not swappable: no pair of contexts comes of it."
+        problem = "there is no segmentB, and the variables are not swappable: so it yields no pair of contexts."
         problems.refuse(segment.place, problem, "Write segmentB, or set swappable_variables.")
 
 
@@ -202,7 +200,7 @@ class _SlotCheck:
         name = slot_class(variable)
         classes = self.fillers.classes
         if not re.fullmatch(r"[A-Za-z_]\w*", variable):
-            yield True, f"[{slot}] is no slot.", "Write [class1], or [class1:column=value]."
+            yield True, f"[{slot}] is not a valid slot.", "Write [class1], or [class1:column=value]."
             return
         if name not in classes:
             near = did_you_mean(name, classes, f"; the classes are {', '.join(sorted(classes))}.")
@@ -215,7 +213,11 @@ class _SlotCheck:
         for restriction in restrictions:
             column, equals, value = restriction.partition("=")
             if not equals or not value:
-                yield False, f'[{slot}]: "{restriction}" is no restriction.', "Write column=value, several joined by colons."
+                yield (
+                    False,
+                    f'[{slot}]: "{restriction}" is not a valid restriction.',
+                    "Write column=value, several joined by colons.",
+                )
                 return
             if column not in columns:
                 near = did_you_mean(column, columns, f"; it has {', '.join(columns) or 'none'}.")
@@ -223,7 +225,7 @@ class _SlotCheck:
                 return
             values = {filler.columns[column] for filler in self.fillers.classes[name].fillers}
             if value not in values:
-                near = did_you_mean(value, values, f"; it holds {', '.join(sorted(values)[:8])}.")
+                near = did_you_mean(value, values, f"; its values are {', '.join(sorted(values)[:8])}.")
                 yield False, f"[{slot}]: no {name} has {column}={value}{near}", "Correct the value, or add a filler with it."
                 return
         if not self.fillers.meeting(name, restrictions):

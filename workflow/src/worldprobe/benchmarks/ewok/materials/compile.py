@@ -77,7 +77,7 @@ def compile_domain(domain: Domain, rules: Rules) -> list[tuple[str | int | None,
         number = 0
         for template in unit:
             if template.target1 == template.context1 or template.target2 == template.context2:
-                continue  # The answer stands in the question.
+                continue  # The question contains the answer.
             if not rules.repeated_templates:
                 if template.texts() in seen:
                     LOGGER.debug("%s: a template of unit %d repeats an earlier one and is left out", domain.name, unit_number)

@@ -34,7 +34,7 @@ def compose(file: str, content: bytes, problems: Problems, rules: Rules) -> Docu
             return None
         if root is not None:
             return Document(file, root, problems, rules)
-        problems.error(Place(file), "holds nothing.", "Write at least one entry, or remove the file.")
+        problems.error(Place(file), "is empty.", "Write at least one entry, or remove the file.")
     except UnicodeDecodeError as error:
         problems.error(Place(file, content[: error.start].count(b"\n") + 1), "is not UTF-8 text.", "Save it as UTF-8.")
     except yaml.MarkedYAMLError as error:
@@ -44,8 +44,11 @@ def compose(file: str, content: bytes, problems: Problems, rules: Rules) -> Docu
             f"broken YAML: {error.problem or error.context}.",
             "Check indentation and quotes here and in the line above; text that starts with [ or { needs quotes.",
         )
-    except yaml.YAMLError as error:
-        problems.error(Place(file), f"broken YAML: {error}.", "Remove what is not text.")
+    except RecursionError:
+        problems.error(Place(file), "is nested too deeply.", "Write a list of entries.")
+    except yaml.reader.ReaderError as error:
+        line = content.decode("utf-8-sig")[: int(error.position)].count("\n") + 1
+        problems.error(Place(file, line), f"broken YAML: {error.reason}.", "Remove what is not text.")
     return None
 
 
@@ -85,10 +88,10 @@ class Entry:
     """One mapping of a document; every complaint names its file, line and entry.
 
     Args:
-        document: where it stands.
+        document: the file it is in.
         name: what it is, e.g. ``target 3``.
-        node: any node; one that is no mapping is a problem, and the entry is then empty.
-        known: keys that may stand here; others are problems.
+        node: any node; one that is not a mapping is a problem, and the entry is then empty.
+        known: keys that are allowed here; others are problems.
         hyphens: whether ``non-agentive`` may be written for ``non_agentive``.
     """
 
@@ -110,14 +113,14 @@ class Entry:
             place = Place(self.file, line_of(key_node), name)
             if key in self.fields:
                 complain = self.problems.warn if self.fields[key].value == value.value else self.problems.refuse
-                complain(place, f'key "{key}" stands here twice; the last one holds.', "Keep one of the two.")
+                complain(place, f'key "{key}" is here twice; the last one counts.', "Keep one of the two.")
             if key not in known:
                 near = did_you_mean(key, known, f"; known are {', '.join(known)}.")
                 self.problems.refuse(place, f'unknown key "{key}"{near}', "Rename or remove it.")
             self.fields[key] = value
 
     def place(self, key: str | None = None) -> Place:
-        """Where a key's value, or the entry, stands."""
+        """Where a key's value, or the entry, is."""
         node = self.fields.get(key) if key else None
         return Place(self.file, line_of(node) if node is not None else self.line, self.name)
 

@@ -29,7 +29,7 @@ class Filler:
     columns: dict[str, str]
 
     def meets(self, restrictions: Sequence[str]) -> bool:
-        """Whether every ``column=value`` holds.
+        """Whether every ``column=value`` is met.
 
         >>> Filler("the crate", {"large": "true"}).meets(["large=true"])
         True
@@ -88,13 +88,13 @@ def read_filler_class(file: str, name: str, content: bytes, problems: Problems, 
         if filler.text in fillers:
             line, first = fillers[filler.text]
             complain = problems.warn if first == filler else problems.refuse
-            complain(place, f"the same item stands in line {line} already.", "Keep one of the two.")
+            complain(place, f"the same item is already in line {line}.", "Keep one of the two.")
             if not rules.repeated_fillers:
                 continue
         fillers.setdefault(filler.text, (place.line, filler))
         ordered.append(filler)
     if not ordered:
-        problems.error(Place(file), "holds no filler.", "Add rows below the header.")
+        problems.error(Place(file), "contains no filler.", "Add rows below the header.")
     return FillerClass(name, tuple(c for c in header if c != "item"), tuple(ordered), Place(file))
 
 

@@ -160,7 +160,7 @@ def _read_concepts(document: Document) -> dict[str, Concept]:
         if name in concepts:
             complain = entry.problems.warn if concepts[name] == concept else entry.problems.refuse
             line = concepts[name].place.line
-            complain(entry.place(), f'"{name}" stands in line {line} already; the last one holds.', "Keep one of the two.")
+            complain(entry.place(), f'"{name}" is already in line {line}; the last one counts.', "Keep one of the two.")
         concepts[name] = concept
     return concepts
 
@@ -186,7 +186,7 @@ def _read_targets(document: Document, domain: str) -> list[Target]:
         return []
     targets = []
     for number, node in enumerate(top.members(domain), start=1):
-        # "symmetric" stands in official targets, without effect.
+        # "symmetric" occurs in official targets, without effect.
         entry = Entry(document, f"target {number}", node, ("pattern", "criteria", "tags", "swappable_variables", "symmetric"))
         if not entry.require("pattern", "criteria", "tags"):
             continue

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 
-#: Keys of a finished template: all that stands between braces.
+#: Keys of a finished template: everything between braces.
 KEY = re.compile(r"\{([^}]+)\}")
 _BRACES = str.maketrans("[]", "{}")
 

@@ -18,7 +18,7 @@ LISTED, REVERSED = "utils/items_in_results.csv", "utils/flagged_reverse.csv"
 def apply_release_filter(items: pd.DataFrame, source: Source, rules: Rules) -> pd.DataFrame:
     """Keep the listed items; items are known by their four texts, whatever their ids.
 
-    The list holds reversed items in their final form. We therefore first exchange the targets of every template of which some
+    The list contains reversed items in their final form. We therefore first exchange the targets of every template of which some
     item is flagged (all its versions, as the paper's analysis does), then exclude. The original excludes first and exchanges
     single items, of which none is left by then.
 

@@ -6,7 +6,7 @@ repeats the original to the letter. ``worldprobe materials differences`` fixes o
 Behaviours of the original that have no switch here, with the numbers of our list: kept in both modes are the way quantities
 count as objects (Q6) and the choice of variables to swap (Q11); duplicates are flagged in both (Q9). File matters fall away:
 empty PairID and pkey columns (Q13, Q27), ids from a hash of options (Q19), unread ``similar_concepts`` (Q22), canary lines (Q23),
-empty files (Q24). Independent sampling is ours alone and lists no products (Q25); too few fillers for a version are told (Q26).
+empty files (Q24). Independent sampling is ours alone and lists no products (Q25); a version with too few fillers: warning (Q26).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Rules:
     repeated_templates: bool = _quirk("Q7", "templates with the same four texts are kept")
     exclude_first: bool = _quirk("Q8", "the release filter excludes items before it exchanges the targets of reversed ones")
     target_per_criterion: bool = _quirk("Q10", "a target that meets two criteria is used twice")
-    leaking_type: bool = _quirk("Q12", "a segment's own context type holds for the segments after it")
+    leaking_type: bool = _quirk("Q12", "a segment's own context type applies to the segments after it")
     raw_contrasts: bool = _quirk("Q14", "contrast labels are kept as written (variable_swap, NA)")
     missing_words: bool = _quirk("Q15", "a concept or contrast called NA, None, null or the like becomes missing")
     failed_stay_failed: bool = _quirk(
@@ -50,7 +50,7 @@ class Rules:
     repeated_fillers: bool = _quirk("Q20", "a filler listed twice counts twice", in_reading=True)
     careless_plural_y: bool = _quirk("Q21", "the third person of a verb in -ay, -ey, -oy, -uy ends in -ies")
     narrow_restrictions: bool = _quirk(
-        "S2", "the compiler does not see a slot whose restriction holds a hyphen, a space or the like"
+        "S2", "the compiler does not see a slot whose restriction contains a hyphen, a space or the like"
     )
     forms_always_true: bool = _quirk("S4", "a word form that a concept does not state meets a criterion that asks for it")
     one_magnet: bool = _quirk("S9", "only the restriction is_magnet=true may be met by a single filler in every version")

@@ -80,7 +80,7 @@ def settle(texts: tuple[str, ...], fillers: Fillers) -> tuple[tuple[str, ...], t
 
 
 def is_ambiguous(slot_keys: Sequence[str]) -> bool:
-    """Whether a mention without restriction stands beside mentions of the same variable that cannot be one filler."""
+    """Whether a mention without restriction occurs next to mentions of the same variable that cannot be one filler."""
     variables = [variable_of(key) for key in slot_keys]
     return any(key == variable and variables.count(variable) > 1 for key, variable in zip(slot_keys, variables, strict=True))
 

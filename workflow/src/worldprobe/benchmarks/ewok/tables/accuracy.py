@@ -18,7 +18,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "log
     Args:
         summaries: the Summaries table.
         roster: names and order of the models.
-        eval_type: paradigm of the models' rows; humans and word2vec always stand beside them.
+        eval_type: way of asking of the models' rows; humans and word2vec are always added.
         metric: "accuracy" (ties count one half) or "strict" (ties count as wrong).
     """
     rows = pick(summaries, "overall", eval_type, metric)
@@ -41,9 +41,9 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "log
         notes.append("word2vec: summed word vectors of target and context, compared by cosine.")
     kept = "one half" if metric == "accuracy" else "as wrong"
     of_models = frame[frame.kind == "model"]
-    notes.append(f"Exact ties count {kept}: {_rows(int(of_models.n_ties.sum()))} of the models in all.")
+    notes.append(f"Exact ties count {kept}; the models have {_rows(int(of_models.n_ties.sum()))} with a tie.")
     if of_models.n_missing.sum():
-        notes.append(f"{_rows(int(of_models.n_missing.sum()))} of the models have no readable answer.")
+        notes.append(f"{_rows(int(of_models.n_missing.sum()))} of the models without a readable answer.")
     return Sheet(
         title=f"Accuracy by model ({in_words(eval_type)}), mean and range over {count} versions of the items; chance is 0.5.",
         frame=frame,
@@ -117,9 +117,11 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
     notes = [f"Average over {int(frame.n_models.max())} models; domains from the easiest to the hardest."]
     if len(calibration):
         names = ", ".join(roster[model].name for model in roster.in_order(calibration.model))
-        notes.append(f"Without the untrained control ({names}), whose mean is {decimals(3)(frame.untrained.mean())}.")
+        notes.append(
+            f"The average leaves out the untrained control ({names}), whose mean is {decimals(3)(frame.untrained.mean())}."
+        )
     if frame.human.isna().all():
-        notes.append("No human ratings are part of this run.")
+        notes.append("This run has no human ratings.")
     return Sheet(
         title=f"Accuracy of language models and humans by domain ({in_words(eval_type)}); chance is 0.5.",
         frame=frame,
@@ -148,13 +150,13 @@ def accuracy_by_paradigm(summaries: pd.DataFrame, roster: Roster, metric: str = 
         over, heading = _setup_heading(name)
         columns.append(Column(heading, (f"{name}_mean",), decimals(3), over=over))
     return Sheet(
-        title="Mean accuracy of every model under every paradigm and prompting set-up.",
+        title="Mean accuracy of every model for every way of asking.",
         frame=frame,
         columns=tuple(columns),
         label="accuracy-by-paradigm",
         notes=(
             "free, constr.: the answer is generated freely, or chosen among the valid ones; 0, 2: worked examples in the prompt.",
-            "A dash: not run. The ranges over versions are in the CSV file.",
+            "A dash: not run. The CSV file has the ranges over versions.",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""The dataset table: what the materials hold, by domain, without a word of their text."""
+"""The dataset table: what the materials contain, by domain, without any of their text."""
 
 from __future__ import annotations
 

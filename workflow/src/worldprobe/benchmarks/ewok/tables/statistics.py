@@ -90,7 +90,7 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
         frame=frame,
         columns=tuple(columns),
         label=f"correlations-{eval_type}",
-        notes=(STARS_NOTE, f"Pearson's r over {points} points; interval by Fisher's z.", "A dash: one side does not vary."),
+        notes=(STARS_NOTE, f"Pearson's r over {points} points; interval by Fisher's z.", "A dash: one of the two does not vary."),
     )
 
 
@@ -110,7 +110,7 @@ BLOCK_NAMES = {
 
 
 def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
-    """Published numbers beside ours; lines that were not run are counted in the note and listed in the CSV.
+    """Published numbers next to ours; lines that were not run are counted in the note and listed in the CSV.
 
     Args:
         table: the Reproduction table.
@@ -129,17 +129,15 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
     n_hidden = len(frame) - len(shown)
     notes = [str(provenance.details.get("summary", ""))]
     if n_hidden:
-        notes.append(
-            f"{whole_number(n_hidden)} numbers whose models or paradigms were not run are left out here; the CSV lists them."
-        )
+        notes.append(f"{whole_number(n_hidden)} numbers of what was not run are left out here; the CSV file lists them.")
     return Sheet(
-        title="Published numbers beside ours, and the paper's tables beside those of its repository.",
+        title="Published numbers next to ours, and the paper's tables next to those of its repository.",
         frame=frame,
         columns=(
             Column("Published in", ("block_name",), is_number=False, once=True),
             Column("Number", ("of",), is_number=False),
             Column("Published", ("printed",)),
-            Column("Beside", ("against",), is_number=False, once=True),
+            Column("Compared with", ("against",), is_number=False, once=True),
             Column("Value", ("ours_printed",)),
             Column("Difference", ("difference",), decimals(4)),
             Column("Within rounding", ("within",), is_number=False),

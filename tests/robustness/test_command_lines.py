@@ -1,0 +1,76 @@
+"""Command lines with one thing wrong: options, numbers, places."""
+
+from __future__ import annotations
+
+import pytest
+
+SUMMARIZE = "summarize {judgements_a} --bootstrap 5"
+COMPARE = "compare {judgements_a} {judgements_b} --permutations 50"
+BUILD = "items build {materials} --versions 0"
+WRONG = [
+    *("", "frobnicate", "itmes build", "items", "items bild", "table nothing x --out y.md", "figure nothing x --out y.svg"),
+    *("--verison", "--password {secret} items build", "items build", "judge {items}", "judge {items} {scores_a}"),
+    *(
+        f"{BUILD} {option} --out {{out}}"
+        for option in ("--passwrod {secret}", "--passw {secret}", "--pasword={secret}", "--verbos")
+    ),
+    *(f"{BUILD} {option} --out {{out}}" for option in ("--seed -1", "--seed a", "--seed nan", "--seed 1 --seed 2")),
+    *(
+        f"{BUILD} {option} --out {{out}}"
+        for option in ("--filter '['", "--filter 'a{{99999999999}}'", "--filter no-tag-has-this")
+    ),
+    *(f"{BUILD} --swap '{swap}' --out {{out}}" for swap in ("->", "a", "nobody->object", "object->nobody")),
+    *(f"items build {{materials}} --versions {text} --out {{out}}" for text in ("4-0", "-5", "a", "0-", "1.5", "''", "0-4-5")),
+    *(f"items build {{materials}} --mode {text} --out {{out}}" for text in ("fixd", "independent --per-template 0", "5")),
+    *(f"{SUMMARIZE} --out {place}" for place in ("''", ".", "..", "/", "{folder}", "/dev/null", "{out}/x", "{judgements_a}")),
+    *(f"{COMPARE} --out {place}" for place in ("''", ".", "..", "/", "{folder}", "/dev/null", "{out}/x", "{judgements_b}")),
+    *(f"{BUILD} --out {place}" for place in ("''", ".", "/", "{folder}", "{out}/x", "{materials}", "{materials}/README.md")),
+    *(
+        f"summarize {{judgements_a}} {option} --out {{out}}"
+        for option in ("--seed -1", "--seed 1.5", "--bootstrap -1", "--bootstrap a")
+    ),
+    *(f"{COMPARE} {option} --out {{out}}" for option in ("--seed -1", "--seed x", "--eval-type nothing", "--seed 1 --seed 1")),
+    *(f"compare {{judgements_a}} {{judgements_b}} --permutations {n} --out {{out}}" for n in ("0", "-5", "a", "1e3")),
+    *(f"judge {{items}} {{scores_a}} {option} --out {{out}}" for option in ("--near-tie nan", "--near-tie -1", "--near-tie x")),
+    "judge {items} {scores_a} {scores_b} --out {out}",
+    "judge {items} {scores_a} {scores_b} --out {out} {out}",
+    "judge {items} {scores_a} --out {out} {folder}/second.parquet",
+    "judge {items} {items} --out {out}",
+    "judge {scores_a} {scores_b} --out {out}",
+    f"{BUILD} --templates-out {{out}} --out {{out}}",
+    "correlate {judgements_a} --surface {surface} --points-out {out} --out {out}",
+    "compare {judgements_a} --out {out}",
+    "compare {judgements_a} {judgements_a} --out {out}",
+    "items export {items} {templates} --out {folder}",
+    "items export {items} {templates} --out {folder}/x.zip",
+    "items export {items} {templates} --password {secret} --out {folder}/x",
+    "items fill {templates} {folder} --out {out}",
+    "items build {folder} --out {out}",
+    "items build {out} --out {folder}/x.parquet",
+    "materials check {folder}",
+    "materials check {out}",
+    "materials check {folder}/nowhere.zip --password {secret}",
+    *("table mean_accuracy {summaries} --out {folder}/t.doc", "figure accuracy_by_domain {summaries} --out {folder}/f.doc"),
+    *("table mean_accuracy {summaries} --out {folder}/t", "table mean_accuracy {items} --out {folder}/t.md"),
+    "table set {folder} --out {folder}/nothing.md",
+    "table mean_accuracy {summaries} --eval-type word2vce --out {folder}/t.md",
+    "report build {summaries} --tables {folder} --out {folder}/r.html",
+    "report build {summaries} --figures {folder}/nowhere.svg --out {folder}/r.html",
+    "report notebook {folder}/nowhere.ipynb --out {folder}/r.html",
+    *(
+        f"score logprobs {{items}} --checkpoint {{folder}} {option} --out {{out}}"
+        for option in ("--dtype float23", "--engine magic", "--bos x")
+    ),
+    *(f"models plan --gpu-memory {text}" for text in ("0", "-1", "nan", "inf", "a")),
+    *("models plan --models nobody", "models fetch nobody", "models list --registry {folder}"),
+    *("controls tokenizer {folder} --out {folder}/t", "controls tokenizer {folder} --vocabulary 3 --out {folder}/t"),
+    *("controls train {folder} {folder} --architecture bert --out {folder}/m", "fetch nothing --out {out}"),
+    "controls corpus {templates} {materials} --held-out-templates 1 --out {folder}/c",
+    "controls corpus {templates} {materials} --held-out-fillers nan --out {folder}/c",
+]
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_a_command_line_that_cannot_work_is_refused(check, repository, monkeypatch, line: str) -> None:
+    monkeypatch.chdir(repository)
+    check(line)

@@ -1,0 +1,60 @@
+"""One machine never starts more GPU jobs than it has GPUs, and no two processes share one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from worldprobe.errors import UserError
+from worldprobe.imports import PACKAGE
+from worldprobe.operations.devices import claim_gpus, limits, visible_gpus
+
+
+def test_a_machine_with_one_gpu_runs_one_model_at_a_time_unless_told_otherwise() -> None:
+    assert limits({"small": 1}, (), gpus=1)["gpu"] == 1
+    assert limits({"small": 1}, (), gpus=0)["gpu"] == 1  # on the CPU, one at a time
+    assert limits({"small": 1}, (), gpus=4)["gpu"] == 4
+    assert "gpu" not in limits({"small": 1}, {"gpu"}, gpus=1)
+    assert limits({}, (), gpus=0)["mem_mb"] > 100
+
+
+def test_a_model_that_wants_more_gpus_than_there_are_is_refused_before_the_first_job() -> None:
+    with pytest.raises(UserError, match="needs 4 GPUs, and this machine has 2"):
+        limits({"small": 1, "large": 4}, (), gpus=2)
+
+
+def test_each_process_takes_gpus_that_no_other_has(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from worldprobe.operations.devices import claim_gpus;"
+        "e = {'CUDA_VISIBLE_DEVICES': '0,1,2'}; claim_gpus(2, e, Path(sys.argv[1])); print(*e.values(), flush=True);"
+        "sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, **pipes) as other:
+        assert other.stdout
+        assert other.stdin
+        assert other.stdout.readline().strip() == "0,1"
+        mine = {"CUDA_VISIBLE_DEVICES": "0,1,2"}
+        assert claim_gpus(1, mine, tmp_path) == ["2"]
+        assert mine["CUDA_VISIBLE_DEVICES"] == "2"
+        other.stdin.close()
+
+
+def test_a_job_of_slurm_keeps_what_it_was_given(tmp_path: Path) -> None:
+    given = {"CUDA_VISIBLE_DEVICES": "3", "SLURM_JOB_ID": "7"}
+    assert claim_gpus(1, given, tmp_path) == []
+    assert given["CUDA_VISIBLE_DEVICES"] == "3"
+
+
+def test_more_gpus_than_can_be_used_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="2 are wanted, and 1 can be used"):
+        claim_gpus(2, {"CUDA_VISIBLE_DEVICES": "0"}, tmp_path)
+
+
+def test_hidden_gpus_do_not_count() -> None:
+    assert visible_gpus({"CUDA_VISIBLE_DEVICES": "-1"}) == []
+    assert visible_gpus({"CUDA_VISIBLE_DEVICES": ""}) == []

@@ -1,0 +1,226 @@
+"""Studies next to each other, other ways into the workflow, and what a user changes or puts in place."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from worldprobe.benchmarks.ewok import targets
+from worldprobe.operations.missing import failure, missing_models, reason
+
+Snakemake = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def said(run: subprocess.CompletedProcess[str]) -> str:
+    return run.stdout + run.stderr
+
+
+def planned(run: subprocess.CompletedProcess[str]) -> dict[str, int]:
+    """Rule -> number of jobs."""
+    assert run.returncode == 0, said(run)
+    table = re.search(r"^job +count\n[- ]+\n(.*?)^total", said(run), re.MULTILINE | re.DOTALL)
+    return {name: int(count) for name, count in re.findall(r"^(\S+) +(\d+)$", table[1], re.MULTILINE)} if table else {}
+
+
+def test_both_snakefiles_plan_the_same_jobs(snakemake_command, environment, repository: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    plans = []
+    for name in ("Snakefile", "workflow/Snakefile"):
+        command = snakemake_command(tmp_path, "--dry-run")
+        command[command.index("--snakefile") + 1] = str(repository / name)
+        plans.append(planned(subprocess.run(command, env=environment, capture_output=True, text=True)))
+    assert plans[0] == plans[1]
+    assert plans[0]["score"] == 5
+
+
+def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
+    environment: dict[str, str], repository: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "config.yaml").write_text((repository / "config" / "config.yaml").read_text())
+    (tmp_path / "Snakefile").write_text(
+        'configfile: "config.yaml"\n'
+        f'module probe:\n    snakefile: "{repository}/workflow/Snakefile"\n    config: config\n    prefix: "probe"\n'
+        "use rule * from probe as probe_*\n"
+        "rule everything:\n    default_target: True\n    input: rules.probe_all.input\n"
+    )
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--dry-run", "--printshellcmds"]
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    found = planned(run)
+    assert found["probe_score"] == found["probe_train_control"] == 5
+    assert "--out probe/results/default/ewok/templates.parquet" in said(run)
+    assert "probe/../" not in said(run)
+
+
+def test_another_study_plans_its_own_files_and_leaves_the_first_ones_alone(
+    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], tmp_path: Path
+) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_text("study: other\newok:\n  items:\n    versions: 0-0\n")
+    run = snakemake(finished, "--dry-run", "--printshellcmds", configuration=(*reduced, other))
+    found = planned(run)
+    assert found["score"] == 3
+    assert not {"train_control", "write_corpus", "train_tokenizer"} & set(found), "the same training is shared"
+    outputs = re.findall(r"--out (.*?) &>", said(run))
+    assert outputs
+    assert all(path.startswith("results/other/") for line in outputs for path in line.split())
+    assert "Nothing to be done" in said(snakemake(finished, "--dry-run", configuration=reduced))
+
+
+def test_one_more_version_fills_only_that_version(
+    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], tmp_path: Path
+) -> None:
+    more = tmp_path / "more.yaml"
+    more.write_text("ewok:\n  items:\n    versions: 0-2\n")
+    found = planned(snakemake(finished, "--dry-run", configuration=(*reduced, more)))
+    assert found["fill_items"] == found["gather_items"] == 1
+
+
+def test_conditions_are_filled_apart_and_asked_by_one_job_per_model(
+    snakemake: Snakemake, repository: Path, tmp_path: Path
+) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        "models: [control_untrained, control_gpt2_small]\n"
+        'ewok:\n  items: {versions: 0-1}\n  conditions:\n    real: {}\n    nonce:\n      items: {swap: ["object->nonword"]}\n'
+    )
+    run = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=(study,))
+    found = planned(run)
+    assert found["fill_items"] == 4
+    assert found["gather_items"] == found["score"] == 2
+    assert found["judge"] == 4
+    assert found["compare_conditions"] == 1
+    lines = [line for line in said(run).splitlines() if " score all " in line]
+    assert all("items/real.parquet results/default/ewok/items/nonce.parquet" in line for line in lines)
+
+
+def test_an_archive_that_the_user_put_in_place_is_never_fetched_again(
+    snakemake: Snakemake, repository: Path, tmp_path: Path
+) -> None:
+    archive = tmp_path / "resources" / "downloads" / "ewok-config.zip"
+    archive.parent.mkdir(parents=True)
+    archive.write_bytes(b"an archive")
+    os.utime(archive, (0, 0))
+    run = snakemake(tmp_path, "--dry-run", configuration=(repository / "config" / "paper.yaml",))
+    assert "fetch_materials" not in planned(run)
+    assert archive.read_bytes() == b"an archive"
+
+
+def test_files_that_a_study_names_and_that_do_not_exist_stop_it_before_any_job(
+    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], tmp_path: Path
+) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text("ewok:\n  human:\n    ratings: no_such_ratings.csv\n")
+    run = snakemake(finished, configuration=(*reduced, study))
+    assert run.returncode != 0
+    assert f"error: {study}, line 3" in run.stderr
+    assert "no_such_ratings.csv" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_a_mistake_is_told_of_the_file_that_makes_it(snakemake: Snakemake, tmp_path: Path) -> None:
+    study = tmp_path / "mine.yaml"
+    study.write_text("models: all\n")
+    assert f"error: {study}, line 1" in snakemake(tmp_path, "--dry-run", configuration=(study,)).stderr
+
+
+def test_braces_in_a_filter_are_no_wildcards(snakemake: Snakemake, tmp_path: Path) -> None:
+    study = tmp_path / "mine.yaml"
+    study.write_text('ewok:\n  items:\n    filter: "a{2}"\n')
+    run = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=(study,))
+    assert run.returncode == 0, said(run)
+    assert "--filter 'a{2}'" in said(run)
+
+
+@pytest.fixture
+def local_model(finished: Path, reduced: tuple[Path, ...], tmp_path: Path) -> tuple[Path, tuple[Path, ...]]:
+    """A study with a model in a folder of the user's: its folder, and the configuration."""
+    trained = next((finished / "results" / "controls").glob("*/models/*/reduced_gpt2"))
+    shutil.copytree(trained, tmp_path / "mine")
+    card = {
+        "checkpoint": str(tmp_path / "mine"),
+        "family": "own",
+        "display_name": "Mine",
+        "parameters": 10000,
+        "dtype": "float32",
+    }
+    (tmp_path / "models.yaml").write_text(yaml.safe_dump({"mine": card}))
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"study: local\nregistry: {tmp_path / 'models.yaml'}\nmodels: [mine]\n"
+        f"report: {{notebooks: []}}\newok:\n  eval_types: [likert_constrained_two]\n"
+        f"  prompting: {{prompts: {tmp_path / 'prompts.yaml'}}}\n  baselines: {{word2vec: {{enabled: false}}}}\n"
+    )
+    return tmp_path / "mine", (*reduced, study)
+
+
+def test_a_study_without_logprobs_runs_to_its_report_and_new_weights_or_prompts_ask_again(
+    snakemake: Snakemake, repository: Path, tmp_path: Path, local_model: tuple[Path, tuple[Path, ...]]
+) -> None:
+    folder, configuration = local_model
+    shutil.copy(repository / "resources" / "prompts" / "ewok.yaml", tmp_path / "prompts.yaml")
+    study = tmp_path / "run"
+    study.mkdir()
+    done = snakemake(study, "--show-failed-logs", configuration=configuration)
+    assert done.returncode == 0, said(done)[-4000:]
+    assert (study / "results" / "local" / "report.html").exists()
+    assert "Nothing to be done" in said(snakemake(study, "--dry-run", configuration=configuration))
+    for changed in (folder / "model.safetensors", tmp_path / "prompts.yaml"):
+        before = changed.stat().st_mtime
+        os.utime(changed, (before + 1e6, before + 1e6))
+        changed.write_bytes(changed.read_bytes() + b" ")
+        assert planned(snakemake(study, "--dry-run", configuration=configuration))["score"] == 1, changed
+        os.utime(changed, (before, before))
+
+
+def test_knobs_of_speed_ask_nothing_again(
+    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLDPROBE_GPU_MEMORY_GB", "40")
+    assert "Nothing to be done" in said(snakemake(finished, "--dry-run", configuration=reduced))
+
+
+def test_a_model_that_failed_is_left_out_named_and_tried_again(
+    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "study"
+    shutil.copytree(finished, folder, copy_function=shutil.copy2)
+    for path in (folder / "results" / "reduced" / "ewok").glob("*/main/*/reduced_llama.parquet"):
+        path.unlink()
+    log = folder / "results" / "reduced" / "logs" / "score" / "reduced_llama.log"
+    log.write_text("error: reduced_llama\n  problem: the disk is full.\n  fix: Free it.\n")
+    run = snakemake(folder, "--dry-run", "--printshellcmds", configuration=reduced)
+    found = planned(run)
+    assert found["score"] == 1
+    assert "judge" not in found
+    lines = [line for line in said(run).splitlines() if " worldprobe compare " in line]
+    assert all("reduced_llama.parquet" not in line and "--missing 'reduced_llama=the disk is full'" in line for line in lines)
+    assert lines
+
+
+def test_only_a_job_that_ended_with_an_error_of_its_own_counts_as_failed(tmp_path: Path) -> None:
+    study = {"study": "trial", "models": ["a", "b"], "allow_missing": True}
+    log = tmp_path / "results" / "trial" / "logs" / "score" / "a.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("asking: 10/20 items\n")
+    assert not failure(log.parent.parent, "a")
+    log.write_text("Traceback (most recent call last):\nMemoryError\n")
+    files = {"a": ["a.parquet"], "b": ["b.parquet"]}
+    assert missing_models(study, lambda _study, model: files[model], tmp_path) == {"a": "MemoryError"}
+    assert missing_models({**study, "allow_missing": False}, lambda _study, model: files[model], tmp_path) == {}
+    assert missing_models({**study, "models": ["a"]}, lambda _study, model: files[model], tmp_path) == {}
+    assert reason("error: x\n  problem: p.\n  fix: f.\n") == "p"
+
+
+def test_what_is_trained_alike_is_shared_and_what_is_not_lies_apart() -> None:
+    settings = dict.fromkeys(targets.CORPUS, 1)
+    study = {"ewok": {"controls": settings}}
+    card = {"control": {"layers": 1, "steps": 5}}
+    here = targets.control_checkpoint(study, "a", card)
+    assert here == targets.control_checkpoint({"ewok": {"controls": dict(settings)}}, "a", {"control": {"steps": 5, "layers": 1}})
+    assert here != targets.control_checkpoint(study, "a", {"control": {"layers": 2, "steps": 5}})
+    assert here != targets.control_checkpoint({"ewok": {"controls": settings | {"seed": 2}}}, "a", card)

@@ -1,0 +1,86 @@
+"""The result of evaluating one model: as plain values for JSON, and as text next to the published numbers."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published
+from worldprobe.benchmarks.ewok.contracts import Items, Summaries
+from worldprobe.contracts import read_provenance, read_table
+from worldprobe.paths import REPOSITORY
+
+
+def collect_evaluation(name: str, materials: str, items: Path, scores: Path, summaries: Path) -> dict[str, Any]:
+    """The result as plain values: accuracy overall and by domain, how it was made, and the published numbers."""
+    item_table, table = read_table(items, Items), read_table(summaries, Summaries)
+    accuracy = table[(table["metric"] == "accuracy") & (table["version"] == -1)]
+    published = read_published(REPOSITORY / "resources/published")
+    means = published.numbers[(published.numbers["block"] == "table1") & (published.numbers["quantity"] == "mean")]
+    made = read_provenance(scores)
+    return {
+        "model": name,
+        "checkpoint": made.checkpoint,
+        "revision": made.revision,
+        "checkpoint_digest": made.inputs["checkpoint"],
+        "dtype": made.dtype,
+        "engine": made.engine,
+        "packages": made.packages,
+        "materials": {
+            "source": materials,
+            "digest": read_provenance(items).inputs["materials"],
+            "n_items": len(item_table),
+            "versions": sorted(int(version) for version in item_table["version"].unique()),
+            "is_official_release": are_official(item_table, published),
+        },
+        "eval_type": "logprobs",
+        "accuracy": _row(accuracy[accuracy["grouping"] == "overall"].iloc[0]),
+        "accuracy_by_domain": {r["group"]: _row(r) for _, r in accuracy[accuracy["grouping"] == "domain"].iterrows()},
+        "published": {r["model"]: float(r["printed"]) for _, r in means.iterrows()},
+        "published_source": published.sources["table1"],
+    }
+
+
+def _row(summary: Any) -> dict[str, Any]:
+    """One summary as plain values."""
+    numbers = {key: _number(summary[key]) for key in ("mean", "low", "high", "ci_low", "ci_high")}
+    return numbers | {key: int(summary[key]) for key in ("n_items", "n_ties", "n_near_ties", "n_missing")}
+
+
+def _number(value: Any) -> float | None:
+    """A number, or None where there is none: JSON knows no NaN."""
+    return float(value) if math.isfinite(value) else None
+
+
+def describe_evaluation(evaluation: dict[str, Any]) -> str:
+    """The evaluation for a reader: the model's row among the published ones, the human line, its domains."""
+    accuracy, materials = evaluation["accuracy"], evaluation["materials"]
+    width = max(len(name) for name in [*evaluation["published"], evaluation["model"], *evaluation["accuracy_by_domain"]])
+    rows = [(mean, name, "published") for name, mean in evaluation["published"].items()]
+    low, high, ci_low, ci_high = (_shown(accuracy[key]) for key in ("low", "high", "ci_low", "ci_high"))
+    here = f"here; range {low}-{high}, 95% {ci_low}-{ci_high}"
+    rows.append((accuracy["mean"], evaluation["model"], here))
+    lines = [f"{'model':{width}}  mean   ({evaluation['published_source']})"]
+    lines += [f"{name:{width}}  {_shown(mean)}  {source}" for mean, name, source in sorted(rows, key=_rank, reverse=True)]
+    lines += ["", f"{evaluation['model']} by domain"]
+    lines += [f"{domain:{width}}  {_shown(r['mean'])}" for domain, r in evaluation["accuracy_by_domain"].items()]
+    official = materials["is_official_release"]
+    versions = "1 version" if len(materials["versions"]) == 1 else f"{len(materials['versions'])} versions"
+    lines += [
+        "",
+        f"{materials['n_items']} items of {'the official release' if official else 'other materials than the published ones'}, "
+        f"{versions}, {evaluation['dtype']}; {accuracy['n_ties']} ties, "
+        f"{accuracy['n_near_ties']} near ties, {accuracy['n_missing']} without a score.",
+    ]
+    if not official:
+        lines.append("The published numbers are for EWoK-core-1.0: with these items they are a yardstick, not a comparison.")
+    return "\n".join(lines)
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _rank(row: tuple[float | None, str, str]) -> tuple[float, str]:
+    return (-1.0 if row[0] is None else row[0], row[1])
