@@ -57,8 +57,8 @@ def lean_of_parts(cell: Cell) -> list[Leaning]:
     """How much each number of relations tells, over all abstract problems of a cell, each counted once."""
     weights = WEIGHTS[problem_type(cell.problem)]
     tallies: dict[int, defaultdict[tuple[object, ...], list[float]]] = defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
-    entailed: Counter[int] = Counter()
-    totals: Counter[int] = Counter()
+    entailed: defaultdict[int, float] = defaultdict(float)
+    totals: defaultdict[int, float] = defaultdict(float)
     for core in cores(cell):
         for number, weight in enumerate(weights):
             for n_relations, part in parts_of(cell.problem, core, number):
