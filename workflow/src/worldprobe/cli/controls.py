@@ -179,7 +179,11 @@ def run_train(args: argparse.Namespace) -> None:
     from worldprobe.contracts import read_table
     from worldprobe.files import whole_folder
     from worldprobe.log import LOGGER
+    from worldprobe.models import arithmetic
     from worldprobe.provenance import made
+
+    if not arithmetic.pin():
+        LOGGER.warning("torch was loaded before: the weights may differ from those of another type of processor")
     from worldprobe.training import scratch
 
     settings = scratch.Settings(
@@ -206,7 +210,7 @@ def run_train(args: argparse.Namespace) -> None:
         seed=args.seed,
         model=name,
         dtype="float32",
-        details={"n_parameters": model.num_parameters(), "loss": scratch.last_loss(losses)},
+        details={"n_parameters": model.num_parameters(), "loss": scratch.last_loss(losses), **arithmetic.facts()},
     )
     with whole_folder(args.out, "controls train") as folder:
         scratch.save_model(model, args.tokenizer, folder, name, settings, provenance)

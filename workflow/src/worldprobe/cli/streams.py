@@ -56,8 +56,8 @@ def patient_output() -> Iterator[None]:
     """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError, OSError):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     patient = _Patient(sys.stdout)
-    with contextlib.redirect_stdout(patient):  # type: ignore[type-var]
+    with contextlib.redirect_stdout(patient):
         yield
         patient.flush()

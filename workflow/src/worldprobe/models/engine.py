@@ -152,7 +152,17 @@ class EngineFacts:
 
     def process(self) -> dict[str, Any]:
         """What the process that computes an answer records with it; nothing here depends on load or time."""
-        kept = ("mode", "device", "self_check", "prefix_cache", "tensor_parallel", "constraint", "server")
+        kept = (
+            "mode",
+            "device",
+            "processor",
+            "instructions",
+            "self_check",
+            "prefix_cache",
+            "tensor_parallel",
+            "constraint",
+            "server",
+        )
         return {"dtype": self.dtype, **{key: self.notes[key] for key in kept if self.notes.get(key) is not None}}
 
     @property

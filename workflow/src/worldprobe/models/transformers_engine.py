@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from worldprobe.log import LOGGER
-from worldprobe.models import loading, selfcheck
+from worldprobe.models import arithmetic, loading, selfcheck
 from worldprobe.models.answers import ensure_finite, scored
 from worldprobe.models.budget import Budget
 from worldprobe.models.checkpoint import Checkpoint, locate
@@ -292,6 +292,8 @@ def open_engine(
         ends=end_tokens(model, tokenizer),
         notes={
             "device": str(model.get_input_embeddings().weight.device.type),
+            "processor": arithmetic.processor(),
+            "instructions": arithmetic.instructions(),
             "devices": len(set((getattr(model, "hf_device_map", None) or {"": 0}).values())),
         },
     )

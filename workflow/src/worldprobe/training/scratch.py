@@ -1,7 +1,8 @@
 """Small causal language models, trained from scratch on the corpus and saved as ordinary Hugging Face folders.
 
-The only module beside ``worldprobe.models`` that imports torch and transformers. With the same corpus, settings, packages and
-machine the saved files are the same, byte for byte: one seed, deterministic kernels, a fixed number of threads.
+The only module next to ``worldprobe.models`` that imports torch and transformers. With the same corpus, settings and packages the
+weights are the same, byte for byte: one seed, deterministic kernels, a fixed number of threads, and pinned instructions
+(``worldprobe.models.arithmetic``), so that Intel processors of different types agree. Other makes may differ.
 """
 
 from __future__ import annotations
