@@ -49,7 +49,7 @@ class TransformersEngine:
         differences: dict[str, float] = {}
         vocabulary = min(model.get_input_embeddings().weight.shape[0], len(encoder.tokenizer))
         probes = selfcheck.probes(vocabulary, encoder.max_length)
-        expected = [self.passes.plain(ids, start) for ids, start in probes]
+        expected = selfcheck.plain_passes(self.passes, probes, facts.checkpoint)
         ensure_finite(expected, facts.checkpoint)
         selfcheck.ensure_causal(self.passes, probes, facts.dtype, facts.checkpoint)
         if fastest != "plain":

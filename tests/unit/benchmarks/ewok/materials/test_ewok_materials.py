@@ -23,7 +23,7 @@ MISTAKES = {
     "class without a file": (TARGET, "[object1]", "[objct1]", 3, "no fillers/filler-objct.csv; did you mean", "add that file"),
     "unknown restriction column": (TARGET, "[object1]", "[object1:larg=true]", 3, 'column "larg"; did you mean "large"?', "add"),
     "value that no filler has": (CONTEXT, "[object1]", "[object1:large=True]", 6, 'did you mean "true"?', "filler with it"),
-    "restriction without a value": (CONTEXT, "[object1]", "[object1:large]", 6, '"large" not a valid restriction', "column="),
+    "restriction without a value": (CONTEXT, "[object1]", "[object1:large]", 6, "is not a valid restriction", "column="),
     "slot that is none": (CONTEXT, "[object1]", "[object 1]", 6, "[object 1] is not a valid slot", "Write [class1]"),
     "open bracket": (CONTEXT, "[object1]", "[object1", 6, "brackets do not match", "Close"),
     "segment place without a text": (CONTEXT, "{segment1}", "{segment1} {segment2}", 8, "1 texts, the pattern 2", "one text"),
