@@ -95,6 +95,7 @@ pathvars:
     logs=STUDY.logs,
     benchmarks=STUDY.benchmarks,
     ewok=f"{STUDY.root}/ewok",
+    worldsense=f"{STUDY.root}/worldsense",
     models=MODELS,
     controls=targets.corpus(study).root,
 

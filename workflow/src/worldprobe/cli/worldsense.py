@@ -83,7 +83,7 @@ def _natural(text: str) -> int:
     return int(text)
 
 
-def run_audit(args: argparse.Namespace) -> None:
+def run_audit(args: argparse.Namespace) -> int:
     """Read, solve, print, write; exit status 1 where a gold answer is wrong."""
     from worldprobe.benchmarks.worldsense.audit import audit_trials
     from worldprobe.benchmarks.worldsense.audit_text import write_audit
@@ -94,8 +94,7 @@ def run_audit(args: argparse.Namespace) -> None:
     if args.out:
         write_text(args.out, audit.wrong.to_csv(index=False, lineterminator="\n"))
     print(write_audit(audit, args.trials))
-    if len(audit.wrong):
-        raise SystemExit(1)
+    return 1 if len(audit.wrong) else 0
 
 
 def run_skins_check(args: argparse.Namespace) -> None:
