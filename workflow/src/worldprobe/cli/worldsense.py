@@ -143,7 +143,7 @@ def run_generate(args: argparse.Namespace) -> None:
     empty = sets.empty_cells(plan)
     if empty:
         named = "; ".join(f"{c.problem}, size {c.size}, complexity {c.complexity}, arity {c.arity}" for c in empty)
-        LOGGER.info("%d cells have no problem that the paper admits: %s", len(empty), named)
+        LOGGER.info("%d cells of the set are empty (the paper admits no such problem): %s", len(empty), named)
     batches = sets.stream_set(plan, blocks, args.seed, min(args.processes, os.cpu_count() or 1))
     n_trials = write_set(batches, args.out, made, args.chat)
     LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, args.out)
