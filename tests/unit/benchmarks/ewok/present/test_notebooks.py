@@ -44,3 +44,27 @@ def test_a_notebook_that_fails_says_why_and_writes_nothing(tmp_path, capsys):
     assert main(["report", "notebook", str(tmp_path / "broken.ipynb"), "--out", str(tmp_path / "x.html")]) == 2
     assert "ValueError: no such concept" in capsys.readouterr().err
     assert not (tmp_path / "x.html").exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no JSON",
+        b"[]",
+        b"null",
+        b"{}",
+        b'{"cells": 3, "nbformat": 4, "nbformat_minor": 5, "metadata": {}}',
+        b'{"cells": [{}], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}',
+        b'{"nbformat": "four"}',
+        b"\xff\xfe",
+    ],
+)
+def test_a_file_that_is_not_a_notebook_is_refused(content, tmp_path, capsys):
+    path = tmp_path / "n.ipynb"
+    path.write_bytes(content)
+    assert main(["report", "notebook", str(path), "--out", str(tmp_path / "n.html")]) == 2
+    said = capsys.readouterr().err
+    assert "n.ipynb" in said
+    assert "is not a notebook" in said or "is not UTF-8" in said
+    assert not (tmp_path / "n.html").exists()

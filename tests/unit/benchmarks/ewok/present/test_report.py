@@ -373,6 +373,12 @@ def test_missing_models_are_named_with_their_reason(small_study, tmp_path):
     table = ["table", "mean_accuracy", str(tmp_path / "summaries.parquet"), "--out", str(tmp_path / "mean_accuracy.md")]
     assert main(table) == 0
     assert "Without 2 of the study's models" in (tmp_path / "mean_accuracy.md").read_text()
+    figures = [str(tmp_path / f"accuracy_by_domain.{suffix}") for suffix in ("svg", "png", "pdf")]
+    assert main(["figure", "accuracy_by_domain", str(tmp_path / "summaries.parquet"), "--out", *figures]) == 0
+    caption = read_picture(figures[0], "Accuracy.").caption
+    assert caption.startswith("Accuracy. Without 2 of the study's models, whose answers could not be computed: ")
+    assert main([*command, "--figures", figures[0], "--out", str(tmp_path / "r.html")]) == 0
+    assert re.search(r"<figcaption>Accuracy by domain,[^<]*Without 2 of the study", (tmp_path / "r.html").read_text())
 
 
 def test_two_benchmarks_share_a_page(small_study):
