@@ -60,7 +60,6 @@ MISSING = [
 ]
 
 
-@pytest.mark.xfail(reason="`config check` does not look for the files that a study names yet")
 @pytest.mark.parametrize("text", MISSING)
 def test_a_file_that_a_study_names_must_be_there(check, repository, tmp_path, monkeypatch, text: str) -> None:
     monkeypatch.chdir(repository)

@@ -11,14 +11,6 @@ def item_text():
     return targets.item_table(study) if targets.is_builtin(study) else []
 
 
-def gpus_asked_for(wildcards):
-    """How many GPUs each model's job asks for, as an option of the report."""
-    return flag(
-        "--gpus",
-        [f"{model}={devices.gpus_wanted(registry[model], site)}" for model in study["models"]],
-    )
-
-
 localrules:
     run_notebook,
     build_report,
@@ -82,7 +74,7 @@ rule build_report:
     params:
         item_text=flag("--item-text", item_text()),
         notebooks=run_notebooks,
-        gpus=gpus_asked_for,
+        answers=ANSWERS,
         eval_type=ewok["eval_types"][0],
         study=study["study"],
         jobs=STUDY.benchmarks,
@@ -92,7 +84,7 @@ rule build_report:
     shell:
         "python -m worldprobe report build {input.summary_table:q} --registry {input.registry:q} --study {params.study:q}"
         " --tables {input.tables:q} --figures {input.figures:q} --made-from {input.made_from:q}"
-        " --benchmarks {params.jobs:q} {params.gpus} --rulegraph {input.rulegraph:q} {params.notebooks} {params.item_text}"
+        " --benchmarks {params.jobs:q} --answers {params.answers:q} --rulegraph {input.rulegraph:q} {params.notebooks} {params.item_text}"
         " --eval-type {params.eval_type:q} --out {output.page:q} &> {log:q}"
 
 

@@ -16,8 +16,8 @@ sys.path.insert(0, str(PACKAGE))
 SAME_PYTHON = "" if workflow.deployment_settings.deployment_method else f"{Path(sys.executable).parent}:"
 shell.prefix(f"export PYTHONPATH={quote(str(PACKAGE))} PATH={quote(SAME_PYTHON)}$PATH; ")
 
+from worldprobe.benchmarks import settings_checks
 from worldprobe.benchmarks.ewok import targets
-from worldprobe.benchmarks.ewok.named_files import check_study
 from worldprobe.errors import UserError
 from worldprobe.imports import code_digest, method_of
 from worldprobe.operations import devices
@@ -76,7 +76,7 @@ try:
         by_strength(workflow.configfiles, workflow.config_settings.configfiles),
         workflow.config_settings.config,
         HOME,
-        {"ewok": check_study},
+        settings_checks(),
         targets.with_control_checkpoints,
     )
     limit_resources(study, registry, site)
@@ -95,6 +95,7 @@ pathvars:
     logs=STUDY.logs,
     benchmarks=STUDY.benchmarks,
     ewok=f"{STUDY.root}/ewok",
+    worldsense=f"{STUDY.root}/worldsense",
     models=MODELS,
     controls=targets.corpus(study).root,
 

@@ -15,11 +15,12 @@ import pytest
 from worldprobe.asking import collect as module
 from worldprobe.asking import store as storing
 from worldprobe.asking.collect import collect
-from worldprobe.asking.cost import cost
+from worldprobe.asking.cost import cost, cost_by_model
 from worldprobe.asking.preemption import PREEMPTED
 from worldprobe.asking.questions import describe_origins
 from worldprobe.asking.store import Store
 from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
 
 SOURCE = Path(module.__file__).resolve().parents[2]
 TEN = [f"q{i}" for i in range(10)]
@@ -180,6 +181,13 @@ def test_the_cost_counts_every_attempt_once(tmp_path):
     assert spent.answers == 10
     assert spent.seconds == pytest.approx(110, abs=2)
     assert spent.device_seconds == {"cuda": pytest.approx(220, abs=4)}
+    tables = [
+        Provenance(model="m", details={"answers": origins}),
+        Provenance(model="m"),
+        Provenance(details={"answers": origins}),
+    ]
+    gone = Provenance(model="gone", details={"answers": {"store": "no-such-store", "made_by": origins["made_by"]}})
+    assert cost_by_model(tmp_path, [*tables, tables[0], gone]) == {"m": spent}
 
 
 @pytest.mark.parametrize("text", ["abc", "nan", "-1", "1e99"])

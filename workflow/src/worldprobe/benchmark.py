@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from worldprobe.config import Check
-
 #: A validated study: the shared settings, and one block per benchmark under the benchmark's name.
 Study = Mapping[str, Any]
 #: The validated model registry: id -> entry.
@@ -152,14 +150,14 @@ class Benchmark:
     Attributes:
         name: its block in the configuration, its folder of results and its commands, e.g. ``ewok``.
         title: as it is written, e.g. EWoK.
-        check_settings: finds mistakes in its block that the schema cannot see.
+        check_settings: reference to a ``Check`` that finds mistakes in its block that the schema cannot see.
         plans: its tables and figures, in the order of the report.
         page: its part of the report, if it has one.
     """
 
     name: str
     title: str
-    check_settings: Check
+    check_settings: str
     plans: tuple[Plan, ...] = ()
     page: Page | None = None
 

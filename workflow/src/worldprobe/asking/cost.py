@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe.asking.store import read_parts
+from worldprobe.provenance import Provenance
 
 
 @dataclass
@@ -47,3 +48,19 @@ def cost(root: Path | str, origins: Iterable[Mapping[str, Any]]) -> Cost:
                 total.device_seconds[device] = total.device_seconds.get(device, 0.0) + part.seconds * part.devices
                 total.answers += count
     return total
+
+
+def cost_by_model(root: Path | str, made: Iterable[Provenance]) -> dict[str, Cost]:
+    """What the answers of each model cost; models of whose answers the store has none left are missing.
+
+    Args:
+        root: folder of all stores, for example results/.answers.
+        made: provenance of tables; those that do not come from the store are passed over.
+    """
+    by_model: dict[str, list[Mapping[str, Any]]] = {}
+    for one in made:
+        origins = one.details.get("answers")
+        if one.model and isinstance(origins, dict) and origins.get("store"):
+            by_model.setdefault(one.model, []).append(origins)
+    spent = {model: cost(root, origins) for model, origins in by_model.items()}
+    return {model: one for model, one in spent.items() if one.answers}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from worldprobe.benchmark import Benchmark
+from worldprobe.benchmark import Benchmark, load
 from worldprobe.config import Check
 
 #: Name -> module; a module's BENCHMARK is all that the shared parts see.
@@ -21,4 +21,4 @@ def benchmarks() -> dict[str, Benchmark]:
 
 def settings_checks() -> dict[str, Check]:
     """What finds mistakes in each benchmark's block of a configuration."""
-    return {name: benchmark.check_settings for name, benchmark in benchmarks().items()}
+    return {name: load(benchmark.check_settings) for name, benchmark in benchmarks().items()}

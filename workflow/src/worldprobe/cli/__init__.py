@@ -76,13 +76,16 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 only when its output is whole, 2 with one message for what the user can fix."""
+    """Run one command; 0 only when its output is whole, 2 with one message for what the user can fix.
+
+    A command may return a status of its own, such as 1 for an audit that found faults: its output is whole then, too.
+    """
     args = parse(sys.argv[1:] if arguments is None else arguments)
     log.configure(args.verbose)
     try:
         # Of several files none takes its place before all are written: a late failure leaves what was there before.
         with patient_output(), whole_files(check_paths(args)):
-            args.run(args)
+            status: int | None = args.run(args)
     except UserError as error:
         with contextlib.suppress(OSError):
             print(error.lines(), file=sys.stderr)
@@ -90,4 +93,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted: finished work is kept, and the same command continues from there", file=sys.stderr)
         return 130
-    return 0
+    return status or 0

@@ -63,7 +63,8 @@ def open_engine(args: argparse.Namespace) -> Engine:
             f"--engine {args.engine}", f"is unknown{did_you_mean(args.engine, ENGINES)}", f"Choose one of {', '.join(ENGINES)}."
         )
     for flag, engine in FLAGS.items():
-        if getattr(args, flag) not in (None, False) and args.engine != engine:
+        given = getattr(args, flag)
+        if given is not None and given is not False and args.engine != engine:
             name = "--" + flag.replace("_", "-")
             raise UserError(name, f"does nothing with --engine {args.engine}.", f"Leave it out, or add --engine {engine}.")
     claim_gpus(args.gpus)  # before torch looks for them

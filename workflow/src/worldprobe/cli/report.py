@@ -35,9 +35,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         "--made-from", nargs="*", default=[], metavar="PARQUET", help="tables that the methods paragraph describes"
     )
     build.add_argument("--benchmarks", metavar="FOLDER", help="Snakemake's benchmark files, for the run times")
-    build.add_argument(
-        "--gpus", nargs="*", default=[], metavar="MODEL=N", help="GPUs of each model's scoring job, for the GPU-hours"
-    )
+    build.add_argument("--answers", metavar="FOLDER", help="store of all answers, for what each model's answers cost")
     build.add_argument("--rulegraph", metavar="SVG", help="picture of the workflow's rules")
     build.add_argument(
         "--notebooks", nargs="*", default=[], metavar="HTML", help="notebooks that were run (from `worldprobe report notebook`)"
@@ -69,12 +67,13 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read the parts, build, write."""
+    from worldprobe.asking.cost import cost_by_model
     from worldprobe.present.origins import read_origins
     from worldprobe.present.page import Material, Page, build_part, read_fragment, write_page
     from worldprobe.present.pictures import read_picture
     from worldprobe.present.printed import read_printed
     from worldprobe.present.roster import read_roster
-    from worldprobe.present.runtimes import read_gpu_times, read_run_times
+    from worldprobe.present.runtimes import AnswerTime, read_run_times, with_all_attempts
 
     roster = read_roster(args.registry)
     summaries = [Path(path) for path in args.summaries]
@@ -93,12 +92,17 @@ def run(args: argparse.Namespace) -> None:
         )
         tables = [read_printed(one) for one in own(args.tables)]
         parts.append(build_part(_benchmark_of(path), material, tables, own(args.figures)))
+    spent = cost_by_model(args.answers, [one.provenance for one in read_origins(args.made_from)]) if args.answers else {}
+    answer_times = [
+        AnswerTime(roster[model].name, spent[model].seconds, spent[model].device_seconds, spent[model].answers)
+        for model in roster.in_order(spent)
+    ]
     page = Page(
         parts=parts,
         study=args.study,
         title=args.title,
-        run_times=read_run_times(args.benchmarks),
-        gpu_times=[(roster[time.model].name, time) for time in read_gpu_times(args.benchmarks, _counts(args.gpus))],
+        run_times=with_all_attempts(read_run_times(args.benchmarks), answer_times),
+        answer_times=answer_times,
         rulegraph=read_picture(args.rulegraph, RULEGRAPH) if args.rulegraph else None,
         notebooks={Path(path).stem.replace("_", " "): read_fragment(path) for path in args.notebooks},
     )
@@ -132,21 +136,6 @@ def _of_part(files: Iterable[str | Path], summary: Path, summaries: list[Path]) 
         if home == mine:
             found.append(path)
     return found
-
-
-def _counts(pairs: list[str]) -> dict[str, int]:
-    """Model -> GPUs.
-
-    Raises:
-        UserError: an entry is not MODEL=N.
-    """
-    counts = {}
-    for pair in pairs:
-        model, _, count = pair.rpartition("=")
-        if not model or not (count.isascii() and count.isdigit()):
-            raise UserError("--gpus", f'"{pair}" is not of the form MODEL=N.', "Give, for instance, gpt2_xl=1.")
-        counts[model] = int(count)
-    return counts
 
 
 def run_notebook(args: argparse.Namespace) -> None:

@@ -105,7 +105,7 @@ def _add_folder(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_audit(args: argparse.Namespace) -> None:
+def run_audit(args: argparse.Namespace) -> int:
     """Read, solve, print, write; exit status 1 where a gold answer is wrong."""
     from worldprobe.benchmarks.worldsense.audit import audit_trials
     from worldprobe.benchmarks.worldsense.audit_text import write_audit
@@ -116,8 +116,7 @@ def run_audit(args: argparse.Namespace) -> None:
     if args.out:
         write_text(args.out, audit.wrong.to_csv(index=False, lineterminator="\n"))
     print(write_audit(audit, args.trials))
-    if len(audit.wrong):
-        raise SystemExit(1)
+    return 1 if len(audit.wrong) else 0
 
 
 def run_skins_check(args: argparse.Namespace) -> None:
@@ -166,7 +165,7 @@ def run_generate(args: argparse.Namespace) -> None:
     empty = sets.empty_cells(plan)
     if empty:
         named = "; ".join(f"{c.problem}, size {c.size}, complexity {c.complexity}, arity {c.arity}" for c in empty)
-        LOGGER.info("%d cells have no problem that the paper admits: %s", len(empty), named)
+        LOGGER.info("%d cells of the set are empty (the paper admits no such problem): %s", len(empty), named)
     batches = sets.stream_set(plan, blocks, args.seed, min(args.processes, os.cpu_count() or 1))
     n_trials = write_set(batches, args.out, made, args.chat)
     LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, args.out)

@@ -12,6 +12,7 @@ from worldprobe.config.documents import Keys, Source, dotted, odd_values, read_y
 from worldprobe.config.schemas import complaints, place, raise_first, read_schema, schema_at, with_defaults
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
+from worldprobe.paths import REPOSITORY
 
 #: What is wrong with a setting beyond its form: its key within the block, the problem, the fix.
 Finding = tuple[Keys, str, str]
@@ -112,6 +113,11 @@ def _complaints(merged: dict[str, Any], sources: Sequence[Source], checks: Mappi
     if found:
         return found
     study = _complete(merged)
+    for number, name in enumerate(study["report"]["notebooks"]):
+        if not any((folder / "notebooks" / f"{name}.ipynb").is_file() for folder in (Path(), REPOSITORY)):
+            keys = ("report", "notebooks", number)
+            problem = f"{dotted(keys)}: there is no notebook {name}.ipynb in notebooks/."
+            found.append(UserError(place(keys, sources), problem, "Correct the name, or remove it."))
     for benchmark, check in checks.items():
         if study.get(benchmark) is not None:
             found += [

@@ -45,7 +45,7 @@ class Budget:
 
     @property
     def activation_bytes(self) -> int:
-        """What one pass takes beside the model: activations, mask, and one block of logits."""
+        """What one pass takes in addition to the model: activations, mask, and one block of logits."""
         return self.tokens * self.bytes_per_token
 
     @classmethod
@@ -100,7 +100,7 @@ class Budget:
             if len(units) < 2:
                 raise UserError(
                     "memory",
-                    f"not enough for the longest text alone: {(str(error).splitlines() or ['no message'])[0]}",
+                    f"cannot fit even the longest text on its own: {(str(error).splitlines() or ['no message'])[0]}",
                     "Give the model more GPUs (tensor_parallel in its card), or GPUs with more memory, or a smaller dtype.",
                 ) from error
         self.tokens, self.cache_bytes = max(1, self.tokens // 2), self.cache_bytes // 2

@@ -132,7 +132,7 @@ def locate(name: str, revision: str | None = None, allow_pickle: bool = False, t
 
 
 def is_folder(path: Path) -> bool:
-    """Is there a folder? A path that is too long or cannot be read is none."""
+    """Is there a folder? A path that is too long or cannot be read is not one."""
     try:
         return path.is_dir()
     except OSError:

@@ -56,7 +56,7 @@ class Encoder:
             raise UserError(
                 name or type(tokenizer).__name__,
                 "has a tokenizer without character offsets, so the target's tokens cannot be found for certain.",
-                "Save a fast tokenizer beside the weights (a tokenizer.json); most slow ones can be converted.",
+                "Save a fast tokenizer next to the weights (a tokenizer.json); most slow ones can be converted.",
             )
         self.tokenizer = tokenizer
         self.max_length = max_length

@@ -17,7 +17,7 @@ SHIBBOLETH = "24531"
 HELLO = [{"role": "user", "content": "a"}]
 #: A text of many kinds of tokens, to compare tokenizers.
 PROBE = "Nine cats sat on 31 mats; the 2nd dog didn't."
-#: Tokens of the answer that stands for a model's weights where a server echoes nothing.
+#: Tokens of the answer that represents a model's weights where a server echoes nothing.
 PROBE_LENGTH = 8
 #: Seconds until the list of models counts as lost: a server that lives has it ready.
 LIST_TIMEOUT = 60.0

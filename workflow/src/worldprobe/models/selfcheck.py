@@ -34,6 +34,23 @@ def probes(vocabulary: int, longest: int) -> list[Sequenced]:
     ]
 
 
+def plain_passes(passes: Passes, sequences: Sequence[Sequenced], name: str) -> list[list[float]]:
+    """What the plain pass says of the probes: the first thing that a loaded model computes.
+
+    Raises:
+        UserError: it cannot compute at all, e.g. for a configuration that contradicts itself.
+    """
+    try:
+        return [passes.plain(ids, start) for ids, start in sequences]
+    except Exception as error:  # a model's code fails in ways of its own
+        reason = (str(error).strip().splitlines() or ["no message"])[0][:200]
+        raise UserError(
+            name,
+            f"was loaded, but cannot compute ({type(error).__name__}: {reason}).",
+            "Check config.json; where memory ran out, take a smaller dtype or more GPUs.",
+        ) from error
+
+
 def ensure_causal(passes: Passes, sequences: Sequence[Sequenced], dtype: str, name: str) -> None:
     """Refuse a model whose log probabilities of a token depend on later tokens, such as an encoder.
 

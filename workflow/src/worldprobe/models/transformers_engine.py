@@ -16,7 +16,6 @@ from worldprobe.models.constrain import OPTION_ROOM, Answer, Options
 from worldprobe.models.encoding import Encoder
 from worldprobe.models.engine import Decoding, EngineFacts, Prompt, Query, Scored, Written
 from worldprobe.models.generation import Writer, padding_difference, shared_beginning
-from worldprobe.models.kernels import quicken
 from worldprobe.models.passes import Passes, Prefix, Sequenced
 from worldprobe.models.tries import Row, pack
 from worldprobe.provenance import versions
@@ -49,17 +48,14 @@ class TransformersEngine:
         differences: dict[str, float] = {}
         vocabulary = min(model.get_input_embeddings().weight.shape[0], len(encoder.tokenizer))
         probes = selfcheck.probes(vocabulary, encoder.max_length)
-        expected = [self.passes.plain(ids, start) for ids, start in probes]
+        expected = selfcheck.plain_passes(self.passes, probes, facts.checkpoint)
         ensure_finite(expected, facts.checkpoint)
         selfcheck.ensure_causal(self.passes, probes, facts.dtype, facts.checkpoint)
         if fastest != "plain":
-            undo = quicken(model)
             if not loading.has_plain_head(model.config):
                 fastest = "logits"
             self.mode, differences = selfcheck.choose_mode(self.passes, probes, expected, facts.dtype, fastest)
-            if self.mode == "plain":
-                undo()
-            else:
+            if self.mode != "plain":
                 self.can_cache, differences["cache"] = selfcheck.check_cache(self.passes, probes, facts.dtype, self.mode)
         if self.can_cache:
             differences["padding"] = self._padding_difference(probes[0][0], probes[3][0])

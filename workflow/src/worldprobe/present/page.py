@@ -22,7 +22,7 @@ from worldprobe.present.pictures import Picture, read_picture
 from worldprobe.present.printed import PrintedTable
 from worldprobe.present.reading import read_text
 from worldprobe.present.roster import Roster
-from worldprobe.present.runtimes import GpuTime, RunTime, duration_in_words
+from worldprobe.present.runtimes import AnswerTime, RunTime, duration_in_words
 
 #: Headline of a page about several benchmarks.
 QUESTION = "What do language models know about the world?"
@@ -114,7 +114,7 @@ class Page:
         study: name of the study.
         title: heading; None: the question of the only benchmark, or a general one.
         run_times: of the rules.
-        gpu_times: of the models, with their names, in the order in which they are shown.
+        answer_times: of the models, in the order in which they are shown.
         rulegraph: picture of the workflow.
         notebooks: HTML fragments by title.
     """
@@ -123,7 +123,7 @@ class Page:
     study: str = ""
     title: str | None = None
     run_times: Sequence[RunTime] = ()
-    gpu_times: Sequence[tuple[str, GpuTime]] = ()
+    answer_times: Sequence[AnswerTime] = ()
     rulegraph: Picture | None = None
     notebooks: Mapping[str, str] = field(default_factory=dict)
 
@@ -180,7 +180,7 @@ def build_page(page: Page) -> str:
             only=only,
             has_item_text=any(shown.part.has_item_text for shown in page.parts),
             job_seconds=sum(time.seconds for time in page.run_times),
-            gpu_hours=sum(time.hours * time.gpus for _name, time in page.gpu_times),
+            gpu_hours=sum(time.gpu_seconds for time in page.answer_times) / 3600,
         )
     )
 

@@ -1,11 +1,14 @@
-"""How long every rule took, from Snakemake's benchmark files."""
+"""How long every rule took, from Snakemake's benchmark files, and what each model's answers cost."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+#: Devices, as PyTorch names them, whose time is GPU time.
+GPUS = ("cuda", "mps", "xpu")
 
 
 @dataclass(frozen=True)
@@ -40,29 +43,44 @@ def read_run_times(folder: Path | str | None) -> list[RunTime]:
 
 
 @dataclass(frozen=True)
-class GpuTime:
-    """What one model's answers cost: hours of its job, GPUs it asked for; GPU-hours are their product."""
+class AnswerTime:
+    """What one model's answers cost, all attempts together.
 
-    model: str
-    hours: float
-    gpus: int
+    Attributes:
+        name: of the model.
+        seconds: wall-clock time.
+        device_seconds: kind of device (cpu, cuda, ...) -> seconds times number of devices.
+        answers: how many were computed.
+    """
+
+    name: str
+    seconds: float
+    device_seconds: Mapping[str, float]
+    answers: int
+
+    @property
+    def gpu_seconds(self) -> float:
+        """Seconds times number of GPUs; 0 for answers that a server or a CPU computed."""
+        return sum(seconds for device, seconds in self.device_seconds.items() if device in GPUS)
 
 
-def read_gpu_times(folder: Path | str | None, gpus: Mapping[str, int]) -> list[GpuTime]:
-    """The scoring time of every model that has a benchmark file ``folder/score/model.tsv``, in the order of ``gpus``.
+def with_all_attempts(times: Sequence[RunTime], answers: Sequence[AnswerTime], rule: str = "score") -> list[RunTime]:
+    """The run times, where the rule that computes answers has the time of all its attempts.
+
+    Snakemake's benchmark file of a job is that of its last attempt, which may have found most answers in the store.
 
     Args:
-        folder: of Snakemake's benchmark files.
-        gpus: model -> GPUs that its job asks for.
+        times: from the benchmark files.
+        answers: of each model.
+        rule: the rule that computes answers.
     """
-    times = []
-    for model, count in gpus.items():
-        path = Path(folder or "") / "score" / f"{model}.tsv"
-        if folder is not None and path.is_file():
-            with open(path, encoding="utf-8", newline="") as stream:
-                seconds = [_number(line.get("s")) or 0.0 for line in csv.DictReader(stream, delimiter="\t")]
-            times.append(GpuTime(model, sum(seconds) / 3600, count))
-    return times
+    longest = max((one.seconds for one in answers), default=0.0)
+    total = sum(one.seconds for one in answers)
+    changed = [
+        replace(time, seconds=max(time.seconds, total), longest=max(time.longest, longest)) if time.rule == rule else time
+        for time in times
+    ]
+    return sorted(changed, key=lambda time: (-time.seconds, time.rule))
 
 
 def _number(text: str | None) -> float | None:

@@ -9,15 +9,19 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from worldprobe.asking.collect import collect
+from worldprobe.asking.questions import describe_origins
+from worldprobe.asking.store import Store
 from worldprobe.benchmark import load
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
-from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
 from worldprobe.benchmarks.ewok.report.examples import read_examples
 from worldprobe.benchmarks.ewok.report.headline import find_headline
 from worldprobe.benchmarks.ewok.report.methods import describe_methods
@@ -30,7 +34,7 @@ from worldprobe.present.markup import find_harm
 from worldprobe.present.origins import TableOrigin, read_origins
 from worldprobe.present.page import Material, Page, build_page, build_part, read_fragment
 from worldprobe.present.pictures import read_picture
-from worldprobe.present.runtimes import read_gpu_times, read_run_times
+from worldprobe.present.runtimes import AnswerTime, RunTime, read_run_times, with_all_attempts
 from worldprobe.provenance import Provenance
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
@@ -64,6 +68,31 @@ def items_table(path: Path, canary: str) -> Path:
     return path
 
 
+def interrupted_scores(folder: Path, model: str) -> Path:
+    """Scores whose answers took two attempts on four GPUs: an hour before the first was interrupted, half an hour after that."""
+
+    def stop_at(number):
+        def ask(questions, skip):
+            for place in range(len(questions)):
+                if place == number:
+                    raise KeyboardInterrupt
+                if place not in skip:
+                    yield place, 0
+
+        return ask
+
+    def store(seconds: float) -> Store:
+        return Store(folder / "answers", {"model": model}, {"device": "cuda"}, 4, since=time.monotonic() - seconds)
+
+    with pytest.raises(KeyboardInterrupt):
+        collect(["q1", "q2"], stop_at(1), store(3600))
+    second = store(1800)
+    made = Provenance(model=model, details={"answers": describe_origins(collect(["q1", "q2"], stop_at(None), second), second)})
+    row = {"item_id": "domain_1_1_v0", "target": 1, "context": 1, "logprob": -1.0, "n_tokens": 1, "flags": ""}
+    write_table(pd.DataFrame([row]), TargetScores, folder / "scores.parquet", made)
+    return folder / "scores.parquet"
+
+
 @pytest.fixture(scope="module")
 def page(small_study, tmp_path_factory) -> Path:
     """A report with everything in it, by the command line."""
@@ -84,8 +113,9 @@ def page(small_study, tmp_path_factory) -> Path:
     command += ["--figures", *(str(folder / f"{name}.svg") for name in ("accuracy_by_domain", "concepts", "controls"))]
     command += ["--tables", str(folder / "mean_accuracy.json"), str(folder / "accuracy_by_domain.json")]
     command += ["--made-from", str(items_table(folder / "items.parquet", OWN)), str(small_study.folder / "coefficients.parquet")]
+    command += [str(interrupted_scores(folder, "control_gpt2_small"))]
     command += ["--benchmarks", str(folder / "benchmarks"), "--rulegraph", str(folder / "rules.svg")]
-    command += ["--gpus", "control_gpt2_small=4", "control_untrained=0", "control_never_run=1"]
+    command += ["--answers", str(folder / "answers")]
     command += ["--study", "trial", "--notebooks", str(folder / "explore_failures.html"), "--out", str(folder / "report.html")]
     assert main(command) == 0
     return folder / "report.html"
@@ -237,16 +267,23 @@ def test_a_paragraph_without_provenance_claims_no_version(small_study):
 def test_run_times_add_up_by_rule(page):
     times = read_run_times(page.parent / "benchmarks")
     assert [(time.rule, time.jobs, time.seconds, time.longest, time.peak) for time in times] == [("score", 2, 42.5, 30.0, 900.5)]
-    assert "42.5" in page.read_text()
 
 
-def test_gpu_hours_are_hours_times_gpus_of_the_models_that_ran(page):
-    times = read_gpu_times(page.parent / "benchmarks", {"control_gpt2_small": 4, "control_untrained": 0, "control_never_run": 1})
-    assert [(time.model, round(time.hours * 3600, 6), time.gpus) for time in times] == [
-        ("control_gpt2_small", 12.5, 4),
-        ("control_untrained", 30.0, 0),
-    ]
-    assert '<td class="n">0.014</td>' in page.read_text()  # 12.5 s on 4 GPUs
+def test_the_cost_of_answers_is_that_of_all_attempts(page):
+    text = page.read_text()
+    cells = re.search(r"<tr><td>GPT-2 style, small</td><td>cuda</td>(.*?)</tr>", text).group(1)
+    answers, hours, gpu_hours = re.findall(r'<td class="n">([^<]*)</td>', cells)
+    assert (answers, hours, gpu_hours) == ("2", "1.500", "6.000")
+    scoring = re.search(r"<tr><td>score</td>(.*?)</tr>", text).group(1)
+    assert re.findall(r'<td class="n">([\d.]+)</td>', scoring)[:3] == ["2", "5400.0", "5400.0"]  # its benchmark files say 42.5 s
+
+
+def test_the_time_of_a_rule_that_computes_no_answers_is_left_alone():
+    times = [RunTime("judge", 2, 9.0, 5.0, None), RunTime("score", 2, 4.0, 3.0, None)]
+    answers = [AnswerTime("a", 7.0, {"cpu": 7.0}, 1), AnswerTime("b", 8.0, {"the server's": 8.0}, 1)]
+    assert with_all_attempts(times, []) == times
+    assert with_all_attempts(times, answers) == [RunTime("score", 2, 15.0, 8.0, None), times[0]]
+    assert [one.gpu_seconds for one in answers] == [0, 0]
 
 
 HARMS = (

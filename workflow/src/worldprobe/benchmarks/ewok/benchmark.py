@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from worldprobe.benchmark import Benchmark, Page, Section
 from worldprobe.benchmarks.ewok.plans import FIGURES, SUMMARIES, TABLES
-from worldprobe.benchmarks.ewok.settings import check_settings
 
 SECTIONS = (
     Section(
@@ -49,7 +48,7 @@ SECTIONS = (
 BENCHMARK = Benchmark(
     name="ewok",
     title="EWoK",
-    check_settings=check_settings,
+    check_settings="worldprobe.benchmarks.ewok.named_files:check_study",
     plans=(*TABLES, *FIGURES),
     page=Page(sections=SECTIONS, summary=SUMMARIES, compose="worldprobe.benchmarks.ewok.report.part:compose"),
 )

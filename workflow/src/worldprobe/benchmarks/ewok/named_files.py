@@ -25,8 +25,6 @@ def check_files(block: Mapping[str, Any]) -> Iterator[Finding]:
     for keys, name in _named(block):
         if not Path(name).exists():
             yield keys, f"there is no file or folder {name}.", "Correct the path, or put it there."
-    if block["eval_types"] == ["logprobs"]:
-        return
     for condition in block["conditions"].values():
         name = condition["prompting"]["prompts"]
         if not prompt_file(name).is_file():

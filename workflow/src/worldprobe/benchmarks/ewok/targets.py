@@ -190,7 +190,8 @@ def made_from(study: Study, models: Iterable[str]) -> list[str]:
         found += judgements(study, [])
     else:
         names = study["ewok"]["eval_types"]
-        found += [place.evidence(reference(study), name, model) for name in names for model in models]
+        chosen = list(models)
+        found += [place.evidence(where, name, model) for where in conditions(study) for name in names for model in chosen]
     if has_logprobs(study):
         found += [place.table("regression/fixed_effects"), *coefficients(study)]
     if has_word2vec(study) and not is_released(study):

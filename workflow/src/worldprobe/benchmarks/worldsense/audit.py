@@ -98,20 +98,28 @@ def _solve(problem: str, size: int, description: Description, query: Relation, r
     if answer == released:
         return answer, ""
     n_worlds = count_worlds(size, description)
-    worlds = f"{n_worlds} world{'s' if n_worlds > 1 else ''}"
     if problem_type(problem) == "Consist":
-        return str(answer), f"the description has {worlds}" if n_worlds else "the description contradicts itself: it has no world"
+        found = f"the description has {_worlds(n_worlds)}" if n_worlds else "the description contradicts itself: it has no world"
+        return str(answer), found
     if not n_worlds:
         return "none", "the description contradicts itself: it has no world"
     verdict = decide(size, description, query)
     if verdict == "all":
-        return answer or "none", f"the query is true in all of the description's {worlds}"
+        return answer or "none", f"the query is true in {_every(n_worlds)}"
     if verdict == "none":
-        return answer or "none", f"the query is false in all of the description's {worlds}"
+        return answer or "none", f"the query is false in {_every(n_worlds)}"
     if query.kind == "foreign" or UNKNOWN in query.entities:
         return answer or "none", "the query is about something that the description does not mention"
     true = count_worlds(size, (*description, query))
-    return answer or "none", f"the query is undecided: true in {true} of the description's {worlds}"
+    return answer or "none", f"the query is undecided: true in {true} of the description's {_worlds(n_worlds)}"
+
+
+def _worlds(number: int) -> str:
+    return f"{number} world{'s' if number > 1 else ''}"
+
+
+def _every(number: int) -> str:
+    return f"all of the description's {number} worlds" if number > 1 else "the description's only world"
 
 
 def _agreement(checked: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,219 @@
+"""Model folders and registries with one thing wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+#: File, change of its JSON (key -> value; None removes the key), and a word of the message.
+CHANGED: list[tuple[str, dict[str, Any], str]] = [
+    *(("config.json", {"n_embd": value}, "cannot be loaded") for value in ("wide", 0, -8, 1.5, [8], {})),
+    *(("config.json", {"n_head": value}, "") for value in ("two", 0, -1, 3, [2])),
+    *(("config.json", {"n_layer": value}, "") for value in ("one", 2, 1.5, [1])),
+    *(("config.json", {"vocab_size": value}, "") for value in ("many", 0, 5, 100_000, [300])),
+    *(("config.json", {"model_type": value}, "") for value in (5, "gtp2", [], "bert", "t5", {})),
+    ("config.json", {"n_embd": 16}, "shapes"),
+    ("config.json", {"n_positions": 8}, "shapes"),
+    ("config.json", {"activation_function": "nothing"}, "cannot be loaded"),
+    *(
+        ("config.json", {"architectures": [name]}, "not a causal")
+        for name in ("BertForMaskedLM", "GPT2ForSequenceClassification")
+    ),
+    ("config.json", {"is_encoder_decoder": True}, "not a causal"),
+    ("config.json", {"auto_map": {"AutoModelForCausalLM": "x.Y"}, "model_type": "own"}, "Python code"),
+    *(("tokenizer.json", {"model": value}, "tokenizer") for value in (5, [], "text", {})),
+    ("tokenizer.json", {"version": 5}, "tokenizer"),
+]
+#: File and the whole of its new content; None removes it.
+REPLACED: list[tuple[str, bytes | None, str]] = [
+    *(
+        (name, content, name)
+        for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json")
+        for content in (b"", b"[]", b"null", b"5", b'"text"', b"{", b"\xff\xfe{}", b"[" * 100_000)
+    ),
+    *(("model.safetensors.index.json", content, "index") for content in (b"", b"[]", b"{}", b'{"weight_map": 5}')),
+    *(("model.safetensors.index.json", content, "index") for content in (b'{"weight_map": {"a": 5}}', b"\xff")),
+    ("model.safetensors.index.json", b'{"weight_map": {"a": "nowhere.safetensors"}}', "missing"),
+    *(("model.safetensors", content, "cannot be loaded") for content in (b"", b"garbage", b"\xff" * 64, b"\0" * 64)),
+    ("config.json", None, "no config.json"),
+    ("model.safetensors", None, "no weights"),
+    ("tokenizer.json", None, "no tokenizer"),
+]
+NAMES = [
+    *(
+        "{folder}/nowhere",
+        "./nowhere",
+        "~/nowhere",
+        "~nobody-here/x",
+        "{out}",
+        "x" * 300,
+        "a/b/c",
+        "hub:",
+        "hub:a b",
+        "a b",
+        "''",
+    ),
+    *("nobody/no-such-model", "hub:nobody/no-such-model", "{folder}", "/dev/null", "a" * 97 + "/b", "-", "../nowhere"),
+]
+CARD = {"checkpoint": "someone/tiny", "family": "f", "display_name": "A"}
+CARDS: list[dict[Any, Any]] = [
+    {5: CARD},
+    {"": CARD},
+    {"a b": CARD},
+    {"a\nb": CARD},
+    {"a": None},
+    {"a": []},
+    {"a": "x"},
+    *({"a": {key: value for key, value in CARD.items() if key != missing}} for missing in CARD),
+    *({"a": CARD | {key: None}} for key in CARD),
+    *({"a": CARD | {"endpoint": url, "engine": "openai"}} for url in ("ftp://u:hunter2secret@x/v1", "u:hunter2secret@x", 5)),
+    *(
+        {"a": CARD | {"endpoint": url, "engine": "openai"}}
+        for url in ("http://u:hunter2secret@x/v1", "http://x/v1#hunter2secret")
+    ),
+    *({"a": CARD | {"revision": text}} for text in ("$(touch x)", "main; touch x", "", "a b", "a\nb", 5, "-x")),
+    *({"a": CARD | {"dtype": text}} for text in ("float23", "", None, 16)),
+    *({"a": CARD | {"engine": text}} for text in ("vlm", "openai", None, 5)),
+    *({"a": CARD | {"tensor_parallel": number}} for number in (0, -1, 1.5, "two")),
+    *({"a": CARD | {"parameters": number}} for number in (0, -1, "many", float("inf"))),
+    *({"a": CARD | {"colour": text}} for text in ("reddish", "#12345", 5)),
+    *({"a": CARD | {"unknown": 1}}, {"a": CARD | {"checkpoint": ""}}, {"a": CARD | {"trust_remote_code": "yes"}}),
+]
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A GPT-2 of a few thousand weights in Hugging Face format."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("model")
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=260, special_tokens=["<end>"], initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(["the lamp is on"], trainer)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<end>", eos_token="<end>").save_pretrained(folder)
+    size = tokenizer.get_vocab_size()
+    config = GPT2Config(vocab_size=size, n_positions=256, n_embd=8, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=0)
+    torch.manual_seed(0)
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def model(whole: Path, tmp_path: Path) -> Path:
+    """A copy to be changed."""
+    return Path(shutil.copytree(whole, tmp_path / "model"))
+
+
+def score(check: Callable[..., str], checkpoint: Path | str, words: str = "", options: str = "") -> str:
+    return check(f"score logprobs {{items}} --checkpoint {{checkpoint}} {options} --out {{out}}", words, checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize(("file", "change", "words"), CHANGED)
+def test_a_changed_file_of_a_model_is_refused(
+    check: Callable[..., str], model: Path, file: str, change: dict[str, Any], words: str
+) -> None:
+    document = json.loads((model / file).read_text(encoding="utf-8"))
+    (model / file).write_text(json.dumps(document | change), encoding="utf-8")
+    score(check, model, words)
+
+
+@pytest.mark.parametrize(("file", "content", "words"), REPLACED)
+def test_a_broken_or_missing_file_of_a_model_is_refused(
+    check: Callable[..., str], model: Path, file: str, content: bytes | None, words: str
+) -> None:
+    if content is None:
+        (model / file).unlink()
+    else:
+        (model / file).write_bytes(content)
+    score(check, model, words)
+
+
+def test_token_ids_without_an_embedding_are_refused(check: Callable[..., str], model: Path) -> None:
+    document = json.loads((model / "tokenizer.json").read_text(encoding="utf-8"))
+    vocabulary = document["model"]["vocab"]
+    document["model"]["vocab"] = {token: number + 3000 if number > 200 else number for token, number in vocabulary.items()}
+    (model / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
+    score(check, model, "embeddings for")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("options", ["", "--plain"])
+def test_weights_that_are_not_numbers_are_refused(check: Callable[..., str], model: Path, value: float, options: str) -> None:
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(model / "model.safetensors")
+    weights["transformer.ln_f.weight"][0] = value
+    save_file(weights, model / "model.safetensors", metadata={"format": "pt"})
+    score(check, model, "NaN", options)
+
+
+@pytest.mark.parametrize("options", ["", "--plain"])
+def test_an_encoder_is_refused_also_where_its_configuration_hides_it(
+    check: Callable[..., str], model: Path, options: str
+) -> None:
+    import torch
+    from transformers import BertConfig, BertForMaskedLM
+
+    size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    torch.manual_seed(0)
+    BertForMaskedLM(BertConfig(vocab_size=260, initializer_range=0.3, **size)).save_pretrained(model)
+    score(check, model, "not a causal language model", options)
+    document = json.loads((model / "config.json").read_text(encoding="utf-8")) | {"architectures": None}
+    (model / "config.json").write_text(json.dumps(document), encoding="utf-8")
+    score(check, model, "not a causal language model", options)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_is_no_model_is_refused(check: Callable[..., str], name: str) -> None:
+    check(f"score logprobs {{items}} --checkpoint={name} --out {{out}}")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *("--dtype float23", "--dtype ''", "--device meta", "--device cuda:99", "--device nowhere", "--bos perhaps"),
+        *("--engine trnsformers", "--engine openai", "--endpoint http://host/v1", "--concurrency 3", "--tensor-parallel 2"),
+        *("--tokenizer x", "--concurrency 0", "--tensor-parallel 0"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(check: Callable[..., str], model: Path, options: str) -> None:
+    score(check, model, options=options)
+
+
+@pytest.mark.parametrize("document", CARDS)
+def test_a_registry_with_one_thing_wrong_is_refused(check: Callable[..., str], tmp_path: Path, document: dict[Any, Any]) -> None:
+    import yaml
+
+    (tmp_path / "registry.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    check("models list --registry {folder}/registry.yaml", "registry.yaml")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("models fetch", "models fetch gpt2 --checkpoint gpt2", "models fetch control_untrained", "models fetch ./nowhere"),
+        *("models fetch 'a b'", "models fetch hub:", "models fetch --checkpoint 'a//b'", "models fetch --checkpoint {folder}"),
+        *(
+            "models plan --models ''",
+            "models plan --models nothing",
+            "models plan --gpu-memory 0",
+            "models plan --gpu-memory nan",
+        ),
+        *("models list --registry {folder}/nowhere.yaml", "models list --registry {folder}"),
+    ],
+)
+def test_commands_on_models_refuse_what_cannot_be(check: Callable[..., str], line: str) -> None:
+    check(line)

@@ -1,0 +1,188 @@
+"""WorldSense's bad inputs: one clear error with file and line, nothing half-written."""
+
+import bz2
+import json
+from pathlib import Path
+
+import pytest
+
+from worldprobe.benchmarks.worldsense.skins import FOLDER
+from worldprobe.cli import main
+
+
+def trial(**changes) -> dict:
+    return {
+        "Key": 1,
+        "problemname": "Infer.normal",
+        "tuple_ID": "made_up_1",
+        "text": "Three lamps: a is left of b and b is left of c. Is a left of c?",
+        "expectedresp": ["TRUE", "FALSE"],
+        "span": 2,
+        "descr": "[(0, 1),(1, 2)]",
+        "query": "(0, 2)",
+        "objects": ["a", "b", "c"],
+        "problemsize": 3,
+        "skin": "lamps",
+        "qskin": "directQ1",
+        "complexity": "Complexity_0",
+        "query_len": 2,
+        "goldresp_obfusc": "Emmanuel",
+    } | changes
+
+
+def pair(first: dict | None = None, **changes) -> list[dict]:
+    other = trial(Key=2, query="(2, 0)", goldresp_obfusc="Megi")
+    return [trial(**(first or {})), other | changes]
+
+
+CASES = {
+    "not JSON": ([trial(), "{"], "line 2", "JSON"),
+    "not an object": ([trial(), "[1]"], "line 2", "JSON object"),
+    "not UTF-8": ([trial(), b'{"Key": "\xff"}'], "line 2", "UTF-8"),
+    "a field is missing": ([{k: v for k, v in trial().items() if k != "descr"}], "line 1", '"descr" is missing'),
+    "an unknown field": (pair(queri="(0, 1)"), "line 2", "queri"),
+    "a wrong type": (pair(problemsize="3"), "line 2", "problemsize"),
+    "a truth value for a number": (pair(Key=True), "line 2", "Key"),
+    "an unknown gold word": (pair(goldresp_obfusc="Emanuel"), "line 2", 'did you mean "Emmanuel"'),
+    "the gold word of another problem": (pair(goldresp_obfusc="Pascal"), "line 2", "Pascal"),
+    "a duplicated key": (pair(Key=1), "line 2", "line 1"),
+    "a key that is too large": (pair(Key=2**63), "line 2", "64 bits"),
+    "a tuple of one trial": ([trial()], "line 1", "1 trial"),
+    "a tuple of three trials": ([*pair(), trial(Key=3)], "line 1", "3 trials"),
+    "a tuple that goes on later": (
+        [*pair(), *pair({"Key": 3, "tuple_ID": "x"}, Key=4, tuple_ID="x"), trial(Key=5)],
+        "line 5",
+        "in between",
+    ),
+    "too few entities": (pair(problemsize=2, objects=["a", "b"]), "line 2", "problemsize is 2"),
+    "too many entities": (pair(problemsize=9, objects=list("abcdefghi")), "line 2", "problemsize is 9"),
+    "an entity named twice": (pair(objects=["a", "b", "a"]), "line 2", "different entities"),
+    "a relation that is no relation": (pair(query="(0; 2)"), "line 2", "(0; 2)"),
+    "a relation of itself": (pair(query="(2, 2)"), "line 2", "itself"),
+    "an entity out of range": (pair(query="(0, 3)"), "line 2", "entity 3"),
+    "an unknown entity in a description": (pair(descr="[(0, -1)]"), "line 2", "unknown entity"),
+    "no description": (pair(descr="[]"), "line 2", "descr is empty"),
+    "an unknown problem": (pair(problemname="Infer.norml"), "line 2", 'did you mean "Infer.normal"'),
+    "an unknown complexity": (pair(complexity="Complexity_3"), "line 2", "Complexity_3"),
+    "wrong answers": (pair(expectedresp=["TRUE"]), "line 2", "expectedresp"),
+}
+
+
+def write(path: Path, lines: list) -> Path:
+    raw = [line if isinstance(line, bytes) else (line if isinstance(line, str) else json.dumps(line)).encode() for line in lines]
+    content = b"\n".join(raw) + b"\n"
+    path.write_bytes(bz2.compress(content) if path.suffix == ".bz2" else content)
+    return path
+
+
+@pytest.mark.parametrize(("lines", "where", "what"), CASES.values(), ids=CASES.keys())
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.bz2"])
+def test_a_malformed_trial_is_named_by_file_and_line(tmp_path: Path, capsys, lines, where, what, suffix) -> None:
+    path = write(tmp_path / f"trials{suffix}", lines)
+    out = tmp_path / "wrong.csv"
+    assert main(["worldsense", "audit", str(path), "--out", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {path}, {where}\n")
+    assert what in error
+    assert error.count("error:") == 1
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_right_file_passes_and_a_wrong_gold_answer_is_listed(tmp_path: Path, capsys) -> None:
+    assert main(["worldsense", "audit", str(write(tmp_path / "right.jsonl", pair()))]) == 0
+    wrong = [trial(goldresp_obfusc="Megi"), trial(Key=2, query="(2, 0)", goldresp_obfusc="Emmanuel")]
+    assert main(["worldsense", "audit", str(write(tmp_path / "t.jsonl", wrong)), "--out", str(tmp_path / "w.csv")]) == 1
+    rows = (tmp_path / "w.csv").read_text().splitlines()
+    assert rows[0] == "Key,tuple_ID,problemname,problemsize,released_gold,solver_gold,reason"
+    assert rows[1].startswith("1,made_up_1,Infer.normal,3,FALSE,TRUE,the query is true in")
+
+
+def test_files_that_are_cut_short_missing_or_something_else(tmp_path: Path, capsys) -> None:
+    whole = bz2.compress(b"".join(json.dumps(t).encode() + b"\n" for t in pair()))
+    for name, content, what in (
+        ("cut.jsonl.bz2", whole[:-20], "cut short"),
+        ("other.jsonl.bz2", b"not compressed", "decompressed"),
+        ("cut.jsonl.gz", b"\x1f\x8b\x08", "cut short"),
+        ("other.jsonl.gz", b"plain", "decompressed"),
+        ("empty.jsonl", b"", "no trials"),
+        ("text.parquet", b"text", "Parquet"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        assert main(["worldsense", "audit", str(tmp_path / name)]) == 2, name
+        assert what in capsys.readouterr().err, name
+    assert main(["worldsense", "audit", str(tmp_path / "absent.jsonl")]) == 2
+    assert main(["worldsense", "audit", str(tmp_path)]) == 2
+
+
+GENERATE = {
+    "a size below 3": (["test", "--sizes", "2"], "3 to 8"),
+    "a size above 8": (["test", "--sizes", "9"], "3 to 8"),
+    "an unknown set": (["tset"], 'did you mean "test"'),
+    "an unknown problem": (["test", "--problems", "Infer.norml"], "Infer.normal"),
+    "a problem of another set": (["test", "--problems", "Infer.extrema"], "not a problem of test"),
+    "an unknown skin": (["test", "--skins", "tal/short"], 'did you mean "tall/short"'),
+    "a skin of another set": (["test", "--skins", "births"], "not a skin of the set test"),
+    "skins that are not balanced over domains": (["test", "--skins", "trips", "race", "tall/short"], "cannot be balanced"),
+    "no tuple at all": (["test", "--per-cell", "0"], "too few"),
+    "more tuples than there are": (["test", "--per-cell", "1000000"], "different tuples"),
+    "no process": (["test", "--processes", "0"], "too few"),
+    "a chat file that is not compressed": (["test", "--chat", "chat.json"], ".jsonl.gz"),
+}
+
+
+@pytest.mark.parametrize(("options", "what"), GENERATE.values(), ids=GENERATE.keys())
+def test_a_set_that_cannot_be_made_is_refused_before_anything_is_written(tmp_path: Path, capsys, options, what) -> None:
+    assert main(["worldsense", "generate", *options, "--out", str(tmp_path / "trials.parquet")]) == 2
+    error = capsys.readouterr().err
+    assert error.count("error:") == 1
+    assert what in error
+    assert not list(tmp_path.iterdir())
+
+
+SKINS = {
+    "a clause without its entity": ('before: "{x} is taller than {y}"', 'before: "{x} is taller"', "does not contain {y}"),
+    "a missing converse": ('  after: "{x} is shorter than {y}"\n', "", "converse of before"),
+    "an unknown key": ("situation:", "situatoin:", 'did you mean "situation"'),
+    "two entities with one name": ("  - David\n", "  - james\n", "reads as 'James' does"),
+    "an entity inside another": ("  - David\n", "  - James Brown\n", "cannot be told apart"),
+    "a wrong article": ("is taller than {y}", "is a older person than {y}", "wrong article"),
+    "a repeated article": ('first: "{x} is taller', 'first: "{x} is is taller', "repeats 'is'"),
+    "a verb that does not agree": ('before: "{x} is taller', 'before: "{x} are taller', "does not agree"),
+    "a plural entity": ("  - David\n", "  - the twins\n", "does not agree"),
+    "the same words for both converses": ("is shorter than {y}", "is taller than {y}", "same words"),
+    "an unknown placeholder": ("taller than {y}", "taller than {z}", "{y}"),
+    "an unpaired brace": ("taller than {y}", "taller than {y", "brace"),
+    "no number in the situation": ("{number} players", "some players", "situation"),
+    "a domain that does not exist": ("domain: scalar", "domain: scalr", 'did you mean "scalar"'),
+    "broken YAML": ("clauses:", "clauses", "not valid YAML"),
+    "a foreign relation of its own": ('before: "{x} lives to the left of {y}"', 'before: "{x} is taller than {y}"', "itself"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "what"), SKINS.values(), ids=SKINS.keys())
+def test_a_faulty_skin_is_named_by_file_and_line(tmp_path: Path, capsys, old: str, new: str, what: str) -> None:
+    text = (FOLDER / "tall_short.yaml").read_text()
+    assert old in text
+    path = tmp_path / "mine.yaml"
+    path.write_text(text.replace(old, new, 1))
+    assert main(["worldsense", "skins", "check", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert f"{path}, line " in error
+    assert what in error
+    assert main(["worldsense", "generate", "test", "--skin-folder", str(tmp_path), "--out", str(tmp_path / "t.parquet")]) == 2
+    assert not (tmp_path / "t.parquet").exists()
+
+
+def test_a_folder_without_skins_and_a_skin_that_is_absent(tmp_path: Path, capsys) -> None:
+    assert main(["worldsense", "skins", "check", str(tmp_path)]) == 2
+    assert main(["worldsense", "preview", "--skin", "tal/short"]) == 2
+    assert 'did you mean "tall/short"' in capsys.readouterr().err
+    assert main(["worldsense", "preview", "--skin", "tall/short", "--size", "9"]) == 2
+
+
+def test_two_skins_of_one_name(tmp_path: Path, capsys) -> None:
+    text = (FOLDER / "tall_short.yaml").read_text()
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.yaml").write_text(text)
+    assert main(["worldsense", "skins", "check", str(tmp_path)]) == 2
+    assert "is also the name in" in capsys.readouterr().err

@@ -1,0 +1,158 @@
+"""Sets: counts, balance, right answers, stable bytes, subsets, nesting, and what is written."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from worldprobe.benchmarks.worldsense.audit import audit_trials
+from worldprobe.benchmarks.worldsense.counts import RELEASED, count_cells
+from worldprobe.benchmarks.worldsense.draws import permute, round_keys
+from worldprobe.benchmarks.worldsense.official import read_official
+from worldprobe.benchmarks.worldsense.problems import cells, cores
+from worldprobe.benchmarks.worldsense.sets import PLANS, blocks_of, count_trials, plan_set, stream_set
+from worldprobe.benchmarks.worldsense.skins import read_skins
+from worldprobe.benchmarks.worldsense.trials import read_trials
+from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, CANARY, answers_of
+from worldprobe.cli import main
+
+SIZES = {
+    "test": 87048,
+    "train-10k": 11232,
+    "train-100k": 101088,
+    "train-1m": 1002456,
+    "memorisation": 11232,
+    "ood-size": 9360,
+    "ood-query": 6480,
+    "ood-problem": 5400,
+}
+
+
+def make(name: str, **options) -> pd.DataFrame:
+    skins = options.pop("skins", ())
+    plan = plan_set(name, **options)
+    return pd.concat(stream_set(plan, blocks_of(plan, read_skins(), skins), seed=0), ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def small() -> pd.DataFrame:
+    return make("test", per_cell=2)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_sets_are_as_large_as_planned(name: str) -> None:
+    plan = plan_set(name)
+    assert count_trials(plan, blocks_of(plan, read_skins())) == SIZES[name]
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_gold_answers_are_right_by_an_audit_and_balanced(name: str) -> None:
+    trials = make(name, per_cell=1)
+    audit = audit_trials(trials, name)
+    assert audit.wrong.empty
+    assert audit.mixed_arity == 0
+    assert audit.imbalance["gold_balanced"].all()
+    uneven = audit.imbalance[audit.imbalance["least"] != audit.imbalance["most"]]
+    assert set(uneven["property"]) <= {"arity"}
+    stated = audit.stated.set_index("problem")["stated"]
+    assert stated.get(["Infer.normal", "Infer.trivial", "Consist.normal", "Compl.trivial"], pd.Series(dtype=int)).sum() == 0
+
+
+def test_trials_of_a_tuple_differ_in_one_relation_and_in_nothing_else(small: pd.DataFrame) -> None:
+    constant = ["problem", "size", "complexity", "arity", "skin", "wording", "entities"]
+    tuples = small.groupby("tuple_id", sort=False)
+    assert (tuples[constant].nunique() == 1).all(axis=None)
+    assert (tuples["gold"].nunique() == tuples.size()).all()
+    consistency = small[small["problem"] == "Consist.normal"]
+    for _, trials in consistency.groupby("tuple_id", sort=False):
+        first, second = (text.strip("[]").replace("),", ")|").split("|") for text in trials["description"])
+        assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
+    others = small[~small["problem"].str.startswith("Consist")]
+    assert (others.groupby("tuple_id", sort=False)["description"].nunique() == 1).all()
+
+
+def test_the_place_in_a_tuple_does_not_tell_the_answer(small: pd.DataFrame) -> None:
+    for problem, trials in small.groupby("problem"):
+        first = trials.groupby("tuple_id", sort=False)["gold"].first().value_counts()
+        expected = first.sum() / len(answers_of(problem))
+        assert (abs(first - expected) < 5 * expected**0.5).all()
+
+
+def test_ids_are_unique_and_depend_on_the_content_only(small: pd.DataFrame) -> None:
+    again = make("test", per_cell=2, problems=["Infer.normal"])
+    kept = small[small["problem"] == "Infer.normal"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(again.drop(columns="number"), kept.drop(columns="number"))
+    assert small["trial_id"].is_unique
+
+
+def test_a_subset_of_skins_has_the_whole_set_s_trials(small: pd.DataFrame) -> None:
+    part = make("test", per_cell=1, skins=["trips", "race"], sizes=[3])
+    assert set(part["trial_id"]) <= set(small["trial_id"])
+    assert len(part) == 2 * 2 * 26
+
+
+def test_training_sets_are_nested_and_share_nothing_with_the_test_set(small: pd.DataFrame) -> None:
+    first, longer = make("train-10k", per_cell=1), make("train-1m", per_cell=2)
+    pd.testing.assert_frame_equal(first, longer.iloc[: len(first)])
+    pd.testing.assert_frame_equal(make("memorisation", per_cell=1), first)
+    assert not set(longer["skin"]) & set(small["skin"])
+    entities = [{name for names in frame["entities"] for name in json.loads(names)} for frame in (longer, small)]
+    assert not entities[0] & entities[1]
+
+
+def test_another_seed_gives_other_trials(small: pd.DataFrame) -> None:
+    plan = plan_set("test", per_cell=1)
+    other = pd.concat(stream_set(plan, blocks_of(plan, read_skins()), seed=1))
+    assert len(set(other["text"]) & set(small["text"])) < 0.02 * len(other)
+
+
+def test_counts_stand_next_to_the_release_s() -> None:
+    assert sum(map(sum, RELEASED.values())) == 87048
+    table = count_cells(make("test", per_cell=2, skins=["trips"]))
+    assert set(zip(table["problem"], table["size"], table["complexity"], strict=True)) == set(RELEASED)
+
+
+def test_the_bytes_are_the_same_for_any_number_of_processes_and_the_layouts_agree(tmp_path: Path) -> None:
+    options = ["generate", "train-10k", "--per-cell", "16", "--sizes", "3", "--problems", "Infer.normal", "Compl.trivial"]
+    for processes in ("1", "2"):
+        files = ["--chat", f"{tmp_path}/{processes}.jsonl.gz", "--out", f"{tmp_path}/{processes}.parquet"]
+        assert main(["worldsense", *options, "--processes", processes, *files]) == 0
+    assert (tmp_path / "1.parquet").read_bytes() == (tmp_path / "2.parquet").read_bytes()
+    assert (tmp_path / "1.jsonl.gz").read_bytes() == (tmp_path / "2.jsonl.gz").read_bytes()
+    trials = read_trials(tmp_path / "1.parquet")
+    with gzip.open(tmp_path / "1.jsonl.gz", "rt", encoding="utf-8") as stream:
+        dialogues = [json.loads(line) for line in stream]
+    assert [int(d["id"]) for d in dialogues] == trials["trial_id"].tolist()
+    assert [d["messages"][0]["content"] for d in dialogues] == trials["text"].tolist()
+    assert [d["messages"][1]["content"] for d in dialogues] == trials["gold"].map(ANSWER_OF).tolist()
+    assert {d["canary"] for d in dialogues} == {CANARY}
+    out = tmp_path / "trials.jsonl.bz2"
+    assert main(["worldsense", "export", str(tmp_path / "1.parquet"), "--out", str(out)]) == 0
+    official = read_official(out)
+    assert official["tuple_id"].str.startswith(f"{CANARY}_").all()
+    pd.testing.assert_frame_equal(official[["trial_id", "text", "gold"]], trials[["trial_id", "text", "gold"]])
+    assert main(["worldsense", "export", str(out), "--out", str(tmp_path / "again.jsonl.bz2")]) == 0
+    assert (tmp_path / "again.jsonl.bz2").read_bytes() == out.read_bytes()
+    assert main(["worldsense", "audit", str(out)]) == 0
+    assert main(["worldsense", "counts", str(out), "--out", str(tmp_path / "counts.csv")]) == 0
+
+
+@pytest.mark.parametrize("size", [6, 7, 8])
+def test_larger_problems_are_right_too(size: int) -> None:
+    trials = make("test", sizes=[size], per_cell=1, skins=["trips"], problems=["Infer.normal", "Consist.normal", "Compl.trivial"])
+    assert audit_trials(trials, "larger").wrong.empty
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 1000])
+def test_draws_are_without_replacement(n: int) -> None:
+    assert sorted(permute(i, n, round_keys(n)) for i in range(n)) == list(range(n))
+
+
+def test_cores_are_those_of_the_release() -> None:
+    """Abstract tuples of the paper's cells, by their numbers (counted on the release for the binary forms)."""
+    numbers = {tuple(cell): len(cores(cell)) for cell in cells((3, 4))}
+    assert numbers["Infer.normal", 4, 1, 2] == 12
+    assert numbers["Infer.normal", 3, 1, 3] == 0
+    assert numbers["Compl.normal", 3, 0, 3] == 0

@@ -1,0 +1,170 @@
+# WorldSense: sets of trials, from skins (docs/worldsense.md).
+
+
+localrules:
+    generate_test,
+    generate_train,
+    generate_memorisation,
+    generate_ood_size,
+    generate_ood_query,
+    generate_ood_problem,
+
+
+worldsense = study.get("worldsense", {})
+
+
+def skin_folder():
+    """The folder of skins."""
+    return worldsense.get("skin_folder") or in_repository("resources/skins")
+
+
+def skin_files():
+    """The skins, so that an edit of any makes the sets again."""
+    return sorted(str(path) for path in Path(skin_folder()).glob("*.yaml"))
+
+
+def subset():
+    """Which part of a set the study asks for, as options."""
+    return flags(
+        flag("--seed", worldsense.get("seed", 0)),
+        flag("--sizes", worldsense.get("sizes")),
+        flag("--problems", worldsense.get("problems")),
+        flag("--skins", worldsense.get("skins")),
+        flag("--per-cell", worldsense.get("per_cell")),
+        flag("--skin-folder", skin_folder()),
+    )
+
+
+def worldsense_targets():
+    """The sets that the study asks for."""
+    return [f"{STUDY.root}/worldsense/trials/{name}.parquet" for name in worldsense.get("sets", [])]
+
+
+rule generate_test:
+    """The test set: every problem, size, complexity, skin and wording alike."""
+    input:
+        skins=skin_files(),
+    output:
+        trials="<worldsense>/trials/test.parquet",
+    log:
+        "<logs>/generate_test.log",
+    benchmark:
+        "<benchmarks>/generate_test.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        subset=subset(),
+        code=code("cli/worldsense.py"),
+    message:
+        "Generating WorldSense's set test"
+    shell:
+        "python -m worldprobe worldsense generate test {params.subset}" " --out {output.trials:q} &> {log:q}"
+
+
+rule generate_train:
+    """A training set, as a table and as dialogues; each begins with the smaller ones."""
+    input:
+        skins=skin_files(),
+    output:
+        trials="<worldsense>/trials/train-{samples}.parquet",
+        dialogues="<worldsense>/trials/train-{samples}.jsonl.gz",
+    log:
+        "<logs>/generate_train/{samples}.log",
+    benchmark:
+        "<benchmarks>/generate_train/{samples}.tsv"
+    wildcard_constraints:
+        samples="10k|100k|1m",
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        subset=subset(),
+        code=code("cli/worldsense.py"),
+    message:
+        "Generating WorldSense's set train-{wildcards.samples}"
+    shell:
+        "python -m worldprobe worldsense generate train-{wildcards.samples:q} {params.subset} --chat {output.dialogues:q}"
+        " --out {output.trials:q} &> {log:q}"
+
+
+rule generate_memorisation:
+    """The smallest training set, as a test."""
+    input:
+        skins=skin_files(),
+    output:
+        trials="<worldsense>/trials/memorisation.parquet",
+    log:
+        "<logs>/generate_memorisation.log",
+    benchmark:
+        "<benchmarks>/generate_memorisation.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        subset=subset(),
+        code=code("cli/worldsense.py"),
+    message:
+        "Generating WorldSense's set memorisation"
+    shell:
+        "python -m worldprobe worldsense generate memorisation {params.subset}" " --out {output.trials:q} &> {log:q}"
+
+
+rule generate_ood_size:
+    """Six entities, test skins."""
+    input:
+        skins=skin_files(),
+    output:
+        trials="<worldsense>/trials/ood-size.parquet",
+    log:
+        "<logs>/generate_ood_size.log",
+    benchmark:
+        "<benchmarks>/generate_ood_size.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        subset=subset(),
+        code=code("cli/worldsense.py"),
+    message:
+        "Generating WorldSense's set ood-size"
+    shell:
+        "python -m worldprobe worldsense generate ood-size {params.subset}" " --out {output.trials:q} &> {log:q}"
+
+
+rule generate_ood_query:
+    """Queries about the first and the last of all."""
+    input:
+        skins=skin_files(),
+    output:
+        trials="<worldsense>/trials/ood-query.parquet",
+    log:
+        "<logs>/generate_ood_query.log",
+    benchmark:
+        "<benchmarks>/generate_ood_query.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        subset=subset(),
+        code=code("cli/worldsense.py"),
+    message:
+        "Generating WorldSense's set ood-query"
+    shell:
+        "python -m worldprobe worldsense generate ood-query {params.subset}" " --out {output.trials:q} &> {log:q}"
+
+
+rule generate_ood_problem:
+    """Parallel and perpendicular lines."""
+    input:
+        skins=skin_files(),
+    output:
+        trials="<worldsense>/trials/ood-problem.parquet",
+    log:
+        "<logs>/generate_ood_problem.log",
+    benchmark:
+        "<benchmarks>/generate_ood_problem.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        subset=subset(),
+        code=code("cli/worldsense.py"),
+    message:
+        "Generating WorldSense's set ood-problem"
+    shell:
+        "python -m worldprobe worldsense generate ood-problem {params.subset}" " --out {output.trials:q} &> {log:q}"
