@@ -15,8 +15,12 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         description="From the results tree, the processes of this machine and SLURM's queue: every model of a study, with the "
         "last line of its log, and the next step. Changes nothing.",
     )
-    parser.add_argument("--configfile", type=Path, nargs="+", default=[], metavar="FILE", help="as given to snakemake")
-    parser.add_argument("--directory", type=Path, default=Path(), metavar="FOLDER", help="as given to snakemake (.)")
+    parser.add_argument(
+        "--configfile", type=Path, nargs="+", default=[], metavar="FILE", help="configuration files, as given to snakemake"
+    )
+    parser.add_argument(
+        "--directory", type=Path, default=Path(), metavar="FOLDER", help="working folder, as given to snakemake (default: .)"
+    )
     parser.set_defaults(run=run)
 
 

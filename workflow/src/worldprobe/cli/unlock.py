@@ -14,7 +14,9 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         description="Removes the lock of a run that was killed, unless a Snakemake of this machine is still at work there, the "
         "run began on another machine, or jobs of the killed one are still in SLURM's queue, whose work would be done twice.",
     )
-    parser.add_argument("folder", type=Path, nargs="?", default=Path(), metavar="FOLDER", help="where Snakemake ran (.)")
+    parser.add_argument(
+        "folder", type=Path, nargs="?", default=Path(), metavar="FOLDER", help="folder where Snakemake ran (default: .)"
+    )
     parser.set_defaults(run=run)
 
 
