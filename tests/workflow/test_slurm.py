@@ -159,7 +159,7 @@ class Study:
     def log(self, model: str) -> str:
         return (self.folder / "results" / "slurm" / "logs" / "score" / f"{model}.log").read_text()
 
-    def n_shards(self) -> int:
+    def n_parts(self) -> int:
         return len(list((self.folder / "results" / ".answers").rglob("part-*.jsonl")))
 
     def digests(self) -> dict[str, str]:
@@ -226,10 +226,10 @@ class Storm(Study):
         return [model for model in self.models if model in FAULTS]
 
     def mount(self, *options: str) -> bool:
-        """A disk of a given size for the shards, if that is allowed here."""
-        shards = self.folder / "results" / ".answers"
-        shards.mkdir(exist_ok=True)
-        command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", str(shards)]
+        """A disk of a given size for the answers, if that is allowed here."""
+        answers = self.folder / "results" / ".answers"
+        answers.mkdir(exist_ok=True)
+        command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", str(answers)]
         return subprocess.run(command, capture_output=True).returncode == 0
 
     def fill_the_disk(self) -> None:
@@ -240,7 +240,7 @@ class Storm(Study):
         self.on_read_only = self.run(ONE_FILE.format("disk_full"), "--retries", "0"), self.log("disk_full")
         assert self.mount("remount", "size=24k", "rw")
         self.on_full = self.run(ONE_FILE.format("disk_full"), "--retries", "0"), self.log("disk_full")
-        self.shards_on_full, self.told_on_full = self.n_shards(), self.status()
+        self.parts_on_full, self.told_on_full = self.n_parts(), self.status()
         assert self.mount("remount", "size=64m", "rw")
 
     def kill_snakemake(self) -> None:
@@ -393,7 +393,7 @@ def test_a_disk_that_is_full_or_cannot_be_written_is_one_clear_message_and_the_n
         assert done.returncode != 0
         assert f"cannot be written ({reason})" in log
         assert "Traceback" not in log
-    assert storm.shards_on_full > 2
+    assert storm.parts_on_full > 2
     assert re.search(r"disk_full +failed .*No space left on device", storm.told_on_full)
 
 
