@@ -28,7 +28,7 @@ def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     rows = rows[rows.parameters.notna() | rows.model.isin([HUMAN, WORD2VEC])]
     if rows.parameters.isna().all():
         raise UserError(
-            "--models",
+            "--registry",
             "the registry has no model's number of parameters.",
             "Add `parameters` to its entries, or drop this figure.",
         )
