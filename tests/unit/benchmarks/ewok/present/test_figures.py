@@ -129,7 +129,7 @@ def test_rerunning_a_figure_gives_the_same_bytes(name, request, tmp_path):
     written = []
     for run in ("first", "second"):
         paths = [tmp_path / run / f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv")]
-        command = ["figure", name, *inputs, "--models", str(study.registry_path), "--out", *map(str, paths)]
+        command = ["figure", name, *inputs, "--registry", str(study.registry_path), "--out", *map(str, paths)]
         assert main(command) == 0
         written.append([path.read_bytes() for path in paths])
     assert written[0] == written[1]
@@ -301,7 +301,7 @@ def test_a_path_that_is_no_figure_format_is_refused_before_anything_is_written(s
 
 
 def test_a_set_of_figures_is_what_the_single_commands_make(small_study, tmp_path, capsys):
-    registry = ["--models", str(small_study.registry_path)]
+    registry = ["--registry", str(small_study.registry_path)]
     alone, together = tmp_path / "alone", tmp_path / "together"
     tables = [str(small_study.folder / name) for name in ("feature_means.parquet", "correlations.parquet")]
     one = ["figure", "n_words", *tables, *registry, "--out"]

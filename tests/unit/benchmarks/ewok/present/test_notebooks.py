@@ -30,7 +30,7 @@ def test_notebooks_run_and_become_fragments_that_the_report_takes(path, finished
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "workflow" / "src"), os.environ.get("PYTHONPATH", "")]))
     before = path.read_bytes()
     out = tmp_path / "fragment.html"
-    arguments = ["--study", str(finished_run), "--models", str(finished_run / "models.yaml"), "--out", str(out)]
+    arguments = ["--study", str(finished_run), "--registry", str(finished_run / "models.yaml"), "--out", str(out)]
     assert main(["report", "notebook", str(path), *arguments]) == 0
     assert path.read_bytes() == before
     assert len(read_fragment(out)) > 1000
