@@ -47,7 +47,8 @@ def run(args: argparse.Namespace) -> None:
     queue, silence = found or ([], "")
     pids = locks.running(args.directory)
     on_cluster = bool(queue) or locks.is_on_cluster(pids)
-    states = status.model_states(study, registry, targets.evidence, args.directory, queue, bool(pids), on_cluster, silence)
+    is_running = bool(pids or locks.held_elsewhere(args.directory))
+    states = status.model_states(study, registry, targets.evidence, args.directory, queue, is_running, on_cluster, silence)
     width = max(len(state.model) for state in states)
     for state in states:
         print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())
