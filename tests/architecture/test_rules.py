@@ -178,3 +178,8 @@ def test_every_caption_is_used_and_computes_its_numbers() -> None:
         sources = r"Appendix \w\.\d|(?:Figure|Table) \d(?:, \w to \w)?|word2vec|lme4"
         text = re.sub(r"\{[{%].*?[%}]\}|" + sources, "", (folder / f"{caption}.rst").read_text())
         assert not re.search(r"\d", text), f"{caption} holds a typed number"
+
+
+def test_captions_use_only_the_setting_that_every_study_writes_at_the_top() -> None:
+    for path in (ROOT / "workflow" / "report").glob("*.rst"):
+        assert set(re.findall(r"snakemake\.config(\S+)", path.read_text())) <= {'["models"]'}, path.name

@@ -47,7 +47,7 @@ rule run_notebook:
     message:
         "Running the notebook {wildcards.notebook}"
     shell:
-        "python -m worldprobe report notebook {input.notebook:q} --study {params.folder:q} --models {input.registry:q}"
+        "python -m worldprobe report notebook {input.notebook:q} --study {params.folder:q} --registry {input.registry:q}"
         " --condition {params.condition:q}"
         " --materials {params.materials:q} --out {output.fragment:q} &> {log:q}"
 
@@ -82,7 +82,7 @@ rule build_report:
     message:
         "Building the report"
     shell:
-        "python -m worldprobe report build {input.summary_table:q} --models {input.registry:q} --study {params.study:q}"
+        "python -m worldprobe report build {input.summary_table:q} --registry {input.registry:q} --study {params.study:q}"
         " --tables {input.tables:q} --figures {input.figures:q} --made-from {input.made_from:q}"
         " --benchmarks {params.jobs:q} --answers {params.answers:q} --rulegraph {input.rulegraph:q} {params.notebooks} {params.item_text}"
         " --eval-type {params.eval_type:q} --out {output.page:q} &> {log:q}"

@@ -20,9 +20,9 @@ from worldprobe.benchmarks import settings_checks
 from worldprobe.benchmarks.ewok import targets
 from worldprobe.errors import UserError
 from worldprobe.imports import code_digest, method_of
-from worldprobe.operations import devices
+from worldprobe.operations import devices, locks
 from worldprobe.operations.missing import missing_models, share_with_jobs
-from worldprobe.operations.settings import by_strength, model_files, read_settings
+from worldprobe.operations.settings import by_strength, model_files, read_settings, source_key
 from worldprobe.paths import ANSWERS, MODELS, StudyPaths
 
 

@@ -98,7 +98,7 @@ def test_one_loading_answers_several_eval_types_each_into_its_file(item_table, t
     outs = [tmp_path / "logprobs" / "m.parquet", tmp_path / "likert_constrained_zero" / "m.parquet", tmp_path / "c" / "m.parquet"]
     command = ["score", "all", str(item_table), "--checkpoint", str(tiny_checkpoint()), "--answers", str(tmp_path / "kept")]
     types = "logprobs,likert_constrained_zero,choice_constrained_zero"
-    assert main([*command, "--eval-types", types, "--swap", "--out", *map(str, outs)]) == 0
+    assert main([*command, "--eval-types", types, "--both-orders", "--out", *map(str, outs)]) == 0
     assert len(loads) == 1
     assert len(read_table(outs[0], TargetScores)) == 36
     assert read_table(outs[1], Responses).presentation.value_counts().to_dict() == dict.fromkeys(
@@ -206,15 +206,15 @@ def test_several_conditions_are_answered_from_one_loading_each_with_its_own_prom
     outs = [tmp_path / condition / f"{way}.parquet" for condition in ("a", "b") for way in ("logprobs", "choice")]
     command = ["score", "all", str(item_table), str(other), "--checkpoint", str(tiny_checkpoint())]
     command += ["--eval-types", "logprobs,choice_constrained_zero", "--answers", str(tmp_path / "answers")]
-    assert main([*command, "--swap", "no", "yes", "--out", *map(str, outs)]) == 0
+    assert main([*command, "--both-orders", "no", "yes", "--out", *map(str, outs)]) == 0
     assert len(loads) == 1
     assert [len(read_table(out, TargetScores)) for out in (outs[0], outs[2])] == [36, 18]
     assert [set(read_table(out, Responses).presentation) for out in (outs[1], outs[3])] == [
         {"t1", "t2"},
         {"t1", "t2", "t1s", "t2s"},
     ]
-    assert main([*command, "--swap", "no", "yes", "no", "--out", *map(str, outs)]) == 2
-    assert "--swap" in capsys.readouterr().err
+    assert main([*command, "--both-orders", "no", "yes", "no", "--out", *map(str, outs)]) == 2
+    assert "--both-orders" in capsys.readouterr().err
 
 
 def test_one_more_version_asks_only_what_is_new_and_plain_asks_all_again(item_table, tiny_checkpoint, tmp_path):

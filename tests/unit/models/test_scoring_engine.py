@@ -270,7 +270,7 @@ def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_chec
     assert engine.budget.tokens < before
     assert {i: s.logprob for i, s in found.items()} == pytest.approx({i: s.logprob for i, s in expected.items()}, abs=1e-4)
     monkeypatch.setattr(engine.passes, "rows", lambda batch, sequences: scarce([*batch, *batch], sequences))
-    with pytest.raises(UserError, match="not enough for the longest text alone"):
+    with pytest.raises(UserError, match="cannot fit even the longest text"):
         list(engine.score(QUERIES))
 
 

@@ -35,7 +35,7 @@ rule figures_of_accuracy:
     message:
         "Figures of accuracy"
     shell:
-        "python -m worldprobe figure set {params.folder:q} --models {input.registry:q} {params.trained}"
+        "python -m worldprobe figure set {params.folder:q} --registry {input.registry:q} {params.trained}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"
 
 
@@ -61,7 +61,7 @@ rule figures_of_features:
     message:
         "Figures of design and surface features"
     shell:
-        "python -m worldprobe figure set {params.folder:q} --models {input.registry:q}"
+        "python -m worldprobe figure set {params.folder:q} --registry {input.registry:q}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"
 
 
@@ -84,7 +84,7 @@ rule figure_agreement:
     message:
         "Figure 7: choices and ratings"
     shell:
-        "python -m worldprobe figure agreement {input.agreement_table:q} --models {input.registry:q}"
+        "python -m worldprobe figure agreement {input.agreement_table:q} --registry {input.registry:q}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"
 
 
@@ -107,7 +107,7 @@ rule figure_controls:
     message:
         "Control models: seen and new"
     shell:
-        "python -m worldprobe figure controls {input.accuracy_table:q} --models {input.registry:q}"
+        "python -m worldprobe figure controls {input.accuracy_table:q} --registry {input.registry:q}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"
 
 
@@ -130,7 +130,7 @@ rule figure_conditions:
     message:
         "Conditions compared"
     shell:
-        "python -m worldprobe figure conditions {input.comparison_table:q} --models {input.registry:q}"
+        "python -m worldprobe figure conditions {input.comparison_table:q} --registry {input.registry:q}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"
 
 

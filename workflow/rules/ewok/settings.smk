@@ -67,7 +67,7 @@ def asking(wildcards):
     prompting = [condition["prompting"] for condition in ewok["conditions"].values()]
     return flags(
         flag("--prompts", [one["prompts"] for one in prompting]),
-        flag("--swap", ["yes" if one["swap"] else "no" for one in prompting]),
+        flag("--both-orders", ["yes" if one["swap"] else "no" for one in prompting]),
         flag("--chat", [chat_template(one, wildcards.model) for one in prompting]),
     )
 

@@ -40,7 +40,7 @@ rule tables_of_accuracy:
     message:
         "Tables of accuracy"
     shell:
-        "python -m worldprobe table set {params.folder:q} --models {input.registry:q}"
+        "python -m worldprobe table set {params.folder:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -115,7 +115,7 @@ rule table_reproduction:
     message:
         "Published numbers next to ours"
     shell:
-        "python -m worldprobe table reproduction {input.reproduction_table:q} --models {input.registry:q}"
+        "python -m worldprobe table reproduction {input.reproduction_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -138,7 +138,7 @@ rule table_conditions:
     message:
         "Conditions compared"
     shell:
-        "python -m worldprobe table conditions {input.comparison_table:q} --models {input.registry:q}"
+        "python -m worldprobe table conditions {input.comparison_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 

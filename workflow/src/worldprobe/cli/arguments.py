@@ -80,15 +80,13 @@ def one_of(known: tuple[str, ...]) -> Callable[[str], str]:
     return read
 
 
-#: A count from 0, a count from 1, a number above 0.
-natural, positive, above_zero = whole_number(0), whole_number(1), number(1e-12)
+#: A count from 1.
+positive = whole_number(1)
 
 
 def add_seed_argument(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--seed``; ``what`` says what is drawn."""
-    parser.add_argument(
-        "--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N", help=f"seed of {what} (default: %(default)s)"
-    )
+    parser.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N", help=f"seed of {what}")
 
 
 def add_missing_argument(parser: argparse.ArgumentParser) -> None:

@@ -28,10 +28,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         description="Train skip-gram vectors with gensim; the same corpus and seed give the same file.",
     )
     vectors.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
-    vectors.add_argument("--size", type=whole_number(1, 100_000), default=100, help="dimensions (default: %(default)s)")
-    vectors.add_argument(
-        "--epochs", type=whole_number(1, 100_000), default=5, help="passes over the corpus (default: %(default)s)"
-    )
+    vectors.add_argument("--size", type=whole_number(1, 100_000), default=100, metavar="N", help="dimensions of the vectors")
+    vectors.add_argument("--epochs", type=whole_number(1, 100_000), default=5, metavar="N", help="passes over the corpus")
     add_seed_argument(vectors, "the vectors and the negative samples")
     vectors.add_argument("--out", type=Path, required=True, metavar="FILE", help="word vectors, as a NumPy archive")
     vectors.set_defaults(run=run_vectors)
@@ -72,7 +70,12 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         help="source of word frequencies (default: %(default)s)",
     )
     surface.add_argument(
-        "--ngrams", type=Path, nargs="*", default=[], metavar="FILE", help="googlebooks-eng-us-all-1gram-20120701-*.gz"
+        "--ngrams",
+        type=Path,
+        nargs="*",
+        default=[],
+        metavar="FILE",
+        help="files of Google's 1-grams, googlebooks-eng-us-all-1gram-20120701-*.gz",
     )
     surface.add_argument(
         "--compat", action="store_true", help="words, and with ngrams their counts, as the paper's script takes them"

@@ -26,7 +26,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         description="Compares every pair of models in the tables, overall and by domain, and prints one sentence per pair.",
     )
     models.add_argument("judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements tables of two models or more")
-    models.add_argument("--eval-type", default="logprobs", help="which judgements to compare (default: %(default)s)")
+    models.add_argument("--eval-type", default="logprobs", metavar="NAME", help="way of asking whose judgements are compared")
     _add_test_arguments(models)
     models.add_argument("--out", type=Path, metavar="FILE", help="comparisons table; JSON where the name ends in .json")
     models.set_defaults(run=run)
@@ -55,7 +55,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def _add_test_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--permutations",
-        type=whole_number(1),
+        type=whole_number(1, 1_000_000),
         default=10_000,
         metavar="N",
         help="random flips, and bootstrap draws (default: %(default)s)",

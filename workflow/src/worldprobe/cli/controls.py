@@ -31,40 +31,40 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     corpus.add_argument("templates", type=Path, metavar="TEMPLATES", help="templates table")
     add_materials_arguments(corpus)
     corpus.add_argument("--compat", action="store_true", help="fill the templates as the original generator would")
-    corpus.add_argument(
-        "--stories", type=whole_number(1), default=24000, metavar="N", help="about how many stories (default: %(default)s)"
-    )
+    corpus.add_argument("--stories", type=whole_number(1), default=24000, metavar="N", help="approximate number of stories")
     corpus.add_argument(
         "--sentences",
         type=whole_number(0),
         default=8000,
         metavar="N",
-        help="about how many single sentences (default: %(default)s)",
+        help="approximate number of single sentences",
     )
     corpus.add_argument(
         "--held-out-templates",
         type=share,
         default=0.25,
         metavar="SHARE",
-        help="share of each domain's templates (default: %(default)s)",
+        help="share of each domain's templates that is held out",
     )
     corpus.add_argument(
         "--held-out-fillers",
         type=share,
         default=0.25,
         metavar="SHARE",
-        help="share of each class's fillers (default: %(default)s)",
+        help="share of each class's fillers that is held out",
     )
     add_seed_argument(corpus, "the split, the fillings and the order")
-    corpus.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=f"gets {DOCUMENTS}, {TEMPLATES}, {FILLERS}")
+    corpus.add_argument(
+        "--out", type=Path, required=True, metavar="FOLDER", help=f"folder for {DOCUMENTS}, {TEMPLATES} and {FILLERS}"
+    )
     corpus.set_defaults(run=run_corpus)
 
     tokenizer = actions.add_parser("tokenizer", help="train a byte-level BPE tokenizer on the corpus")
     tokenizer.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
+    tokenizer.add_argument("--vocabulary", type=whole_number(1), default=2000, metavar="N", help="largest number of tokens")
     tokenizer.add_argument(
-        "--vocabulary", type=whole_number(1), default=2000, metavar="N", help="largest number of tokens (default: %(default)s)"
+        "--out", type=Path, required=True, metavar="FOLDER", help="folder of the tokenizer, written whole or not at all"
     )
-    tokenizer.add_argument("--out", type=Path, required=True, metavar="FOLDER")
     tokenizer.set_defaults(run=run_tokenizer)
 
     train = actions.add_parser(
@@ -74,24 +74,27 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     train.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
     train.add_argument("tokenizer", type=Path, metavar="TOKENIZER", help="folder that `controls tokenizer` wrote")
-    train.add_argument("--architecture", choices=["gpt2", "llama"], required=True)
-    train.add_argument("--layers", type=whole_number(1, 1000), default=2, help="number of layers (default: %(default)s)")
-    train.add_argument("--width", type=whole_number(1, 1_000_000), default=64, help="hidden size (default: %(default)s)")
-    train.add_argument("--heads", type=whole_number(1, 1000), default=2, help="attention heads (default: %(default)s)")
-    train.add_argument("--steps", type=whole_number(0), default=1000, help="steps of training (default: %(default)s)")
-    train.add_argument("--batch", type=whole_number(1), default=64, metavar="N", help="documents per step (default: %(default)s)")
+    train.add_argument("--architecture", choices=["gpt2", "llama"], required=True, help="family of the model")
+    train.add_argument("--layers", type=whole_number(1, 1000), default=2, metavar="N", help="number of layers")
     train.add_argument(
-        "--learning-rate", type=number(1e-12, 100), default=2e-3, metavar="RATE", help="peak learning rate (default: %(default)s)"
+        "--width", type=whole_number(1, 1_000_000), default=64, metavar="N", help="hidden size, a multiple of the number of heads"
     )
+    train.add_argument("--heads", type=whole_number(1, 1000), default=2, metavar="N", help="number of attention heads")
+    train.add_argument("--steps", type=whole_number(0), default=1000, metavar="N", help="training steps")
+    train.add_argument("--batch", type=whole_number(1), default=64, metavar="N", help="documents per step")
+    train.add_argument("--learning-rate", type=number(1e-12, 100), default=2e-3, metavar="RATE", help="peak learning rate")
     add_seed_argument(train, "the weights and the order of documents")
     train.add_argument(
         "--threads",
         type=whole_number(1, 4096),
         default=1,
-        help="threads of torch; the weights depend on it (default: %(default)s)",
+        metavar="N",
+        help="number of threads of torch, on which the weights depend",
     )
-    train.add_argument("--untrained", action="store_true", help="save the random weights as they are")
-    train.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    train.add_argument("--untrained", action="store_true", help="save the random initial weights without training")
+    train.add_argument(
+        "--out", type=Path, required=True, metavar="FOLDER", help="folder of the model, written whole or not at all"
+    )
     train.set_defaults(run=run_train)
 
     accuracy = actions.add_parser(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from worldprobe.cli.arguments import whole_number
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.operations.devices import claim_gpus
 
@@ -24,18 +25,31 @@ FLAGS = {
 
 def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     """The engine, and what only some engines need."""
-    parser.add_argument("--engine", default="transformers", help="transformers (default), vllm, or openai (a server)")
+    parser.add_argument(
+        "--engine", default="transformers", metavar="ENGINE", help="engine: transformers (default), vllm, or openai (a server)"
+    )
     parser.add_argument(
         "--gpus",
-        type=int,
+        type=whole_number(0, 1024),
         default=0,
         metavar="N",
-        help="take N GPUs of this machine that no other worldprobe process has taken, waiting for them (default: all it sees)",
+        help="number of GPUs to take, waiting until no other worldprobe process uses them (default: all that are visible)",
     )
-    parser.add_argument("--tensor-parallel", type=int, metavar="N", help="vllm: GPUs that share the model (default: all given)")
+    parser.add_argument(
+        "--tensor-parallel",
+        type=whole_number(1, 1024),
+        metavar="N",
+        help="vllm: number of GPUs that share the model (default: all given)",
+    )
     parser.add_argument("--endpoint", metavar="URL", help="openai: the server's base URL, e.g. http://127.0.0.1:8000/v1")
-    parser.add_argument("--tokenizer", metavar="FOLDER", help="openai: the model's tokenizer; token ids are sent then, not text")
-    parser.add_argument("--concurrency", type=int, metavar="N", help="openai: requests in flight (default: 16)")
+    parser.add_argument(
+        "--tokenizer",
+        metavar="FOLDER",
+        help="openai: folder of the model's tokenizer, so that token ids are sent instead of text",
+    )
+    parser.add_argument(
+        "--concurrency", type=whole_number(1, 10_000), metavar="N", help="openai: number of requests in flight (default: 16)"
+    )
 
 
 def open_engine(args: argparse.Namespace) -> Engine:

@@ -22,15 +22,24 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         "A second call goes on where the first one stopped.",
     )
     parser.add_argument("model", metavar="MODEL", help="model folder, fetched hub id, or a name of the registry")
-    parser.add_argument("--models", type=Path, metavar="FILE", help="registry (default: config/models.yaml, where it is there)")
-    parser.add_argument("--materials", default="builtin", help="builtin (default), a folder or a .zip in EWoK's layout")
-    parser.add_argument("--password", help="of the .zip (default: the variable WORLDPROBE_MATERIALS_PASSWORD)")
+    parser.add_argument(
+        "--registry", type=Path, metavar="FILE", help="model registry (default: config/models.yaml, if it exists)"
+    )
+    parser.add_argument(
+        "--materials",
+        default="builtin",
+        metavar="MATERIALS",
+        help="materials: builtin (default), a folder or a .zip in EWoK's layout",
+    )
+    parser.add_argument(
+        "--password", metavar="PASSWORD", help="password of the .zip (default: the variable WORLDPROBE_MATERIALS_PASSWORD)"
+    )
     parser.add_argument("--compat", action="store_true", help="compile exactly as the original did")
     parser.add_argument("--release-filter", action="store_true", help="keep the items of the official release only")
-    parser.add_argument("--versions", default="0-4", metavar="FIRST-LAST", help="default: %(default)s")
-    parser.add_argument("--revision", help="branch, tag or commit of a hub id")
-    parser.add_argument("--dtype", help="float32 (default), bfloat16 or float16")
-    parser.add_argument("--work", type=Path, metavar="FOLDER", help="where the tables go (default: results/evaluate/MODEL)")
+    parser.add_argument("--versions", default="0-4", metavar="FIRST-LAST", help="first and last version of the items")
+    parser.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of a hub id")
+    parser.add_argument("--dtype", metavar="DTYPE", help="precision of the weights: float32 (default), bfloat16 or float16")
+    parser.add_argument("--work", type=Path, metavar="FOLDER", help="folder of the tables (default: results/evaluate/MODEL)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="JSON result (default: result.json in that folder)")
     parser.set_defaults(run=run)
 
@@ -44,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.files import write_text
     from worldprobe.models.registry import loading_options, speed_options
 
-    card = look_up(args.model, args.models)
+    card = look_up(args.model, args.registry)
     name = card.get("name") or Path(args.model).name
     work = args.work or Path("results/evaluate") / name
     if args.password:

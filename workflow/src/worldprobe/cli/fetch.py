@@ -9,9 +9,15 @@ from pathlib import Path
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the command."""
     parser = stages.add_parser("fetch", help="download a file that resources/sources.yaml lists")
-    parser.add_argument("source", metavar="SOURCE", help="name in the listing")
-    parser.add_argument("--sources", type=Path, default=Path("resources/sources.yaml"), metavar="FILE", help="(%(default)s)")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument("source", metavar="SOURCE", help="name of the file in the listing")
+    parser.add_argument(
+        "--sources",
+        type=Path,
+        default=Path("resources/sources.yaml"),
+        metavar="FILE",
+        help="YAML listing of the files that may be downloaded",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="where to keep the downloaded file")
     parser.set_defaults(run=run)
 
 

@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.present.roster import read_roster
 
     tables = [getattr(args, one.name) for one in args.plan.inputs]
-    roster = read_roster(args.models).with_trained(args.trained)
+    roster = read_roster(args.registry).with_trained(args.trained)
     draw_figure(args.plan, tables, roster, args.out, args.width, **options_of(args))
 
 
@@ -44,6 +44,6 @@ def run_set(args: argparse.Namespace) -> None:
     from worldprobe.present.making import draw_figure
     from worldprobe.present.roster import read_roster
 
-    roster = read_roster(args.models).with_trained(args.trained)
+    roster = read_roster(args.registry).with_trained(args.trained)
     for plan, paths in files_by_plan("figure", args.out):
         draw_figure(plan, [args.folder / one.path for one in plan.inputs], roster, paths, args.width)

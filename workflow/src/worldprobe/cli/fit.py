@@ -20,22 +20,30 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         ("mixed-model", "random intercepts of model and item, by R's lme4 (the paper)"),
         ("fixed-effects", "cross-check without R: statsmodels, standard errors clustered by item"),
     ):
-        parser = actions.add_parser(name, help=text, description=text)
+        parser = actions.add_parser(name, help=text)
         parser.add_argument("judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements tables of the models")
         parser.add_argument("--surface", type=Path, required=True, metavar="FILE", help="surface features table")
-        parser.add_argument("--eval-type", default="logprobs", help="the judgements to explain (logprobs, as in the paper)")
         parser.add_argument(
-            "--ties", choices=["wrong", "drop"], default="wrong", help="exact ties: wrong (the paper) or left out"
+            "--eval-type",
+            default="logprobs",
+            metavar="NAME",
+            help="way of asking whose judgements are explained (default: logprobs, as in the paper)",
+        )
+        parser.add_argument(
+            "--ties", choices=["wrong", "drop"], default="wrong", help="exact ties: counted as wrong (as in the paper) or dropped"
         )
         parser.add_argument(
             "--target-coding",
             choices=["deviation", "treatment"],
             default="deviation",
-            help="deviation (the paper) or treatment (the released analysis)",
+            help="coding of the target: deviation (as in the paper) or treatment (as in the released analysis)",
         )
         if name == "mixed-model":
             parser.add_argument(
-                "--method", choices=["whitened", "plain"], default="whitened", help="plain: glmer as the paper called it, slow"
+                "--method",
+                choices=["whitened", "plain"],
+                default="whitened",
+                help="whitened: fast; plain: glmer as the paper called it, slow",
             )
         add_missing_argument(parser)
         parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="coefficients table")

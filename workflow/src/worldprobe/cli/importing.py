@@ -7,6 +7,7 @@ import math
 import os
 from pathlib import Path
 
+from worldprobe.cli.arguments import number
 from worldprobe.cli.materials import PASSWORD_HELP
 
 
@@ -48,7 +49,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     ratings.add_argument("ratings", type=Path, metavar="CSV", help="people's ratings")
     ratings.add_argument(
         "--scale",
-        type=float,
+        type=number(-1e9, 1e9),
         nargs=2,
         default=(1.0, 5.0),
         metavar=("LOWEST", "HIGHEST"),

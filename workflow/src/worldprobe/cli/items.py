@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worldprobe.cli.materials import PASSWORD_HELP, add_materials_arguments, natural, password, positive, version_range
+from worldprobe.cli.arguments import LARGEST_SEED, whole_number
+from worldprobe.cli.materials import MOST, PASSWORD_HELP, add_materials_arguments, password, version_range
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         _add_filling_arguments(parser)
     fill.add_argument(
         "--version",
-        type=natural,
+        type=whole_number(0, MOST - 1),
         metavar="N",
-        help="only this version, for `items gather` (fixed: a version; independent: each template's N-th sample, from 0)",
+        help="single version to fill, for `items gather` (fixed: a version; independent: each template's N-th sample, from 0)",
     )
 
 
@@ -51,16 +52,22 @@ def _add_filling_arguments(parser: argparse.ArgumentParser) -> None:
         default="fixed",
         help="fixed: one constant filling per domain and version; independent: each item on its own (default: %(default)s)",
     )
-    add("--versions", type=version_range, default="0-4", metavar="0-4", help="fixed: versions (default: %(default)s)")
+    add("--versions", type=version_range, default="0-4", metavar="0-4", help="fixed: first and last version")
     add(
         "--per-template",
-        type=positive,
+        type=whole_number(1, MOST),
         default=5,
         metavar="K",
-        help="independent: items per template (default: %(default)s)",
+        help="independent: number of items per template",
     )
-    add("--seed", type=natural, default=0, metavar="S", help="independent: seed (default: %(default)s)")
-    add("--swap", action="append", default=[], metavar="FROM->TO", help="other fillers, e.g. object->nonword; may be repeated")
+    add("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N", help="independent: seed of the fillings")
+    add(
+        "--swap",
+        action="append",
+        default=[],
+        metavar="FROM->TO",
+        help="fillers to use instead of others, e.g. object->nonword; may be repeated",
+    )
     add("--filter", metavar="REGEX", help="keep items in whose slots (e.g. agent1:sex=male,object1) this is found")
     add("--compat", action="store_true", help="repeat the original generator, quirks included")
     add("--release-filter", action="store_true", help="keep only the items of the official release")
@@ -71,7 +78,9 @@ def _add_gather(actions: argparse._SubParsersAction) -> None:
     gather = actions.add_parser("gather", help="put the versions' tables together: the same bytes as filling them at once")
     gather.add_argument("versions", nargs="+", type=Path, metavar="VERSION_TABLE", help="tables from `items fill --version N`")
     gather.add_argument("--release-filter", action="store_true", help="keep only the items of the official release")
-    gather.add_argument("--materials", metavar="MATERIALS", help="where the list of released items is, for --release-filter")
+    gather.add_argument(
+        "--materials", metavar="MATERIALS", help="materials with the list of released items, for --release-filter"
+    )
     gather.add_argument("--password", help=PASSWORD_HELP)
     gather.add_argument("--out", type=Path, required=True, metavar="ITEMS", help="items table (Parquet)")
     gather.set_defaults(run=run_gather)
@@ -81,14 +90,14 @@ def _add_export(actions: argparse._SubParsersAction) -> None:
     export = actions.add_parser("export", help="write items in the original's CSV format, for tools made for it")
     export.add_argument("items", metavar="ITEMS", help="items table")
     export.add_argument("templates", metavar="TEMPLATES", help="the templates table that the items were filled from")
-    export.add_argument("--format", choices=["official"], default="official", help="the original's files (default: %(default)s)")
+    export.add_argument("--format", choices=["official"], default="official", help="layout of the files: the original's")
     export.add_argument("--password", help="password of the .zip (or the environment variable WORLDPROBE_EXPORT_PASSWORD)")
     export.add_argument(
         "--out",
         type=Path,
         required=True,
         metavar="FOLDER_OR_ZIP",
-        help="a folder per version, a file per domain; with a password, a .zip of them",
+        help="where to write: a folder per version, a file per domain; with a password, a .zip of them",
     )
     export.set_defaults(run=run_export)
 

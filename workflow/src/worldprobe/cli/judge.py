@@ -30,7 +30,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         metavar="EVIDENCE",
         help="target_scores, responses, similarities or ratings tables, any number",
     )
-    parser.add_argument("--model", help="name in the tables (default: what the evidence names)")
+    parser.add_argument("--model", metavar="NAME", help="name of the model in the tables (default: what the evidence names)")
     parser.add_argument(
         "--compare-targets",
         choices=["sum", "mean", "pmi"],
@@ -39,7 +39,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--near-tie",
-        type=number(0),
+        type=number(0, 1e6),
         metavar="DIFFERENCE",
         help="differences up to this count as near ties (default: by the evidence; log probabilities: 1e-3 nats for float32, "
         "0.025 for float16, 0.2 for bfloat16)",

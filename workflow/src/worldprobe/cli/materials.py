@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from worldprobe.cli.arguments import whole_number
 from worldprobe.errors import UserError
 
 #: The most versions, or items per template, that one command makes.
@@ -15,7 +16,7 @@ PASSWORD_HELP = "password of the .zip (or the environment variable WORLDPROBE_MA
 def add_materials_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of every command that reads materials."""
     parser.add_argument("materials", metavar="MATERIALS", help="a folder in EWoK's official layout, or a .zip file of one")
-    parser.add_argument("--password", help=PASSWORD_HELP)
+    parser.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
 
 
 def version_range(text: str) -> list[int]:
@@ -35,22 +36,8 @@ def version_range(text: str) -> list[int]:
     return list(range(start, end + 1))
 
 
-def natural(text: str) -> int:
-    """A whole number from 0."""
-    if not _is_number(text):
-        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number from 0.')
-    return int(text)
-
-
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= 18
-
-
-def positive(text: str) -> int:
-    """A whole number from 1 that a computer can count to."""
-    if not 1 <= natural(text) <= MOST:
-        raise argparse.ArgumentTypeError(f'"{text}" is not between 1 and {MOST}.')
-    return int(text)
 
 
 def password(args: argparse.Namespace) -> str | None:
@@ -68,19 +55,21 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     check.add_argument("--compat", action="store_true", help="judge as the original generator would")
     check.add_argument(
         "--versions",
-        type=positive,
+        type=whole_number(1, MOST),
         default=5,
         metavar="N",
-        help="versions that the fillers must be enough for (default: %(default)s)",
+        help="number of versions for which the fillers must suffice",
     )
     check.set_defaults(run=run_check)
     differ = actions.add_parser(
         "differences", help="what fixing each quirk of the original changes here: counts and ids, no text"
     )
     add_materials_arguments(differ)
-    differ.add_argument("--versions", type=positive, default=5, metavar="N", help="fill versions 0 to N-1 (default: %(default)s)")
-    differ.add_argument("--limit", type=natural, default=8, metavar="N", help="ids to print of each kind (default: %(default)s)")
-    differ.add_argument("--out", metavar="CSV", help="write all ids: quirk, change, id")
+    differ.add_argument(
+        "--versions", type=whole_number(1, MOST), default=5, metavar="N", help="number of versions to fill, 0 to N-1"
+    )
+    differ.add_argument("--limit", type=whole_number(0), default=8, metavar="N", help="number of ids of each kind to print")
+    differ.add_argument("--out", metavar="CSV", help="CSV file of all ids: quirk, change, id")
     differ.set_defaults(run=run_differences)
 
 

@@ -1,4 +1,4 @@
-"""``models``: the registry's models: which there are, what they ask of a machine, and fetching one."""
+"""``models``: the registry's models: which there are, what they need of a machine, and fetching one."""
 
 from __future__ import annotations
 
@@ -20,26 +20,34 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     add_registry_flag(listing)
     listing.set_defaults(run=run_list)
 
-    planning = actions.add_parser("plan", help="GPUs, memory and time that each model asks for")
+    planning = actions.add_parser("plan", help="GPUs, memory and time that each model needs")
     add_registry_flag(planning)
-    planning.add_argument("--models", help="comma-separated; default: all of the registry")
-    planning.add_argument("--gpu-memory", type=number(0.1), default=80.0, metavar="GB", help="memory of one GPU (default: 80)")
+    planning.add_argument("--models", metavar="NAMES", help="comma-separated names of models (default: all of the registry)")
+    planning.add_argument(
+        "--gpu-memory", type=number(0.1, 100_000), default=80.0, metavar="GB", help="memory of one GPU (default: 80)"
+    )
     planning.set_defaults(run=run_plan)
 
     fetching = actions.add_parser("fetch", help="download a model (the only command on models that goes online)")
-    fetching.add_argument("model", nargs="?", help="a model of the registry, or a hub id")
-    fetching.add_argument("--checkpoint", metavar="HUB_ID", help="a hub id, whatever the registry says (instead of MODEL)")
+    fetching.add_argument("model", nargs="?", metavar="MODEL", help="model of the registry, or hub id")
+    fetching.add_argument(
+        "--checkpoint", metavar="HUB_ID", help="hub id of a model that need not be in the registry, instead of MODEL"
+    )
     add_registry_flag(fetching)
-    fetching.add_argument("--revision", help="branch, tag or commit (default: the registry's, else main)")
-    fetching.add_argument("--allow-pickle", action="store_true", help="take weights that exist as pickles only (can run code)")
-    fetching.add_argument("--trust-remote-code", action="store_true", help="also take the Python code that comes with the model")
+    fetching.add_argument("--revision", metavar="REVISION", help="branch, tag or commit (default: the registry's, else main)")
+    fetching.add_argument(
+        "--allow-pickle", action="store_true", help="accept weights that exist as pickles only (which can run code)"
+    )
+    fetching.add_argument(
+        "--trust-remote-code", action="store_true", help="also download the Python code that comes with the model"
+    )
     fetching.add_argument("--out", type=Path, metavar="FILE", help="write which commit and files were fetched, as JSON")
     fetching.set_defaults(run=run_fetch)
 
 
 def add_registry_flag(parser: argparse.ArgumentParser) -> None:
     """Where the registry is."""
-    parser.add_argument("--registry", type=Path, default=REGISTRY, help=f"default: {REGISTRY}")
+    parser.add_argument("--registry", type=Path, default=REGISTRY, metavar="FILE", help="model registry")
 
 
 def run_list(args: argparse.Namespace) -> None:

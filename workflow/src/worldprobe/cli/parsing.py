@@ -91,9 +91,20 @@ class Parser(argparse.ArgumentParser):
 
 
 def mark_leaves(parser: argparse.ArgumentParser) -> None:
-    """Let every command's parsed arguments name the parser that knows them."""
+    """Let every command's parsed arguments name the parser that knows them, and its ``--help`` begin with what it does."""
+    _describe(parser)
     for leaf in leaves(parser):
         leaf.set_defaults(leaf=leaf)
+
+
+def _describe(parser: argparse.ArgumentParser) -> None:
+    for group in parser._actions:
+        if isinstance(group, argparse._SubParsersAction):
+            for entry in group._choices_actions:
+                inner = group.choices[entry.dest]
+                if inner.description is None and entry.help:
+                    inner.description = f"{entry.help[:1].upper()}{entry.help[1:]}."
+                _describe(inner)
 
 
 def leaves(parser: argparse.ArgumentParser) -> Iterable[argparse.ArgumentParser]:

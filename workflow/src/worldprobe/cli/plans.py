@@ -43,7 +43,9 @@ def add_set_parser(names: argparse._SubParsersAction, kind: str, run: Run) -> No
 
 
 def _add_common(parser: argparse.ArgumentParser, kind: str) -> None:
-    parser.add_argument("--models", metavar="FILE", help="model registry, for names, order and colours (default: ids are shown)")
+    parser.add_argument(
+        "--registry", metavar="FILE", help="model registry, for names, order and colours (default: ids are shown)"
+    )
     suffixes = ", ".join(f".{suffix}" for suffix in FORMATS[kind])
     parser.add_argument("--out", nargs="+", required=True, metavar="FILE", help=f"files to write; suffixes: {suffixes}")
 

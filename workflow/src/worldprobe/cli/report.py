@@ -26,7 +26,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     build.add_argument(
         "summaries", nargs="+", metavar="SUMMARIES", help="summary table (Parquet), one per benchmark of the study"
     )
-    build.add_argument("--models", metavar="FILE", help="model registry, for names and order (default: ids are shown)")
+    build.add_argument("--registry", metavar="FILE", help="model registry, for names and order (default: ids are shown)")
     build.add_argument("--study", default="", metavar="NAME", help="name of the study, shown at the top")
     build.add_argument("--title", help="heading of the page (default: the question of the benchmark)")
     build.add_argument("--tables", nargs="*", default=[], metavar="JSON", help="printed tables (.json, from `worldprobe table`)")
@@ -57,7 +57,9 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     notebook.add_argument(
         "--condition", default="main", metavar="NAME", help="condition whose judgements it reads (default: %(default)s)"
     )
-    notebook.add_argument("--models", default="config/models.yaml", metavar="FILE", help="model registry (default: %(default)s)")
+    notebook.add_argument(
+        "--registry", default="config/models.yaml", metavar="FILE", help="model registry (default: %(default)s)"
+    )
     notebook.add_argument("--materials", metavar="FOLDER", help="materials that it may copy and extend (default: built-in ones)")
     notebook.add_argument("--out", required=True, metavar="HTML", help="a fragment for `worldprobe report build --notebooks`")
     notebook.set_defaults(run=run_notebook)
@@ -73,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.present.roster import read_roster
     from worldprobe.present.runtimes import AnswerTime, read_run_times, with_all_attempts
 
-    roster = read_roster(args.models)
+    roster = read_roster(args.registry)
     summaries = [Path(path) for path in args.summaries]
     parts = []
     for path in summaries:
@@ -141,7 +143,7 @@ def run_notebook(args: argparse.Namespace) -> None:
     from worldprobe.files import write_text
     from worldprobe.present import notebooks
 
-    settings = {"WORLDPROBE_STUDY": str(Path(args.study).resolve()), "WORLDPROBE_REGISTRY": str(Path(args.models).resolve())}
+    settings = {"WORLDPROBE_STUDY": str(Path(args.study).resolve()), "WORLDPROBE_REGISTRY": str(Path(args.registry).resolve())}
     settings["WORLDPROBE_CONDITION"] = args.condition
     if args.materials:
         settings["WORLDPROBE_MATERIALS"] = str(Path(args.materials).resolve())

@@ -21,7 +21,9 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("summaries", type=Path, metavar="SUMMARIES", help="summaries table")
     parser.add_argument("--coefficients", type=Path, metavar="FILE", help="coefficients table of the mixed model")
-    parser.add_argument("--items", type=Path, metavar="FILE", help="items table, to tell whether they are the official ones")
+    parser.add_argument(
+        "--items", type=Path, metavar="FILE", help="items table, to check whether the items are the official ones"
+    )
     parser.add_argument("--published", type=Path, metavar="FOLDER", default=PUBLISHED, help="folder of the published numbers")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="reproduction table")
     parser.set_defaults(run=run)

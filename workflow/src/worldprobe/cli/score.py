@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from worldprobe.cli.arguments import whole_number
 from worldprobe.cli.engines import add_engine_flags, open_engine
 
 if TYPE_CHECKING:
@@ -30,46 +31,72 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     actions = stage.add_subparsers(title="actions", metavar="ACTION", required=True)
 
     logprobs = actions.add_parser("logprobs", help="log P(target | context) of every item, and log P(target)")
-    logprobs.add_argument("items", type=Path, help="items table")
+    logprobs.add_argument("items", type=Path, metavar="ITEMS", help="items table")
     add_model_flags(logprobs)
     logprobs.add_argument("--tokens-out", type=Path, metavar="FILE", help="also write each target token's log probability")
-    logprobs.add_argument("--out", type=Path, required=True, help="table of target scores")
+    logprobs.add_argument("--out", type=Path, required=True, metavar="FILE", help="table of target scores")
     logprobs.set_defaults(run=run_logprobs)
 
     prompting = actions.add_parser("prompting", help="prompt the model: Likert or Choice, free or constrained, zero or two shots")
-    prompting.add_argument("items", type=Path, help="items table")
+    prompting.add_argument("items", type=Path, metavar="ITEMS", help="items table")
     add_model_flags(prompting)
-    prompting.add_argument("--eval-type", required=True, help="for example likert_constrained_two")
+    prompting.add_argument("--eval-type", required=True, metavar="NAME", help="way of asking, for example likert_constrained_two")
     add_prompt_flags(prompting)
-    prompting.add_argument("--out", type=Path, required=True, help="table of responses")
+    prompting.add_argument("--out", type=Path, required=True, metavar="FILE", help="table of responses")
     prompting.set_defaults(run=run_prompting)
 
     every = actions.add_parser(
         "all",
         help="several item tables and eval types, loading the model once",
         description="One --out per item table and eval type: all eval types of the first table, then those of the second, and so "
-        "on. --prompts, --swap and --chat take one value for all item tables, or one per table.",
+        "on. --prompts, --both-orders and --chat take one value for all item tables, or one per table.",
     )
-    every.add_argument("items", type=Path, nargs="+", help="items tables, one per condition")
+    every.add_argument("items", type=Path, nargs="+", metavar="ITEMS", help="items tables, one per condition")
     add_model_flags(every)
-    every.add_argument("--eval-types", required=True, help="comma-separated list, for example logprobs,likert_free_two")
+    every.add_argument(
+        "--eval-types",
+        required=True,
+        metavar="NAMES",
+        help="comma-separated ways of asking, for example logprobs,likert_free_two",
+    )
     add_prompt_flags(every)
-    every.add_argument("--out", type=Path, nargs="+", required=True, help="one file per item table and eval type, in that order")
+    every.add_argument(
+        "--out", type=Path, nargs="+", required=True, metavar="FILE", help="one file per item table and eval type, in that order"
+    )
     every.set_defaults(run=run_all)
 
 
 def add_model_flags(parser: argparse.ArgumentParser) -> None:
     """The flags that say which model is loaded and how."""
-    parser.add_argument("--checkpoint", required=True, help="model folder, or hub id that was fetched before")
-    parser.add_argument("--revision", help="branch, tag or commit of the hub id")
-    parser.add_argument("--dtype", default="float32", help="float32 (default), bfloat16 or float16")
+    parser.add_argument(
+        "--checkpoint", required=True, metavar="CHECKPOINT", help="model folder, or hub id that was fetched before"
+    )
+    parser.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of the hub id")
+    parser.add_argument(
+        "--dtype", default="float32", metavar="DTYPE", help="precision of the weights: float32 (default), bfloat16 or float16"
+    )
     add_engine_flags(parser)
-    parser.add_argument("--device", default="auto", help="auto (default: all GPUs given, else the CPU), cpu, cuda:0, ...")
-    parser.add_argument("--bos", default="auto", choices=("auto", "always", "never"), help="start token before a text")
-    parser.add_argument("--allow-pickle", action="store_true", help="load weights that exist as pickles only (can run code)")
+    parser.add_argument(
+        "--device",
+        default="auto",
+        metavar="DEVICE",
+        help="device: auto (default: all GPUs given, else the CPU), cpu, or e.g. cuda:0",
+    )
+    parser.add_argument(
+        "--bos", default="auto", choices=("auto", "always", "never"), help="whether a start token precedes a text"
+    )
+    parser.add_argument(
+        "--allow-pickle", action="store_true", help="accept weights that exist as pickles only (which can run code)"
+    )
     parser.add_argument("--trust-remote-code", action="store_true", help="run the Python code that comes with the model")
-    parser.add_argument("--model", help="the model's name in tables (default: the checkpoint's)")
-    parser.add_argument("--method", type=int, default=1, help="version of the computation")
+    parser.add_argument("--model", metavar="NAME", help="the model's name in tables (default: the checkpoint's)")
+    parser.add_argument(
+        "--method",
+        type=whole_number(1, 1000),
+        default=1,
+        metavar="N",
+        help="version of the computation, recorded with each answer",
+    )
     parser.add_argument("--answers", type=Path, metavar="FOLDER", help="store of answers (default: .answers next to --out)")
     parser.add_argument("--plain", action="store_true", help="take one sequence at a time, as the original did (slow)")
 
@@ -77,14 +104,18 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
 def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
     """How Likert and Choice ask."""
     parser.add_argument(
-        "--prompts", default=["ewok"], nargs="+", help="set of prompts in resources/prompts, or a YAML file (default: ewok)"
+        "--prompts",
+        default=["ewok"],
+        nargs="+",
+        metavar="PROMPTS",
+        help="set of prompts in resources/prompts, or a YAML file (default: ewok)",
     )
     parser.add_argument(
-        "--swap",
+        "--both-orders",
         default=["no"],
         nargs="*",
         choices=SWAP,
-        help="ask Choice also with the contexts in the other order: yes (also --swap alone) or no (default)",
+        help="ask Choice also with the contexts in the other order: yes (also --both-orders alone) or no (default)",
     )
     parser.add_argument(
         "--chat",
@@ -157,7 +188,7 @@ def read_conditions(args: argparse.Namespace, paradigms: set[str]) -> Any:
     from worldprobe.errors import UserError
 
     names = _one_per_table(args, "prompts", args.prompts)
-    swaps = _one_per_table(args, "swap", args.swap or ["yes"])
+    swaps = _one_per_table(args, "both_orders", args.both_orders or ["yes"])
     chats = _one_per_table(args, "chat", args.chat or ["always"])
     for path, name, swap, chat in zip(args.items, names, swaps, chats, strict=True):
         prompts = load_prompts(name)
@@ -171,7 +202,9 @@ def _one_per_table(args: argparse.Namespace, flag: str, values: list[str]) -> li
 
     if len(values) not in (1, len(args.items)):
         raise UserError(
-            f"--{flag}", f"has {len(values)} values for {len(args.items)} item tables.", "Give one value, or one per item table."
+            "--" + flag.replace("_", "-"),
+            f"has {len(values)} values for {len(args.items)} item tables.",
+            "Give one value, or one per item table.",
         )
     return values if len(values) == len(args.items) else values * len(args.items)
 

@@ -15,8 +15,12 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         description="From the results tree, the processes of this machine and SLURM's queue: every model of a study, with the "
         "last line of its log, and the next step. Changes nothing.",
     )
-    parser.add_argument("--configfile", type=Path, nargs="+", default=[], metavar="FILE", help="as given to snakemake")
-    parser.add_argument("--directory", type=Path, default=Path(), metavar="FOLDER", help="as given to snakemake (.)")
+    parser.add_argument(
+        "--configfile", type=Path, nargs="+", default=[], metavar="FILE", help="configuration files, as given to snakemake"
+    )
+    parser.add_argument(
+        "--directory", type=Path, default=Path(), metavar="FOLDER", help="working folder, as given to snakemake (default: .)"
+    )
     parser.set_defaults(run=run)
 
 
@@ -43,7 +47,8 @@ def run(args: argparse.Namespace) -> None:
     queue, silence = found or ([], "")
     pids = locks.running(args.directory)
     on_cluster = bool(queue) or locks.is_on_cluster(pids)
-    states = status.model_states(study, registry, targets.evidence, args.directory, queue, bool(pids), on_cluster, silence)
+    is_running = bool(pids or locks.held_elsewhere(args.directory))
+    states = status.model_states(study, registry, targets.evidence, args.directory, queue, is_running, on_cluster, silence)
     width = max(len(state.model) for state in states)
     for state in states:
         print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())

@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.present.roster import read_roster
 
     tables = [getattr(args, one.name) for one in args.plan.inputs]
-    print_table(args.plan, tables, read_roster(args.models), args.out, **options_of(args))
+    print_table(args.plan, tables, read_roster(args.registry), args.out, **options_of(args))
 
 
 def run_set(args: argparse.Namespace) -> None:
@@ -38,6 +38,6 @@ def run_set(args: argparse.Namespace) -> None:
     from worldprobe.present.making import print_table
     from worldprobe.present.roster import read_roster
 
-    roster = read_roster(args.models)
+    roster = read_roster(args.registry)
     for plan, paths in files_by_plan("table", args.out):
         print_table(plan, [args.folder / one.path for one in plan.inputs], roster, paths)

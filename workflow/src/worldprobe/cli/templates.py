@@ -23,7 +23,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     compile_ = actions.add_parser("compile", help="every concept pair's targets with every fitting context, and their swaps")
     add_materials_arguments(compile_)
     compile_.add_argument("--compat", action="store_true", help="repeat the original generator, quirks included")
-    compile_.add_argument("--out", type=Path, required=True, metavar="TEMPLATES", help="Parquet")
+    compile_.add_argument("--out", type=Path, required=True, metavar="TEMPLATES", help="templates table (Parquet)")
     compile_.set_defaults(run=run_compile)
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from worldprobe.cli.arguments import add_seed_argument, positive, whole_number
 from worldprobe.errors import UserError
 
 #: Bumped when the same set, seed and skins give other trials.
@@ -30,57 +31,78 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         metavar="ACTION", required=True
     )
     check = skins.add_parser("check", help="check skins: every fault by file and line")
-    check.add_argument("skins", nargs="?", type=Path, metavar="FOLDER_OR_FILE", help="default: the skins of this repository")
+    check.add_argument(
+        "skins", nargs="?", type=Path, metavar="FOLDER_OR_FILE", help="skins to check (default: the skins of this repository)"
+    )
     check.set_defaults(run=run_skins_check)
     preview = actions.add_parser("preview", help="print one trial of each problem in the words of a skin")
-    preview.add_argument("--skin", required=True, metavar="NAME", help="as in its file, e.g. tall/short")
-    preview.add_argument("--size", type=int, default=4, metavar="N", help="entities (default: %(default)s)")
+    preview.add_argument("--skin", required=True, metavar="NAME", help="name of the skin as in its file, e.g. tall/short")
+    preview.add_argument("--size", type=whole_number(3, 8), default=4, metavar="N", help="number of entities")
     _add_seed(preview)
     _add_folder(preview)
     preview.set_defaults(run=run_preview)
     generate = actions.add_parser("generate", help="generate a set of trials")
     generate.add_argument(
-        "set", metavar="SET", help="test, train-10k, train-100k, train-1m, memorisation, ood-size, ood-query or ood-problem"
+        "set",
+        metavar="SET",
+        help="set to generate: test, train-10k, train-100k, train-1m, memorisation, ood-size, ood-query or ood-problem",
     )
-    generate.add_argument("--sizes", type=int, nargs="+", default=[], metavar="N", help="only these numbers of entities, 3 to 8")
-    generate.add_argument("--problems", nargs="+", default=[], metavar="PROBLEM", help="only these, e.g. Infer.normal")
-    generate.add_argument("--skins", nargs="+", default=[], metavar="NAME", help="only these")
+    generate.add_argument(
+        "--sizes",
+        type=whole_number(3, 8),
+        nargs="+",
+        default=[],
+        metavar="N",
+        help="numbers of entities, 3 to 8 (default: those of the set)",
+    )
+    generate.add_argument(
+        "--problems",
+        nargs="+",
+        default=[],
+        metavar="PROBLEM",
+        help="problems to generate, e.g. Infer.normal (default: those of the set)",
+    )
+    generate.add_argument(
+        "--skins", nargs="+", default=[], metavar="NAME", help="names of the skins to use (default: those of the set)"
+    )
     generate.add_argument(
         "--per-cell",
-        type=int,
+        type=positive,
         metavar="K",
         help="tuples for each problem, size, complexity, skin and wording (default: the set's)",
     )
     _add_seed(generate)
     _add_folder(generate)
     generate.add_argument(
-        "--processes", type=int, default=1, metavar="P", help="the files are the same for any number (default: 1)"
+        "--processes",
+        type=whole_number(1, 4096),
+        default=1,
+        metavar="P",
+        help="number of processes; the files are the same for any number",
     )
-    generate.add_argument("--chat", type=Path, metavar="FILE.jsonl.gz", help="write training dialogues too")
-    generate.add_argument("--out", type=Path, required=True, metavar="TRIALS", help="Parquet")
+    generate.add_argument("--chat", type=Path, metavar="FILE.jsonl.gz", help="also write training dialogues")
+    generate.add_argument("--out", type=Path, required=True, metavar="TRIALS", help="table of trials (Parquet)")
     generate.set_defaults(run=run_generate)
     counts = actions.add_parser("counts", help="trials of each cell next to the release's")
     counts.add_argument("trials", metavar="TRIALS", help=trials_help)
-    counts.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="the table")
+    counts.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="table of counts, as CSV")
     counts.set_defaults(run=run_counts)
     export = actions.add_parser("export", help="write trials in the official layout")
     export.add_argument("trials", metavar="TRIALS", help=trials_help)
-    export.add_argument("--out", type=Path, required=True, metavar="FILE", help=".jsonl.bz2, .jsonl.gz or .jsonl")
+    export.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help="trials in the official layout: .jsonl.bz2, .jsonl.gz or .jsonl"
+    )
     export.set_defaults(run=run_export)
 
 
 def _add_seed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=_natural, default=0, metavar="S", help="seed of all draws (default: %(default)s)")
+    add_seed_argument(parser, "all draws")
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--skin-folder", type=Path, metavar="FOLDER", help="default: the skins of this repository")
-
-
-def _natural(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number from 0')
-    return int(text)
+    parser.add_argument(
+        "--skin-folder", type=Path, metavar="FOLDER", help="folder of skins (default: the skins of this repository)"
+    )
 
 
 def run_audit(args: argparse.Namespace) -> int:
@@ -143,7 +165,7 @@ def run_generate(args: argparse.Namespace) -> None:
     empty = sets.empty_cells(plan)
     if empty:
         named = "; ".join(f"{c.problem}, size {c.size}, complexity {c.complexity}, arity {c.arity}" for c in empty)
-        LOGGER.info("%d cells have no problem that the paper admits: %s", len(empty), named)
+        LOGGER.info("%d cells of the set are empty (the paper admits no such problem): %s", len(empty), named)
     batches = sets.stream_set(plan, blocks, args.seed, min(args.processes, os.cpu_count() or 1))
     n_trials = write_set(batches, args.out, made, args.chat)
     LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, args.out)

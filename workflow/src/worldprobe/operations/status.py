@@ -125,7 +125,7 @@ def model_states(
         evidence: the study and a model -> the files that asking it leaves.
         folder: where Snakemake runs.
         queue: jobs of ours, the latest first.
-        is_snakemake_running: whether a Snakemake of this machine is at work in the folder.
+        is_snakemake_running: whether a Snakemake is at work in the folder, or may be, on another machine.
         on_cluster: whether that Snakemake submits jobs to SLURM.
         silence: why SLURM does not answer, if so.
     """
@@ -205,6 +205,8 @@ def next_steps(
         )
     if pids:
         return steps or [f"Snakemake (process {pids[0]}) is at work here; nothing to do."]
+    if host := locks.held_elsewhere(folder):
+        return [*steps, f"A run that began on {host} holds the lock. If it has ended: `python -m worldprobe unlock` there."]
     if alive:
         numbers = " ".join(job.number for job in alive)
         steps.append(

@@ -33,7 +33,6 @@ WIDTHS = {"single": 3.35, "double": 7.0}
 
 #: Okabe and Ito's set without black and its yellow, which is too pale for marks on white; then three darker companions.
 FAMILY_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7A5195", "#8C6D1F", "#4D4D4D")
-PARADIGM_COLOURS = {"logprobs": "#0072B2", "likert": "#E69F00", "choice": "#009E73"}
 INK = "#222222"
 SOFT_INK = "#6B6B6B"
 RULE = "#D5D5D5"
@@ -98,6 +97,8 @@ FILE_METADATA: dict[str, dict[str, str | None]] = {
     ".svg": {"Date": None, "Creator": "worldprobe"},
     ".png": {"Software": None},
 }
+#: Where each form keeps a note.
+NOTE_KEYS = {".pdf": "Subject", ".svg": "Description", ".png": "Description"}
 
 
 def apply_settings() -> None:
@@ -240,8 +241,14 @@ def with_identity(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return named.sort_values("model", key=lambda column: column.map(place_of), kind="stable").reset_index(drop=True)
 
 
-def write(figure: Figure, csv: str, paths: Sequence[Path | str]) -> None:
+def write(figure: Figure, csv: str, paths: Sequence[Path | str], note: str = "") -> None:
     """Write the figure and the CSV it was drawn from, each path in the form its suffix names.
+
+    Args:
+        figure: to be written.
+        csv: the numbers in it.
+        paths: outputs.
+        note: kept in the pictures' metadata, from which the report adds it to the caption.
 
     Raises:
         UserError: a suffix other than .pdf, .svg, .png, .csv.
@@ -255,4 +262,8 @@ def write(figure: Figure, csv: str, paths: Sequence[Path | str]) -> None:
             write_text(path, csv)
             continue
         with whole_file(path) as temporary:
-            figure.savefig(temporary, format=path.suffix[1:], metadata=FILE_METADATA[path.suffix])
+            figure.savefig(
+                temporary,
+                format=path.suffix[1:],
+                metadata=FILE_METADATA[path.suffix] | ({NOTE_KEYS[path.suffix]: note} if note else {}),
+            )

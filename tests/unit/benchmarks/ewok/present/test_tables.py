@@ -185,14 +185,14 @@ def test_the_commands_write_all_three_forms_and_repeat_them_byte_for_byte(name, 
     written = []
     for run in "ab":
         paths = [tmp_path / run / f"{name}{suffix}" for suffix in (".csv", ".tex", ".md")]
-        arguments = ["table", name, str(paper_study.folder / "summaries.parquet"), "--models", str(paper_study.registry_path)]
+        arguments = ["table", name, str(paper_study.folder / "summaries.parquet"), "--registry", str(paper_study.registry_path)]
         assert main([*arguments, "--out", *map(str, paths)]) == 0
         written.append([path.read_bytes() for path in paths])
     assert written[0] == written[1]
 
 
 def test_a_set_of_tables_is_what_the_single_commands_print(paper_study, tmp_path):
-    registry = ["--models", str(paper_study.registry_path)]
+    registry = ["--registry", str(paper_study.registry_path)]
     alone, together = tmp_path / "alone.md", tmp_path / "likert_strict.md"
     assert main(["table", "likert_strict", str(paper_study.folder / "summaries.parquet"), *registry, "--out", str(alone)]) == 0
     both = [str(together), str(tmp_path / "correlations.csv")]

@@ -185,7 +185,7 @@ def _read_line(text: bytes, where: str) -> dict[str, Any]:
             if field not in trial:
                 raise UserError(where, f'the field "{field}" is missing.', f"Give all of {', '.join(FIELDS)}.")
         extra = next(field for field in trial if field not in FIELDS)
-        raise UserError(where, f'the field "{extra}" is unknown;{did_you_mean(extra, FIELDS)}', "Fix or remove it.")
+        raise UserError(where, f'the field "{extra}" is unknown{did_you_mean(extra, FIELDS)}', "Fix or remove it.")
     for field, kind in FIELDS.items():
         if not isinstance(trial[field], kind) or isinstance(trial[field], bool):
             raise UserError(where, f"{field} is {trial[field]!r}, which has the wrong type.", "Fix the value.")
@@ -202,11 +202,9 @@ def _check(trial: dict[str, Any], row: dict[str, Any], where: str) -> None:
 
     problem, size, gold = row["problem"], row["size"], row["gold"]
     if problem not in PROBLEMS:
-        raise refuse(
-            f"problemname {problem!r} is unknown;{did_you_mean(problem, PROBLEMS)}", f"Use one of {', '.join(PROBLEMS)}."
-        )
+        raise refuse(f"problemname {problem!r} is unknown{did_you_mean(problem, PROBLEMS)}", f"Use one of {', '.join(PROBLEMS)}.")
     if gold not in DISGUISES:
-        raise refuse(f"the gold word {gold!r} is unknown;{did_you_mean(gold, DISGUISES)}", f"Use one of {', '.join(DISGUISES)}.")
+        raise refuse(f"the gold word {gold!r} is unknown{did_you_mean(gold, DISGUISES)}", f"Use one of {', '.join(DISGUISES)}.")
     allowed = answers_of(problem)
     if ANSWER_OF[gold] not in allowed:
         raise refuse(f"the gold word {gold} stands for an answer that {problem} does not have.", "Fix the gold word.")

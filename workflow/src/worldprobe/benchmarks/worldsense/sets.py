@@ -101,7 +101,7 @@ def plan_set(
         UserError: no such set, a size outside 3 to 8, a problem that the set does not have.
     """
     if name not in PLANS:
-        raise UserError("SET", f"{name!r} is not a set;{did_you_mean(name, PLANS)}", f"Choose one of {', '.join(PLANS)}.")
+        raise UserError("SET", f"{name!r} is not a set{did_you_mean(name, PLANS)}", f"Choose one of {', '.join(PLANS)}.")
     plan = PLANS[name]
     for size in sizes:
         if not SMALLEST <= size <= LARGEST:
@@ -110,7 +110,7 @@ def plan_set(
         if problem not in plan.problems:
             nearest = did_you_mean(problem, plan.problems)
             raise UserError(
-                "--problems", f"{problem!r} is not a problem of {name};{nearest}", f"Choose of {', '.join(plan.problems)}."
+                "--problems", f"{problem!r} is not a problem of {name}{nearest}", f"Choose from {', '.join(plan.problems)}."
             )
     if per_cell is not None and per_cell < 1:
         raise UserError("--per-cell", f"{per_cell} tuples are too few.", "Ask for at least 1.")
@@ -137,8 +137,8 @@ def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) 
     for name in chosen:
         if name not in {skin.name for skin in usable}:
             nearest = did_you_mean(name, [skin.name for skin in usable])
-            fix = f"Choose of {', '.join(skin.name for skin in usable)}."
-            raise UserError("--skins", f"{name!r} is not a skin of the set {plan.name};{nearest}", fix)
+            fix = f"Choose from {', '.join(skin.name for skin in usable)}."
+            raise UserError("--skins", f"{name!r} is not a skin of the set {plan.name}{nearest}", fix)
     selected = [skin for skin in usable if not chosen or skin.name in chosen]
     _check_balance(plan, selected)
     by_block: dict[tuple[str, int, int], list[Cell]] = {}

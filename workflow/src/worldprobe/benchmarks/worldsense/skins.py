@@ -126,7 +126,7 @@ def choose_skins(skins: Iterable[Skin], names: Iterable[str]) -> list[Skin]:
     for name in chosen:
         if name not in known:
             raise UserError(
-                "--skins", f"{name!r} is not a skin of this set;{did_you_mean(name, known)}", f"Choose of {', '.join(known)}."
+                "--skins", f"{name!r} is not a skin of this set{did_you_mean(name, known)}", f"Choose from {', '.join(known)}."
             )
     return [skin for skin in known.values() if skin.name in chosen]
 

@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from worldprobe.benchmarks.ewok.selection import domain_order, in_words, pick
 from worldprobe.present import style
 from worldprobe.present.roster import HUMAN, WORD2VEC, Roster
-from worldprobe.present.selection import OVER_VERSIONS, domain_order, in_words, pick
+from worldprobe.present.selection import OVER_VERSIONS
 
 ALL_DOMAINS = "all domains"
 COLUMNS = (

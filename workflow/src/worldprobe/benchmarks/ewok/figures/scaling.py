@@ -9,10 +9,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from worldprobe.benchmarks.ewok.selection import in_words, pick
 from worldprobe.errors import UserError
 from worldprobe.present import style
 from worldprobe.present.roster import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster, family_name
-from worldprobe.present.selection import in_words, over_versions, pick
+from worldprobe.present.selection import over_versions
 
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
@@ -27,7 +28,7 @@ def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     rows = rows[rows.parameters.notna() | rows.model.isin([HUMAN, WORD2VEC])]
     if rows.parameters.isna().all():
         raise UserError(
-            "--models",
+            "--registry",
             "the registry has no model's number of parameters.",
             "Add `parameters` to its entries, or drop this figure.",
         )

@@ -38,7 +38,7 @@ def parse_swaps(options: Sequence[str], known: Sequence[str]) -> list[Swap]:
     >>> parse_swaps(["object->nonword"], ["object", "nonword"])
     [Swap(source='object', target='nonword')]
     """
-    swaps = []
+    swaps: list[Swap] = []
     for option in options:
         for text in option.split(","):
             source, arrow, target = text.strip().partition("->")

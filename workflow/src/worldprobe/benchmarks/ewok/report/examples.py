@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
-from worldprobe.present.selection import in_words
 
 #: How the canary line of our own materials begins; official EWoK text carries "EWoK canary".
 OWN_CANARY = "worldprobe canary"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
+from worldprobe.benchmarks.ewok.selection import domain_order, in_words, pick
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, way_of
 from worldprobe.present.roster import HUMAN, WORD2VEC, Roster, is_yardstick
-from worldprobe.present.selection import domain_order, in_words, language_models, over_versions, pick, single_versions
+from worldprobe.present.selection import language_models, over_versions, single_versions
 from worldprobe.present.sheet import Column, Sheet, decimals, span, whole_number
 
 INTERVAL_NOTE = "Interval: 95% bootstrap over templates and versions."
@@ -155,7 +156,7 @@ def accuracy_by_paradigm(summaries: pd.DataFrame, roster: Roster, metric: str = 
         columns=tuple(columns),
         label="accuracy-by-paradigm",
         notes=(
-            "free, constr.: the answer is generated freely, or chosen among the valid ones; 0, 2: worked examples in the prompt.",
+            "free, constr.: the answer is generated freely, or chosen among the valid ones; ex.: worked examples in the prompt.",
             "A dash: not run. The CSV file has the ranges over versions.",
         ),
     )
@@ -165,10 +166,7 @@ def _setup_heading(eval_type: str) -> tuple[str, str]:
     """Shared heading and own heading of a paradigm's column.
 
     >>> _setup_heading("likert_constrained_two"), _setup_heading("logprobs")
-    (('Likert', 'constr. 2'), ('', 'LogProbs'))
+    (('Likert', 'constr., 2 ex.'), ('', 'LogProbs'))
     """
-    paradigm, *setup = eval_type.split("_")
-    if not setup:
-        return "", in_words(paradigm)
-    short = {"constrained": "constr.", "free": "free", "zero": "0", "two": "2"}
-    return in_words(paradigm), " ".join(short[part] for part in setup)
+    way = way_of(eval_type)
+    return (in_words(way.paradigm), ", ".join(way.short)) if way.short else ("", way.title)

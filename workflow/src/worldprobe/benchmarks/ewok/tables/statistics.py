@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.errors import UserError
 from worldprobe.present.roster import Roster
-from worldprobe.present.selection import in_words
 from worldprobe.present.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, p_value, span, whole_number
 from worldprobe.provenance import Provenance
 

@@ -1,0 +1,45 @@
+"""Speed and memory of WorldSense's commands; run with --benchmark-enable (times are for a quiet machine)."""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def run(*arguments: str) -> tuple[float, float]:
+    """Processor seconds and peak memory in MiB of one command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-m", "worldprobe", "worldsense", *arguments], check=False, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, after.ru_maxrss / 1024
+
+
+@pytest.fixture(autouse=True)
+def package(monkeypatch: pytest.MonkeyPatch, repository: Path, request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--benchmark-enable"):
+        pytest.skip("speed is measured with --benchmark-enable")
+    monkeypatch.setenv("PYTHONPATH", str(repository / "workflow" / "src"))
+
+
+def test_a_million_training_trials_take_two_minutes_and_a_gibibyte(tmp_path: Path) -> None:
+    seconds, mebibytes = run("generate", "train-1m", "--chat", str(tmp_path / "t.jsonl.gz"), "--out", str(tmp_path / "t.parquet"))
+    assert (tmp_path / "t.parquet").is_file()
+    assert seconds < 120
+    assert mebibytes < 1024
+
+
+def test_the_test_set_takes_fifteen_seconds(tmp_path: Path) -> None:
+    seconds, _ = run("generate", "test", "--out", str(tmp_path / "t.parquet"))
+    assert (tmp_path / "t.parquet").is_file()
+    assert seconds < 15
+
+
+def test_the_audit_of_the_released_set_takes_fifteen_seconds(reference: Path, tmp_path: Path) -> None:
+    path = reference / "worldsense" / "test_set" / "trials.jsonl.bz2"
+    if not path.is_file():
+        pytest.skip("the released WorldSense test set is not among the reference data")
+    seconds, _ = run("audit", str(path), "--out", str(tmp_path / "wrong.csv"))
+    assert (tmp_path / "wrong.csv").is_file()
+    assert seconds < 15
