@@ -120,3 +120,26 @@ def test_ratings_that_are_equal_on_average_tie(study, tmp_path, check) -> None:
     judged = read_table(tmp_path / "j.parquet", contracts.Judgements)
     assert judged["is_tie"].sum() == 1
     assert judged["is_near_tie"].sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "words"),
+    [
+        ("ewok.csv", "0.6", "zero", "is not a number"),
+        ("ewok.csv", ",3\n", ",x\n", "is not a number"),
+        ("sources.yaml", "blocks:", "block:", "lacks"),
+        ("sources.yaml", "official_items:", "items:", "lacks"),
+        ("sources.yaml", "blocks:", "blocks: [", "cannot be read"),
+    ],
+)
+def test_malformed_published_numbers_are_refused(tmp_path, check, name: str, old: str, new: str, words: str) -> None:
+    published = shutil.copytree(Path(__file__).resolve().parents[2] / "resources" / "published", tmp_path / "published")
+    text = (published / name).read_text(encoding="utf-8")
+    (published / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    check("reproduce-check {summaries} --published {folder}/published --out {out}", words)
+
+
+def test_a_condition_needs_a_name_and_what_is_not_compared_is_said(unscored, check) -> None:
+    line = "compare-conditions --permutations 10 --condition {name} {judgements_a} {unscored} --condition b {judgements_a}"
+    check(line + " --out {out}", "no name", name=" ", unscored=unscored)
+    assert "model_nan, logprobs: not compared" in check(line, status=0, name="a", unscored=unscored)

@@ -98,8 +98,8 @@ def run_conditions(args: argparse.Namespace) -> None:
 
     paths: dict[str, list[Path]] = {}
     for name, *files in args.condition:
-        if name in paths or not files:
-            problem = f"{name} is given twice." if name in paths else f"{name} has no judgements table."
+        if name in paths or not files or not name.strip():
+            problem = f"{name} is given twice." if name in paths else f'"{name}" has no name or no judgements table.'
             raise UserError("--condition", problem, "Give each condition once, as NAME JUDGEMENTS [JUDGEMENTS ...].")
         paths[name] = [Path(file) for file in files]
     judgements = {name: read_judgements(files, COLUMNS) for name, files in paths.items()}
