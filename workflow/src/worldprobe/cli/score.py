@@ -128,7 +128,9 @@ def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
 
 def model_name(args: argparse.Namespace) -> str:
     """The model's name in tables."""
-    return args.model or Path(args.checkpoint).name
+    from worldprobe.models.checkpoint import short_name
+
+    return args.model or short_name(args.checkpoint)
 
 
 def run_logprobs(args: argparse.Namespace) -> None:
