@@ -34,7 +34,7 @@ def from_csv(text: str, is_text: Mapping[str, bool]) -> pd.DataFrame:
 def text_columns(frame: pd.DataFrame) -> dict[str, bool]:
     """Which columns of a tidy table contain text; yes and no are text."""
     types = pd.api.types
-    return {name: not types.is_numeric_dtype(kind) or types.is_bool_dtype(kind) for name, kind in frame.dtypes.items()}
+    return {str(name): not types.is_numeric_dtype(kind) or types.is_bool_dtype(kind) for name, kind in frame.dtypes.items()}
 
 
 def render(
