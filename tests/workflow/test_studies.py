@@ -110,6 +110,22 @@ def test_an_archive_that_the_user_put_in_place_is_never_fetched_again(
     assert archive.read_bytes() == b"an archive"
 
 
+def test_fetching_leaves_the_right_archive_in_place_and_a_failed_fetch_restores_another_one(
+    snakemake: Snakemake, repository: Path, reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("https_proxy", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # no network
+    archive = tmp_path / "resources" / "downloads" / "ewok-config.zip"
+    archive.parent.mkdir(parents=True)
+    arguments = ("--force", "resources/downloads/ewok-config.zip")
+    configuration = (repository / "config" / "paper.yaml",)
+    for content, is_right in ((reference / "ewok-config.zip").read_bytes(), True), (b"another one", False):
+        archive.write_bytes(content)
+        run = snakemake(tmp_path, *arguments, configuration=configuration)
+        assert (run.returncode == 0) == is_right, said(run)
+        assert archive.read_bytes() == content
+
+
 def test_files_that_a_study_names_and_that_do_not_exist_stop_it_before_any_job(
     snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], tmp_path: Path
 ) -> None:

@@ -1,6 +1,11 @@
 # Materials to templates to items (EWoK, Section 3).
 
 
+from worldprobe.sources import read_source
+
+SOURCES = HOME / "resources" / "sources.yaml"
+
+
 localrules:
     fetch_materials,
     compile_templates,
@@ -11,7 +16,8 @@ localrules:
 rule fetch_materials:
     """The official materials, from the authors' repository; read their terms of use first (README.md)."""
     output:
-        archive="resources/downloads/ewok-config.zip",
+        # `update`: what is there already stays there, and the command leaves the right file alone.
+        archive=update("resources/downloads/ewok-config.zip"),
     log:
         "<logs>/fetch_materials.log",
     benchmark:
@@ -20,6 +26,8 @@ rule fetch_materials:
         "../../../envs/analysis.yaml"
     params:
         listing=in_repository("resources/sources.yaml"),
+        url=read_source(SOURCES, "ewok_config")["url"],
+        sha256=read_source(SOURCES, "ewok_config")["sha256"],
         method=1,
     message:
         "Downloading the official EWoK materials"

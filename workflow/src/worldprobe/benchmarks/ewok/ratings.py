@@ -16,6 +16,8 @@ from worldprobe.errors import UserError
 _QUESTION = ["item_id", "target", "context"]
 _LONG = [*_QUESTION, "rating"]
 _WIDE = {f"response_mean_target{t}_context{c}": (t, c) for t in (1, 2) for c in (1, 2)}
+#: Decimals of means: more than people give, fewer than sums of decimal fractions are exact to.
+DECIMALS = 12
 #: What a missing rating may look like.
 _MISSING = ("", "na", "n/a", "nan", "null", "none")
 
@@ -165,7 +167,8 @@ def _average(ratings: pd.DataFrame) -> pd.DataFrame:
     """Mean, number of raters and standard deviation (n - 1) of each question's ratings; missing ones do not count."""
     given = ratings.assign(n_raters=ratings["n_raters"].where(ratings["rating"].notna(), 0.0 * ratings["n_raters"]))
     groups = given.groupby(_QUESTION, sort=True)
-    table = groups["rating"].agg(rating="mean", sd="std")
+    # Rounded: 0.1 and 0.5 are rated as high as 0.2 and 0.4, though their sums differ in the last bit.
+    table = groups["rating"].agg(rating="mean", sd="std").round(DECIMALS)
     table["n_raters"] = groups["n_raters"].sum(min_count=1)
     # Of means whose raters are not counted, only the mean is known.
     table.loc[table["n_raters"].isna(), "sd"] = np.nan
