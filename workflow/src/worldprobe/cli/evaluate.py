@@ -9,7 +9,7 @@ from typing import Any
 
 from worldprobe.paths import REPOSITORY
 
-#: The repository, whose resources lie beside the package's own folder.
+#: The repository, whose resources are next to the package's own folder.
 HOME = REPOSITORY
 
 

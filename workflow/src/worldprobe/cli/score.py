@@ -246,7 +246,7 @@ def score_items(
     out: Path,
     tokens_out: Path | None = None,
 ) -> list[Finished]:
-    """Target scores, and on request token scores, which hold item text and therefore its canary."""
+    """Target scores, and on request token scores, which contain item text and therefore its canary."""
     from worldprobe.benchmarks.ewok.asking.logprobs import provenance, score_logprobs
     from worldprobe.benchmarks.ewok.contracts import TargetScores, TokenScores
     from worldprobe.contracts import read_provenance

@@ -27,7 +27,7 @@ from worldprobe.models.encoding import Encoder
 from worldprobe.models.engine import Decoding, EngineFacts, Finish, Prompt, Query, Scored, Written
 from worldprobe.provenance import versions
 
-#: Longest sequence, in tokens: key and value memory must hold it, and no question here comes near it.
+#: Longest sequence, in tokens: key and value memory must have room for it, and no question here comes near it.
 LONGEST = 4096
 #: Most tokens per step: a GPU is busy with a few thousand, a CPU with less.
 STEP_TOKENS = {"cpu": 2048, "cuda": 8192}
