@@ -61,7 +61,8 @@ def per_attempt(amount):
 
 def limit_resources(study, registry, site):
     """On one machine, keep to its GPUs and memory; a limit given by --resources is kept, a cluster has a scheduler of its own."""
-    if workflow.executor_settings is not None or not workflow.is_main_process:
+    # The executor is not known while rules are read, but only one that submits jobs elsewhere has a number of nodes (--jobs).
+    if workflow.resource_settings.nodes is not None or not workflow.is_main_process:
         return
     given = set(workflow.global_resources)
     wanted = {model: devices.gpus_wanted(registry[model], site) for model in study["models"]}
