@@ -93,7 +93,7 @@ def _from_long(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tupl
 
 
 def _from_wide(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tuple[float, float]) -> tuple[pd.DataFrame, int]:
-    """One row per target and context from one row per item; how many people stand behind a mean is not known."""
+    """One row per target and context from one row per item; how many people gave the ratings of a mean is not known."""
     _require_columns(path, frame)
     if "item_id" in frame:
         keyed = frame.assign(item_id=frame["item_id"].str.strip())

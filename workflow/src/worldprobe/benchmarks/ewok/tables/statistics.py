@@ -31,7 +31,7 @@ def mixed_model(coefficients: pd.DataFrame, provenance: Provenance, fit: str | N
 
     Args:
         coefficients: the Coefficients table, of one fit or several.
-        provenance: of that table; ``details["notes"]`` holds what the fit said about convergence and singularity.
+        provenance: of that table; ``details["notes"]`` contains what the fit said about convergence and singularity.
         fit: which fit to print; by default the first one of the table.
     """
     known = list(dict.fromkeys(coefficients.fit))
