@@ -85,8 +85,8 @@ def _numbers(folder: Path, rows: pd.DataFrame, column: str) -> pd.Series:
     if column == "digits":
         is_bad |= numbers.notna() & (numbers % 1 != 0)
     if is_bad.any():
-        line = int(is_bad.idxmax()) + 2  # the header is line 1
-        raise UserError(f"{folder / 'ewok.csv'}, line {line}", f'{column}: "{rows[column][line - 2]}" is not a number.', FIX)
+        first = int(rows.index[is_bad.to_numpy()][0])  # some rows may have been left out; the header is line 1
+        raise UserError(f"{folder / 'ewok.csv'}, line {first + 2}", f'{column}: "{rows[column][first]}" is not a number.', FIX)
     return numbers
 
 
