@@ -41,6 +41,11 @@ def test_rules_were_found() -> None:
     assert len(COMMANDS) > 15
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "workflow" / "rules").glob("*.smk")), ids=lambda path: path.stem)
+def test_shared_rules_know_no_benchmark(path: Path) -> None:
+    assert not re.search("ewok|worldsense", path.read_text(), re.IGNORECASE)
+
+
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_says_in_a_docstring_what_it_makes(name: str) -> None:
     assert re.match(r'    """\S.+\.?"""\n', RULES[name])

@@ -98,6 +98,14 @@ def test_conditions_are_filled_apart_and_asked_by_one_job_per_model(
     assert all("items/real.parquet results/default/ewok/items/nonce.parquet" in line for line in lines)
 
 
+def test_a_study_without_ewok_makes_what_the_other_benchmark_is_for_and_nothing_else(
+    snakemake: Snakemake, tmp_path: Path
+) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text("study: other\newok: null\nworldsense: {sets: [test]}\n")
+    assert planned(snakemake(tmp_path, "--dry-run", configuration=(study,))) == {"generate_test": 1, "all": 1}
+
+
 def test_an_archive_that_the_user_put_in_place_is_never_fetched_again(
     snakemake: Snakemake, repository: Path, tmp_path: Path
 ) -> None:

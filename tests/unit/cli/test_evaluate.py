@@ -1,4 +1,4 @@
-"""One model, one command, one row beside the published ones."""
+"""One model, one command, one row next to the published ones."""
 
 import json
 

@@ -1,4 +1,5 @@
-# Materials to templates to items (EWoK, Section 3).
+# Materials to templates to items (EWoK, Section 3). The archive is marked `update`, so that Snakemake does not remove one that is in
+# place before the command has looked at it.
 
 
 from worldprobe.sources import read_source
@@ -16,7 +17,6 @@ localrules:
 rule fetch_materials:
     """The official materials, from the authors' repository; read their terms of use first (README.md)."""
     output:
-        # `update`: what is there already stays there, and the command leaves the right file alone.
         archive=update("resources/downloads/ewok-config.zip"),
     log:
         "<logs>/fetch_materials.log",

@@ -114,6 +114,7 @@ class Store:
         if not answers:
             return
         self._write_identity()
+        self.load()  # what another process wrote meanwhile is the earlier part, here as in every later run
         now = time.monotonic()
         part = Part(questions, self.process, round(now - self.since, 3), self.devices)
         self.since = now

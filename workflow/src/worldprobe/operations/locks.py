@@ -1,4 +1,4 @@
-"""The lock that a killed run leaves behind: found, told apart from a living one, removed."""
+"""The lock that a killed run leaves behind: found, distinguished from a live one, removed."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ JOB_PREFIX = "worldprobe"
 #: The two steps a model goes through: rule -> what it leaves.
 STEPS = {"train_control": "trained", "score": "scored"}
 LINES_SHOWN = 3
-#: A log that stands still for longer may belong to a job that hangs; a working one writes every ten seconds.
+#: A log without a new line for longer may belong to a job that hangs; a working one writes every ten seconds.
 MINUTES_OF_SILENCE = 10
 #: States of squeue in which a job has not ended.
 ALIVE = {"RUNNING", "PENDING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "STOPPED"}
@@ -239,7 +239,7 @@ def _about_a_job(state: ModelState) -> str:
 
 
 def _silence(log: Path) -> list[str]:
-    """A remark on a log that stands still, if it does."""
+    """A remark on a log without new lines, if it has none."""
     try:
         minutes = (time.time() - log.stat().st_mtime) / 60
     except OSError:

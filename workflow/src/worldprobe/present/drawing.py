@@ -20,7 +20,7 @@ def to_csv(frame: pd.DataFrame) -> str:
 def from_csv(text: str, is_text: Mapping[str, bool]) -> pd.DataFrame:
     """The tidy table as the drawing functions take it.
 
-    A text field is taken letter by letter: a concept named "null" is no missing value, and a column of empty fields is text too.
+    A text field is taken letter by letter: a concept named "null" is not missing, and a column of empty fields is text too.
 
     Args:
         text: of the CSV file.
@@ -34,7 +34,7 @@ def from_csv(text: str, is_text: Mapping[str, bool]) -> pd.DataFrame:
 def text_columns(frame: pd.DataFrame) -> dict[str, bool]:
     """Which columns of a tidy table contain text; yes and no are text."""
     types = pd.api.types
-    return {name: not types.is_numeric_dtype(kind) or types.is_bool_dtype(kind) for name, kind in frame.dtypes.items()}
+    return {str(name): not types.is_numeric_dtype(kind) or types.is_bool_dtype(kind) for name, kind in frame.dtypes.items()}
 
 
 def render(
@@ -43,7 +43,7 @@ def render(
     """Write a figure in every form that ``paths`` names by suffix (.pdf, .svg, .png, .csv).
 
     Args:
-        frame: the tidy table; only what its CSV text holds reaches the drawing.
+        frame: the tidy table; only what its CSV text contains reaches the drawing.
         draw: a drawing function of this package.
         paths: outputs.
         note: for the pictures' metadata; see ``style.write``.

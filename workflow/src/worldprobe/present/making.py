@@ -1,4 +1,4 @@
-"""Tables and figures made from their plans: read what a plan names, build it, write it in every form that is wanted."""
+"""Tables and figures built from their plans: read what a plan names, build it, write it in every form that is wanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The look of every figure: sizes for print, colours that colour-blind readers can tell apart, files that repeat byte for byte.
+"""The look of every figure: sizes for print, colours that colour-blind readers can distinguish, files that repeat byte for byte.
 
 Figures are drawn on ``matplotlib.figure.Figure`` objects, not through pyplot, so nothing global survives a drawing.
 Lengths are inches unless they are called points. Text is DejaVu Sans, which matplotlib brings along.
@@ -166,8 +166,8 @@ def panel_letter(axes: Axes, letter: str, left: float = 0.0, up: float = 0.05, t
     """A bold letter at the panel's upper left corner, ``left`` and ``up`` inches outside it, and a title right after it."""
     shift = ScaledTranslation(-left, up, axes.figure.dpi_scale_trans)
     axes.text(0, 1, letter, transform=axes.transAxes + shift, fontsize=8.5, fontweight="bold", ha="left", va="bottom")
-    beside = ScaledTranslation(0.14 - left, up, axes.figure.dpi_scale_trans)
-    axes.text(0, 1, title, transform=axes.transAxes + beside, fontsize=size, ha="left", va="bottom")
+    to_the_side = ScaledTranslation(0.14 - left, up, axes.figure.dpi_scale_trans)
+    axes.text(0, 1, title, transform=axes.transAxes + to_the_side, fontsize=size, ha="left", va="bottom")
 
 
 def family_colours(families: Sequence[str]) -> dict[str, str]:

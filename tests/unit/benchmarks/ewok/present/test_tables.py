@@ -127,7 +127,7 @@ def test_a_paradigm_that_was_not_run_for_a_model_is_a_dash(paper_study):
     sheet = accuracy.accuracy_by_paradigm(some, paper_study.roster)
     row = next(row for row in sheet.cells() if row[0] == "GPT2-XL")
     headings = [f"{column.over} {column.heading}" for column in sheet.columns]
-    assert row[headings.index("Choice free 2")] == "–"
+    assert row[headings.index("Choice free, 2 ex.")] == "–"
     assert row.count("–") == 1
 
 

@@ -36,7 +36,7 @@ COLUMNS = (
 def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
     """Every number of the figure: version -1 is a bar (or the humans' line), other versions are dots.
 
-    Panels stand from the easiest domain to the hardest, then all domains together.
+    Panels run from the easiest domain to the hardest, then all domains together.
     """
     domains = pick(summaries, "domain", eval_type)
     overall = pick(summaries, "overall", eval_type).assign(group=ALL_DOMAINS)

@@ -44,7 +44,7 @@ def tidy(summaries: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, ev
 
 
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """The six panels from the tidy table; in a single column the panels of each row keep their order but stand narrower."""
+    """The six panels from the tidy table; in a single column the panels of each row keep their order but are narrower."""
     size = style.BODY if width == "double" else style.SMALL - 0.4
     models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
     has_human = HUMAN in set(frame.model)
@@ -132,7 +132,7 @@ def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: lis
 
 
 def _row(models: list[str], model: str) -> float:
-    """Vertical place of a lollipop; the humans stand apart below the models."""
+    """Vertical place of a lollipop; the humans are set apart below the models."""
     return len(models) + 0.6 if model == HUMAN else float(models.index(model))
 
 

@@ -28,7 +28,7 @@ class Swap:
 
 
 def parse_swaps(options: Sequence[str], known: Sequence[str], columns: Mapping[str, Collection[str]] | None = None) -> list[Swap]:
-    """Swaps as the command line gives them; one option may hold several, separated by commas.
+    """Swaps as the command line gives them; one option may contain several, separated by commas.
 
     Args:
         options: e.g. ``["agent->agent:western=false,object->nonword"]``.
