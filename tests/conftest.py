@@ -7,10 +7,10 @@ import pytest
 
 @pytest.fixture(scope="session")
 def reference() -> Path:
-    """The folder of reference data beside the repository; the tests that need it are skipped where it is absent."""
+    """The folder of reference data next to the repository; the tests that need it are skipped where it is absent."""
     folder = Path(__file__).resolve().parents[2] / "shared" / "reference"
     if not (folder / "ewok-expected.json").is_file():
-        pytest.skip(f"the reference data are not at {folder.name}/ beside the repository; they may not be passed on in the open")
+        pytest.skip(f"the reference data are not at {folder.name}/ next to the repository; they may not be passed on in the open")
     return folder
 
 

@@ -41,6 +41,11 @@ def test_rules_were_found() -> None:
     assert len(COMMANDS) > 15
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "workflow" / "rules").glob("*.smk")), ids=lambda path: path.stem)
+def test_shared_rules_know_no_benchmark(path: Path) -> None:
+    assert not re.search("ewok|worldsense", path.read_text(), re.IGNORECASE)
+
+
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_says_in_a_docstring_what_it_makes(name: str) -> None:
     assert re.match(r'    """\S.+\.?"""\n', RULES[name])
@@ -178,3 +183,8 @@ def test_every_caption_is_used_and_computes_its_numbers() -> None:
         sources = r"Appendix \w\.\d|(?:Figure|Table) \d(?:, \w to \w)?|word2vec|lme4"
         text = re.sub(r"\{[{%].*?[%}]\}|" + sources, "", (folder / f"{caption}.rst").read_text())
         assert not re.search(r"\d", text), f"{caption} holds a typed number"
+
+
+def test_captions_use_only_the_setting_that_every_study_writes_at_the_top() -> None:
+    for path in (ROOT / "workflow" / "report").glob("*.rst"):
+        assert set(re.findall(r"snakemake\.config(\S+)", path.read_text())) <= {'["models"]'}, path.name

@@ -1,4 +1,4 @@
-"""How fast constrained Likert and Choice are beside the original's loop.
+"""How fast constrained Likert and Choice are compared with the original's loop.
 
 That loop (EWoK's paper repository, which pins outlines 0.0.13) takes one prompt at a time. Each step is a forward pass with
 a cache of keys and values and with logits at every position; a mask over the vocabulary allows the numerals first, then only

@@ -1,4 +1,4 @@
-"""How fast LogProbs scoring is beside the ways of others: ratios of medians over alternating runs, with equal numbers.
+"""How fast LogProbs scoring is compared with the ways of others: ratios of medians over alternating runs, with equal numbers.
 
     python tests/performance/scoring.py ITEMS [--n-items 100] [--runs 5] [--ways ours,original,minicons,lm-eval,vllm]
         [--python minicons=/path/to/python --python vllm=/path/to/python]

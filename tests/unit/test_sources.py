@@ -36,6 +36,24 @@ def test_the_file_that_was_meant_is_kept(url: str, tmp_path: Path) -> None:
     assert (tmp_path / "got" / "file.zip").read_bytes() == CONTENT
 
 
+def test_the_right_file_in_place_is_left_alone_without_a_network(tmp_path: Path) -> None:
+    path = tmp_path / "file.zip"
+    path.write_bytes(CONTENT)
+    before = path.stat().st_mtime_ns
+    download("http://127.0.0.1:9/file.zip", hashlib.sha256(CONTENT).hexdigest(), path)
+    assert path.stat().st_mtime_ns == before
+
+
+def test_another_file_in_place_stays_until_the_right_one_has_arrived(url: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.zip"
+    path.write_bytes(b"older")
+    with pytest.raises(UserError, match="cannot be downloaded"):
+        download(url.replace("file.zip", "none.zip"), hashlib.sha256(CONTENT).hexdigest(), path)
+    assert path.read_bytes() == b"older"
+    download(url, hashlib.sha256(CONTENT).hexdigest(), path)
+    assert path.read_bytes() == CONTENT
+
+
 def test_another_file_is_refused_and_leaves_nothing(url: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="another file than expected"):
         download(url, "0" * 64, tmp_path / "got" / "file.zip")

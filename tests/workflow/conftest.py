@@ -38,7 +38,8 @@ def snakemake(snakemake_command: Callable[..., list[str]], environment: dict[str
 
     def run(folder: Path, *arguments: str, configuration: tuple[Path, ...] = ()) -> subprocess.CompletedProcess[str]:
         command = snakemake_command(folder, *arguments, configuration=configuration)
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200)
+        now = os.environ | {name: environment[name] for name in ("PATH", "COLUMNS")}  # with what a test has set since
+        return subprocess.run(command, env=now, capture_output=True, text=True, timeout=1200)
 
     return run
 

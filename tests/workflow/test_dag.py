@@ -83,6 +83,17 @@ def rated(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> sub
     return snakemake(folder, "--dry-run", "--printshellcmds", configuration=(folder / "rated.yaml",))
 
 
+@pytest.fixture(scope="module")
+def both_benchmarks(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """A study of EWoK in two conditions and of WorldSense."""
+    folder = tmp_path_factory.mktemp("both")
+    (folder / "both.yaml").write_text(
+        'ewok:\n  conditions:\n    real: {}\n    nonce:\n      items: {swap: ["object->nonword"]}\n'
+        "worldsense:\n  sets: [test, train-10k, memorisation, ood-size, ood-query, ood-problem]\n"
+    )
+    return snakemake(folder, "--dry-run", "--printshellcmds", configuration=(folder / "both.yaml",))
+
+
 def test_peoples_ratings_are_judged_and_stand_beside_the_models(rated: subprocess.CompletedProcess[str]) -> None:
     users = {
         words[3]
@@ -98,9 +109,10 @@ def test_every_command_of_the_studies_is_one_that_the_real_parser_takes(
     paper: subprocess.CompletedProcess[str],
     rated: subprocess.CompletedProcess[str],
     from_release: subprocess.CompletedProcess[str],
+    both_benchmarks: subprocess.CompletedProcess[str],
 ) -> None:
     parser = build_parser()
-    lines = commands(default) + commands(paper) + commands(rated) + commands(from_release)
+    lines = [line for run in (default, paper, rated, from_release, both_benchmarks) for line in commands(run)]
     assert len(lines) > 150
     for line in lines:
         words = shlex.split(line)
@@ -121,6 +133,7 @@ def test_every_rule_is_part_of_one_of_the_studies(
     paper: subprocess.CompletedProcess[str],
     rated: subprocess.CompletedProcess[str],
     from_release: subprocess.CompletedProcess[str],
+    both_benchmarks: subprocess.CompletedProcess[str],
     tmp_path: Path,
 ) -> None:
     listed = re.findall(r"^(\w+) \(", snakemake(tmp_path, "--list-rules").stdout, re.MULTILINE)
@@ -131,7 +144,8 @@ def test_every_rule_is_part_of_one_of_the_studies(
         "report",
         "fetch_materials",
     }  # parts; what is there; what is not asked for
-    assert set(listed) - set(jobs(default)) - set(jobs(paper)) - set(jobs(rated)) - set(jobs(from_release)) == never_a_job
+    used = {rule for run in (default, paper, rated, from_release, both_benchmarks) for rule in jobs(run)}
+    assert set(listed) - used == never_a_job
 
 
 @pytest.fixture
@@ -199,7 +213,7 @@ def test_released_results_give_the_papers_tables_and_figures_without_asking_a_mo
         name for name in asked if re.match("(table|figure)s?_", name)
     }
     files = [
-        set(re.findall(r"results/\w+/ewok/(?:tables|figures)/\S+", " ".join(commands(run)))) for run in (from_release, paper)
+        set(re.findall(r"results/\w+/ewok/((?:tables|figures)/\S+)", " ".join(commands(run)))) for run in (from_release, paper)
     ]
     assert len(files[1]) > 60
     assert {Path(file).stem for file in files[0] - files[1]} == {"word2vec"}  # word2vec's is in the release

@@ -22,8 +22,11 @@ from typing import Any
 import psutil
 import pytest
 
-from worldprobe.config import read_registry
+from worldprobe.benchmarks import settings_checks
+from worldprobe.benchmarks.ewok import targets
+from worldprobe.config import merge, read_registry, read_yaml
 from worldprobe.operations.plan import plan
+from worldprobe.operations.settings import Settings, read_settings, source_key
 
 pytestmark = pytest.mark.slurm
 
@@ -43,6 +46,14 @@ FAULTS = {
     "cuda_out_of_memory": "cuda",
 }
 ONE_FILE = "results/slurm/ewok/scores/main/logprobs/{}.parquet"
+
+
+def settings_of(repository: Path, files: list[str]) -> Settings:
+    """A study as Snakemake reads it from these files, with the folders of its control models."""
+    merged: dict[str, Any] = {}
+    for path in files:
+        merged = merge(merged, read_yaml(path).document)
+    return read_settings(merged, files, {}, repository, settings_checks(), targets.with_control_checkpoints)
 
 
 def wait_until(test: Callable[[], Any], study: "Study", run: subprocess.Popen[bytes] | None = None, seconds: float = 900) -> Any:
@@ -148,12 +159,17 @@ class Study:
     def log(self, model: str) -> str:
         return (self.folder / "results" / "slurm" / "logs" / "score" / f"{model}.log").read_text()
 
-    def n_shards(self) -> int:
+    def n_parts(self) -> int:
         return len(list((self.folder / "results" / ".answers").rglob("part-*.jsonl")))
 
     def digests(self) -> dict[str, str]:
         tables = (self.folder / "results" / "slurm" / "ewok" / "tables").iterdir()
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(tables)}
+
+    def checkpoints(self) -> dict[str, Path]:
+        """Model -> the folder that it is trained into."""
+        registry = settings_of(self.repository, self.configuration).registry
+        return {model: self.folder / registry[model]["checkpoint"] for model in self.models}
 
 
 @pytest.fixture(scope="module")
@@ -173,15 +189,17 @@ def calm(slurm: Any, models: tuple[str, ...], repository: Path, tmp_path_factory
     """The whole study, without a cluster and without a fault."""
     study = Study(tmp_path_factory.mktemp("calm"), repository, slurm, models)
     here = ("--executor", "local", "--cores", "2")
-    trained = study.folder / "results" / "controls" / "models" / "undisturbed"
+    checkpoints = study.checkpoints()
+    trained = checkpoints["undisturbed"]
     done = study.run(str(trained.relative_to(study.folder)), "results/slurm/ewok/items/main.parquet", how=here)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     configuration = json.loads((trained / "config.json").read_text())
-    for model, card in read_registry(HERE / "slurm" / "models.yaml").items():  # the others are it with other heads
-        if model != "undisturbed" and model in models:
-            shutil.copytree(trained, trained.with_name(model))
-            other = json.dumps(configuration | {"n_head": card["control"]["heads"]})
-            (trained.with_name(model) / "config.json").write_text(other)
+    registry = read_registry(HERE / "slurm" / "models.yaml")
+    for model, folder in checkpoints.items():  # the others are it with other heads
+        if model != "undisturbed":
+            shutil.copytree(trained, folder)
+            other = json.dumps(configuration | {"n_head": registry[model]["control"]["heads"]})
+            (folder / "config.json").write_text(other)
     done = study.run("tables", how=here)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return study
@@ -194,10 +212,11 @@ class Storm(Study):
         """Take over what needs no cluster, and all trained models but one."""
         for name in (".snakemake", "results/controls"):
             shutil.copytree(calm.folder / name, self.folder / name)
-        shutil.rmtree(self.folder / "results/controls/models/undisturbed")
-        (self.folder / "results/ewok").mkdir()
-        for name in ("templates", "items"):
-            shutil.copy2(calm.folder / f"results/ewok/{name}.parquet", self.folder / "results/ewok")
+        shutil.rmtree(self.checkpoints()["undisturbed"])
+        for name in ("templates", "items/main/version_0", "items/main"):
+            place = Path("results", "slurm", "ewok", f"{name}.parquet")
+            (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(calm.folder / place, self.folder / place)
         for model in self.struck:
             (self.faults / model).write_text(FAULTS[model])
 
@@ -207,10 +226,10 @@ class Storm(Study):
         return [model for model in self.models if model in FAULTS]
 
     def mount(self, *options: str) -> bool:
-        """A disk of a given size for the shards, if that is allowed here."""
-        shards = self.folder / "results" / ".answers"
-        shards.mkdir(exist_ok=True)
-        command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", str(shards)]
+        """A disk of a given size for the answers, if that is allowed here."""
+        answers = self.folder / "results" / ".answers"
+        answers.mkdir(exist_ok=True)
+        command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", str(answers)]
         return subprocess.run(command, capture_output=True).returncode == 0
 
     def fill_the_disk(self) -> None:
@@ -221,7 +240,7 @@ class Storm(Study):
         self.on_read_only = self.run(ONE_FILE.format("disk_full"), "--retries", "0"), self.log("disk_full")
         assert self.mount("remount", "size=24k", "rw")
         self.on_full = self.run(ONE_FILE.format("disk_full"), "--retries", "0"), self.log("disk_full")
-        self.shards_on_full, self.told_on_full = self.n_shards(), self.status()
+        self.parts_on_full, self.told_on_full = self.n_parts(), self.status()
         assert self.mount("remount", "size=64m", "rw")
 
     def kill_snakemake(self) -> None:
@@ -374,7 +393,7 @@ def test_a_disk_that_is_full_or_cannot_be_written_is_one_clear_message_and_the_n
         assert done.returncode != 0
         assert f"cannot be written ({reason})" in log
         assert "Traceback" not in log
-    assert storm.shards_on_full > 2
+    assert storm.parts_on_full > 2
     assert re.search(r"disk_full +failed .*No space left on device", storm.told_on_full)
 
 
@@ -423,13 +442,15 @@ def test_the_papers_models_are_twenty_jobs_with_what_their_cards_need_and_ctrl_c
     study.environment["WORLDPROBE_PARTITION"] = "node1"  # the site's facts may come from the environment
     registry = read_registry(repository / "config" / "models.yaml")
     models = [model for model, card in registry.items() if "control" not in card]
-    there = ["resources/downloads/ewok-config.zip", "results/ewok/templates.parquet", "results/ewok/items.parquet"]
-    for name in [*there, *(f"results/models/{model}.json" for model in models)]:
+    read = settings_of(repository, study.configuration).study
+    compiled = [targets.paths(read).table("templates"), *targets.version_tables(read, "main"), *targets.item_tables(read)]
+    fetched = [f"results/models/{model}/{source_key(registry[model])}.json" for model in models]
+    for name in ["resources/downloads/ewok-config.zip", *compiled, *fetched]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     slurm.run("scontrol", "update", "PartitionName=node1", "State=DOWN")
     try:
-        with study.running(*map(ONE_FILE.format, models)) as run:
+        with study.running(*(targets.evidence(read, model)[0] for model in models)) as run:
             jobs = wait_until(lambda: found if len(found := pending(slurm)) >= 20 else None, study, run)
             os.killpg(run.pid, signal.SIGINT)
             wait_until(lambda: not pending(slurm), study)

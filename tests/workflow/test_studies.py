@@ -98,6 +98,14 @@ def test_conditions_are_filled_apart_and_asked_by_one_job_per_model(
     assert all("items/real.parquet results/default/ewok/items/nonce.parquet" in line for line in lines)
 
 
+def test_a_study_without_ewok_makes_what_the_other_benchmark_is_for_and_nothing_else(
+    snakemake: Snakemake, tmp_path: Path
+) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text("study: other\newok: null\nworldsense: {sets: [test]}\n")
+    assert planned(snakemake(tmp_path, "--dry-run", configuration=(study,))) == {"generate_test": 1, "all": 1}
+
+
 def test_an_archive_that_the_user_put_in_place_is_never_fetched_again(
     snakemake: Snakemake, repository: Path, tmp_path: Path
 ) -> None:
@@ -108,6 +116,22 @@ def test_an_archive_that_the_user_put_in_place_is_never_fetched_again(
     run = snakemake(tmp_path, "--dry-run", configuration=(repository / "config" / "paper.yaml",))
     assert "fetch_materials" not in planned(run)
     assert archive.read_bytes() == b"an archive"
+
+
+def test_fetching_leaves_the_right_archive_in_place_and_a_failed_fetch_restores_another_one(
+    snakemake: Snakemake, repository: Path, reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("https_proxy", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # no network
+    archive = tmp_path / "resources" / "downloads" / "ewok-config.zip"
+    archive.parent.mkdir(parents=True)
+    arguments = ("--force", "resources/downloads/ewok-config.zip")
+    configuration = (repository / "config" / "paper.yaml",)
+    for content, is_right in ((reference / "ewok-config.zip").read_bytes(), True), (b"another one", False):
+        archive.write_bytes(content)
+        run = snakemake(tmp_path, *arguments, configuration=configuration)
+        assert (run.returncode == 0) == is_right, said(run)
+        assert archive.read_bytes() == content
 
 
 def test_files_that_a_study_names_and_that_do_not_exist_stop_it_before_any_job(

@@ -1,7 +1,5 @@
 # Models: what their cards say, fetching them, and how their jobs load them.
 
-import hashlib
-
 
 def card(field):
     """A function that looks a field up in the registry entry of a job's model."""
@@ -69,11 +67,6 @@ def engine_environment(wildcards):
     """The conda file of a model's engine, for --sdm conda: vLLM brings its own PyTorch."""
     name = "vllm" if registry[wildcards.model]["engine"] == "vllm" else "scoring"
     return f"../../../envs/{name}.yaml"
-
-
-def source_key(entry):
-    """What a hub model's note is named by: checkpoint and revision, so that two registries do not overwrite each other's."""
-    return hashlib.sha256(f"{entry['checkpoint']}@{entry['revision']}".encode()).hexdigest()[:12]
 
 
 def weight_inputs(wildcards):

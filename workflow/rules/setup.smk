@@ -16,13 +16,12 @@ sys.path.insert(0, str(PACKAGE))
 SAME_PYTHON = "" if workflow.deployment_settings.deployment_method else f"{Path(sys.executable).parent}:"
 shell.prefix(f"export PYTHONPATH={quote(str(PACKAGE))} PATH={quote(SAME_PYTHON)}$PATH; ")
 
-from worldprobe.benchmarks import settings_checks
-from worldprobe.benchmarks.ewok import targets
+from worldprobe import benchmarks
 from worldprobe.errors import UserError
 from worldprobe.imports import code_digest, method_of
-from worldprobe.operations import devices
+from worldprobe.operations import devices, locks
 from worldprobe.operations.missing import missing_models, share_with_jobs
-from worldprobe.operations.settings import by_strength, model_files, read_settings
+from worldprobe.operations.settings import by_strength, model_files, read_settings, source_key
 from worldprobe.paths import ANSWERS, MODELS, StudyPaths
 
 
@@ -62,7 +61,8 @@ def per_attempt(amount):
 
 def limit_resources(study, registry, site):
     """On one machine, keep to its GPUs and memory; a limit given by --resources is kept, a cluster has a scheduler of its own."""
-    if workflow.executor_settings is not None or not workflow.is_main_process:
+    # The executor is not known while rules are read, but only one that submits jobs elsewhere has a number of nodes (--jobs).
+    if workflow.resource_settings.nodes is not None or not workflow.is_main_process:
         return
     given = set(workflow.global_resources)
     wanted = {model: devices.gpus_wanted(registry[model], site) for model in study["models"]}
@@ -76,17 +76,16 @@ try:
         by_strength(workflow.configfiles, workflow.config_settings.configfiles),
         workflow.config_settings.config,
         HOME,
-        settings_checks(),
-        targets.with_control_checkpoints,
+        benchmarks.settings_checks(),
+        benchmarks.complete_registry,
     )
     limit_resources(study, registry, site)
 except UserError as error:
     sys.exit(error.lines())
 
 STUDY = StudyPaths(study["study"])
-ewok = study["ewok"]
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
-MISSING = share_with_jobs(missing_models(study, targets.evidence), workflow.is_main_process)
+MISSING = share_with_jobs(missing_models(study, benchmarks.evidence), workflow.is_main_process)
 MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
 
 
@@ -94,15 +93,8 @@ pathvars:
     results=STUDY.root,
     logs=STUDY.logs,
     benchmarks=STUDY.benchmarks,
-    ewok=f"{STUDY.root}/ewok",
-    worldsense=f"{STUDY.root}/worldsense",
     models=MODELS,
-    controls=targets.corpus(study).root,
 
-
-# Inherited by every job, on this machine and on a cluster; never part of a command line or a log.
-if ewok["materials"]["password"] is not None:
-    os.environ.setdefault("WORLDPROBE_MATERIALS_PASSWORD", ewok["materials"]["password"])
 
 # Two commands of SLURM whose answers would make Snakemake wait for ever (slurm/bin says when).
 if shutil.which("sbatch") and str(HOME / "slurm" / "bin") not in os.get_exec_path():
@@ -116,13 +108,12 @@ for fact in ("partition", "account", "qos"):
 wildcard_constraints:
     model="|".join(re.escape(model) for model in registry),
     eval_type="[a-z0-9_]+",
-    condition="|".join(map(re.escape, targets.conditions(study))),
     version=r"\d+",
 
 
 def say_what_is_missing():
     """After a run that failed: which models have no answers, and how to go on without them."""
-    failed = missing_models({**study, "allow_missing": True}, targets.evidence)
+    failed = missing_models({**study, "allow_missing": True}, benchmarks.evidence)
     for model, reason in failed.items():
         print(f"{model} has no answers: {reason}", file=sys.stderr)
     if failed and study["allow_missing"] and set(failed) - set(MISSING):

@@ -266,3 +266,14 @@ def test_sigterm_inside_a_write_lets_the_part_become_whole(tmp_path, monkeypatch
         collect(TEN, squares([]), Store(tmp_path, {}))
     assert stop.value.code == PREEMPTED
     assert {q: kept.answer for q, kept in Store(tmp_path, {}).load().items()} == {"q9": 81, "q8": 64}
+
+
+def test_of_two_processes_that_answer_one_question_the_earlier_counts_in_both_and_later(tmp_path):
+    slow, quick = Store(tmp_path, {"a": 1}), Store(tmp_path, {"a": 1})
+    slow.load()
+    for number in range(3):
+        quick.write("quick", {f"q{number}": "quick"})
+    slow.write("slow", {"q0": "slow", "q9": "slow"})
+    later = {question: kept.answer for question, kept in Store(tmp_path, {"a": 1}).load().items()}
+    assert later == {"q0": "quick", "q1": "quick", "q2": "quick", "q9": "slow"}
+    assert {question: kept.answer for question, kept in slow.load().items()} == later

@@ -1,4 +1,4 @@
-"""One model, one command, one row beside the published ones."""
+"""One model, one command, one row next to the published ones."""
 
 import json
 
@@ -54,3 +54,21 @@ def test_a_password_is_in_no_printed_command(tmp_path, capsys, caplog, monkeypat
     archive = str(tmp_path / "none.zip")
     assert cli.main(["evaluate", "x", "--materials", archive, "--password", "s3cret", "--work", str(tmp_path)]) == 2
     assert "s3cret" not in capsys.readouterr().err + caplog.text
+
+
+def test_a_number_that_is_missing_is_null_in_the_result(evaluated, tmp_path):
+    """JSON has no NaN: a model without one readable score has no accuracy."""
+    from worldprobe.benchmarks.ewok.contracts import Summaries
+    from worldprobe.benchmarks.ewok.report.evaluation import collect_evaluation, describe_evaluation
+    from worldprobe.contracts import read_provenance, read_table, write_table
+
+    made = read_provenance(evaluated / "summaries.parquet")
+    numbers = dict.fromkeys(["mean", "low", "high", "ci_low", "ci_high"], float("nan"))
+    summaries = read_table(evaluated / "summaries.parquet", Summaries).assign(**numbers)
+    write_table(summaries, Summaries, tmp_path / "summaries.parquet", made)
+    found = collect_evaluation(
+        "m", "builtin", evaluated / "items.parquet", evaluated / "target_scores.parquet", tmp_path / "summaries.parquet"
+    )
+    json.dumps(found, allow_nan=False)
+    assert found["accuracy"]["mean"] is None
+    assert ["m", "–"] in [line.split()[:2] for line in describe_evaluation(found).splitlines()]

@@ -12,7 +12,7 @@ import yaml
 
 from worldprobe.cli import main
 from worldprobe.errors import UserError
-from worldprobe.models.checkpoint import locate
+from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate, short_name
 from worldprobe.models.fetch import fetch
 from worldprobe.operations.plan import plan
 
@@ -170,3 +170,37 @@ def test_a_changed_weight_changes_the_digest_and_a_readme_does_not(tmp_path, tin
     weights[-1] ^= 1
     (tmp_path / "model.safetensors").write_bytes(weights)
     assert locate(str(tmp_path)).digest() != before
+
+
+def test_weights_in_a_folder_of_their_own_are_part_of_the_digest(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/one.safetensors").write_bytes(b"old")
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "parts/one.safetensors"}}))
+    checkpoint = Checkpoint("here", tmp_path)
+    before = checkpoint.digest()
+    (tmp_path / "parts/one.safetensors").write_bytes(b"new")
+    assert checkpoint.digest() != before
+
+
+def test_weights_that_change_while_they_are_loaded_are_refused(tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(b"old")
+    checkpoint = Checkpoint("here", tmp_path)
+    before = checkpoint.state()
+    ensure_unchanged(checkpoint, before)
+    (tmp_path / "model.safetensors").write_bytes(b"newer")
+    with pytest.raises(UserError, match=r"model\.safetensors.*changed while the model was being loaded"):
+        ensure_unchanged(checkpoint, before)
+
+
+def test_a_revision_of_a_folder_is_ignored_with_a_warning(tmp_path, tiny_checkpoint, caplog):
+    folder = str(tiny_checkpoint())
+    locate(folder, "main")
+    assert not caplog.records
+    locate(folder, "v1.0")
+    assert "revision v1.0 is ignored" in caplog.text
+
+
+def test_a_folder_named_by_dots_has_its_own_name_in_tables(tmp_path, monkeypatch):
+    (tmp_path / "mine/inner").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "mine")
+    assert [short_name(name) for name in (".", "./", "inner/..", "inner", "hub:someone/tiny")] == ["mine"] * 3 + ["inner", "tiny"]

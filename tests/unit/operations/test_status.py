@@ -73,6 +73,14 @@ def test_a_control_model_that_is_not_trained_is_looked_for_at_its_training(tmp_p
     assert model_states(STUDY, registry, evidence, tmp_path, [], False)[0][1:3] == ("failed", "loss is not finite")
 
 
+def test_a_control_models_training_job_is_known_by_how_it_is_trained(tmp_path: Path) -> None:
+    registry = REGISTRY | {"mine": {"checkpoint": "results/controls/ab/models/0123/mine", "control": {"layers": 1}}}
+    job = Job("3", "RUNNING", "0:05", "node1", "rule_train_control_wildcards_0123_mine")
+    others = job._replace(number="4", comment="rule_train_control_wildcards_4567_mine")
+    state = model_states(STUDY, registry, evidence, tmp_path, [others, job], True)[0]
+    assert (state.state, state.detail) == ("running", "job 3 on node1, training for 0:05")
+
+
 ALIVE = Job("1", "PENDING", "", "(Priority)", "rule_score_wildcards_mine")
 
 

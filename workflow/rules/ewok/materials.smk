@@ -1,4 +1,10 @@
-# Materials to templates to items (EWoK, Section 3).
+# Materials to templates to items (EWoK, Section 3). The archive is marked `update`, so that Snakemake does not remove one that is in
+# place before the command has looked at it.
+
+
+from worldprobe.sources import read_source
+
+SOURCES = HOME / "resources" / "sources.yaml"
 
 
 localrules:
@@ -11,7 +17,7 @@ localrules:
 rule fetch_materials:
     """The official materials, from the authors' repository; read their terms of use first (README.md)."""
     output:
-        archive="resources/downloads/ewok-config.zip",
+        archive=update("resources/downloads/ewok-config.zip"),
     log:
         "<logs>/fetch_materials.log",
     benchmark:
@@ -20,6 +26,8 @@ rule fetch_materials:
         "../../../envs/analysis.yaml"
     params:
         listing=in_repository("resources/sources.yaml"),
+        url=read_source(SOURCES, "ewok_config")["url"],
+        sha256=read_source(SOURCES, "ewok_config")["sha256"],
         method=1,
     message:
         "Downloading the official EWoK materials"

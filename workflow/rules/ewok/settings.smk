@@ -1,6 +1,25 @@
 # EWoK: how the settings of a study become inputs and options of its rules.
 
 
+from worldprobe.benchmarks.ewok import targets
+
+ewok = study["ewok"]
+
+
+pathvars:
+    ewok=f"{STUDY.root}/ewok",
+    controls=targets.corpus(study).root,
+
+
+# Inherited by every job, on this machine and on a cluster; never part of a command line or a log.
+if ewok["materials"]["password"] is not None:
+    os.environ.setdefault("WORLDPROBE_MATERIALS_PASSWORD", ewok["materials"]["password"])
+
+
+wildcard_constraints:
+    condition="|".join(map(re.escape, targets.conditions(study))),
+
+
 def builtin_files():
     """The files of the built-in materials."""
     return [in_repository(path.relative_to(HOME)) for path in sorted(targets.BUILTIN.rglob("*")) if path.is_file()]

@@ -10,7 +10,11 @@ localrules:
     generate_ood_problem,
 
 
-worldsense = study.get("worldsense", {})
+worldsense = study["worldsense"]
+
+
+pathvars:
+    worldsense=f"{STUDY.root}/worldsense",
 
 
 def skin_folder():

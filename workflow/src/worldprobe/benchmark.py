@@ -151,6 +151,9 @@ class Benchmark:
         name: its block in the configuration, its folder of results and its commands, e.g. ``ewok``.
         title: as it is written, e.g. EWoK.
         check_settings: reference to a ``Check`` that finds mistakes in its block that the schema cannot see.
+        targets: reference to a function: study, registry -> every file that it makes, without the report.
+        evidence: reference to a function: study, model -> the files that asking the model leaves.
+        complete: reference to a function: study, registry -> the registry with what depends on the study.
         plans: its tables and figures, in the order of the report.
         page: its part of the report, if it has one.
     """
@@ -158,6 +161,9 @@ class Benchmark:
     name: str
     title: str
     check_settings: str
+    targets: str
+    evidence: str = ""
+    complete: str = ""
     plans: tuple[Plan, ...] = ()
     page: Page | None = None
 

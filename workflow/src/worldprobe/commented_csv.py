@@ -60,7 +60,7 @@ def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
 
 
 def read_frame(where: object, content: bytes) -> pd.DataFrame:
-    """All cells as text; the index holds each row's line.
+    """All cells as text; the index contains each row's line.
 
     Raises:
         UserError: as ``read_rows``; no header, a row of another length, or a column given twice with different cells.

@@ -1,4 +1,4 @@
-"""Errors that the user can fix, told apart from our own mistakes."""
+"""Errors that the user can fix, kept apart from our own mistakes."""
 
 from __future__ import annotations
 

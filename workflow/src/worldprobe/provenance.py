@@ -24,7 +24,7 @@ class Provenance:
         config_digest: digest of the configuration that the step depends on.
         inputs: name -> SHA-256 of every file read.
         packages: name -> version of the packages that can move the numbers.
-        canary: the materials' canary line(s), where the table holds item text.
+        canary: the materials' canary line(s), where the table contains item text.
         details: anything else the step states (counts, tolerances, choices).
     """
 

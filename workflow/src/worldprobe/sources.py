@@ -31,7 +31,7 @@ def read_source(listing: Path | str, name: str) -> dict[str, str]:
 
 
 def download(url: str, sha256: str, path: Path | str) -> None:
-    """Download a file and keep it only if it is the one that was meant.
+    """Download a file and keep it only if it is the one that was meant; where that one is already there, do nothing.
 
     Args:
         url: where it comes from.
@@ -41,6 +41,8 @@ def download(url: str, sha256: str, path: Path | str) -> None:
     Raises:
         UserError: no connection, or other bytes than expected.
     """
+    if _has_digest(Path(path), sha256):
+        return
     where = "url in the listing"
     check_address(url, where, "Give the bare address, without a name or password.", "https://example.org/file.zip")
     digest = hashlib.sha256()
@@ -60,6 +62,13 @@ def download(url: str, sha256: str, path: Path | str) -> None:
         raise UserError(
             url, f"cannot be downloaded ({_reason(error)}).", f"Download it elsewhere and put it at {path}."
         ) from error
+
+
+def _has_digest(path: Path, sha256: str) -> bool:
+    if not path.is_file():
+        return False
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest() == sha256
 
 
 def _reason(error: BaseException) -> str:

@@ -1,6 +1,6 @@
 """Answers on disk, one store per engine identity, keyed by question: a question is asked once, whichever study wants it.
 
-A store is a folder named by the digest of everything about the engine that can move an answer. It holds
+A store is a folder named by the digest of everything about the engine that can change an answer. It contains
 
 * ``identity.json``: that identity, and the canary lines of the materials whose items were asked (answers may repeat their words);
 * ``list-*.json``: questions that were asked together. What an engine computes together moves sums by float noise, so a run that
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Part:
-    """What the first line of a part tells.
+    """What the first line of a part says.
 
     Attributes:
         questions: name of the list of questions that were asked together.
@@ -84,7 +85,12 @@ class Store:
         self._number = 0
 
     def load(self) -> Mapping[str, Kept]:
-        """Question -> answer, of all whole parts; where two answer one question, the earlier part counts."""
+        """Question -> answer, of all whole parts; where two answer one question, the earlier part counts.
+
+        Raises:
+            UserError: the identity in the folder is not this engine's.
+        """
+        self._check_identity()
         for path in sorted(self.folder.glob("part-*.jsonl")):
             if path.name in self._seen:
                 continue
@@ -108,6 +114,7 @@ class Store:
         if not answers:
             return
         self._write_identity()
+        self.load()  # what another process wrote meanwhile is the earlier part, here as in every later run
         now = time.monotonic()
         part = Part(questions, self.process, round(now - self.since, 3), self.devices)
         self.since = now
@@ -145,13 +152,22 @@ class Store:
         if canary:
             self.canaries.add(canary)
 
+    def _check_identity(self) -> None:
+        path = self.folder / "identity.json"
+        if not path.is_file():
+            return
+        found = _read_identity(path)
+        if found is None:
+            LOGGER.warning("%s is damaged and is written again", path)
+            self._write_identity()
+        elif found["identity"] != self.identity:
+            problem = "describes another engine or model: the folder contains answers of another engine under this one's name."
+            raise UserError(str(path), problem, "Remove this folder; its questions are asked again.")
+
     def _write_identity(self) -> None:
         path = self.folder / "identity.json"
-        try:
-            found = json.loads(path.read_bytes())
-            known = {str(line) for line in found["canary"]}
-        except (OSError, ValueError, KeyError, TypeError):
-            found, known = None, set()
+        found = _read_identity(path)
+        known = {str(line) for line in found["canary"]} if found else set()
         if found is None or not self.canaries <= known:
             write_text(path, json.dumps({"canary": sorted(known | self.canaries), "identity": self.identity}, indent=1) + "\n")
 
@@ -168,6 +184,15 @@ def read_parts(folder: Path) -> list[tuple[Part, int]]:
     return [(next(iter(kept.values())).part, len(kept)) for kept in found if kept]
 
 
+def _read_identity(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    is_whole = isinstance(found, dict) and isinstance(found.get("canary"), list) and isinstance(found.get("identity"), dict)
+    return found if is_whole else None
+
+
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
@@ -175,7 +200,7 @@ def _digest(content: bytes) -> str:
 def _read_whole(path: Path) -> bytes | None:
     """The bytes of a file whose name ends in their digest, or None where they do not fit, or cannot be read."""
     try:
-        content = path.read_bytes()
+        content = path.read_bytes() if path.is_file() else b""  # a pipe would never end
     except OSError:
         return None
     return content if path.stem.endswith(f"-{_digest(content)}") else None
@@ -190,7 +215,7 @@ def _read_part(path: Path) -> dict[str, Kept] | None:
         head, *lines = (json.loads(line) for line in content.split(b"\n")[:-1])
         part = Part(str(head["questions"]), dict(head["process"]), float(head["seconds"]), int(head["devices"]))
         return {str(question): Kept(answer, part) for question, answer in lines}
-    except (ValueError, TypeError, KeyError, IndexError):
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
         return None
 
 
@@ -198,6 +223,6 @@ def _read_list(path: Path) -> list[str] | None:
     content = _read_whole(path)
     try:
         questions = json.loads(content) if content is not None else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return [str(question) for question in questions] if isinstance(questions, list) else None

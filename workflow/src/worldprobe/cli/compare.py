@@ -72,7 +72,7 @@ def _add_test_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Compare models, print the sentences, write the numbers."""
-    from worldprobe.benchmarks.ewok.analysis.compare import compare_models
+    from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
     from worldprobe.benchmarks.ewok.analysis.provenances import read_judgements
     from worldprobe.benchmarks.ewok.contracts import Comparisons
@@ -80,7 +80,10 @@ def run(args: argparse.Namespace) -> None:
     judgements = read_judgements(args.judgements, COLUMNS)
     comparisons = compare_models(judgements, args.eval_type, args.permutations, args.seed, args.cluster)
     missing = missing_models(args.missing, judgements["model"].unique())
-    _write(comparisons, Comparisons, args, METHOD, {str(path): path for path in args.judgements}, missing)
+    judged = judgements.loc[judgements["eval_type"] == args.eval_type, "model"].unique()
+    apart = pairs_without_items(comparisons, map(str, judged))
+    details = missing | ({"not_compared": apart} if apart else {})
+    _write(comparisons, Comparisons, args, METHOD, {str(path): path for path in args.judgements}, details)
 
 
 def run_conditions(args: argparse.Namespace) -> None:
@@ -95,8 +98,8 @@ def run_conditions(args: argparse.Namespace) -> None:
 
     paths: dict[str, list[Path]] = {}
     for name, *files in args.condition:
-        if name in paths or not files:
-            problem = f"{name} is given twice." if name in paths else f"{name} has no judgements table."
+        if name in paths or not files or not name.strip():
+            problem = f"{name} is given twice." if name in paths else f'"{name}" has no name or no judgements table.'
             raise UserError("--condition", problem, "Give each condition once, as NAME JUDGEMENTS [JUDGEMENTS ...].")
         paths[name] = [Path(file) for file in files]
     judgements = {name: read_judgements(files, COLUMNS) for name, files in paths.items()}

@@ -238,6 +238,6 @@ def run_accuracy(args: argparse.Namespace) -> None:
     check_items(args.items, args.judgements)
     accuracies = split.accuracy_by_split(judgements, status)
     missing = missing_models(args.missing, accuracies["model"].unique())
-    inputs = paths | {f"judgements/{path.stem}": path for path in args.judgements}
+    inputs = paths | {str(path): path for path in args.judgements}
     provenance = made(ACCURACY_METHOD, inputs, ["numpy", "pandas"], details=missing)
     write_table(accuracies, ControlAccuracies, args.out, provenance)

@@ -9,7 +9,7 @@ from typing import Any
 
 from worldprobe.paths import REPOSITORY
 
-#: The repository, whose resources lie beside the package's own folder.
+#: The repository, whose resources are next to the package's own folder.
 HOME = REPOSITORY
 
 
@@ -51,10 +51,11 @@ def run(args: argparse.Namespace) -> None:
 
     from worldprobe.benchmarks.ewok.report.evaluation import collect_evaluation, describe_evaluation
     from worldprobe.files import write_text
+    from worldprobe.models.checkpoint import short_name
     from worldprobe.models.registry import loading_options, speed_options
 
     card = look_up(args.model, args.registry)
-    name = card.get("name") or Path(args.model).name
+    name = card.get("name") or short_name(args.model)
     work = args.work or Path("results/evaluate") / name
     if args.password:
         os.environ["WORLDPROBE_MATERIALS_PASSWORD"] = args.password  # inherited, so that no printed command shows it

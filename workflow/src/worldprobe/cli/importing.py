@@ -70,6 +70,7 @@ def import_results(args: argparse.Namespace) -> None:
     from worldprobe.errors import UserError
     from worldprobe.provenance import Provenance, digests, versions
 
+    lists = {name: path for name, path in (("flagged", args.flagged), ("removed", args.removed)) if path}
     release = read_release(args.source, args.password or os.environ.get("WORLDPROBE_MATERIALS_PASSWORD"))
     if args.flagged:
         release.flagged = read_listing(args.flagged, FLAGGED)
@@ -80,7 +81,7 @@ def import_results(args: argparse.Namespace) -> None:
         print(effect)
     provenance = Provenance(
         method=1,
-        inputs=digests({"release": args.source}),
+        inputs=digests({"release": args.source} | lists),
         packages=versions(["numpy", "pandas"]),
         details={"imported": "ewok-results", "steps": [asdict(e) for e in effects], "unread": release.unread},
     )

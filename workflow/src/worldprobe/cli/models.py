@@ -72,7 +72,7 @@ def run_list(args: argparse.Namespace) -> None:
 
 
 def run_plan(args: argparse.Namespace) -> None:
-    """Print what each model asks for."""
+    """Print what each model needs."""
     from worldprobe.config import read_registry
     from worldprobe.models.registry import select
     from worldprobe.operations.plan import plan

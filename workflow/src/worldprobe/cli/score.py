@@ -128,7 +128,9 @@ def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
 
 def model_name(args: argparse.Namespace) -> str:
     """The model's name in tables."""
-    return args.model or Path(args.checkpoint).name
+    from worldprobe.models.checkpoint import short_name
+
+    return args.model or short_name(args.checkpoint)
 
 
 def run_logprobs(args: argparse.Namespace) -> None:
@@ -244,7 +246,7 @@ def score_items(
     out: Path,
     tokens_out: Path | None = None,
 ) -> list[Finished]:
-    """Target scores, and on request token scores, which hold item text and therefore its canary."""
+    """Target scores, and on request token scores, which contain item text and therefore its canary."""
     from worldprobe.benchmarks.ewok.asking.logprobs import provenance, score_logprobs
     from worldprobe.benchmarks.ewok.contracts import TargetScores, TokenScores
     from worldprobe.contracts import read_provenance

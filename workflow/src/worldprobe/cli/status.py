@@ -26,8 +26,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Look and report."""
-    from worldprobe.benchmarks import settings_checks
-    from worldprobe.benchmarks.ewok import targets
+    from worldprobe.benchmarks import complete_registry, evidence, settings_checks
+    from worldprobe.benchmarks.ewok.wanted import is_released
     from worldprobe.config import merge, read_yaml
     from worldprobe.operations import locks, status
     from worldprobe.operations.settings import read_settings
@@ -38,16 +38,20 @@ def run(args: argparse.Namespace) -> None:
     files = [*([base] if base.exists() else []), *args.configfile]
     for path in files:
         settings = merge(settings, read_yaml(path).document or {})
-    study, registry, _, _ = read_settings(settings, files, {}, REPOSITORY, settings_checks(), targets.with_control_checkpoints)
+    study, registry, _, _ = read_settings(settings, files, {}, REPOSITORY, settings_checks(), complete_registry)
     print(f"Study {study['study']}")
-    if targets.is_released(study):
+    if study.get("ewok") is not None and is_released(study):
         print("No model is asked: this study uses released results.")
+        return
+    if not any(evidence(study, model) for model in study["models"]):
+        print("No model is asked: none of this study's benchmarks asks models.")
         return
     found = status.read_queue(args.directory)
     queue, silence = found or ([], "")
     pids = locks.running(args.directory)
     on_cluster = bool(queue) or locks.is_on_cluster(pids)
-    states = status.model_states(study, registry, targets.evidence, args.directory, queue, bool(pids), on_cluster, silence)
+    is_running = bool(pids or locks.held_elsewhere(args.directory))
+    states = status.model_states(study, registry, evidence, args.directory, queue, is_running, on_cluster, silence)
     width = max(len(state.model) for state in states)
     for state in states:
         print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())

@@ -11,8 +11,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     parser = stages.add_parser(
         "unlock",
         help="remove the lock that a killed run left behind",
-        description="Removes the lock of a run that was killed, unless a Snakemake of this machine is still at work there, or "
-        "jobs of the killed one are still in SLURM's queue, whose work would be done twice.",
+        description="Removes the lock of a run that was killed, unless a Snakemake of this machine is still at work there, the "
+        "run began on another machine, or jobs of the killed one are still in SLURM's queue, whose work would be done twice.",
     )
     parser.add_argument(
         "folder", type=Path, nargs="?", default=Path(), metavar="FOLDER", help="folder where Snakemake ran (default: .)"

@@ -1,6 +1,6 @@
 """The configuration, checked against closed JSON Schemas; every message names file, line and key.
 
-The schemas (``workflow/schemas``) also hold the defaults, so a configuration states only what differs from them.
+The schemas (``workflow/schemas``) also contain the defaults, so a configuration states only what differs from them.
 """
 
 from worldprobe.config.documents import Keys, Source, read_yaml

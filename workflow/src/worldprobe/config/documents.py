@@ -50,7 +50,7 @@ def read_yaml(path: Path | str, is_prose: bool = False) -> Source:
         is_prose: texts may have several lines, as prompts do.
 
     Raises:
-        UserError: the file cannot be read, is not valid YAML, sets a key twice, or holds a value that YAML cannot build
+        UserError: the file cannot be read, is not valid YAML, sets a key twice, or contains a value that YAML cannot build
             (a date such as 2020-99-99), a key that is not text, a number that is not finite, or a control character.
     """
     text = _read_text(path)

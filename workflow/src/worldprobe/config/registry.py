@@ -35,7 +35,7 @@ def check_models(study: Mapping[str, Any], registry: Mapping[str, Any], files: I
     """Every model of the study is in the registry, and no two share a display name.
 
     Raises:
-        UserError: an unknown model id, with the nearest known one; or two models that figures could not tell apart.
+        UserError: an unknown model id, with the nearest known one; or two models that figures could not distinguish.
     """
     sources = [read_yaml(path) for path in files]
     shown: dict[str, str] = {}

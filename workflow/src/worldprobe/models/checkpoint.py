@@ -13,6 +13,7 @@ from typing import Any
 
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_file
+from worldprobe.log import LOGGER
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?", re.ASCII)
 #: Before a hub id that is not to be looked for among the folders here.
@@ -57,13 +58,34 @@ class Checkpoint:
         """
         digest = hashlib.sha256()
         try:
-            for path in sorted(p for p in self.folder.iterdir() if p.is_file() and _makes_scores(p.name)):
+            for path in self._files():
                 blob = os.path.basename(os.readlink(path)) if path.is_symlink() else ""
                 content = blob if re.fullmatch(r"[0-9a-f]{64}", blob) else digest_file(path)
-                digest.update(f"{path.name}\0{content}\n".encode())
+                digest.update(f"{os.path.relpath(path, self.folder)}\0{content}\n".encode())
         except OSError as error:
             raise _unreadable(error.filename or self.folder, error) from error
         return digest.hexdigest()
+
+    def state(self) -> tuple[tuple[str, int, int, int], ...]:
+        """Name, inode, size and time of change of the files that make the scores: it differs once one of them was edited.
+
+        Raises:
+            UserError: a file is gone or cannot be read.
+        """
+        try:
+            found = [(path, path.stat()) for path in self._files()]
+        except OSError as error:
+            raise _unreadable(error.filename or self.folder, error) from error
+        return tuple((str(path), facts.st_ino, facts.st_size, facts.st_mtime_ns) for path, facts in found)
+
+    def _files(self) -> list[Path]:
+        """The files that make the scores, and weights in other folders that an index names."""
+        files = {path for path in self.folder.iterdir() if path.is_file() and _makes_scores(path.name)}
+        for index in self.folder.glob("*.index.json"):
+            weight_map = read_object(index).get("weight_map")
+            parts = weight_map.values() if isinstance(weight_map, dict) else ()
+            files |= {path for part in parts if isinstance(part, str) and (path := self.folder / part).is_file()}
+        return sorted(files)
 
 
 def _makes_scores(name: str) -> bool:
@@ -96,6 +118,19 @@ def folder_of(name: str) -> Path | None:
     return None
 
 
+def short_name(name: str) -> str:
+    """What a checkpoint is called in tables where no name is given: the last part of its hub id or folder.
+
+    >>> short_name("someone/tiny"), short_name("hub:gpt2"), short_name("/models/mine/")
+    ('tiny', 'gpt2', 'mine')
+    """
+    folder = folder_of(name)
+    if folder is None:
+        return hub_id(name).rsplit("/", 1)[-1]
+    is_relative = folder.name in ("", "..")  # "." and ".." name folders only where they are
+    return (folder.resolve() if is_relative else folder).name or "model"
+
+
 def hub_id(name: str) -> str:
     """A checkpoint's name without the prefix that marks hub ids.
 
@@ -122,6 +157,8 @@ def locate(name: str, revision: str | None = None, allow_pickle: bool = False, t
         snapshot = _cached_snapshot(hub_id(name), revision)
         checkpoint = Checkpoint(hub_id(name), snapshot, snapshot.name, allow_pickle, trust_remote_code)
     elif is_folder(folder):
+        if revision not in (None, "main"):
+            LOGGER.warning("%s is a folder, so revision %s is ignored: its files are loaded as they are", name, revision)
         checkpoint = Checkpoint(name, folder, None, allow_pickle, trust_remote_code)
     elif os.path.lexists(folder):
         raise UserError(name, "is a file, not a model folder.", "Give the folder that contains config.json and the weights.")
@@ -173,6 +210,18 @@ def _cached_snapshot(name: str, revision: str | None) -> Path:
         ) from error
     except HFValidationError as error:
         raise UserError(name, "is neither a folder here nor a valid hub id.", "Check the spelling.") from error
+
+
+def ensure_unchanged(checkpoint: Checkpoint, before: tuple[tuple[str, int, int, int], ...]) -> None:
+    """Refuse a checkpoint whose files changed since ``before``: its digest would not be that of what was loaded.
+
+    Raises:
+        UserError: they changed.
+    """
+    after = checkpoint.state()
+    if after != before:
+        changed = sorted({entry[0] for entry in set(after) ^ set(before)})
+        raise UserError(changed[0], "changed while the model was being loaded.", "Run it again once the file is complete.")
 
 
 def read_object(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where the tokens of an echoed prompt stand in its text, as far as a server's answer tells for certain.
+"""Where the tokens of an echoed prompt are in its text, as far as a server's answer says for certain.
 
 Servers list start tokens that are not in the text, shift offsets by their length, or drop the space that some tokenizers put
 before a word. Offsets are taken only where they agree with the text; else the tokens are laid along the text; else they are
@@ -40,7 +40,7 @@ def spans(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> tuple[int
 
 
 def _agree(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> bool:
-    """Do the offsets cover the text without a gap, and does each token stand where its offset says?"""
+    """Do the offsets cover the text without a gap, and is each token where its offset says?"""
     if not tokens or len(tokens) != len(offsets) or offsets[0] != 0:
         return False
     for token, low, high in zip(tokens, offsets, [*offsets[1:], len(text)], strict=True):

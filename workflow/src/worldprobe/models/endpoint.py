@@ -274,7 +274,7 @@ class Endpoint:
         if status == 401:
             return UserError(
                 self.url,
-                "does not accept the key." if self._key else "asks for a key, and none is set.",
+                "does not accept the key." if self._key else "requires a key, and none is set.",
                 f"Set the environment variable {KEY_VARIABLE}.",
             )
         if status == 403:

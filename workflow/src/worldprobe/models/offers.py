@@ -153,7 +153,7 @@ def _read_probe(text: str, answer: Any) -> dict[str, Any] | None:
 
 
 def fingerprint(endpoint: Endpoint, model: str, echoes_text: bool, written: str) -> Any:
-    """What tells one model's weights from another's, whatever server it is at: log probabilities of a fixed text, else an answer.
+    """What sets one model's weights apart from another's, on any server: log probabilities of a fixed text, else an answer.
 
     Rounded, as the same weights give slightly different sums on another machine.
     """

@@ -45,7 +45,7 @@ FLOOR = -9999.0
 BIAS = 100
 #: Log probabilities of likeliest tokens to ask a vLLM server for with a choice: as many as it allows.
 TOP = 20
-#: Makes a vLLM server tell the ids of the tokens that it wrote; its texts can lose tokens that stand for a single byte.
+#: Makes a vLLM server report the ids of the tokens that it wrote; its texts can lose tokens of a single byte.
 CHAT_PATH = "/chat/completions"
 IDS = {"return_token_ids": True}
 
@@ -177,7 +177,7 @@ class OpenaiEngine:
     def choose(
         self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Written]]:
-        """See ``Engine.choose``; the margin is known where the server tells log probabilities of tokens that we can tell apart.
+        """See ``Engine.choose``; the margin is known where the server reports log probabilities of distinguishable tokens.
 
         Raises:
             UserError: the server knows no way to constrain an answer.
@@ -217,7 +217,7 @@ class OpenaiEngine:
         return prompt if isinstance(prompt, str) else json.dumps(messages(prompt))
 
     def _reads_ids(self, prompt: Prompt) -> bool:
-        """Does the server tell the ids of the tokens that it wrote, behind a prompt whose ids we know?"""
+        """Does the server report the ids of the tokens that it wrote, behind a prompt whose ids we know?"""
         return self.is_vllm and self.encoder is not None and isinstance(prompt, str)
 
     def _questions(

@@ -2,7 +2,7 @@
 
 ``plain`` is the yardstick: one sequence, the model's own logits. ``padded`` pads on the right (a causal model cannot look
 there), and ``rows`` runs packed tries. Both apply the output projection only where a target token is predicted, in blocks of the
-vocabulary, so that full logits never stand in memory.
+vocabulary, so that full logits are never in memory at once.
 """
 
 from __future__ import annotations

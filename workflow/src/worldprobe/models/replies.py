@@ -26,7 +26,7 @@ def before_stop(text: str, stops: Sequence[str]) -> str:
 
 
 def read_finish(answer: Any, stops: Sequence[str]) -> Finish:
-    """Why writing ended. Most servers do not tell a stop text from an end token: the stop is assumed where one was asked for."""
+    """Why writing ended. Most servers report a stop text like an end token: the stop is assumed where one was set."""
     choice = answer["choices"][0]
     if choice.get("finish_reason") == "length":
         return "length"
@@ -41,7 +41,7 @@ def count_tokens(answer: Any) -> int:
 
 
 def is_sound(answer: Any) -> bool:
-    """Are the log probabilities of the written tokens numbers? True where the server tells none."""
+    """Are the log probabilities of the written tokens numbers? True where the server reports none."""
     logprobs = answer["choices"][0].get("logprobs") or {}
     values = logprobs.get("token_logprobs") or [entry.get("logprob") for entry in logprobs.get("content") or ()]
     return all(value is not None and math.isfinite(value) for value in values)

@@ -1,4 +1,4 @@
-"""Which fast pass gives the plain pass's numbers for the model at hand: measured at load, never assumed."""
+"""Which fast pass gives the plain pass's numbers for the loaded model: measured at load, never assumed."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from worldprobe.log import LOGGER
 from worldprobe.models import arithmetic, loading, selfcheck
 from worldprobe.models.answers import ensure_finite, scored
 from worldprobe.models.budget import Budget
-from worldprobe.models.checkpoint import Checkpoint, locate
+from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.constrain import OPTION_ROOM, Answer, Options
 from worldprobe.models.encoding import Encoder
 from worldprobe.models.engine import Decoding, EngineFacts, Prompt, Query, Scored, Written
@@ -270,14 +270,17 @@ def open_engine(
     loading.check_dtype(dtype)
     checkpoint: Checkpoint = locate(name, revision, allow_pickle, trust_remote_code)
     LOGGER.info("loading %s in %s", name, dtype)
+    before = checkpoint.state()
     model, tokenizer = loading.load(checkpoint, dtype, device)
     config_bos = getattr(model.config, "bos_token_id", None)
     longest = loading.longest_sequence(model.config)
     encoder = Encoder(tokenizer, model.config.model_type, config_bos, longest, bos, name)
+    digest = checkpoint.digest()
+    ensure_unchanged(checkpoint, before)
     facts = EngineFacts(
         checkpoint=name,
         revision=checkpoint.revision,
-        checkpoint_digest=checkpoint.digest(),
+        checkpoint_digest=digest,
         engine="transformers",
         dtype=dtype,
         bos=encoder.convention(),

@@ -1,6 +1,6 @@
 """Sequences packed so that every shared prefix is computed once: token tries in rows, with an ancestor mask.
 
-A row holds one or more tries in depth-first order. Its nodes are tokens; a node attends to its ancestors and itself, and its
+A row contains one or more tries in depth-first order. Its nodes are tokens; a node attends to its ancestors and itself, and its
 position is its depth. The last token of a sequence is never fed to the model: nothing follows it. Sorting the sequences puts
 those with a common beginning side by side, so one comparison with the neighbour before finds all that is shared.
 

@@ -21,13 +21,13 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import loading, selfcheck
 from worldprobe.models.answers import Transcript, are_finite, ensure_finite, read_choice, scored
-from worldprobe.models.checkpoint import Checkpoint, locate
+from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.constrain import OPTION_ROOM, Options
 from worldprobe.models.encoding import Encoder
 from worldprobe.models.engine import Decoding, EngineFacts, Finish, Prompt, Query, Scored, Written
 from worldprobe.provenance import versions
 
-#: Longest sequence, in tokens: key and value memory must hold it, and no question here comes near it.
+#: Longest sequence, in tokens: key and value memory must have room for it, and no question here comes near it.
 LONGEST = 4096
 #: Most tokens per step: a GPU is busy with a few thousand, a CPU with less.
 STEP_TOKENS = {"cpu": 2048, "cuda": 8192}
@@ -289,11 +289,14 @@ def open_engine(
     encoder = Encoder(tokenizer, config.model_type, getattr(config, "bos_token_id", None), room - 1, bos, name)
     LOGGER.info("loading %s in %s into vLLM", name, dtype)
     tensor_parallel = tensor_parallel or max(torch.cuda.device_count(), 1)
+    before = checkpoint.state()
     llm, step_tokens = _load(checkpoint, config, dtype, tensor_parallel, room)
+    digest = checkpoint.digest()
+    ensure_unchanged(checkpoint, before)
     facts = EngineFacts(
         checkpoint=name,
         revision=checkpoint.revision,
-        checkpoint_digest=checkpoint.digest(),
+        checkpoint_digest=digest,
         engine="vllm",
         dtype=dtype,
         bos=encoder.convention(),

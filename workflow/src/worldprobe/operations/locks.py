@@ -1,16 +1,22 @@
-"""The lock that a killed run leaves behind: found, told apart from a living one, removed."""
+"""The lock that a killed run leaves behind: found, distinguished from a live one, removed."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
+import socket
 from collections.abc import Iterable
 from pathlib import Path
 
 import psutil
 
 from worldprobe.errors import UserError
+from worldprobe.files import write_text
+
+#: The machine of the latest run, noted as it starts: Snakemake's own lock does not say whose it is.
+HOLDER = Path(".snakemake", "worldprobe-run.json")
 
 
 def running(folder: Path) -> list[int]:
@@ -47,17 +53,44 @@ def is_locked(folder: Path) -> bool:
     return locks.is_dir() and any(locks.iterdir())
 
 
+def sign(folder: Path) -> None:
+    """Note that this machine holds the lock.
+
+    Args:
+        folder: where this Snakemake, which has just taken the lock, runs.
+    """
+    write_text(folder / HOLDER, json.dumps({"host": socket.gethostname()}) + "\n")
+
+
+def held_elsewhere(folder: Path) -> str:
+    """The other machine on which the lock was taken, or "" where it was here, or nobody knows."""
+    locks = folder / ".snakemake" / "locks"
+    try:
+        host = str(json.loads((folder / HOLDER).read_bytes())["host"])
+        taken = max(path.stat().st_mtime for path in locks.iterdir())
+        is_of_this_lock = (folder / HOLDER).stat().st_mtime >= taken
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return host if is_of_this_lock and host != socket.gethostname() else ""
+
+
 def unlock(folder: Path) -> bool:
     """Remove a lock that nobody holds; True where there was one.
 
     Raises:
-        UserError: a Snakemake of this machine is at work here.
+        UserError: a Snakemake of this machine is at work here, or one of another machine took the lock.
     """
     if not is_locked(folder):
         return False
     if pids := running(folder):
         raise UserError(
             folder, f"a Snakemake is running here (process {pids[0]}).", "Wait for it, or stop it with Ctrl-C in its terminal."
+        )
+    if host := held_elsewhere(folder):
+        raise UserError(
+            folder,
+            f"the lock was taken on {host}, and whether that run is still at work cannot be seen from {socket.gethostname()}.",
+            f"Run this command on {host}. If that machine is gone, `snakemake --unlock` removes the lock unasked.",
         )
     shutil.rmtree(folder / ".snakemake" / "locks")
     return True

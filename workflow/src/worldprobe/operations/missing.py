@@ -14,7 +14,7 @@ from typing import Any
 
 from worldprobe.paths import StudyPaths
 
-#: What the main process tells its jobs on a cluster, which read the configuration again while answers come in.
+#: What the main process passes to its jobs on a cluster, which read the configuration again while answers come in.
 VARIABLE = "WORLDPROBE_MISSING"
 #: The steps a model goes through, in this order.
 STEPS = ("fetch_model", "train_control", "score")
@@ -57,7 +57,7 @@ def failure(logs: Path, model: str) -> str:
 
 
 def reason(log: str) -> str:
-    r"""The last error that a log tells, in one line; nothing where the job told none.
+    r"""The last error that a log reports, in one line; nothing where it reports none.
 
     >>> reason("loading\nerror: my/model\n  problem: is not in the cache.\n  fix: Fetch it.\n")
     'is not in the cache'

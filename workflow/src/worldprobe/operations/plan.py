@@ -1,4 +1,4 @@
-"""What a study's models ask of the machines, before anything is started. Imports nothing heavy."""
+"""What a study's models need of the machines, before anything is started. Imports nothing heavy."""
 
 from __future__ import annotations
 

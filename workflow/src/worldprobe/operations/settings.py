@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -89,6 +90,11 @@ def is_folder(card: Mapping[str, Any]) -> bool:
     """Whether a checkpoint is a folder of the user's rather than a hub id."""
     place = card["checkpoint"]
     return card["engine"] != "openai" and (place.startswith((".", "/", "~")) or os.path.isdir(place))
+
+
+def source_key(card: Mapping[str, Any]) -> str:
+    """What the note on a fetched model is named by: checkpoint and revision, so that two registries do not share one."""
+    return hashlib.sha256(f"{card['checkpoint']}@{card['revision']}".encode()).hexdigest()[:12]
 
 
 def _find(name: str, home: Path) -> str:

@@ -23,7 +23,7 @@ JOB_PREFIX = "worldprobe"
 #: The two steps a model goes through: rule -> what it leaves.
 STEPS = {"train_control": "trained", "score": "scored"}
 LINES_SHOWN = 3
-#: A log that stands still for longer may belong to a job that hangs; a working one writes every ten seconds.
+#: A log without a new line for longer may belong to a job that hangs; a working one writes every ten seconds.
 MINUTES_OF_SILENCE = 10
 #: States of squeue in which a job has not ended.
 ALIVE = {"RUNNING", "PENDING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "STOPPED"}
@@ -125,7 +125,7 @@ def model_states(
         evidence: the study and a model -> the files that asking it leaves.
         folder: where Snakemake runs.
         queue: jobs of ours, the latest first.
-        is_snakemake_running: whether a Snakemake of this machine is at work in the folder.
+        is_snakemake_running: whether a Snakemake is at work in the folder, or may be, on another machine.
         on_cluster: whether that Snakemake submits jobs to SLURM.
         silence: why SLURM does not answer, if so.
     """
@@ -205,6 +205,8 @@ def next_steps(
         )
     if pids:
         return steps or [f"Snakemake (process {pids[0]}) is at work here; nothing to do."]
+    if host := locks.held_elsewhere(folder):
+        return [*steps, f"A run that began on {host} holds the lock. If it has ended: `python -m worldprobe unlock` there."]
     if alive:
         numbers = " ".join(job.number for job in alive)
         steps.append(
@@ -237,7 +239,7 @@ def _about_a_job(state: ModelState) -> str:
 
 
 def _silence(log: Path) -> list[str]:
-    """A remark on a log that stands still, if it does."""
+    """A remark on a log without new lines, if it has none."""
     try:
         minutes = (time.time() - log.stat().st_mtime) / 60
     except OSError:

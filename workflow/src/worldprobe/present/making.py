@@ -1,4 +1,4 @@
-"""Tables and figures made from their plans: read what a plan names, build it, write it in every form that is wanted."""
+"""Tables and figures built from their plans: read what a plan names, build it, write it in every form that is wanted."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def draw_figure(plan: Plan, tables: Paths, roster: Roster, out: Paths, width: st
     Raises:
         UserError: an input that cannot be read or does not have what the figure needs, or a suffix that is not known.
     """
-    render(_build(plan, tables, roster, options), load(plan.draw), out, width=width)
+    note = missing_note(read_provenance(tables[0]), roster)
+    render(_build(plan, tables, roster, options), load(plan.draw), out, note, width=width)
 
 
 def _build(plan: Plan, tables: Paths, roster: Roster, options: Mapping[str, str]) -> Any:

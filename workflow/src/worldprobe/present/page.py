@@ -135,7 +135,7 @@ def build_part(
 
     Args:
         benchmark: one that has a page.
-        material: what its part is made from.
+        material: what its part is built from.
         tables: printed tables.
         figures: SVG files.
     """

@@ -15,6 +15,7 @@ from worldprobe.present.reading import read_text
 #: Width of a figure across a page's two columns, in points; narrower ones keep their proportion.
 FULL_WIDTH = 504.0
 SVG = "{http://www.w3.org/2000/svg}svg"
+DESCRIPTION = "{http://purl.org/dc/elements/1.1/}description"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Picture:
 
 
 def read_picture(path: Path | str, caption: str) -> Picture:
-    """Read an SVG file.
+    """Read an SVG file; the note that it carries, such as which models are missing, is added to the caption.
 
     Raises:
         UserError: the file cannot be read, is not an SVG picture, or would run or fetch something.
@@ -48,6 +49,7 @@ def read_picture(path: Path | str, caption: str) -> Picture:
         raise UserError(path, "is not an SVG picture.", "Give the .svg file that `worldprobe figure` wrote.") from error
     if root.tag != SVG:
         raise UserError(path, "is not an SVG picture.", "Give the .svg file that `worldprobe figure` wrote.")
+    note = root.findtext(f".//{DESCRIPTION}", "").strip()
     # Read without namespace prefixes and with entities resolved, as a browser would.
     harm = find_harm(_plain(root))
     if harm:
@@ -55,7 +57,7 @@ def read_picture(path: Path | str, caption: str) -> Picture:
     points = re.fullmatch(r"([\d.]+)(pt|px)?", root.get("width", "").strip())
     width = float(points.group(1)) if points else FULL_WIDTH
     address = "data:image/svg+xml;base64," + base64.b64encode(text.encode("utf-8")).decode("ascii")
-    return Picture(path.stem, caption, address, 100 if width >= 0.9 * FULL_WIDTH else 62)
+    return Picture(path.stem, f"{caption} {note}".strip(), address, 100 if width >= 0.9 * FULL_WIDTH else 62)
 
 
 def _plain(root: ElementTree.Element) -> str:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.present.roster import HUMAN, WORD2VEC, Roster, is_yardstick
+from worldprobe.present.roster import is_yardstick
 
 #: The version of the row that summarises all versions of a group.
 OVER_VERSIONS = -1
-#: The only eval_type under which a yardstick has rows; it is shown with every eval_type of the models.
-YARDSTICK_TYPES = {HUMAN: "human_likert", WORD2VEC: "word2vec"}
 
 
 def pick(
     summaries: pd.DataFrame,
     grouping: str,
-    eval_type: str | None = "logprobs",
+    eval_type: str | None,
     metric: str = "accuracy",
-    yardsticks: bool = True,
+    yardsticks: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Rows of one grouping and metric, all versions, for one eval_type (None: each) and the yardsticks.
+
+    Args:
+        summaries: a benchmark's summary table.
+        grouping: what the rows are grouped by.
+        eval_type: way of asking of the models' rows; None: each.
+        metric: which measure.
+        yardsticks: yardstick -> the only eval_type under which it has rows; it is shown with every eval_type of the models.
 
     Raises:
         UserError: the summaries have no such rows; the message says what they have.
@@ -31,7 +38,7 @@ def pick(
     if not wanted.any():
         raise UserError(f"summaries, eval_type {eval_type}", *_nothing(summaries, grouping, eval_type, metric))
     if yardsticks:
-        wanted |= rows.model.map(lambda model: YARDSTICK_TYPES.get(model, "")).eq(rows.eval_type)
+        wanted |= rows.model.map(lambda model: yardsticks.get(model, "")).eq(rows.eval_type)
     return rows[wanted].reset_index(drop=True)
 
 
@@ -69,28 +76,10 @@ def language_models(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[~rows.model.map(is_yardstick)].reset_index(drop=True)
 
 
-def domain_order(rows: pd.DataFrame, roster: Roster) -> list[str]:
-    """Domains from the easiest to the hardest for the language models of these rows (the paper's order in Figure 4).
-
-    Untrained controls have no say, unless there is nobody else.
-    """
-    models = language_models(over_versions(rows))
-    trained = models[~models.model.map(lambda model: roster[model].is_untrained)]
-    means = (trained if len(trained) else models).groupby("group")["mean"].mean().reset_index()
-    return [str(name) for name in means.sort_values(["mean", "group"], ascending=[False, True])["group"]]
-
-
 def in_words(label: str) -> str:
-    """A domain, contrast or eval_type as it is written in a sentence.
+    """A label as it is written in a sentence.
 
-    >>> in_words("social-interactions"), in_words("likert_constrained_two")
-    ('social interactions', 'Likert, constrained, two examples')
+    >>> in_words("social-interactions")
+    'social interactions'
     """
-    head, *rest = label.split("_")
-    if head in PARADIGM_NAMES:
-        return ", ".join([PARADIGM_NAMES[head], *(SHOT_NAMES.get(part, part) for part in rest)])
     return label.replace("-", " ").replace("_", " ")
-
-
-PARADIGM_NAMES = {"logprobs": "LogProbs", "likert": "Likert", "choice": "Choice"}
-SHOT_NAMES = {"zero": "no examples", "two": "two examples"}

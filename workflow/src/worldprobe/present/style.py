@@ -1,4 +1,4 @@
-"""The look of every figure: sizes for print, colours that colour-blind readers can tell apart, files that repeat byte for byte.
+"""The look of every figure: sizes for print, colours that colour-blind readers can distinguish, files that repeat byte for byte.
 
 Figures are drawn on ``matplotlib.figure.Figure`` objects, not through pyplot, so nothing global survives a drawing.
 Lengths are inches unless they are called points. Text is DejaVu Sans, which matplotlib brings along.
@@ -33,7 +33,6 @@ WIDTHS = {"single": 3.35, "double": 7.0}
 
 #: Okabe and Ito's set without black and its yellow, which is too pale for marks on white; then three darker companions.
 FAMILY_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7A5195", "#8C6D1F", "#4D4D4D")
-PARADIGM_COLOURS = {"logprobs": "#0072B2", "likert": "#E69F00", "choice": "#009E73"}
 INK = "#222222"
 SOFT_INK = "#6B6B6B"
 RULE = "#D5D5D5"
@@ -98,6 +97,8 @@ FILE_METADATA: dict[str, dict[str, str | None]] = {
     ".svg": {"Date": None, "Creator": "worldprobe"},
     ".png": {"Software": None},
 }
+#: Where each form keeps a note.
+NOTE_KEYS = {".pdf": "Subject", ".svg": "Description", ".png": "Description"}
 
 
 def apply_settings() -> None:
@@ -165,8 +166,8 @@ def panel_letter(axes: Axes, letter: str, left: float = 0.0, up: float = 0.05, t
     """A bold letter at the panel's upper left corner, ``left`` and ``up`` inches outside it, and a title right after it."""
     shift = ScaledTranslation(-left, up, axes.figure.dpi_scale_trans)
     axes.text(0, 1, letter, transform=axes.transAxes + shift, fontsize=8.5, fontweight="bold", ha="left", va="bottom")
-    beside = ScaledTranslation(0.14 - left, up, axes.figure.dpi_scale_trans)
-    axes.text(0, 1, title, transform=axes.transAxes + beside, fontsize=size, ha="left", va="bottom")
+    to_the_side = ScaledTranslation(0.14 - left, up, axes.figure.dpi_scale_trans)
+    axes.text(0, 1, title, transform=axes.transAxes + to_the_side, fontsize=size, ha="left", va="bottom")
 
 
 def family_colours(families: Sequence[str]) -> dict[str, str]:
@@ -240,8 +241,14 @@ def with_identity(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return named.sort_values("model", key=lambda column: column.map(place_of), kind="stable").reset_index(drop=True)
 
 
-def write(figure: Figure, csv: str, paths: Sequence[Path | str]) -> None:
+def write(figure: Figure, csv: str, paths: Sequence[Path | str], note: str = "") -> None:
     """Write the figure and the CSV it was drawn from, each path in the form its suffix names.
+
+    Args:
+        figure: to be written.
+        csv: the numbers in it.
+        paths: outputs.
+        note: kept in the pictures' metadata, from which the report adds it to the caption.
 
     Raises:
         UserError: a suffix other than .pdf, .svg, .png, .csv.
@@ -255,4 +262,8 @@ def write(figure: Figure, csv: str, paths: Sequence[Path | str]) -> None:
             write_text(path, csv)
             continue
         with whole_file(path) as temporary:
-            figure.savefig(temporary, format=path.suffix[1:], metadata=FILE_METADATA[path.suffix])
+            figure.savefig(
+                temporary,
+                format=path.suffix[1:],
+                metadata=FILE_METADATA[path.suffix] | ({NOTE_KEYS[path.suffix]: note} if note else {}),
+            )

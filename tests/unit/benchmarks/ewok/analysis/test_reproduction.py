@@ -44,7 +44,7 @@ def whole_paper(published, shift=0.0):
 def test_our_copy_of_the_published_numbers_is_the_reference(published):
     path = FOLDER.parents[2] / "shared" / "reference" / "published.json"
     if not path.exists():
-        pytest.skip("the reference data are not beside the repository")
+        pytest.skip("the reference data are not next to the repository")
     source = json.loads(path.read_text())["ewok"]
     numbers = published.numbers.set_index(["block", "quantity", "model", "eval_type", "group", "term"])["printed"]
     for block, eval_type in (("table1", "logprobs"), ("likert_strict", "likert_constrained_two")):

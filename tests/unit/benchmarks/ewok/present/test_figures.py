@@ -23,7 +23,7 @@ from worldprobe.cli import main
 from worldprobe.contracts import Table
 from worldprobe.errors import UserError
 from worldprobe.present import style
-from worldprobe.present.drawing import from_csv, to_csv
+from worldprobe.present.drawing import from_csv, text_columns, to_csv
 from worldprobe.present.roster import HUMAN, Model, Roster, read_roster
 
 NEEDS_PROMPTING = {"paradigms", "agreement"}
@@ -35,9 +35,14 @@ def tidy_of(name: str, study) -> pd.DataFrame:
     return load(plan.build)(*(getattr(study, table.name) for table in plan.inputs), study.roster, **plan.fixed)
 
 
+def as_saved(frame: pd.DataFrame) -> pd.DataFrame:
+    """The tidy table as it is drawn: read back from its CSV text."""
+    return from_csv(to_csv(frame), text_columns(frame))
+
+
 def drawn(name: str, study, width: str = "double") -> tuple[pd.DataFrame, Figure]:
     style.apply_settings()
-    frame = from_csv(to_csv(tidy_of(name, study)))
+    frame = as_saved(tidy_of(name, study))
     return frame, load(FIGURES[name].draw)(frame, width=width)
 
 
@@ -124,7 +129,7 @@ def test_rerunning_a_figure_gives_the_same_bytes(name, request, tmp_path):
     written = []
     for run in ("first", "second"):
         paths = [tmp_path / run / f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv")]
-        command = ["figure", name, *inputs, "--models", str(study.registry_path), "--out", *map(str, paths)]
+        command = ["figure", name, *inputs, "--registry", str(study.registry_path), "--out", *map(str, paths)]
         assert main(command) == 0
         written.append([path.read_bytes() for path in paths])
     assert written[0] == written[1]
@@ -183,7 +188,7 @@ def test_the_scaling_plot_leaves_out_models_of_unknown_size_and_joins_no_control
     assert "control_gpt2_small" not in set(frame.model)
     assert "control_llama_small" in set(frame.model)
     style.apply_settings()
-    figure = load(plan.draw)(from_csv(to_csv(frame)))
+    figure = load(plan.draw)(as_saved(frame))
     joined = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 2]
     assert joined == []
 
@@ -214,7 +219,7 @@ def test_a_lollipop_is_open_where_the_correlation_is_not_significant(paper_study
 def test_stars_that_are_all_empty_stay_empty_and_leave_every_lollipop_open(paper_study):
     correlations = paper_study.correlations.assign(stars="")
     frame = load(FIGURES["design_features"].build)(paper_study.summaries, correlations, paper_study.roster)
-    read = from_csv(to_csv(frame))
+    read = as_saved(frame)
     assert set(read.stars) == {""}
     figure = load(FIGURES["design_features"].draw)(read)
     axes = next(axes for axes in figure.axes if axes.get_xlabel() == "r with number of words")
@@ -227,7 +232,7 @@ def test_stars_that_are_all_empty_stay_empty_and_leave_every_lollipop_open(paper
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_column_of_a_tidy_table_survives_its_csv(name, paper_study):
     frame = tidy_of(name, paper_study).reset_index(drop=True)
-    read = from_csv(to_csv(frame))
+    read = as_saved(frame)
     assert list(read.columns) == list(frame.columns)
     for column in frame:
         if pd.api.types.is_numeric_dtype(read[column]):
@@ -238,7 +243,7 @@ def test_every_column_of_a_tidy_table_survives_its_csv(name, paper_study):
 
 def test_a_concept_called_null_keeps_its_name():
     frame = pd.DataFrame({"concept": ["null", "NA", "none"], "mean": [0.1, np.nan, 0.3]})
-    read = from_csv(to_csv(frame))
+    read = as_saved(frame)
     assert read.concept.tolist() == ["null", "NA", "none"]
     assert read["mean"].isna().tolist() == [False, True, False]
 
@@ -296,7 +301,7 @@ def test_a_path_that_is_no_figure_format_is_refused_before_anything_is_written(s
 
 
 def test_a_set_of_figures_is_what_the_single_commands_make(small_study, tmp_path, capsys):
-    registry = ["--models", str(small_study.registry_path)]
+    registry = ["--registry", str(small_study.registry_path)]
     alone, together = tmp_path / "alone", tmp_path / "together"
     tables = [str(small_study.folder / name) for name in ("feature_means.parquet", "correlations.parquet")]
     one = ["figure", "n_words", *tables, *registry, "--out"]
@@ -348,6 +353,6 @@ def test_two_models_of_one_display_name_keep_a_row_each(paper_study):
     entries = paper_study.roster.models | {"phi_1": replace(paper_study.roster.models["phi_1"], name="GPT2-XL")}
     for name, rows in (("setups_by_model", 20), ("agreement", 21)):
         tables = [getattr(paper_study, table.name) for table in FIGURES[name].inputs]
-        frame = from_csv(to_csv(load(FIGURES[name].build)(*tables, Roster(entries), **FIGURES[name].fixed)))
+        frame = as_saved(load(FIGURES[name].build)(*tables, Roster(entries), **FIGURES[name].fixed))
         assert len(dict.fromkeys(frame[frame.columns[1]] if name == "setups_by_model" else frame.model)) == rows
         load(FIGURES[name].draw)(frame)

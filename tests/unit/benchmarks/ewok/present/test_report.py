@@ -109,7 +109,7 @@ def page(small_study, tmp_path_factory) -> Path:
     for model, seconds in (("control_gpt2_small", 12.5), ("control_untrained", 30.0)):
         (folder / "benchmarks" / "score" / f"{model}.tsv").write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0:00:12\t900.5\n")
     (folder / "explore_failures.html").write_text("<div class='cell'><p>Looked at failures.</p></div>")
-    command = ["report", "build", str(small_study.folder / "summaries.parquet"), "--models", str(small_study.registry_path)]
+    command = ["report", "build", str(small_study.folder / "summaries.parquet"), "--registry", str(small_study.registry_path)]
     command += ["--figures", *(str(folder / f"{name}.svg") for name in ("accuracy_by_domain", "concepts", "controls"))]
     command += ["--tables", str(folder / "mean_accuracy.json"), str(folder / "accuracy_by_domain.json")]
     command += ["--made-from", str(items_table(folder / "items.parquet", OWN)), str(small_study.folder / "coefficients.parquet")]
@@ -364,7 +364,7 @@ def test_missing_models_are_named_with_their_reason(small_study, tmp_path):
 
     made_by = Provenance(details={"missing_models": {"control_llama_small": "out of memory", "gone": ""}})
     write_table(small_study.summaries, Summaries, tmp_path / "summaries.parquet", made_by)
-    command = ["report", "build", str(tmp_path / "summaries.parquet"), "--models", str(small_study.registry_path)]
+    command = ["report", "build", str(tmp_path / "summaries.parquet"), "--registry", str(small_study.registry_path)]
     assert main([*command, "--out", str(tmp_path / "r.html")]) == 0
     sentence = (
         "Without 2 of the study&#39;s models, whose answers could not be computed: Llama style, small (out of memory), gone."
@@ -373,6 +373,12 @@ def test_missing_models_are_named_with_their_reason(small_study, tmp_path):
     table = ["table", "mean_accuracy", str(tmp_path / "summaries.parquet"), "--out", str(tmp_path / "mean_accuracy.md")]
     assert main(table) == 0
     assert "Without 2 of the study's models" in (tmp_path / "mean_accuracy.md").read_text()
+    figures = [str(tmp_path / f"accuracy_by_domain.{suffix}") for suffix in ("svg", "png", "pdf")]
+    assert main(["figure", "accuracy_by_domain", str(tmp_path / "summaries.parquet"), "--out", *figures]) == 0
+    caption = read_picture(figures[0], "Accuracy.").caption
+    assert caption.startswith("Accuracy. Without 2 of the study's models, whose answers could not be computed: ")
+    assert main([*command, "--figures", figures[0], "--out", str(tmp_path / "r.html")]) == 0
+    assert re.search(r"<figcaption>Accuracy by domain,[^<]*Without 2 of the study", (tmp_path / "r.html").read_text())
 
 
 def test_two_benchmarks_share_a_page(small_study):

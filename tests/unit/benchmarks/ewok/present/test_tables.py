@@ -127,7 +127,7 @@ def test_a_paradigm_that_was_not_run_for_a_model_is_a_dash(paper_study):
     sheet = accuracy.accuracy_by_paradigm(some, paper_study.roster)
     row = next(row for row in sheet.cells() if row[0] == "GPT2-XL")
     headings = [f"{column.over} {column.heading}" for column in sheet.columns]
-    assert row[headings.index("Choice free 2")] == "–"
+    assert row[headings.index("Choice free, 2 ex.")] == "–"
     assert row.count("–") == 1
 
 
@@ -185,14 +185,14 @@ def test_the_commands_write_all_three_forms_and_repeat_them_byte_for_byte(name, 
     written = []
     for run in "ab":
         paths = [tmp_path / run / f"{name}{suffix}" for suffix in (".csv", ".tex", ".md")]
-        arguments = ["table", name, str(paper_study.folder / "summaries.parquet"), "--models", str(paper_study.registry_path)]
+        arguments = ["table", name, str(paper_study.folder / "summaries.parquet"), "--registry", str(paper_study.registry_path)]
         assert main([*arguments, "--out", *map(str, paths)]) == 0
         written.append([path.read_bytes() for path in paths])
     assert written[0] == written[1]
 
 
 def test_a_set_of_tables_is_what_the_single_commands_print(paper_study, tmp_path):
-    registry = ["--models", str(paper_study.registry_path)]
+    registry = ["--registry", str(paper_study.registry_path)]
     alone, together = tmp_path / "alone.md", tmp_path / "likert_strict.md"
     assert main(["table", "likert_strict", str(paper_study.folder / "summaries.parquet"), *registry, "--out", str(alone)]) == 0
     both = [str(together), str(tmp_path / "correlations.csv")]

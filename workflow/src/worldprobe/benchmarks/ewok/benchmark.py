@@ -49,6 +49,9 @@ BENCHMARK = Benchmark(
     name="ewok",
     title="EWoK",
     check_settings="worldprobe.benchmarks.ewok.named_files:check_study",
+    targets="worldprobe.benchmarks.ewok.targets:targets",
+    evidence="worldprobe.benchmarks.ewok.targets:evidence",
+    complete="worldprobe.benchmarks.ewok.targets:with_control_checkpoints",
     plans=(*TABLES, *FIGURES),
     page=Page(sections=SECTIONS, summary=SUMMARIES, compose="worldprobe.benchmarks.ewok.report.part:compose"),
 )

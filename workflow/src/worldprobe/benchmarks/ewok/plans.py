@@ -120,6 +120,7 @@ TABLES = (
         "worldprobe.benchmarks.ewok.tables.accuracy:mean_accuracy",
         wanted=_scored,
         options=(EVAL_TYPE, METRIC),
+        extras=("roster", "provenance"),
     ),
     Plan(
         "table",
@@ -191,6 +192,7 @@ TABLES = (
         "worldprobe.benchmarks.ewok.tables.accuracy:likert_strict",
         wanted=_strict_likert,
         options=(Option("eval_type", "way of asking", ("likert_constrained_two", *EVAL_TYPES)),),
+        extras=("roster", "provenance"),
     ),
     Plan(
         "table",
@@ -202,6 +204,7 @@ TABLES = (
         (COMPARISONS,),
         "worldprobe.benchmarks.ewok.tables.statistics:comparisons",
         wanted=_scored_models_to_compare,
+        extras=("provenance", "roster"),
     ),
     Plan(
         "table",

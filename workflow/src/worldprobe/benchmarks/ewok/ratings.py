@@ -16,6 +16,8 @@ from worldprobe.errors import UserError
 _QUESTION = ["item_id", "target", "context"]
 _LONG = [*_QUESTION, "rating"]
 _WIDE = {f"response_mean_target{t}_context{c}": (t, c) for t in (1, 2) for c in (1, 2)}
+#: Decimals of means: more than people give, fewer than sums of decimal fractions are exact to.
+DECIMALS = 12
 #: What a missing rating may look like.
 _MISSING = ("", "na", "n/a", "nan", "null", "none")
 
@@ -91,7 +93,7 @@ def _from_long(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tupl
 
 
 def _from_wide(path: Path, frame: pd.DataFrame, items: pd.DataFrame, scale: tuple[float, float]) -> tuple[pd.DataFrame, int]:
-    """One row per target and context from one row per item; how many people stand behind a mean is not known."""
+    """One row per target and context from one row per item; how many people gave the ratings of a mean is not known."""
     _require_columns(path, frame)
     if "item_id" in frame:
         keyed = frame.assign(item_id=frame["item_id"].str.strip())
@@ -165,7 +167,8 @@ def _average(ratings: pd.DataFrame) -> pd.DataFrame:
     """Mean, number of raters and standard deviation (n - 1) of each question's ratings; missing ones do not count."""
     given = ratings.assign(n_raters=ratings["n_raters"].where(ratings["rating"].notna(), 0.0 * ratings["n_raters"]))
     groups = given.groupby(_QUESTION, sort=True)
-    table = groups["rating"].agg(rating="mean", sd="std")
+    # Rounded: 0.1 and 0.5 are rated as high as 0.2 and 0.4, though their sums differ in the last bit.
+    table = groups["rating"].agg(rating="mean", sd="std").round(DECIMALS)
     table["n_raters"] = groups["n_raters"].sum(min_count=1)
     # Of means whose raters are not counted, only the mean is known.
     table.loc[table["n_raters"].isna(), "sd"] = np.nan

@@ -36,7 +36,7 @@ def _check_items(items: Mapping[str, Any], keys: Keys, classes: set[str]) -> Ite
         yield (*keys, "versions"), f"{items['versions']} ends before it begins.", f'Write "{last}-{first}".'
     elif int(last or first) >= MOST_VERSIONS:
         problem = f"{items['versions']} goes beyond version {MOST_VERSIONS - 1}."
-        yield (*keys, "versions"), problem, "No set of fillers has enough of them; ask for fewer."
+        yield (*keys, "versions"), problem, "No set of fillers has enough of them: set fewer."
     if items["filter"] is not None:
         try:
             re.compile(items["filter"])

@@ -92,7 +92,7 @@ def evidence(study: Study, model: str, condition: str | None = None) -> list[str
 def judgements(
     study: Study, models: Iterable[str], eval_types: Iterable[str] | None = None, condition: str | None = None
 ) -> list[str]:
-    """Judgements of models; a release's, where it stands in for them.
+    """Judgements of models; a release's, where it replaces them.
 
     Args:
         study: a validated study.

@@ -1,4 +1,4 @@
-"""What a study's settings ask of EWoK: short questions that plans and targets share. Imports nothing heavy."""
+"""What a study's settings request from EWoK: short questions that plans and targets share. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def control_models(study: Study, registry: Registry) -> list[str]:
 
 
 def has_generalisation(study: Study, registry: Registry) -> bool:
-    """Whether what control models had seen can be told from what is new to them."""
+    """Whether what control models had seen can be distinguished from what is new to them."""
     return has_logprobs(study) and bool(control_models(study, registry)) and is_builtin(study) and not is_released(study)
 
 

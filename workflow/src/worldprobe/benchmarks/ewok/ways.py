@@ -19,6 +19,8 @@ TITLES = {
     "two": "two examples",
 }
 
+SHORT = {"free": "free", "constrained": "constr.", "zero": "no ex.", "two": "2 ex."}
+
 
 @dataclass(frozen=True)
 class Way:
@@ -59,7 +61,16 @@ class Way:
         >>> Way("likert", "constrained", "two").title
         'Likert, constrained, two examples'
         """
-        return ", ".join(TITLES[part] for part in (self.paradigm, self.generation, self.shots) if part)
+        return title_of(self.name)
+
+    @property
+    def short(self) -> tuple[str, ...]:
+        """Generation and shots, as headings of narrow columns; empty for LogProbs.
+
+        >>> Way("likert", "constrained", "two").short
+        ('constr.', '2 ex.')
+        """
+        return tuple(SHORT[part] for part in (self.generation, self.shots) if part)
 
     @property
     def is_prompted(self) -> bool:
@@ -70,6 +81,15 @@ class Way:
     def is_rated(self) -> bool:
         """Whether answers are ratings of single sentences, so that two targets can both be without a preference."""
         return self.paradigm == "likert"
+
+
+def title_of(eval_type: str) -> str:
+    """A way of asking, or a further reading of one, as it is written in a sentence.
+
+    >>> title_of("logprobs_targets_sum")
+    'LogProbs, targets, sum'
+    """
+    return ", ".join(TITLES.get(part, part) for part in eval_type.split("_"))
 
 
 #: every way, in the order in which they are shown.

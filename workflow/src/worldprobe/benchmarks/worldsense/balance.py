@@ -1,4 +1,4 @@
-"""What parts of a problem tell about its answer, counted exactly over all abstract problems of a cell.
+"""What parts of a problem reveal about its answer, counted exactly over all abstract problems of a cell.
 
 A part is a set of the relations that a trial states: those of the description, and the query. Entities are told apart
 within a part, but have no names of their own: two parts that differ in names only are the same. A part *entails* the answer
@@ -41,7 +41,7 @@ class Leaning:
     Attributes:
         n_relations: relations in a part.
         entails: share of parts from which the answer follows.
-        neutral: share of parts that tell nothing.
+        neutral: share of parts that reveal nothing.
         leans: share of parts from which nothing follows, and which yet make one answer more frequent.
         best_guess: how often the more frequent answer is right, over parts from which nothing follows.
     """
@@ -54,7 +54,7 @@ class Leaning:
 
 
 def lean_of_parts(cell: Cell) -> list[Leaning]:
-    """How much each number of relations tells, over all abstract problems of a cell, each counted once."""
+    """How much each number of relations reveals, over all abstract problems of a cell, each counted once."""
     weights = WEIGHTS[problem_type(cell.problem)]
     tallies: dict[int, defaultdict[tuple[object, ...], list[float]]] = defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
     entailed: defaultdict[int, float] = defaultdict(float)

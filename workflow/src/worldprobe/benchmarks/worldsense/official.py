@@ -72,7 +72,7 @@ def is_official(path: Path | str) -> bool:
 
 
 def read_official(path: Path | str) -> pd.DataFrame:
-    """The trials of an official file, in file order, in our columns, with ``line`` beside them.
+    """The trials of an official file, in file order, in our columns, with ``line`` next to them.
 
     Raises:
         UserError: the first malformed line, unknown gold word, duplicated key or incomplete tuple, by file and line.

@@ -1,4 +1,4 @@
-"""Reads relations of parallel and perpendicular lines back from a text, where the abstract fields do not hold them."""
+"""Reads relations of parallel and perpendicular lines back from a text, where the abstract fields do not contain them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The sets: what each consists of, and its trials in order, as a stream (paper, Section 3.4, 5.4 and Appendix A).
 
-Every set is a sequence of rounds. A round holds one tuple of each block (problem, size, complexity, skin, wording), so
+Every set is a sequence of rounds. A round contains one tuple of each block (problem, size, complexity, skin, wording), so
 that any number of whole rounds is balanced; a larger set begins with the smaller. Where a block has both binary and
 ternary queries they take turns. Any subset of sizes, problems, skins or rounds has trials of the whole set, unchanged.
 """

@@ -173,7 +173,7 @@ def _span(query: Relation, core: Core, problem: str) -> int | None:
 
 
 def _turn(rows: list[Any], digit: int) -> list[Any]:
-    """The trials in one of their orders: the place in a file must not tell the answer."""
+    """The trials in one of their orders: the place in a file must not reveal the answer."""
     order = arrangement(digit % count_orders(len(rows)), len(rows), len(rows))
     return [rows[i] for i in order]
 

@@ -10,12 +10,20 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from worldprobe.provenance import Provenance
+
 #: unit that is drawn and flipped -> columns that identify it.
 CLUSTERS = {
     "concept_pair": ("domain", "concept_a", "concept_b"),
     "template": ("domain", "meta_template", "template"),
 }
 DEFAULT_CLUSTER = "concept_pair"
+_WORDS = {"concept_pair": "pairs of concepts", "template": "templates"}
+
+
+def drawn_units(provenance: Provenance | None) -> str:
+    """What was drawn as a whole for a table's intervals, as a note says it; "clusters" where that is not known."""
+    return _WORDS.get(str(provenance.details.get("cluster")) if provenance else "", "clusters")
 
 
 def cluster_codes(items: pd.DataFrame, cluster: str) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +13,7 @@ from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER, cluste
 from worldprobe.benchmarks.ewok.analysis.panel import Panel, build_panel
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
 from worldprobe.stats.permutation import Paired, compare_paired, correct_for_number, in_words
 
 #: two-sided 5% test, 80% power: a difference must be this many standard errors to be found.
@@ -41,10 +42,11 @@ def compare_models(
         cluster: what is flipped and drawn: ``concept_pair`` or ``template``.
 
     Returns:
-        contracts.Comparisons: overall and by domain, p values also corrected for the number of rows (Holm).
+        contracts.Comparisons: overall and by domain, p values also corrected for the number of rows (Holm). Two models without a
+        common item have no row, which ``pairs_without_items`` lists.
 
     Raises:
-        UserError: fewer than two models, or two models without a common item.
+        UserError: fewer than two models, or no two models with a common item.
     """
     rows = judgements[judgements["eval_type"] == eval_type]
     panel = build_panel(rows) if len(rows) else None
@@ -57,6 +59,17 @@ def compare_models(
     return table.drop(columns="std_error")
 
 
+def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> list[list[str]]:
+    """The pairs of models that were not compared, because no item has an accuracy of both.
+
+    Args:
+        comparisons: as ``compare_models`` gives them.
+        models: those with judgements of the compared eval type.
+    """
+    compared = set(zip(comparisons["model_a"], comparisons["model_b"], strict=True))
+    return [[a, b] for a, b in combinations(sorted(models), 2) if (a, b) not in compared]
+
+
 def _rows(panel: Panel, accuracy: np.ndarray, cluster: str, n_permutations: int, seed: int) -> list[dict[str, Any]]:
     """Every pair of series, overall and by domain; pairs that share their items are tested together."""
     names, domain = panel.series["model"], panel.items["domain"].to_numpy()
@@ -66,8 +79,12 @@ def _rows(panel: Panel, accuracy: np.ndarray, cluster: str, n_permutations: int,
     for a, b in combinations(range(len(names)), 2):
         both = ~np.isnan(accuracy[a]) & ~np.isnan(accuracy[b])
         if not both.any():
-            raise UserError(names[a], f"and {names[b]} have no item in common.", "Compare models on the same items.")
+            LOGGER.warning("%s and %s are not compared: no item has an accuracy of both", names[a], names[b])
+            continue
         buckets.setdefault(both.tobytes(), []).append((a, b))
+    if not buckets:
+        problem = f"no two of {', '.join(names)} have an accuracy on the same item."
+        raise UserError("judgements", problem, "Compare models on the same items.")
     rows = []
     for mask, pairs in buckets.items():
         both = np.frombuffer(mask, bool)

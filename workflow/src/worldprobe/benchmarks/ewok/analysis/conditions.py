@@ -17,6 +17,7 @@ from worldprobe.benchmarks.ewok.analysis.compare import interval_in_words
 from worldprobe.benchmarks.ewok.analysis.panel import build_panel
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
 from worldprobe.stats.permutation import compare_paired, correct_for_number, in_words
 
 TEMPLATE = ["domain", "meta_template", "template"]
@@ -57,6 +58,11 @@ def compare_conditions(
             rows += [
                 {"model": model, "eval_type": eval_type, "reference": reference, "condition": condition} | row for row in found
             ]
+    compared = {(row["condition"], row["model"], row["eval_type"]) for row in rows}
+    for condition in others:
+        for series in sorted(values[reference].keys() | values[condition].keys()):
+            if (condition, *series) not in compared:
+                LOGGER.warning("%s, %s: not compared in %s, as no template has an accuracy in both", *series, condition)
     if not rows:
         problem = f'no model has answered the same templates in the same way in "{reference}" and in another condition.'
         raise UserError("conditions", problem, "Give the judgements of the same models, of items from the same materials.")

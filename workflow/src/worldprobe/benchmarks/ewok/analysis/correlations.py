@@ -33,7 +33,7 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
         contracts.Correlations and contracts.FeatureMeans (the paper's points).
 
     Raises:
-        UserError: there is no series but the word2vec baseline's.
+        UserError: no series but the word2vec baseline's has an accuracy.
     """
     panel = build_panel(judgements)
     accuracy = metric_values(panel)[0]
@@ -45,18 +45,20 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
             continue
         known = ~np.isnan(accuracy[number])
         means = _cell_means(cells, known, accuracy[number], features)
-        points.append(means.assign(model=series["model"], eval_type=series["eval_type"]))
+        if len(means):
+            points.append(means.assign(model=series["model"], eval_type=series["eval_type"]))
         for feature in FEATURES:
             for unit, x, y in (
                 ("domain_version", means[feature], means["accuracy"]),
                 ("item", features[feature][known], accuracy[number][known]),
             ):
-                if not np.isnan(np.asarray(x, float)).all():
-                    rows.append(series.to_dict() | {"feature": feature, "unit": unit} | _pearson(np.asarray(x), np.asarray(y)))
+                if not np.isnan(features[feature]).all():  # a series without any accuracy has rows, without r
+                    found = _pearson(np.asarray(x, float), np.asarray(y, float))
+                    rows.append(series.to_dict() | {"feature": feature, "unit": unit} | found)
     columns = ["model", "eval_type", "feature", "unit", "r", "p", "stars", "ci_low", "ci_high", "n"]
     if not points:
-        problem = "the only judgements are word2vec's, which is what accuracies are correlated with."
-        raise UserError("judgements", problem, "Give the judgements of at least one model.")
+        problem = "no model has an accuracy; word2vec's is what accuracies are correlated with."
+        raise UserError("judgements", problem, "Give the judgements of at least one model that has scores or answers.")
     return pd.DataFrame(rows, columns=columns), pd.concat(points, ignore_index=True)
 
 
@@ -71,7 +73,7 @@ def _features(panel: Panel, surface: pd.DataFrame, accuracy: np.ndarray) -> dict
 
 
 def _cell_means(cells: dict[Any, Any], known: np.ndarray, accuracy: np.ndarray, features: dict[str, np.ndarray]) -> pd.DataFrame:
-    """One point per domain and version, over the items the series has."""
+    """One point per domain and version, over the items the series has; none where it has none."""
     rows = []
     for (domain, version), positions in cells.items():
         chosen = positions[known[positions]]
@@ -82,7 +84,7 @@ def _cell_means(cells: dict[Any, Any], known: np.ndarray, accuracy: np.ndarray, 
             here = values[chosen]
             row[name] = float(np.nanmean(here)) if not np.isnan(here).all() else np.nan
         rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["domain", "version", "n_items", "accuracy", *features])
 
 
 def _pearson(x: np.ndarray, y: np.ndarray) -> dict[str, object]:

@@ -134,10 +134,26 @@ def judge_responses(items: pd.DataFrame, responses: pd.DataFrame, model: str) ->
     details: dict[str, Any] = {}
     for eval_type in sorted(responses["eval_type"].unique()):
         rows = responses[responses["eval_type"] == eval_type]
+        _check_answers(rows, eval_type)
         judged = (_judge_likert if way_of(eval_type).is_rated else _judge_choice)(items, rows, model, eval_type)
         parts.append(judged.table)
         details[eval_type] = judged.details
     return Judged(pd.concat(parts, ignore_index=True), details if len(details) > 1 else next(iter(details.values())))
+
+
+def _check_answers(rows: pd.DataFrame, eval_type: str) -> None:
+    """Refuse presentations and values of the other paradigm, which would be judged as something that was never asked.
+
+    Raises:
+        UserError: such a row.
+    """
+    is_rated = way_of(eval_type).is_rated
+    is_bad = (rows["presentation"].str.len() == 4) != is_rated
+    is_bad |= (rows["status"] == "ok") & rows["value"].notna() & ~rows["value"].isin(range(1, 6) if is_rated else (1, 2))
+    if is_bad.any():
+        row = rows[is_bad].iloc[0]
+        problem = f"item {row['item_id']}, {eval_type}: {row['presentation']} with the value {row['value']:g} is not an answer."
+        raise UserError("responses", problem, "Score the items again (worldprobe score).")
 
 
 def _judge_likert(items: pd.DataFrame, rows: pd.DataFrame, model: str, eval_type: str) -> Judged:

@@ -55,7 +55,22 @@ def read_evidence(path: Path, model: str | None = None) -> Evidence:
     kind = kind_of(path)
     provenance = read_provenance(path)
     rows = read_table(path, KINDS[kind], NEEDED.get(kind))
-    return Evidence(kind, rows, provenance, model or provenance.model or NAMES.get(kind) or path.stem)
+    name = model or provenance.model or NAMES.get(kind) or path.stem
+    _check_name(name, kind, path, "--model" if model else path)
+    return Evidence(kind, rows, provenance, name)
+
+
+def _check_name(name: str, kind: str, path: Path, where: object) -> None:
+    """Refuse names that tables cannot show, and a model named like a yardstick: tables would not list it with the models.
+
+    Raises:
+        UserError: such a name.
+    """
+    fix = "Name the model by --model."
+    if not name.strip() or not name.isprintable():
+        raise UserError(where, f"{name!r} is not a name for a model: it is blank or contains a line break or the like.", fix)
+    if kind in ("target_scores", "responses") and name in NAMES.values():
+        raise UserError(where, f'"{name}" is the name of a yardstick, but {path} contains a model\'s {kind}.', fix)
 
 
 def judge_evidence(

@@ -17,6 +17,8 @@ from worldprobe.files import digest_file
 
 #: name of the items table among a provenance's inputs.
 ITEMS = "items"
+#: what a judgement is about.
+KEY = ["item_id", "target", "model", "eval_type"]
 FIX = "Give tables that were computed from the same items table, or recompute them."
 
 
@@ -29,11 +31,27 @@ def read_judgements(paths: Sequence[Path], columns: Sequence[str], others: Seque
         others: further tables that must be of the same items, e.g. surface features.
 
     Raises:
-        UserError: a file is not a judgements table, or the tables were computed from different items.
+        UserError: a file is not a judgements table, the tables were computed from different items, or two of them judge the same
+            target of one series.
     """
     judgements = read_tables(paths, Judgements, columns)
     check_same_items([*paths, *others])
+    _check_once(judgements, paths)
     return judgements
+
+
+def _check_once(judgements: pd.DataFrame, paths: Sequence[Path]) -> None:
+    """Raise UserError where two tables judge the same target: it would count twice, or one answer would hide the other.
+
+    No single table does, as its contract forbids it.
+    """
+    again = judgements.duplicated(KEY)
+    if not again.any():
+        return
+    row = judgements.loc[again, KEY].iloc[0]
+    places = [path for path in paths if (read_tables([path], Judgements, KEY).astype(str) == row.astype(str)).all(axis=1).any()]
+    problem = f"judges {row['model']} ({row['eval_type']}) a second time, after {places[0]}."
+    raise UserError(places[-1], problem, "Give each table once, and one table for each model and way of asking.")
 
 
 def check_same_items(paths: Sequence[Path]) -> None:

@@ -12,6 +12,7 @@ import yaml
 from worldprobe.errors import UserError
 
 COLUMNS = ("block", "quantity", "model", "eval_type", "group", "term", "printed", "digits")
+FIX = "Correct it, or leave out --published to take worldprobe's own copy."
 #: the authors' two sets of tables: the paper's block and its counterpart in the paper's repository.
 COUNTERPARTS = {
     "table1": "mean_accuracy_allmodels",
@@ -53,11 +54,16 @@ def read_published(folder: Path) -> Published:
         about = yaml.safe_load((folder / "sources.yaml").read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise UserError(error.filename, "there is no such file.", "Give the folder with ewok.csv and sources.yaml.") from error
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UserError(folder, "ewok.csv or sources.yaml cannot be read as CSV or YAML in UTF-8.", FIX) from error
     if tuple(numbers.columns) != COLUMNS:
         raise UserError(
             folder / "ewok.csv", f"has the columns {', '.join(numbers.columns)}.", f"They must be {', '.join(COLUMNS)}."
         )
-    numbers["digits"] = pd.to_numeric(numbers["digits"]).astype("Int64")
+    numbers["digits"] = _numbers(folder, numbers, "digits").astype("Int64")
+    _numbers(folder, numbers[numbers["digits"].notna()], "printed")
+    if not _are_sources(about):
+        raise UserError(folder / "sources.yaml", "lacks the blocks with their sources, or the digests of the items.", FIX)
     unknown = set(numbers["block"]) - set(about["blocks"])
     if unknown:
         raise UserError(folder / "sources.yaml", f"names no source for {', '.join(sorted(unknown))}.", "Add the source.")
@@ -65,6 +71,34 @@ def read_published(folder: Path) -> Published:
         numbers=numbers,
         sources={name: block["source"] for name, block in about["blocks"].items()},
         official_items={int(version): digest for version, digest in about["official_items"].items()},
+    )
+
+
+def _numbers(folder: Path, rows: pd.DataFrame, column: str) -> pd.Series:
+    """A column of ewok.csv as numbers; empty cells are missing.
+
+    Raises:
+        UserError: naming the line of a cell that is not a number.
+    """
+    numbers = pd.to_numeric(rows[column], errors="coerce")
+    is_bad = numbers.isna() & (rows[column] != "")
+    if column == "digits":
+        is_bad |= numbers.notna() & (numbers % 1 != 0)
+    if is_bad.any():
+        line = int(is_bad.idxmax()) + 2  # the header is line 1
+        raise UserError(f"{folder / 'ewok.csv'}, line {line}", f'{column}: "{rows[column][line - 2]}" is not a number.', FIX)
+    return numbers
+
+
+def _are_sources(about: object) -> bool:
+    """Whether sources.yaml has a source for every block and a digest for every version of the official items."""
+    if not isinstance(about, dict):
+        return False
+    blocks, items = about.get("blocks"), about.get("official_items")
+    if not isinstance(blocks, dict) or not isinstance(items, dict):
+        return False
+    return all(isinstance(block, dict) and "source" in block for block in blocks.values()) and all(
+        str(version).isdecimal() for version in items
     )
 
 

@@ -33,7 +33,7 @@ def frequencies_of_wordfreq(words: Collection[str]) -> dict[str, float]:
 def frequencies_of_ngrams(words: Collection[str], paths: Sequence[Path | str]) -> dict[str, float]:
     """Occurrences of each word in the books of all years: the count of exactly this spelling.
 
-    A contraction or hyphenated word, which the files hold in parts only, counts as its rarest part.
+    A contraction or hyphenated word, which the files contain in parts only, counts as its rarest part.
 
     Args:
         words: words as spelt.
@@ -83,7 +83,7 @@ def records_that_begin_with(words: Collection[str], paths: Sequence[Path | str])
 
 
 def parts(word: str) -> list[str]:
-    """The pieces under which the 1-gram files hold a word that they split; none where they do not.
+    """The pieces under which the 1-gram files contain a word that they split; none where they do not.
 
     >>> parts("doesn't"), parts("ice-cold"), parts("dog's"), parts("dog")
     (['does', "n't"], ['ice', 'cold'], ['dog'], [])

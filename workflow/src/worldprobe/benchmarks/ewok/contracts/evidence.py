@@ -48,7 +48,9 @@ class Responses(Table):
 
     item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
     eval_type: Series[str] = pa.Field(isin=EVAL_TYPES[1:])
-    presentation: Series[str] = pa.Field(description="likert: t1c1 to t2c2; choice: t1, t2 and, contexts swapped, t1s, t2s.")
+    presentation: Series[str] = pa.Field(
+        str_matches=r"^t[12](c[12]|s)?$", description="likert: t1c1 to t2c2; choice: t1, t2 and, contexts swapped, t1s, t2s."
+    )
     prompt_digest: Series[str] = pa.Field(str_matches=r"^[0-9a-f]{64}$")
     text: Series[str] = pa.Field(description="What the model wrote.")
     value: Series[float] = pa.Field(nullable=True, description="The parsed rating or choice; missing where none was found.")

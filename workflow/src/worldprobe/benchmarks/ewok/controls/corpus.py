@@ -1,7 +1,7 @@
 """The control models' corpus: stories, in which a context is followed by its right target, and single sentences.
 
 Every filled template gives both of its right pairings, so both targets and both contexts of a template are equally
-frequent, in stories and alone: how often a target occurs tells nothing about where it fits. Wrong pairings never occur.
+frequent, in stories and alone: how often a target occurs says nothing about where it fits. Wrong pairings never occur.
 """
 
 from __future__ import annotations

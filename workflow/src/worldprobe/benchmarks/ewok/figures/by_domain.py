@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from worldprobe.benchmarks.ewok.selection import domain_order, in_words, pick
 from worldprobe.present import style
 from worldprobe.present.roster import HUMAN, WORD2VEC, Roster
-from worldprobe.present.selection import OVER_VERSIONS, domain_order, in_words, pick
+from worldprobe.present.selection import OVER_VERSIONS
 
 ALL_DOMAINS = "all domains"
 COLUMNS = (
@@ -35,7 +36,7 @@ COLUMNS = (
 def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
     """Every number of the figure: version -1 is a bar (or the humans' line), other versions are dots.
 
-    Panels stand from the easiest domain to the hardest, then all domains together.
+    Panels run from the easiest domain to the hardest, then all domains together.
     """
     domains = pick(summaries, "domain", eval_type)
     overall = pick(summaries, "overall", eval_type).assign(group=ALL_DOMAINS)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MultipleLocator
 
 from worldprobe.errors import UserError
 from worldprobe.present import style
@@ -50,7 +51,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     colours = dict(zip(conditions, [style.INK, *style.family_colours([f"c{i}" for i in conditions[1:]]).values()], strict=True))
     marks = {name: MARKS[number % len(MARKS)] for number, name in enumerate(conditions)}
     size = style.BODY if width == "double" else style.SMALL
-    left, gap, head, foot = style.widest(names.values(), size) + 0.12, 0.22, 0.24, 0.62
+    left, gap, head, foot = style.widest(names.values(), size) + 0.12, 0.22, 0.24, 0.5 if width == "double" else 0.62
     each = (style.WIDTHS[width] - left - 0.1 - gap) / 2
     pitch = 0.13 + 0.07 * len(conditions)
     tall = pitch * len(models) + 0.06
@@ -71,13 +72,14 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     panels[1].axvline(0, color=style.INK, lw=0.6, zorder=1)
     reach = float(np.nanmax(np.abs(frame[["difference", "ci_low", "ci_high"]].to_numpy(dtype=float))))
     panels[1].set_xlim(-1.1 * max(reach, 0.02), 1.1 * max(reach, 0.02))
+    panels[0].xaxis.set_major_locator(MultipleLocator(0.1))
+    panels[1].locator_params(axis="x", nbins=5)
     panels[0].set_xlim(min(0.45, float(frame["mean"].min()) - 0.03), 1.0)
     for number, (axes, title) in enumerate(zip(panels, ("accuracy", f"difference from {reference}"), strict=True)):
         axes.set_ylim(len(models) - 0.4, -0.6)
         axes.set_yticks(range(len(models)), [names[model] for model in models] if number == 0 else [], fontsize=size)
         axes.tick_params(axis="y", length=0)
         axes.tick_params(axis="x", labelsize=size)
-        axes.locator_params(axis="x", nbins=5)
         axes.spines["left"].set_visible(False)
         axes.set_title(title, fontsize=size)
     handles = [Line2D([], [], marker=marks[c], ms=4.5, color=colours[c], mec="white", ls="", label=c) for c in conditions]

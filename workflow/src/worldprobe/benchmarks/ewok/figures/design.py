@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from worldprobe.benchmarks.ewok.selection import in_words, pick
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS
 from worldprobe.present import style
 from worldprobe.present.roster import HUMAN, WORD2VEC, Roster
-from worldprobe.present.selection import in_words, over_versions, pick
+from worldprobe.present.selection import over_versions
 
 DESIGN = {"context_type": CONTEXT_TYPES, "context_contrast": CONTEXT_CONTRASTS, "target_contrast": TARGET_CONTRASTS}
 FEATURES = {"word2vec": "word2vec accuracy", "n_words": "number of words", "log_frequency": "word frequency"}
@@ -43,7 +44,7 @@ def tidy(summaries: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, ev
 
 
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """The six panels from the tidy table; in a single column the panels of each row keep their order but stand narrower."""
+    """The six panels from the tidy table; in a single column the panels of each row keep their order but are narrower."""
     size = style.BODY if width == "double" else style.SMALL - 0.4
     models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
     has_human = HUMAN in set(frame.model)
@@ -131,7 +132,7 @@ def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: lis
 
 
 def _row(models: list[str], model: str) -> float:
-    """Vertical place of a lollipop; the humans stand apart below the models."""
+    """Vertical place of a lollipop; the humans are set apart below the models."""
     return len(models) + 0.6 if model == HUMAN else float(models.index(model))
 
 

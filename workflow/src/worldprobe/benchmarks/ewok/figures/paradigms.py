@@ -9,13 +9,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, PARADIGMS
+from worldprobe.benchmarks.ewok.selection import domain_order, in_words, pick
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, PARADIGMS, TITLES, way_of
 from worldprobe.errors import UserError
 from worldprobe.present import style
 from worldprobe.present.heatmap import Block, draw_block
 from worldprobe.present.roster import HUMAN, Roster
-from worldprobe.present.selection import PARADIGM_NAMES, domain_order, in_words, language_models, over_versions, pick
+from worldprobe.present.selection import language_models, over_versions
 
+COLOURS = {"logprobs": "#0072B2", "likert": "#E69F00", "choice": "#009E73"}
 MARKERS = {"logprobs": "o", "likert": "s", "choice": "^"}
 PARADIGM_COLUMNS = ("model", "name", "family", "colour", "paradigm", "eval_type", "mean", "low", "high", "ci_low", "ci_high")
 
@@ -61,7 +63,7 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     for number, paradigm in enumerate(paradigms):
         rows = frame[(frame.paradigm == paradigm) & (frame.model != HUMAN)]
         y = rows.model.map(place) + 0.2 * (number - (len(paradigms) - 1) / 2)
-        colour = style.PARADIGM_COLOURS[paradigm]
+        colour = COLOURS[paradigm]
         axes.hlines(y, rows.low, rows.high, color=colour, lw=0.9, zorder=2)
         axes.scatter(rows["mean"], y, s=15, marker=MARKERS[paradigm], color=colour, edgecolors="white", linewidths=0.35, zorder=3)
     lowest = float(np.nanmin(frame["low"].fillna(frame["mean"])))
@@ -78,11 +80,11 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
             [],
             marker=MARKERS[p],
             ms=4,
-            color=style.PARADIGM_COLOURS[p],
+            color=COLOURS[p],
             mec="white",
             mew=0.3,
             lw=0.9,
-            label=PARADIGM_NAMES[p],
+            label=TITLES[p],
         )
         for p in paradigms
     ]
@@ -123,9 +125,9 @@ def draw_setups(frame: pd.DataFrame, width: str = "double") -> Figure:
     left = style.widest(rows, size) + 0.1
     plot = (style.WIDTHS[width] - left - 0.08, (0.17 if width == "double" else 0.14) * len(rows))
     head = 0.55
-    figure = style.canvas(width, head + plot[1] + 0.42)
+    figure = style.canvas(width, head + plot[1] + 0.28)
     axes = style.axes_at(figure, left, head, *plot)
-    headings = [_setup_label(name) for name in columns]
+    headings = ["\n".join(way_of(name).short) for name in columns]
     draw_block(axes, Block(matrix.to_numpy(dtype=float), rows, headings), size=size, numbers=True)
     axes.tick_params(axis="x", pad=1.5)
     _paradigm_brackets(axes, columns, plot[1], size)
@@ -133,24 +135,16 @@ def draw_setups(frame: pd.DataFrame, width: str = "double") -> Figure:
     return figure
 
 
-def _setup_label(eval_type: str) -> str:
-    _paradigm, *setup = eval_type.split("_")
-    if not setup:
-        return ""
-    words = {"free": "free", "constrained": "constr.", "zero": "no ex.", "two": "2 ex."}
-    return "\n".join(words[part] for part in setup)
-
-
 def _paradigm_brackets(axes: Axes, columns: list[str], height: float, size: float) -> None:
     """The paradigm's name over its columns, with a thin rule under it."""
-    paradigms = [name.split("_")[0] for name in columns]
+    paradigms = [way_of(name).paradigm for name in columns]
     for paradigm in dict.fromkeys(paradigms):
         first, last = paradigms.index(paradigm), len(paradigms) - 1 - paradigms[::-1].index(paradigm)
         middle = (first + last + 1) / 2
         above = axes.get_xaxis_transform()
         up = 1 + 0.30 / height
         axes.plot([first + 0.1, last + 0.9], [up, up], color=style.SOFT_INK, lw=0.5, transform=above, clip_on=False)
-        axes.text(middle, up + 0.03 / height, PARADIGM_NAMES[paradigm], transform=above, ha="center", va="bottom", fontsize=size)
+        axes.text(middle, up + 0.03 / height, TITLES[paradigm], transform=above, ha="center", va="bottom", fontsize=size)
 
 
 def _around_chance_key(figure: Figure, size: float) -> None:

@@ -9,10 +9,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from worldprobe.benchmarks.ewok.selection import in_words, pick
 from worldprobe.errors import UserError
 from worldprobe.present import style
 from worldprobe.present.roster import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster, family_name
-from worldprobe.present.selection import in_words, over_versions, pick
+from worldprobe.present.selection import over_versions
 
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
@@ -53,7 +54,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.axhspan(human.low.iloc[0], human.high.iloc[0], color=style.HUMAN_BAND, lw=0, zorder=0)
         axes.axhline(human["mean"].iloc[0], color=style.HUMAN_COLOUR, lw=0.7, zorder=0.5)
     axes.axhline(0.5, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
-    # Models of one size stand a little apart, or they would cover each other.
+    # Models of one size are drawn a little apart, or they would cover each other.
     models["x"] = models.parameters.astype(float) * 1.035 ** _ranks_within(models.parameters)
     for number, one in enumerate(series):
         part = models[models.series == one].sort_values(["x", "model"], kind="stable")

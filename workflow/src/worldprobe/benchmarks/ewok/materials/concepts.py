@@ -44,7 +44,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     ),
     "general": (*_FLAGS, *_FORMS),
 }
-#: Keys that hold text; all others are flags.
+#: Keys that contain text; all others are flags.
 TEXT_KEYS = (*ALWAYS, *_FORMS)
 
 

@@ -1,4 +1,4 @@
-"""What materials hold: domains with concepts, targets and contexts, and classes of fillers."""
+"""What materials contain: domains with concepts, targets and contexts, and classes of fillers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filler classes: tables of words and phrases with columns that restrictions ask for, in the order in which they are tried."""
+"""Filler classes: tables of words and phrases with columns that restrictions refer to, in the order in which they are tried."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def read_filler_class(file: str, name: str, content: bytes, problems: Problems, 
         empty = [column for column, value in zip(header, row, strict=True) if not value.strip()]
         if empty:
             problems.error(
-                place, f'column "{empty[0]}" is empty.', "Fill it; restrictions ask for exact values such as true or false."
+                place, f'column "{empty[0]}" is empty.', "Fill it; restrictions require exact values such as true or false."
             )
             continue
         odd = _ODD.search(",".join(row))
@@ -108,7 +108,7 @@ def _order(count: int) -> tuple[int, ...]:
 
 
 class Fillers:
-    """Which fillers may stand for a slot key, in the one order that all keys of a class share."""
+    """Which fillers may fill a slot key, in the one order that all keys of a class share."""
 
     def __init__(self, classes: dict[str, FillerClass], rules: Rules) -> None:
         self.classes, self.rules = classes, rules

@@ -1,4 +1,4 @@
-"""Reading materials in EWoK's official layout (YAML and CSV), with the lines things stand in.
+"""Reading materials in EWoK's official layout (YAML and CSV), with the line of each entry.
 
 Contexts drive everything: each ``contexts/context-<domain>-<subdomain>.yml`` needs the concept and target files of the same
 domain; files of domains without contexts are not read, nor are ``*.spec.yml``.

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 
 def _quirk(number: str, about: str, in_reading: bool = False) -> bool:
-    """A switch that is off by default; it knows which quirk it stands for, and whether that shows as soon as files are read."""
+    """A switch that is off by default; it knows which quirk it switches, and whether that shows as soon as files are read."""
     switch: bool = field(default=False, metadata={"quirk": number, "about": about, "in_reading": in_reading})
     return switch
 

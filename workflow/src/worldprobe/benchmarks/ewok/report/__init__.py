@@ -1,1 +1,1 @@
-"""The report: one HTML page that opens offline, made from printed tables, drawn figures and provenance."""
+"""The report: one HTML page that opens offline, built from printed tables, drawn figures and provenance."""

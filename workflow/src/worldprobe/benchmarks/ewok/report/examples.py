@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
-from worldprobe.present.selection import in_words
 
 #: How the canary line of our own materials begins; official EWoK text carries "EWoK canary".
 OWN_CANARY = "worldprobe canary"
@@ -33,14 +33,14 @@ def read_examples(path: Path | str) -> list[Example]:
     """The first direct item of each domain, from an items table of our own materials.
 
     Raises:
-        UserError: the materials do not say that they are ours: their text must not stand in a report.
+        UserError: the materials do not say that they are ours: their text must not appear in a report.
     """
     canary = read_provenance(path).canary or ""
     lines = [line for line in canary.splitlines() if line.strip()]
     if not lines or not all(OWN_CANARY in line for line in lines):
         raise UserError(
             "--item-text",
-            "these items are not made from worldprobe's own materials, so their text must not be shown.",
+            "these items were not built from worldprobe's own materials, so their text must not be shown.",
             "Leave the option out: EWoK's terms allow its text only inside password-protected archives.",
         )
     items = read_table(path, Items)

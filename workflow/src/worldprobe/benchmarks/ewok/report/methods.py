@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.report.examples import OWN_CANARY
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.present.origins import (
     Methods,
     TableOrigin,
@@ -18,7 +19,7 @@ from worldprobe.present.origins import (
     package_versions,
 )
 from worldprobe.present.roster import Roster, is_yardstick
-from worldprobe.present.selection import OVER_VERSIONS, in_words
+from worldprobe.present.selection import OVER_VERSIONS
 from worldprobe.provenance import Provenance
 
 #: Packages named in the paragraph, in this order, where they took part.

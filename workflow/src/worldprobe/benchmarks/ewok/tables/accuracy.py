@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
+from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units
+from worldprobe.benchmarks.ewok.selection import domain_order, in_words, pick
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, TARGET_TYPES, way_of
 from worldprobe.present.roster import HUMAN, WORD2VEC, Roster, is_yardstick
-from worldprobe.present.selection import domain_order, in_words, language_models, over_versions, pick, single_versions
+from worldprobe.present.selection import language_models, over_versions, single_versions
 from worldprobe.present.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.provenance import Provenance
 
-INTERVAL_NOTE = "Interval: 95% bootstrap over templates and versions."
+#: ways of asking a model, in the order of the columns.
+MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
 
 
-def mean_accuracy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs", metric: str = "accuracy") -> Sheet:
+def mean_accuracy(
+    summaries: pd.DataFrame,
+    roster: Roster,
+    provenance: Provenance | None = None,
+    eval_type: str = "logprobs",
+    metric: str = "accuracy",
+) -> Sheet:
     """Mean over versions and range of the version means, one row per model (Table 1).
 
     Args:
         summaries: the Summaries table.
         roster: names and order of the models.
+        provenance: of the summaries; it says what was drawn for the intervals.
         eval_type: way of asking of the models' rows; humans and word2vec are always added.
         metric: "accuracy" (ties count one half) or "strict" (ties count as wrong).
     """
@@ -36,7 +47,10 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "log
     wanted = ["model", "name", "kind", "eval_type", "metric", "mean", "low", "high", "ci_low", "ci_high"]
     frame = frame[[*wanted, "n_versions", "n_items", "n_ties", "n_near_ties", "n_missing"]]
     count = int(versions.max()) if len(versions) else 0
-    notes = [f"Range: lowest and highest of {count} versions.", INTERVAL_NOTE]
+    notes = [
+        f"Range: lowest and highest of {count} versions.",
+        f"Interval: 95% bootstrap over {drawn_units(provenance)} and versions.",
+    ]
     if WORD2VEC in set(frame.model):
         notes.append("word2vec: summed word vectors of target and context, compared by cosine.")
     kept = "one half" if metric == "accuracy" else "as wrong"
@@ -63,9 +77,11 @@ def _rows(count: int) -> str:
     return f"{whole_number(count)} target {'row' if count == 1 else 'rows'}"
 
 
-def likert_strict(summaries: pd.DataFrame, roster: Roster, eval_type: str = "likert_constrained_two") -> Sheet:
+def likert_strict(
+    summaries: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, eval_type: str = "likert_constrained_two"
+) -> Sheet:
     """Likert accuracy when equal ratings count as wrong (Table 4; paper, Appendix B.2)."""
-    sheet = mean_accuracy(summaries, roster, eval_type, metric="strict")
+    sheet = mean_accuracy(summaries, roster, provenance, eval_type, metric="strict")
     return Sheet(
         title=f"Accuracy by Likert ratings ({in_words(eval_type)}) with the stricter metric: equal ratings count as wrong.",
         frame=sheet.frame,
@@ -136,11 +152,11 @@ def accuracy_by_paradigm(summaries: pd.DataFrame, roster: Roster, metric: str = 
     rows = pick(summaries, "overall", None, metric, yardsticks=False)
     means = over_versions(language_models(rows))
     means = means.assign(
-        place=means.eval_type.map(EVAL_TYPES.index),
+        place=means.eval_type.map(MODEL_TYPES.index),
         row=means.model.map({model: i for i, model in enumerate(roster.in_order(means.model))}),
     ).sort_values(["row", "place"], kind="stable")
     models = list(dict.fromkeys(means.model))
-    shown = [name for name in EVAL_TYPES if name in set(means.eval_type)]
+    shown = [name for name in MODEL_TYPES if name in set(means.eval_type)]
     by_type = {name: means[means.eval_type == name].set_index("model") for name in shown}
     frame = pd.DataFrame({"model": models, "name": [roster[model].name for model in models]})
     columns = [Column("Model", ("name",), is_number=False)]
@@ -155,7 +171,7 @@ def accuracy_by_paradigm(summaries: pd.DataFrame, roster: Roster, metric: str = 
         columns=tuple(columns),
         label="accuracy-by-paradigm",
         notes=(
-            "free, constr.: the answer is generated freely, or chosen among the valid ones; 0, 2: worked examples in the prompt.",
+            "free, constr.: the answer is generated freely, or chosen among the valid ones; ex.: worked examples in the prompt.",
             "A dash: not run. The CSV file has the ranges over versions.",
         ),
     )
@@ -165,10 +181,11 @@ def _setup_heading(eval_type: str) -> tuple[str, str]:
     """Shared heading and own heading of a paradigm's column.
 
     >>> _setup_heading("likert_constrained_two"), _setup_heading("logprobs")
-    (('Likert', 'constr. 2'), ('', 'LogProbs'))
+    (('Likert', 'constr., 2 ex.'), ('', 'LogProbs'))
+    >>> _setup_heading("logprobs_targets_mean")
+    ('LogProbs', 'targets, mean')
     """
-    paradigm, *setup = eval_type.split("_")
-    if not setup:
-        return "", in_words(paradigm)
-    short = {"constrained": "constr.", "free": "free", "zero": "0", "two": "2"}
-    return in_words(paradigm), " ".join(short[part] for part in setup)
+    if eval_type in TARGET_TYPES:
+        return way_of("logprobs").title, f"targets, {eval_type.rpartition('_')[2]}"
+    way = way_of(eval_type)
+    return (in_words(way.paradigm), ", ".join(way.short)) if way.short else ("", way.title)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.present.roster import Roster
-from worldprobe.present.selection import in_words
 from worldprobe.present.sheet import Column, Sheet, decimals, p_value, span, whole_number
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
-from worldprobe.present.selection import in_words
 from worldprobe.present.sheet import Column, Sheet, whole_number
 
 

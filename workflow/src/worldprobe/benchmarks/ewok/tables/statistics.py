@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units
+from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.errors import UserError
 from worldprobe.present.roster import Roster
-from worldprobe.present.selection import in_words
 from worldprobe.present.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, p_value, span, whole_number
 from worldprobe.provenance import Provenance
 
@@ -30,7 +31,7 @@ def mixed_model(coefficients: pd.DataFrame, provenance: Provenance, fit: str | N
 
     Args:
         coefficients: the Coefficients table, of one fit or several.
-        provenance: of that table; ``details["notes"]`` holds what the fit said about convergence and singularity.
+        provenance: of that table; ``details["notes"]`` contains what the fit said about convergence and singularity.
         fit: which fit to print; by default the first one of the table.
     """
     known = list(dict.fromkeys(coefficients.fit))
@@ -70,6 +71,10 @@ def _fit_notes(provenance: Provenance) -> list[str]:
 def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs", unit: str = "domain_version") -> Sheet:
     """Pearson's r between accuracy and each surface feature, a row per model (Figure 5 D-F in numbers)."""
     wanted = table[(table.unit == unit) & table.eval_type.isin([eval_type, "human_likert"])]
+    if not (wanted.eval_type == eval_type).any():
+        known = sorted(set(table.eval_type[table.unit == unit]))
+        problem = f'there is no eval_type "{eval_type}" in these correlations.'
+        raise UserError("correlations", problem, f"They have: {', '.join(known)}. Correlate the judgements of such a run.")
     order = roster.in_order(wanted.model)
     frame = pd.DataFrame({"model": order, "name": [roster[model].name for model in order]})
     columns = [Column("Model", ("name",), is_number=False)]
@@ -90,7 +95,11 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
         frame=frame,
         columns=tuple(columns),
         label=f"correlations-{eval_type}",
-        notes=(STARS_NOTE, f"Pearson's r over {points} points; interval by Fisher's z.", "A dash: one of the two does not vary."),
+        notes=(
+            STARS_NOTE,
+            f"Pearson's r over {points} points; interval by Fisher's z.",
+            "A dash: one of the two does not vary, or there are fewer than three points.",
+        ),
     )
 
 
@@ -161,8 +170,16 @@ def _of_what(row: dict[Hashable, Any], roster: Roster) -> str:
     return ", ".join([*parts, in_words(row["quantity"])])
 
 
-def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
-    """Paired comparisons of models over all items: difference, interval, permutation test."""
+def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
+    """Paired comparisons of models over all items: difference, interval, permutation test.
+
+    Args:
+        table: the Comparisons table.
+        provenance: of that table; it says what was drawn and flipped, and which pairs could not be compared.
+        roster: names of the models.
+    """
+    units = drawn_units(provenance)
+    apart = provenance.details.get("not_compared", [])
     overall = table[table.grouping == "overall"].reset_index(drop=True)
     frame = overall.assign(
         name_a=[roster[model].name for model in overall.model_a], name_b=[roster[model].name for model in overall.model_b]
@@ -182,6 +199,7 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
         ),
         label="comparisons",
         notes=(
-            "Interval: 95% bootstrap over templates. p: the signs of the templates' differences flipped at random, two-sided.",
+            f"Interval: 95% bootstrap over {units}. p: the signs of the differences of {units} flipped at random, two-sided.",
+            *(f"{roster[a].name} and {roster[b].name} are not compared: no item has an accuracy of both." for a, b in apart),
         ),
     )

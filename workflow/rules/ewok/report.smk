@@ -31,7 +31,7 @@ rule run_notebook:
     benchmark:
         "<benchmarks>/run_notebook/{notebook}.tsv"
     conda:
-        "../../envs/analysis.yaml"
+        "../../../envs/analysis.yaml"
     params:
         folder=subpath(input.summary_table, parent=True),
         condition=targets.reference(study),
@@ -70,7 +70,7 @@ rule build_report:
     benchmark:
         "<benchmarks>/build_report.tsv"
     conda:
-        "../../envs/analysis.yaml"
+        "../../../envs/analysis.yaml"
     params:
         item_text=flag("--item-text", item_text()),
         notebooks=run_notebooks,

@@ -1,0 +1,219 @@
+"""Stores of answers that are damaged, foreign or shared: scoring gives the same bytes, and says what it ignored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from worldprobe.benchmarks.ewok import contracts
+from worldprobe.cli import main
+from worldprobe.contracts import read_provenance, read_table, write_table
+from worldprobe.log import LOGGER
+
+torch = pytest.importorskip("torch")
+SOURCE = Path(contracts.__file__).resolve().parents[4]
+
+
+def run(line: str) -> int:
+    """Exit status of a command that argparse understands."""
+    return main(line.split())
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of a few weights and a tokenizer of bytes."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    words = ["<|endoftext|>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    tokenizer = Tokenizer(models.BPE({word: number for number, word in enumerate(words)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    torch.manual_seed(7)
+    torch.set_num_threads(1)
+    tokens = {"bos_token_id": 0, "eos_token_id": 0}
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(words), n_embd=8, n_layer=1, n_head=1, n_positions=512, **tokens))
+    folder = tmp_path_factory.mktemp("model") / "tiny"
+    model.save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=words[0], eos_token=words[0]).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def scored(study: dict[str, Path], checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Path]:
+    """A command without its last words, its table, and the store that it filled."""
+    folder = tmp_path_factory.mktemp("scored")
+    items = folder / "items.parquet"
+    write_table(read_table(study["items"], contracts.Items).head(2), contracts.Items, items, read_provenance(study["items"]))
+    line = f"score logprobs {items} --checkpoint {checkpoint}"
+    assert run(f"{line} --answers {folder / 'answers'} --out {folder / 'scores.parquet'}") == 0
+    return line, folder / "scores.parquet", folder / "answers"
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def torn(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def one_character_else(path: Path) -> None:
+    content = path.read_bytes()
+    place = content.rindex(b"-") + 1
+    path.write_bytes(content[:place] + (b"1" if content[place : place + 1] != b"1" else b"2") + content[place + 1 :])
+
+
+def another_digest(path: Path) -> None:
+    path.rename(path.with_stem(path.stem[:-16] + "0" * 16))
+
+
+def a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def a_link_to_nowhere(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.parent / "nowhere")
+
+
+def a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def unreadable(path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    path.chmod(0)
+
+
+def whole(make: Callable[[list[bytes]], bytes]) -> Callable[[Path], None]:
+    """A file of other content whose name is right for it, as a foreign program might leave."""
+
+    def replace(path: Path) -> None:
+        content = make(path.read_bytes().splitlines(keepends=True))
+        path.unlink()
+        path.with_stem(path.stem[:-16] + digest(content)).write_bytes(content)
+
+    return replace
+
+
+DAMAGE: dict[str, Callable[[Path], None]] = {
+    function.__name__: function
+    for function in (torn, truncated, empty, one_character_else, another_digest, a_folder, a_link_to_nowhere, a_pipe, unreadable)
+} | {
+    "not UTF-8": whole(lambda lines: b"\xff\xfe" + b"".join(lines)),
+    "a torn line": whole(lambda lines: b"".join(lines)[:-9] + b"\n"),
+    "no head": whole(lambda lines: b"".join(lines[1:])),
+    "a list": whole(lambda lines: b"[1, 2, 3]\n"),
+    "a number": whole(lambda lines: b"7\n"),
+    "an object": whole(lambda lines: b'{"a": 1}\n'),
+    "deep": whole(lambda lines: lines[0] + b"[" * 100_000 + b"\n"),
+}
+
+#: A folder or pipe in place of a list is refused like any other file that cannot be written; the others are about a part's lines.
+OF_LISTS = sorted(DAMAGE.keys() - {"a_folder", "a_pipe", "one_character_else", "no head", "a torn line", "an object"})
+
+
+@pytest.fixture(autouse=True)
+def _(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LOGGER, "propagate", True)
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_part_is_named_ignored_and_computed_again(scored, tmp_path, caplog, name: str) -> None:
+    line, table, store = scored
+    shutil.copytree(store, tmp_path / "answers")
+    (part,) = (tmp_path / "answers").rglob("part-*.jsonl")
+    DAMAGE[name](part)
+    caplog.clear()
+    assert run(f"{line} --answers {tmp_path / 'answers'} --out {tmp_path / 'scores.parquet'}") == 0
+    assert (tmp_path / "scores.parquet").read_bytes() == table.read_bytes()
+    assert "damaged and ignored" in caplog.text
+    assert "part-" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in DAMAGE if "answer" not in name and name not in ("no head", "deep", "one_character_else", "a torn line")],
+)
+def test_a_damaged_list_is_ignored(scored, tmp_path, name: str) -> None:
+    line, table, store = scored
+    shutil.copytree(store, tmp_path / "answers")
+    for part in (tmp_path / "answers").rglob("part-*.jsonl"):
+        part.unlink()
+    (noted,) = (tmp_path / "answers").rglob("list-*.json")
+    DAMAGE[name](noted)
+    assert run(f"{line} --answers {tmp_path / 'answers'} --out {tmp_path / 'scores.parquet'}") == 0
+    assert (tmp_path / "scores.parquet").read_bytes() == table.read_bytes()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"canary": 5, "identity": {}}', "\ud800"])
+def test_a_damaged_identity_file_is_written_again(scored, tmp_path, caplog, text: str) -> None:
+    line, table, store = scored
+    shutil.copytree(store, tmp_path / "answers")
+    (identity,) = (tmp_path / "answers").rglob("identity.json")
+    right = identity.read_bytes()
+    identity.write_bytes(text.encode(errors="surrogatepass"))
+    assert run(f"{line} --answers {tmp_path / 'answers'} --out {tmp_path / 'scores.parquet'}") == 0
+    assert (tmp_path / "scores.parquet").read_bytes() == table.read_bytes()
+    assert identity.read_bytes() == right
+    assert "identity.json is damaged" in caplog.text
+
+
+def test_the_answers_of_another_engine_are_refused(scored, check, tmp_path) -> None:
+    line, _, store = scored
+    answers = tmp_path / "answers"
+    shutil.copytree(store, answers)
+    (identity,) = answers.rglob("identity.json")
+    known = json.loads(identity.read_bytes())
+    known["identity"]["dtype"] = "bfloat16"
+    identity.write_text(json.dumps(known))
+    check(f"{line} --answers {answers} --out {{out}}", "answers of another engine")
+
+
+@pytest.mark.parametrize("place", ["root", "store", "identity"])
+def test_a_store_that_cannot_be_written_is_refused(scored, check, tmp_path, place: str) -> None:
+    line, _, store = scored
+    answers = tmp_path / "answers"
+    if place == "root":
+        answers.write_text("not a folder")
+    else:
+        answers.mkdir()
+        (folder,) = store.iterdir()
+        if place == "store":
+            (answers / folder.name).write_text("not a folder")
+        else:
+            (answers / folder.name / "identity.json").mkdir(parents=True)
+    check(f"{line} --answers {answers} --out {{out}}", str(answers))
+
+
+def test_two_processes_on_one_store_end_with_the_same_bytes(scored, tmp_path) -> None:
+    line, table, _ = scored
+    words = [sys.executable, "-m", "worldprobe", *line.split(), "--answers", str(tmp_path / "answers"), "--out"]
+    places = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
+    environment = os.environ | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
+    both = [subprocess.Popen([*words, str(place)], env=environment, stderr=subprocess.PIPE) for place in places]
+    for process in both:
+        _, printed = process.communicate(timeout=200)
+        assert process.returncode == 0, printed.decode()
+    assert {place.read_bytes() for place in places} == {table.read_bytes()}
+    assert not list(tmp_path.rglob(".*part*"))

@@ -1,0 +1,15 @@
+# EWoK: all its rules, in the order in which they run.
+
+
+include: "settings.smk"
+include: "materials.smk"
+include: "controls.smk"
+include: "answers.smk"
+include: "baselines.smk"
+include: "human.smk"
+include: "released.smk"
+include: "accuracy.smk"
+include: "regression.smk"
+include: "tables.smk"
+include: "figures.smk"
+include: "report.smk"
