@@ -10,7 +10,15 @@ import yaml
 from worldprobe.cli import build_parser, main
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "config/README.md", "results/README.md", "docs/scoring.md", "docs/cluster.md"]
+DOCUMENTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "config/README.md",
+    "results/README.md",
+    "docs/scoring.md",
+    "docs/cluster.md",
+    "docs/worldsense.md",
+]
 
 
 def test_the_readmes_picture_shows_every_rule() -> None:

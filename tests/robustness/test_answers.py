@@ -151,10 +151,7 @@ def test_a_damaged_part_is_named_ignored_and_computed_again(scored, tmp_path, ca
     assert "part-" in caplog.text
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name in DAMAGE if "answer" not in name and name not in ("no head", "deep", "one_character_else", "a torn line")],
-)
+@pytest.mark.parametrize("name", OF_LISTS)
 def test_a_damaged_list_is_ignored(scored, tmp_path, name: str) -> None:
     line, table, store = scored
     shutil.copytree(store, tmp_path / "answers")

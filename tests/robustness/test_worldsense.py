@@ -8,6 +8,7 @@ import pytest
 
 from worldprobe.benchmarks.worldsense.skins import FOLDER
 from worldprobe.cli import main
+from worldprobe.errors import UserError
 
 
 def trial(**changes) -> dict:
@@ -33,6 +34,14 @@ def trial(**changes) -> dict:
 def pair(first: dict | None = None, **changes) -> list[dict]:
     other = trial(Key=2, query="(2, 0)", goldresp_obfusc="Megi")
     return [trial(**(first or {})), other | changes]
+
+
+def run(arguments: list[str]) -> int:
+    """The exit status, also where the parser already refuses."""
+    try:
+        return main(["worldsense", *arguments])
+    except SystemExit as status:
+        return int(status.code or 0)
 
 
 CASES = {
@@ -64,6 +73,17 @@ CASES = {
     "no description": (pair(descr="[]"), "line 2", "descr is empty"),
     "an unknown problem": (pair(problemname="Infer.norml"), "line 2", 'did you mean "Infer.normal"'),
     "an unknown complexity": (pair(complexity="Complexity_3"), "line 2", "Complexity_3"),
+    "a field twice": ([trial(), '{"Key": 2, ' + json.dumps(trial(Key=3))[1:]], "line 2", '"Key" is there twice'),
+    "a number of too many digits": (
+        [trial(), json.dumps(trial()).replace('"Key": 1', '"Key": ' + "1" * 5000)],
+        "line 2",
+        "digits",
+    ),
+    "lists in lists without end": ([trial(), "[" * 200_000], "line 2", "too deep"),
+    "a span that is too large": (pair(span=2**70), "line 2", "span"),
+    "half of a character": (pair(tuple_ID="\ud800"), "line 2", "lone surrogate"),
+    "half of a character in an entity": (pair(objects=["a", "b", "\udc00"]), "line 2", "objects"),
+    "a gold word in other case": (pair(goldresp_obfusc="emmanuel"), "line 2", 'did you mean "Emmanuel"'),
     "wrong answers": (pair(expectedresp=["TRUE"]), "line 2", "expectedresp"),
 }
 
@@ -115,24 +135,24 @@ def test_files_that_are_cut_short_missing_or_something_else(tmp_path: Path, caps
 
 
 GENERATE = {
-    "a size below 3": (["test", "--sizes", "2"], "3 to 8"),
-    "a size above 8": (["test", "--sizes", "9"], "3 to 8"),
+    "a size below 3": (["test", "--sizes", "2"], "from 3 to 8"),
+    "a size above 8": (["test", "--sizes", "9"], "from 3 to 8"),
     "an unknown set": (["tset"], 'did you mean "test"'),
     "an unknown problem": (["test", "--problems", "Infer.norml"], "Infer.normal"),
     "a problem of another set": (["test", "--problems", "Infer.extrema"], "not a problem of test"),
     "an unknown skin": (["test", "--skins", "tal/short"], 'did you mean "tall/short"'),
     "a skin of another set": (["test", "--skins", "births"], "not a skin of the set test"),
     "skins that are not balanced over domains": (["test", "--skins", "trips", "race", "tall/short"], "cannot be balanced"),
-    "no tuple at all": (["test", "--per-cell", "0"], "too few"),
+    "no tuple at all": (["test", "--per-cell", "0"], "from 1 to"),
     "more tuples than there are": (["test", "--per-cell", "1000000"], "different tuples"),
-    "no process": (["test", "--processes", "0"], "too few"),
+    "no process": (["test", "--processes", "0"], "from 1 to"),
     "a chat file that is not compressed": (["test", "--chat", "chat.json"], ".jsonl.gz"),
 }
 
 
 @pytest.mark.parametrize(("options", "what"), GENERATE.values(), ids=GENERATE.keys())
 def test_a_set_that_cannot_be_made_is_refused_before_anything_is_written(tmp_path: Path, capsys, options, what) -> None:
-    assert main(["worldsense", "generate", *options, "--out", str(tmp_path / "trials.parquet")]) == 2
+    assert run(["generate", *options, "--out", str(tmp_path / "trials.parquet")]) == 2
     error = capsys.readouterr().err
     assert error.count("error:") == 1
     assert what in error
@@ -151,6 +171,16 @@ SKINS = {
     "a plural entity": ("  - David\n", "  - the twins\n", "does not agree"),
     "the same words for both converses": ("is shorter than {y}", "is taller than {y}", "same words"),
     "an unknown placeholder": ("taller than {y}", "taller than {z}", "{y}"),
+    "a placeholder with a format": ("taller than {y}", "taller than {y:d}", "how to write y"),
+    "a placeholder with a conversion": ("taller than {y}", "taller than {y!r}", "how to write y"),
+    "the converse with its subjects exchanged": ('"{x} is shorter than {y}"', '"{y} is taller than {x}"', "same words"),
+    "a between that is an outside": (
+        "is outside of {x}'s height and {y}'s",
+        "is in between {y}'s height and {x}'s",
+        "same words",
+    ),
+    "one name in two spellings": ("  - David\n", "  - José\n  - Jose\u0301\n", "reads as"),
+    "a mark that cannot be seen": ("  - David\n", "  - Dav\u200bid\n", "contains blanks or marks"),
     "an unpaired brace": ("taller than {y}", "taller than {y", "brace"),
     "no number in the situation": ("{number} players", "some players", "situation"),
     "a domain that does not exist": ("domain: scalar", "domain: scalr", 'did you mean "scalar"'),
@@ -177,7 +207,7 @@ def test_a_folder_without_skins_and_a_skin_that_is_absent(tmp_path: Path, capsys
     assert main(["worldsense", "skins", "check", str(tmp_path)]) == 2
     assert main(["worldsense", "preview", "--skin", "tal/short"]) == 2
     assert 'did you mean "tall/short"' in capsys.readouterr().err
-    assert main(["worldsense", "preview", "--skin", "tall/short", "--size", "9"]) == 2
+    assert run(["preview", "--skin", "tall/short", "--size", "9"]) == 2
 
 
 def test_two_skins_of_one_name(tmp_path: Path, capsys) -> None:
@@ -186,3 +216,53 @@ def test_two_skins_of_one_name(tmp_path: Path, capsys) -> None:
         (tmp_path / f"{name}.yaml").write_text(text)
     assert main(["worldsense", "skins", "check", str(tmp_path)]) == 2
     assert "is also the name in" in capsys.readouterr().err
+
+
+SMALL = ["generate", "ood-size", "--problems", "Infer.normal", "--per-cell", "1"]
+
+
+def test_the_dialogues_do_not_go_into_the_table_s_file(tmp_path: Path, capsys) -> None:
+    place = tmp_path / "both.jsonl.gz"
+    assert run([*SMALL, "--out", str(place), "--chat", str(tmp_path / "." / "both.jsonl.gz")]) == 2
+    assert "different names" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_changed_page_of_a_table_is_noticed(tmp_path: Path, capsys) -> None:
+    place, exported = tmp_path / "t.parquet", tmp_path / "t.jsonl"
+    assert run([*SMALL, "--out", str(place)]) == 0
+    assert run(["export", str(place), "--out", str(exported)]) == 0
+    before = exported.read_bytes()
+    content = bytearray(place.read_bytes())
+    content[len(content) // 3] ^= 0xFF
+    place.write_bytes(content)
+    capsys.readouterr()
+    for command in (["audit", str(place)], ["export", str(place), "--out", str(exported)]):
+        assert run(command) == 2
+        error = capsys.readouterr().err
+        assert f"error: {place}" in error
+        assert "damaged" in error
+    assert exported.read_bytes() == before
+
+
+def test_a_killed_process_is_reported_and_nothing_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from concurrent.futures.process import BrokenProcessPool
+
+    from worldprobe.benchmarks.worldsense import sets
+    from worldprobe.benchmarks.worldsense.skins import read_skins
+
+    class Killed:
+        def __init__(self, *_: object, **__: object) -> None: ...
+
+        def __enter__(self) -> "Killed":
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def submit(self, *_: object) -> None:
+            raise BrokenProcessPool("killed")
+
+    monkeypatch.setattr(sets, "ProcessPoolExecutor", Killed)
+    plan = sets.plan_set("ood-size", per_cell=1)
+    with pytest.raises(UserError, match="killed"):
+        list(sets.stream_set(plan, sets.blocks_of(plan, read_skins()), 0, 2))

@@ -151,6 +151,8 @@ def run_generate(args: argparse.Namespace) -> None:
     if args.processes < 1:
         raise UserError("--processes", f"{args.processes} are too few.", "Ask for at least 1.")
     folder = args.skin_folder or FOLDER
+    if args.chat and args.chat.resolve() == args.out.resolve():
+        raise UserError(f"--chat {args.chat}", "is also the table's file.", "Give the two files different names.")
     plan = sets.plan_set(args.set, args.sizes, args.problems, args.per_cell)
     blocks = sets.blocks_of(plan, read_skins(folder), args.skins)
     details = {"set": plan.name, "sizes": plan.sizes, "problems": plan.problems, "per_cell": plan.per_cell, "skins": args.skins}

@@ -180,7 +180,9 @@ def test_no_template_loses_its_item_in_five_versions(templates, items):
     assert counts.map(lambda versions: versions == list(VERSIONS)).all()
 
 
-@pytest.mark.parametrize("swap", ["agent->agent:western=false", "agent->agent:western=true", "object->nonword"])
+@pytest.mark.parametrize(
+    "swap", ["agent->agent:western=false", "agent->agent:western=true", "agent->description", "object->nonword"]
+)
 def test_swaps_lose_no_item_either(swap, build):
     templates, items = build("--versions", "0-4", "--swap", swap)
     assert len(items) == len(templates) * len(VERSIONS)
@@ -274,7 +276,7 @@ def test_every_file_carries_our_canary_and_the_tables_begin_with_their_header():
 def test_all_flags_and_filler_classes_are_used(materials, templates):
     """A class without a slot, or a concept without a template, is a leftover."""
     used = {re.split(r"\d|:", key)[0] for text in sentences(templates) for key in keys(text)}
-    assert set(materials.fillers) - used == {"nonword"}  # Nonwords come in by swaps only.
+    assert set(materials.fillers) - used == {"description", "nonword"}  # These come in by swaps only.
     for domain in materials.domains:
         rows = templates[templates["domain"] == domain.name]
         assert set(domain.concepts) == set(rows["concept_a"]) | set(rows["concept_b"].dropna()), domain.name

@@ -75,7 +75,7 @@ def _solve_all(trials: pd.DataFrame, released: pd.Series, name: str) -> Iterator
     columns = ["problem", "size", "description", "query", "text", "entities"]
     lines = trials["line"] if "line" in trials else trials["number"]
     word = "line" if "line" in trials else "trial"
-    rows = zip(*(trials[column] for column in columns), released, lines, strict=True)
+    rows = zip(*(trials[column].tolist() for column in columns), released.tolist(), lines.tolist(), strict=True)
     for problem, size, description, query, text, entities, gold, line in rows:
         if problem == "Infer.parallel" and "p" not in description:
             try:
@@ -139,7 +139,9 @@ def _stated(checked: pd.DataFrame) -> pd.DataFrame:
         | ((kinds == "Consist") & (checked["released_gold"] == "POSSIBLE"))
         | ((kinds == "Compl") & (checked["released_gold"] == "1"))
     ]
-    asked = asked.assign(stated=list(map(_is_stated, asked["problem"], asked["description"], asked["query"])))
+    asked = asked.assign(
+        stated=list(map(_is_stated, *(asked[column].tolist() for column in ("problem", "description", "query"))))
+    )
     groups = asked.groupby(["problem", "arity"], sort=True)
     return pd.DataFrame({"tuples": groups.size(), "stated": groups["stated"].sum()}).reset_index()
 

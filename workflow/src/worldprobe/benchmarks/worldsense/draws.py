@@ -47,18 +47,19 @@ def count_arrangements(n: int, k: int) -> int:
     return perm(n, k)
 
 
-def arrangement(number: int, n: int, k: int) -> list[int]:
+@lru_cache(maxsize=1 << 15)
+def arrangement(number: int, n: int, k: int) -> tuple[int, ...]:
     """The ordered choice of k of 0..n-1 with a number below ``count_arrangements(n, k)``.
 
     >>> [arrangement(i, 3, 2) for i in range(3)]
-    [[0, 1], [1, 0], [2, 0]]
+    [(0, 1), (1, 0), (2, 0)]
     """
     left = list(range(n))
     chosen = []
     for place in range(k):
         number, digit = divmod(number, n - place)
         chosen.append(left.pop(digit))
-    return chosen
+    return tuple(chosen)
 
 
 def count_orders(k: int) -> int:

@@ -47,6 +47,7 @@ def read_relation(text: str) -> Relation:
     return Relation("before" if third is None else "between", entities)
 
 
+@lru_cache(maxsize=1 << 12)
 def write_relation(relation: Relation) -> str:
     """The inverse of ``read_relation``.
 

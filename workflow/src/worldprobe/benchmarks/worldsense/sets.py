@@ -8,10 +8,13 @@ ternary queries they take turns. Any subset of sizes, problems, skins or rounds 
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from multiprocessing import get_context
 
 import pandas as pd
@@ -179,10 +182,22 @@ def stream_set(plan: SetPlan, blocks: Sequence[Block], seed: int, processes: int
             yield _number(batch, first)
             first += len(batch)
         return
-    with get_context("spawn").Pool(processes) as pool:
-        for batch in pool.imap(make, pairwise(bounds)):
-            yield _number(batch, first)
-            first += len(batch)
+    # An executor, not a Pool: a Pool waits for ever where a process was killed.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
+        waiting: deque[Future[pd.DataFrame]] = deque()
+        left = pairwise(bounds)
+        try:
+            while True:
+                # A few batches ahead only: memory does not grow with the set where writing is slower than making.
+                waiting += [executor.submit(make, part) for part in islice(left, processes + 1 - len(waiting))]
+                if not waiting:
+                    return
+                batch = waiting.popleft().result()
+                yield _number(batch, first)
+                first += len(batch)
+        except BrokenProcessPool as error:
+            problem = "a process ended before its work was done; it was killed, perhaps for want of memory."
+            raise UserError("--processes", problem, "Run the command again with fewer processes.") from error
 
 
 def _ordinal(skin: int, wording: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -201,8 +202,8 @@ def _entity_faults(entities: list[str], source: Source) -> Iterator[UserError]:
     for number, entity in enumerate(entities):
         where = _place(source, "entities", number)
         words = " ".join(entity.split())
-        folded = words.casefold()
-        if entity != words or re.search(r"[{}\n,.:;?!‘’]", entity):
+        folded = unicodedata.normalize("NFKC", words).casefold()
+        if entity != words or not entity.isprintable() or re.search(r"[{}\n,.:;?!‘’]", entity):
             yield UserError(where, f"entities[{number}]: {entity!r} contains blanks or marks that break sentences.", "Reword it.")
         if folded in seen:
             yield UserError(
@@ -219,9 +220,13 @@ def _entity_faults(entities: list[str], source: Source) -> Iterator[UserError]:
 def _placeholder_fault(text: str, wanted: set[str]) -> tuple[str, str] | None:
     written = ", ".join(f"{{{name}}}" for name in sorted(wanted))
     try:
-        found = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+        fields = [field for field in string.Formatter().parse(text) if field[1] is not None]
     except ValueError:
         return f"{text!r} has an unpaired brace.", f"Use braces for {written} only."
+    found = [str(name) for _, name, _, _ in fields]
+    for _, name, form, conversion in fields:
+        if form or conversion:
+            return f"{text!r} says in braces how to write {name}.", f"Write {{{name}}} only."
     for name in sorted(wanted):
         if found.count(name) != 1:
             times = "does not contain" if name not in found else "contains more than once"
@@ -267,7 +272,8 @@ def _agreement_fault(text: str, document: dict[str, Any]) -> tuple[str, str] | N
 def _same_words(document: dict[str, Any], source: Source) -> Iterator[UserError]:
     for group in ("clauses", "foreign"):
         seen: dict[str, str] = {}
-        for name, text in document.get(group, {}).items():
+        for name, clause in document.get(group, {}).items():
+            text = re.sub(r"\{\w+\}", "{}", clause).casefold()  # x and y exchanged are the same words
             if text in seen:
                 where = _place(source, group, name)
                 yield UserError(where, f"{group}.{name}: has the same words as {group}.{seen[text]}.", "Write what it means.")

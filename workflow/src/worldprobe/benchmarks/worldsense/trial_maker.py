@@ -42,6 +42,7 @@ COLUMNS = (
 )
 
 Row = tuple[Any, ...]
+_write_names = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Stratum(NamedTuple):
@@ -106,7 +107,7 @@ def _render(stratum: Stratum, core: Core, number: int) -> list[Row]:
     n_relations = len(core.description)
     number, arranged = divmod(number, count_arrangements(len(skin.entities), _n_named(cell)))
     names = [skin.entities[i] for i in arrangement(arranged, len(skin.entities), _n_named(cell))]
-    order = list(range(n_relations))
+    order = tuple(range(n_relations))
     if problem != "Infer.trivial":
         number, ordered = divmod(number, count_orders(n_relations))
         order = arrangement(ordered, n_relations, n_relations)
@@ -123,7 +124,7 @@ def _render(stratum: Stratum, core: Core, number: int) -> list[Row]:
         shared = render_listing(names, skin)
     elif not is_consistency:
         shared = render_description(clauses, size, skin)
-    entities = json.dumps(names[:size], ensure_ascii=False)
+    entities = _write_names(names[:size])
     rows = []
     for query, solved in zip(core.queries, solve(problem, size, core), strict=True):
         asked = render_clause(query, names, skin, flip)

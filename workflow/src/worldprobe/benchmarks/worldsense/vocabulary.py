@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 #: The six problems of the paper (Section 3.3), and the one problem of each of two out-of-distribution sets (Appendix A.3).
 NORMAL = ("Infer.normal", "Consist.normal", "Compl.normal")
 TRIVIAL = ("Infer.trivial", "Consist.trivial", "Compl.trivial")
@@ -31,6 +33,7 @@ DOMAINS = ("spatial", "temporal", "scalar")
 WORDINGS = ("directQ1", "directQ2")
 
 
+@cache
 def problem_type(problem: str) -> str:
     """``Infer``, ``Consist`` or ``Compl`` of a problem's name.
 

@@ -8,6 +8,7 @@ inconsistent (none).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 Kind = Literal["before", "between", "first", "last", "parallel", "perpendicular", "foreign"]
@@ -68,6 +69,7 @@ def between(m: int, a: int, b: int) -> Relation:
     return Relation("between", (m, a, b))
 
 
+@lru_cache(maxsize=1 << 12)
 def normalise(relation: Relation) -> Relation:
     """The relation with its interchangeable entities sorted, so that equal statements are equal values."""
     kind, entities = relation

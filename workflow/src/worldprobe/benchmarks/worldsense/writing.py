@@ -16,6 +16,7 @@ import pyarrow.parquet as parquet
 from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, CANARY
 from worldprobe.contracts import validate
+from worldprobe.contracts.checking import ContractError, check_columns, check_rows
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file
 from worldprobe.provenance import Provenance
@@ -47,7 +48,7 @@ def write_set(batches: Iterable[pd.DataFrame], table: Path, provenance: Provenan
             for batch in batches:
                 rows = arrow.Table.from_pandas(validate(batch, Trials), preserve_index=False)
                 rows = rows.replace_schema_metadata(_metadata(provenance))
-                writer = writer or parquet.ParquetWriter(place, rows.schema, compression="zstd")
+                writer = writer or parquet.ParquetWriter(place, rows.schema, compression="zstd", write_page_checksum=True)
                 writer.write_table(rows)
                 if dialogues is not None:
                     dialogues.write(_write_dialogues(batch))
@@ -59,10 +60,22 @@ def write_set(batches: Iterable[pd.DataFrame], table: Path, provenance: Provenan
 
 
 def read_batches(path: Path | str) -> Iterator[pd.DataFrame]:
-    """The trials of a table of ours, a batch at a time; the caller has checked what table it is."""
-    with parquet.ParquetFile(path) as file:
-        for group in range(file.num_row_groups):
-            yield file.read_row_group(group).to_pandas()
+    """The trials of a table of ours, a batch at a time; the caller has checked what table it is.
+
+    Raises:
+        UserError: the table is damaged, or a batch does not fit the contract.
+    """
+    try:
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            check_columns(file.schema_arrow, Trials)
+            for group in range(file.num_row_groups):
+                rows = file.read_row_group(group)
+                rows.validate(full=True)
+                check_rows(rows, Trials)
+                yield rows.to_pandas()
+    except (ContractError, arrow.ArrowException, OSError) as error:
+        reason = str(error) if isinstance(error, ContractError) else "its pages cannot be read or do not match their checksums"
+        raise UserError(path, f"is damaged: {reason}.", "Delete it and make it again.") from error
 
 
 @contextmanager
@@ -77,7 +90,7 @@ def _write_dialogues(batch: pd.DataFrame) -> bytes:
     return "".join(
         f'{{"id": "{trial_id}", "messages": [{{"role": "user", "content": {quote(text)}}}, '
         f'{{"role": "assistant", "content": "{ANSWER_OF[gold]}"}}], "canary": "{CANARY}"}}\n'
-        for trial_id, text, gold in zip(batch["trial_id"], batch["text"], batch["gold"], strict=True)
+        for trial_id, text, gold in zip(*(batch[column].tolist() for column in ("trial_id", "text", "gold")), strict=True)
     ).encode()
 
 

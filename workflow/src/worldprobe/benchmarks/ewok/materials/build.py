@@ -72,7 +72,8 @@ def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) 
     """
     fillers = Fillers(materials.fillers, materials.rules)
     _check_templates(templates, fillers)
-    slots = open_slots(templates, fillers, parse_swaps(filling.swap, list(materials.fillers)))
+    columns = {name: known.columns for name, known in materials.fillers.items()}
+    slots = open_slots(templates, fillers, parse_swaps(filling.swap, list(materials.fillers), columns))
     check_slots(slots, fillers, materials.problems)
     materials.problems.raise_first()
     if filling.mode == "fixed":

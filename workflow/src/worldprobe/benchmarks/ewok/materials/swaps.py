@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from worldprobe.benchmarks.ewok.materials.placeholders import KEY, keys, variable_of
+from worldprobe.benchmarks.ewok.materials.placeholders import KEY, keys, restrictions_of, variable_of
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
 from worldprobe.errors import UserError, did_you_mean
@@ -18,6 +18,8 @@ class Swap:
 
     source: str
     target: str
+    #: Restrictions of the source that hold for the target class too, as it has such a column: a woman stays a woman.
+    kept: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def is_restriction(self) -> bool:
@@ -25,12 +27,13 @@ class Swap:
         return self.target.startswith(self.source + ":")
 
 
-def parse_swaps(options: Sequence[str], known: Sequence[str]) -> list[Swap]:
+def parse_swaps(options: Sequence[str], known: Sequence[str], columns: Mapping[str, Collection[str]] | None = None) -> list[Swap]:
     """Swaps as the command line gives them; one option may contain several, separated by commas.
 
     Args:
         options: e.g. ``["agent->agent:western=false,object->nonword"]``.
         known: the filler classes there are.
+        columns: class -> what its fillers can be restricted by; a swap to another class keeps the restrictions that it knows.
 
     Raises:
         UserError: not of the form SOURCE->TARGET, a class that is not there, or a class swapped twice.
@@ -55,7 +58,7 @@ def parse_swaps(options: Sequence[str], known: Sequence[str]) -> list[Swap]:
                     )
             if target.endswith(":") or "::" in target:
                 raise UserError(f"--swap {text}", "has an empty restriction.", 'Write e.g. "agent->agent:western=false".')
-            swap = Swap(source, target)
+            swap = Swap(source, target, frozenset((columns or {}).get(target.partition(":")[0], ())))
             if any(other.source == source and not (other.is_restriction and swap.is_restriction) for other in swaps):
                 raise UserError(f"--swap {text}", f"{source} is swapped already.", "Swap each class once.")
             swaps.append(swap)
@@ -69,6 +72,8 @@ def apply_swap(text: str, swap: Swap, rules: Rules) -> str:
     '{nonword_from_object1} falls.'
     >>> apply_swap("{agent1:sex=male} falls.", Swap("agent", "agent:western=false"), Rules())
     '{agent1:sex=male:western=false} falls.'
+    >>> apply_swap("{agent1:sex=male} falls.", Swap("agent", "description", frozenset({"sex"})), Rules())
+    '{description_from_agent1:sex=male} falls.'
     """
     if rules.prefix_swaps:
         return _apply_as_original(text, swap)
@@ -80,7 +85,8 @@ def apply_swap(text: str, swap: Swap, rules: Rules) -> str:
         if swap.is_restriction:
             return f"{{{key}{swap.target[len(swap.source) :]}}}"
         name, _, restriction = swap.target.partition(":")
-        return f"{{{name}_from_{variable_of(key)}{':' + restriction if restriction else ''}}}"
+        kept = [part for part in restrictions_of(key) if part.partition("=")[0] in swap.kept]
+        return "{" + ":".join([f"{name}_from_{variable_of(key)}", *kept, *([restriction] if restriction else [])]) + "}"
 
     return KEY.sub(swapped, text)
 
