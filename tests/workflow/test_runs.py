@@ -107,10 +107,10 @@ def test_a_run_that_was_killed_is_finished_by_the_next_with_the_same_bytes(
     repository: Path,
 ) -> None:
     run = start(snakemake_command(unscored, configuration=reduced), environment)
-    wait_for(run, unscored, "results/reduced/ewok/judgements/logprobs/*.parquet")
+    wait_for(run, unscored, "results/reduced/ewok/judgements/main/logprobs/*.parquet")
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
-    kept = {path: path.stat().st_mtime_ns for path in unscored.glob("results/reduced/ewok/scores/logprobs/*.parquet")}
+    kept = {path: path.stat().st_mtime_ns for path in unscored.glob("results/reduced/ewok/scores/main/logprobs/*.parquet")}
     refused = snakemake(unscored, configuration=reduced)
     assert refused.returncode != 0
     assert "--rerun-incomplete" in refused.stdout + refused.stderr or "--unlock" in refused.stdout + refused.stderr
@@ -174,8 +174,8 @@ def test_the_password_of_an_archive_stands_in_no_log(
         for path in sorted(folder.rglob("*")):
             target.write(path, f"config/{path.relative_to(folder)}")
     study = tmp_path / "study.yaml"
-    study.write_text(f"materials:\n  source: {archive}\n  password: open-sesame-4711\n")
-    run = snakemake(tmp_path, "-p", "results/reduced/ewok/templates.parquet", configuration=(study,))
+    study.write_text(f"ewok:\n  materials:\n    source: {archive}\n    password: open-sesame-4711\n")
+    run = snakemake(tmp_path, "-p", "results/default/ewok/templates.parquet", configuration=(study,))
     assert run.returncode == 0, run.stdout + run.stderr
     texts = [run.stdout, run.stderr] + [
         p.read_text(errors="replace") for p in tmp_path.rglob("*") if p.suffix in (".log", ".tsv")
@@ -185,14 +185,14 @@ def test_the_password_of_an_archive_stands_in_no_log(
 
 def test_a_mistyped_key_stops_before_any_job_with_three_lines_and_no_traceback(snakemake: Snakemake, tmp_path: Path) -> None:
     study = tmp_path / "study.yaml"
-    study.write_text("# a typo\nmaterials:\n  compatt: true\n")
+    study.write_text("# a typo\newok:\n  materials:\n    compatt: true\n")
     run = snakemake(tmp_path, configuration=(study,))
     assert run.returncode != 0
     lines = [line for line in run.stderr.splitlines() if line.startswith(("error:", "  problem:", "  fix:"))]
     assert lines == [
-        f"error: {study}, line 3",
-        '  problem: materials.compatt: unknown key; did you mean "compat"?',
-        "  fix: Fix or remove it.",
+        f"error: {study}, line 4",
+        '  problem: ewok.materials.compatt: unknown key; did you mean "compat"?',
+        "  fix: Fix or remove the key.",
     ]
     assert "Traceback" not in run.stdout + run.stderr
     assert not (tmp_path / "results").exists()

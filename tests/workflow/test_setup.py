@@ -18,12 +18,12 @@ def test_without_r_and_without_a_way_to_install_it_three_ways_out_are_named(repo
     assert told.returncode == 1
     ways = [line.split(":")[0].strip() for line in told.stderr.splitlines() if line.startswith("  ")]
     assert ways == ["1. with root", "2. without root", "3. skip it"]
-    for words in ("apt-get install r-base-core r-cran-lme4", "--sdm conda", "mixed_model={enabled: false}"):
+    for words in ("apt-get install r-base-core r-cran-lme4", "--sdm conda", "ewok={mixed_model: {enabled: false}}"):
         assert words in told.stderr
 
 
 def test_the_third_way_out_is_a_configuration_that_needs_no_r(snakemake, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    planned = snakemake(tmp_path, "--dry-run", "--config", "mixed_model={enabled: false}")
+    planned = snakemake(tmp_path, "--dry-run", "--config", "ewok={mixed_model: {enabled: false}}")
     assert planned.returncode == 0, planned.stderr
     assert "fit_fixed_effects" in planned.stdout + planned.stderr
     assert "fit_mixed_model" not in planned.stdout + planned.stderr

@@ -81,31 +81,3 @@ def weight_inputs(wildcards):
     if local or entry["engine"] == "openai":
         return local
     return [f"{MODELS}/{wildcards.model}/{source_key(entry)}.json"]
-
-
-localrules:
-    fetch_model,
-
-
-rule fetch_model:
-    """Weights and tokenizer from the hub into the local cache, where there is a network; scoring itself needs none."""
-    output:
-        facts="<models>/{model}/{source}.json",
-    log:
-        "<logs>/fetch_model/{model}/{source}.log",
-    benchmark:
-        "<benchmarks>/fetch_model/{model}/{source}.tsv"
-    wildcard_constraints:
-        source="[0-9a-f]{12}",
-    conda:
-        "../../envs/scoring.yaml"
-    params:
-        checkpoint=card("checkpoint"),
-        revision=card("revision"),
-        trust=trust,
-        method=1,
-    message:
-        "Fetching {wildcards.model} ({params.checkpoint})"
-    shell:
-        "python -m worldprobe models fetch {params.checkpoint:q} --revision {params.revision:q} {params.trust}"
-        " --out {output.facts:q} &> {log:q}"

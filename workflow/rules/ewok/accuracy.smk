@@ -163,7 +163,7 @@ rule check_reproduction:
         "../../../envs/analysis.yaml"
     params:
         coefficients=flag("--coefficients", targets.coefficients(study)),
-        published=in_repository("resources/published"),
+        published=published_folder,
         code=code("cli/reproduction.py"),
     message:
         "Comparing our numbers with the published ones"

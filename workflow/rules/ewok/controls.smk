@@ -2,15 +2,6 @@
 # names what made them, so studies that train alike share them, and no study overwrites another's.
 
 
-def training(key):
-    """A function that looks up how a control model is trained."""
-
-    def look_up(wildcards):
-        return registry[wildcards.model]["control"][key]
-
-    return look_up
-
-
 localrules:
     compile_control_templates,
     write_corpus,

@@ -1,16 +1,6 @@
 # One page with everything on it.
 
 
-def run_notebooks(wildcards, input):
-    """The notebooks that were run for the report, as an option."""
-    return flag("--notebooks", list(input.notebooks))
-
-
-def item_text():
-    """The items, of which the report shows one per domain where they are our own."""
-    return targets.item_table(study) if targets.is_builtin(study) else []
-
-
 localrules:
     run_notebook,
     build_report,

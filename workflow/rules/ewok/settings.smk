@@ -175,3 +175,27 @@ def other_forms(kind, *names):
 def trained_folders(wildcards):
     """The folders of the control models, which state how many parameters each has, as an option."""
     return flag("--trained", targets.trained(study, registry, MODELS_WITH_ANSWERS))
+
+
+def training(key):
+    """A function that looks up how a control model is trained."""
+
+    def look_up(wildcards):
+        return registry[wildcards.model]["control"][key]
+
+    return look_up
+
+
+def run_notebooks(wildcards, input):
+    """The notebooks that were run for the report, as an option."""
+    return flag("--notebooks", list(input.notebooks))
+
+
+def item_text():
+    """The items, of which the report shows one per domain where they are our own."""
+    return targets.item_table(study) if targets.is_builtin(study) else []
+
+
+def published_folder(wildcards):
+    """The folder of the published numbers."""
+    return in_repository("resources/published")

@@ -10,40 +10,6 @@ localrules:
     generate_ood_problem,
 
 
-worldsense = study["worldsense"]
-
-
-pathvars:
-    worldsense=f"{STUDY.root}/worldsense",
-
-
-def skin_folder():
-    """The folder of skins."""
-    return worldsense.get("skin_folder") or in_repository("resources/skins")
-
-
-def skin_files():
-    """The skins, so that an edit of any makes the sets again."""
-    return sorted(str(path) for path in Path(skin_folder()).glob("*.yaml"))
-
-
-def subset():
-    """Which part of a set the study asks for, as options."""
-    return flags(
-        flag("--seed", worldsense.get("seed", 0)),
-        flag("--sizes", worldsense.get("sizes")),
-        flag("--problems", worldsense.get("problems")),
-        flag("--skins", worldsense.get("skins")),
-        flag("--per-cell", worldsense.get("per_cell")),
-        flag("--skin-folder", skin_folder()),
-    )
-
-
-def worldsense_targets():
-    """The sets that the study asks for."""
-    return [f"{STUDY.root}/worldsense/trials/{name}.parquet" for name in worldsense.get("sets", [])]
-
-
 rule generate_test:
     """The test set: every problem, size, complexity, skin and wording alike."""
     input:

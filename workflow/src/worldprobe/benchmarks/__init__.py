@@ -12,6 +12,7 @@ from worldprobe.config import Check
 #: Name -> module; a module's BENCHMARK is all that the shared parts see.
 MODULES: Mapping[str, str] = {
     "ewok": "worldprobe.benchmarks.ewok.benchmark",
+    "worldsense": "worldprobe.benchmarks.worldsense.benchmark",
 }
 
 

@@ -1,0 +1,5 @@
+# WorldSense: all its rules.
+
+
+include: "settings.smk"
+include: "sets.smk"

@@ -1,0 +1,12 @@
+"""WorldSense as the shared parts see it."""
+
+from __future__ import annotations
+
+from worldprobe.benchmark import Benchmark
+
+BENCHMARK = Benchmark(
+    name="worldsense",
+    title="WorldSense",
+    check_settings="worldprobe.benchmarks.worldsense.settings:check_settings",
+    targets="worldprobe.benchmarks.worldsense.settings:targets",
+)
