@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -14,8 +15,9 @@ from worldprobe.benchmarks.worldsense.official import read_official
 from worldprobe.benchmarks.worldsense.problems import cells, cores
 from worldprobe.benchmarks.worldsense.sets import PLANS, blocks_of, count_trials, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.skins import read_skins
+from worldprobe.benchmarks.worldsense.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
 from worldprobe.benchmarks.worldsense.trials import read_trials
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, CANARY, answers_of
+from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, CANARY, WORDINGS, answers_of
 from worldprobe.cli import main
 
 SIZES = {
@@ -156,3 +158,13 @@ def test_cores_are_those_of_the_release() -> None:
     assert numbers["Infer.normal", 4, 1, 2] == 12
     assert numbers["Infer.normal", 3, 1, 3] == 0
     assert numbers["Compl.normal", 3, 0, 3] == 0
+
+
+def test_a_stratum_that_is_drawn_to_its_end_has_no_tuple_twice() -> None:
+    skin = next(one for one in read_skins() if one.use == "test")
+    few = replace(skin, entities=skin.entities[:4])
+    for cell in filter(cores, cells((3,), ("Compl.trivial", "Consist.normal"))):
+        stratum = Stratum(cell, few, WORDINGS[0])
+        drawn = [make_tuple(stratum, draw, seed=0, shift=0) for draw in range(n_distinct(cell, len(few.entities)))]
+        tuples = [rows[0][COLUMNS.index("tuple_id")] for rows in drawn]
+        assert len(set(tuples)) == len(tuples) > 20, cell

@@ -56,17 +56,19 @@ class Stratum(NamedTuple):
 @lru_cache
 def n_distinct(cell: Cell, n_entities: int) -> int:
     """How many different tuples a skin of so many entities has in a cell and one wording."""
-    return len(cores(cell)) * (_n_choices(cell, n_entities) // (2 if _has_twin(cell) else 1))
+    named = {_n_named(cell, core) for core in cores(cell)}
+    fewest = min((_n_choices(cell, n_entities, n_named) for n_named in named), default=0)
+    return len(cores(cell)) * (fewest // (2 if _has_twin(cell) else 1))
 
 
 @lru_cache
-def _n_choices(cell: Cell, n_entities: int) -> int:
+def _n_choices(cell: Cell, n_entities: int, n_named: int) -> int:
     """Choices apart from the abstract tuple: entities, order of relations, place of the inserted one, converses."""
     n_relations = cell.size - 1
     n_orders = 1 if cell.problem == "Infer.trivial" else count_orders(n_relations)
     n_places = n_relations + 1 if problem_type(cell.problem) == "Consist" else 1
     n_flips = 2 if cell.problem == "Infer.trivial" else 1 << (n_relations + (cell.problem != "Infer.extrema"))
-    return count_arrangements(n_entities, _n_named(cell)) * n_orders * n_places * n_flips
+    return count_arrangements(n_entities, n_named) * n_orders * n_places * n_flips
 
 
 def _has_twin(cell: Cell) -> bool:
@@ -74,8 +76,9 @@ def _has_twin(cell: Cell) -> bool:
     return cell.size == 3 and cell.complexity > 0
 
 
-def _n_named(cell: Cell) -> int:
-    return entities_needed(cell.size) if cell.problem == "Compl.trivial" else cell.size
+def _n_named(cell: Cell, core: Core) -> int:
+    """Entities that the trials of an abstract tuple name: one more than the description where a query asks about another one."""
+    return entities_needed(cell.size) if any(UNKNOWN in query.entities for query in core.queries) else cell.size
 
 
 def make_tuple(stratum: Stratum, draw: int, seed: int, shift: int) -> list[Row]:
@@ -95,18 +98,20 @@ def make_tuple(stratum: Stratum, draw: int, seed: int, shift: int) -> list[Row]:
     place = (shift + draw) % len(all_cores)
     drawn_as = cell._replace(complexity=1) if _has_twin(cell) else cell
     number = permute(place, len(all_cores), round_keys(seed, *drawn_as))
-    n_choices = _n_choices(cell, len(skin.entities))
+    core = all_cores[number]
+    n_choices = _n_choices(cell, len(skin.entities), _n_named(cell, core))
     first = n_choices // 2 if _has_twin(cell) and cell.complexity == 2 else 0
     keys = round_keys(seed, *drawn_as, skin.name, wording, number)
-    return _render(stratum, all_cores[number], permute(first + draw // len(all_cores), n_choices, keys))
+    return _render(stratum, core, permute(first + draw // len(all_cores), n_choices, keys))
 
 
 def _render(stratum: Stratum, core: Core, number: int) -> list[Row]:
     cell, skin, wording = stratum
     problem, size, complexity, arity = cell
     n_relations = len(core.description)
-    number, arranged = divmod(number, count_arrangements(len(skin.entities), _n_named(cell)))
-    names = [skin.entities[i] for i in arrangement(arranged, len(skin.entities), _n_named(cell))]
+    n_named = _n_named(cell, core)
+    number, arranged = divmod(number, count_arrangements(len(skin.entities), n_named))
+    names = [skin.entities[i] for i in arrangement(arranged, len(skin.entities), n_named)]
     order = tuple(range(n_relations))
     if problem != "Infer.trivial":
         number, ordered = divmod(number, count_orders(n_relations))
