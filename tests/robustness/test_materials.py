@@ -231,7 +231,7 @@ def test_a_wrong_password_is_not_repeated(check: Callable[..., str], garden: Pat
         ("--versions \u0665", "not a range"),
         ("--versions 0-999", "no filler is left"),
         ("--versions 50", "no filler is left"),
-        ("--mode independent --per-template 0", "between 1"),
+        ("--mode independent --per-template 0", "from 1 to"),
         ("--mode independent --per-template 99999999999999999999", "whole number"),
         ("--mode independent --seed -1", ""),
         ("--mode both", ""),

@@ -40,7 +40,7 @@ COMMANDS = [
     ("summaries", "report build {bad} --out {folder}/page.html"),
     ("correlations", "table correlations {bad} --out {folder}/t.md"),
     ("comparisons", "table comparisons {bad} --out {folder}/t.md"),
-    ("coefficients", "table mixed_model {bad} --out {folder}/t.md"),
+    ("coefficients", "table fixed_effects {bad} --out {folder}/t.md"),
     ("agreements", "figure agreement {bad} --out {folder}/f.csv"),
 ]
 #: table -> (a column of numbers with a value that it must not have, a text column of few known words or of ids).

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow.parquet as parquet
-
-from worldprobe.contracts import read_provenance
+from worldprobe.contracts import read_provenance, table_name
 from worldprobe.present.roster import Roster
 from worldprobe.provenance import Provenance
 
@@ -53,8 +51,7 @@ def read_origins(paths: Iterable[Path | str]) -> list[TableOrigin]:
     found = []
     for path in map(Path, paths):
         provenance = read_provenance(path)
-        kind = (parquet.read_schema(path).metadata or {}).get(b"worldprobe.table", b"").decode()
-        found.append(TableOrigin(kind, path, provenance))
+        found.append(TableOrigin(table_name(path), path, provenance))
     return found
 
 

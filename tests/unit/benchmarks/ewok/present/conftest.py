@@ -320,7 +320,7 @@ def finished_run(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("results")
     judgements = judgements_of(CONTROLS, versions=2)
     for model, rows in judgements.groupby("model"):
-        write_table(rows, contracts.Judgements, folder / "judgements" / "logprobs" / f"{model}.parquet", Provenance())
+        write_table(rows, contracts.Judgements, folder / "judgements" / "main" / "logprobs" / f"{model}.parquet", Provenance())
     summaries = summarize(judgements, seed=0, n_bootstrap=200)
     write_table(summaries, contracts.Summaries, folder / "summaries.parquet", Provenance())
     (folder / "models.yaml").write_text(yaml.safe_dump(registry(CONTROLS), sort_keys=False))

@@ -7,6 +7,7 @@ import itertools
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ from worldprobe.present import style
 from worldprobe.present.drawing import from_csv, text_columns, to_csv
 from worldprobe.present.roster import HUMAN, Model, Roster, read_roster
 
+SOURCE = Path(style.__file__).parents[2]
 NEEDS_PROMPTING = {"paradigms", "agreement"}
 FIGURES = {plan.name: plan for plan in EWOK.plans if plan.kind == "figure" and plan.name != "conditions"}
 
@@ -337,7 +339,10 @@ def test_no_two_plans_share_a_command_and_each_is_in_a_section():
 def test_plans_are_read_without_pandas_or_matplotlib():
     code = "import sys; from worldprobe.benchmarks import benchmarks; benchmarks(); "
     code += "print([name for name in ('pandas', 'matplotlib', 'pyarrow') if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], cwd=SOURCE, capture_output=True, text=True, check=True).stdout.strip()
+        == "[]"
+    )
 
 
 def test_the_columns_that_tables_and_figures_read_hold_no_item_text():
