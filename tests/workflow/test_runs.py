@@ -71,7 +71,7 @@ def test_a_run_leaves_tables_figures_and_report_with_a_log_and_a_benchmark_each(
     for suffix in ("pdf", "svg", "png", "csv"):
         assert (results / "ewok" / "figures" / f"accuracy_by_domain.{suffix}").stat().st_size > 500
     assert (results / "report.html").read_text().count("<table") > 0
-    logged = {path.parent.name if path.parent.name != "logs" else path.stem for path in (results / "logs").rglob("*.log")}
+    logged = {path.relative_to(results / "logs").parts[0].removesuffix(".log") for path in (results / "logs").rglob("*.log")}
     assert {"compile_templates", "train_control", "score", "summarize", "tables_of_accuracy"} <= logged
     assert {path.stem for path in (results / "benchmarks" / "score").glob("*.tsv")} == {
         "reduced_untrained",
