@@ -61,3 +61,10 @@ def finished(snakemake: Snakemake, reduced: tuple[Path, ...], tmp_path_factory: 
     done = snakemake(folder, "--show-failed-logs", configuration=reduced)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
     return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need a whole run of the reduced study, so that they can be chosen or left out."""
+    for item in items:
+        if "finished" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.whole_run)
