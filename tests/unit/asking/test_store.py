@@ -17,9 +17,10 @@ from worldprobe.asking import store as storing
 from worldprobe.asking.collect import collect
 from worldprobe.asking.cost import cost, cost_by_model
 from worldprobe.asking.preemption import PREEMPTED
-from worldprobe.asking.questions import describe_origins
+from worldprobe.asking.questions import answer, describe_origins, question_id
 from worldprobe.asking.store import Store
 from worldprobe.errors import UserError
+from worldprobe.models.engine import Query
 from worldprobe.provenance import Provenance
 
 SOURCE = Path(module.__file__).resolve().parents[2]
@@ -277,3 +278,23 @@ def test_of_two_processes_that_answer_one_question_the_earlier_counts_in_both_an
     later = {question: kept.answer for question, kept in Store(tmp_path, {"a": 1}).load().items()}
     assert later == {"q0": "quick", "q1": "quick", "q2": "quick", "q9": "slow"}
     assert {question: kept.answer for question, kept in slow.load().items()} == later
+
+
+def test_the_canary_of_further_materials_is_noted_though_nothing_new_is_asked(tmp_path):
+    collect(TEN, squares([]), Store(tmp_path, {"a": 1}, canary="first"))
+    store = Store(tmp_path, {"a": 1}, canary="second")
+    collect(TEN, squares([]), store)
+    assert json.loads((store.folder / "identity.json").read_text())["canary"] == ["first", "second"]
+
+
+@pytest.mark.parametrize("plain", [None, "text", [], 7, ["a", "b", "c"], [1.5, 2], {"logprob": -1}])
+def test_an_answer_of_the_wrong_shape_is_a_message_that_names_the_store(tmp_path, plain):
+    class Engine:
+        """Is never asked."""
+
+    question = Query("It rains.", "The street is wet.")
+    store = Store(tmp_path, {"a": 1})
+    store.write("list", {question_id(question, Engine(), "1"): plain})
+    with pytest.raises(UserError, match="does not fit its question") as caught:
+        answer([question], Engine(), Store(tmp_path, {"a": 1}))
+    assert caught.value.where == str(store.folder)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from worldprobe import cli
+from worldprobe.cli import evaluate
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +73,16 @@ def test_a_number_that_is_missing_is_null_in_the_result(evaluated, tmp_path):
     json.dumps(found, allow_nan=False)
     assert found["accuracy"]["mean"] is None
     assert ["m", "–"] in [line.split()[:2] for line in describe_evaluation(found).splitlines()]
+
+
+def test_a_folder_of_the_same_name_elsewhere_does_not_replace_a_result(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for place in ("a", "b"):
+        (tmp_path / place / "final").mkdir(parents=True)
+    result = tmp_path / "results" / "evaluate" / "final" / "result.json"
+    result.parent.mkdir(parents=True)
+    result.write_text('{"checkpoint": "a/final"}')
+    assert cli.main(["evaluate", "b/final", "--versions", "0"]) == 2
+    assert "is the result of another model, a/final" in capsys.readouterr().err
+    assert result.read_text() == '{"checkpoint": "a/final"}'
+    evaluate.refuse_another_models_folder(result, str(tmp_path / "a" / "final"))

@@ -15,6 +15,7 @@ from typing import Any
 
 from worldprobe.asking.collect import collect
 from worldprobe.asking.store import Kept, Store
+from worldprobe.errors import UserError
 from worldprobe.log import Progress
 from worldprobe.models.engine import Decoding, Engine, Prompt, Query, Scored, Written
 
@@ -109,7 +110,11 @@ def answer(
             return _ask([distinct[one] for one in chosen], engine, skip, per_token)
 
         found |= dict(zip(members, collect(members, ask, store, progress), strict=True))
-    values = [_from_json(question, found[one].answer) for one, question in zip(ids, questions, strict=True)]
+    try:
+        values = [_from_json(question, found[one].answer) for one, question in zip(ids, questions, strict=True)]
+    except (TypeError, ValueError) as error:
+        problem = "contains an answer that does not fit its question."
+        raise UserError(store.folder, problem, "Remove this folder; its questions are asked again.") from error
     return Answers(values, describe_origins(found.values(), store))
 
 
@@ -168,7 +173,13 @@ def _scored_to_json(scored: Scored) -> list[Any]:
 
 
 def _from_json(question: Question, plain: Sequence[Any]) -> Scored | Written:
+    """An answer as the engine gave it; ValueError or TypeError where the plain values are not such an answer."""
     if not isinstance(question, Query):
-        return Written(*plain)
+        text, finish, n_tokens, was_cut, margin = plain
+        if not (isinstance(text, str) and isinstance(finish, str) and isinstance(margin, int | float | None)):
+            raise TypeError("not a written answer")
+        return Written(text, finish, n_tokens, was_cut, margin)
     logprob, n_tokens, flags, *tokens = plain
+    if not (isinstance(logprob, int | float | None) and isinstance(n_tokens, int) and isinstance(flags, list)):
+        raise TypeError("not a score")
     return Scored(logprob, n_tokens, tuple(flags), *(tuple(values) for values in tokens))

@@ -163,6 +163,8 @@ class Store:
         elif found["identity"] != self.identity:
             problem = "describes another engine or model: the folder contains answers of another engine under this one's name."
             raise UserError(str(path), problem, "Remove this folder; its questions are asked again.")
+        elif not self.canaries <= {str(line) for line in found["canary"]}:
+            self._write_identity()  # also where every answer is known already
 
     def _write_identity(self) -> None:
         path = self.folder / "identity.json"

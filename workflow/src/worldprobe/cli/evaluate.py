@@ -57,6 +57,7 @@ def run(args: argparse.Namespace) -> None:
     card = look_up(args.model, args.registry)
     name = card.get("name") or short_name(args.model)
     work = args.work or Path("results/evaluate") / name
+    refuse_another_models_folder(work / "result.json", str(card["checkpoint"]))
     if args.password:
         os.environ["WORLDPROBE_MATERIALS_PASSWORD"] = args.password  # inherited, so that no printed command shows it
     materials = str(HOME / "resources/materials/ewok-builtin") if args.materials == "builtin" else args.materials
@@ -73,6 +74,26 @@ def run(args: argparse.Namespace) -> None:
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     print(describe_evaluation(evaluation))
     print(f"JSON result: {out}")
+
+
+def refuse_another_models_folder(result: Path, checkpoint: str) -> None:
+    """Two folders may end in the same name; the second must not replace the first one's result.
+
+    Raises:
+        UserError: the file is the result of another checkpoint.
+    """
+    import json
+
+    from worldprobe.errors import UserError
+    from worldprobe.models.checkpoint import folder_of
+
+    try:
+        earlier = str(json.loads(result.read_bytes())["checkpoint"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    folders = [folder.resolve() if (folder := folder_of(name)) else name for name in (earlier, checkpoint)]
+    if folders[0] != folders[1]:
+        raise UserError(result, f"is the result of another model, {earlier}.", "Name another folder with --work.")
 
 
 def step(*words: Any) -> None:
