@@ -268,3 +268,13 @@ def test_the_environment_of_a_site_may_not_hold_what_is_not_a_number(tmp_path: P
         with pytest.raises(UserError, match=r"GPU_MEMORY_GB|gpu_memory_gb"):
             config.read_site(path, {"WORLDPROBE_GPU_MEMORY_GB": text})
     assert config.read_site(path, {"WORLDPROBE_GPU_MEMORY_GB": "40"})["gpu_memory_gb"] == 40
+
+
+def test_only_a_control_model_may_do_without_a_checkpoint(tmp_path: Path) -> None:
+    bare = CARD.replace("  checkpoint: folder\n", "")
+    registry = tmp_path / "models.yaml"
+    registry.write_text(f"mine:\n{bare}  control: {{architecture: gpt2, layers: 1, width: 8, heads: 1, steps: 0}}\n")
+    assert config.read_registry(registry)["mine"]["checkpoint"] is None
+    registry.write_text(f"mine:\n{bare}")
+    with pytest.raises(UserError, match="checkpoint: is missing"):
+        config.read_registry(registry)

@@ -51,7 +51,7 @@ def test_list_says_where_each_model_stands(registry, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["model", "tiny", "vast", "own"]
     assert lines[1].endswith("to be fetched")
-    assert lines[3].endswith("to be trained")
+    assert lines[3].endswith("trained by a study")
 
 
 def test_plan_counts_gpus_and_their_share_of_the_weights(registry, capsys):

@@ -118,11 +118,15 @@ def look_up(model: str, registry: Path | None) -> dict[str, Any]:
         UserError: the registry is broken.
     """
     from worldprobe.config import read_registry
+    from worldprobe.errors import UserError
 
     path = registry or Path("config/models.yaml")
     if registry is None and not path.is_file():
         path = HOME / "config/models.yaml"
     entries = read_registry(path)
+    if model in entries and entries[model].get("control"):
+        problem = "is trained by a study, so the registry does not know its folder."
+        raise UserError(f"model {model}", problem, "Give its folder, e.g. one of results/controls/*/models/*/.")
     if model in entries and not Path(model).is_dir():
         return {**entries[model], "name": model}
     return {"checkpoint": model}

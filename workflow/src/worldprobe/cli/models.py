@@ -60,7 +60,7 @@ def run_list(args: argparse.Namespace) -> None:
         (
             model,
             entry["display_name"],
-            entry["checkpoint"],
+            entry["checkpoint"] or "",
             entry.get("revision") or "",
             entry["dtype"],
             entry["engine"],

@@ -65,6 +65,8 @@ def _contradictions(model: str, card: Mapping[str, Any], source: Source) -> Sequ
         keys = (model, *key.split("."))
         found.append(UserError(place(keys, [source]), f"{dotted(keys)}: {problem}", fix))
 
+    if not card.get("checkpoint") and not card.get("control"):
+        note("checkpoint", "is missing.", "Give a hub id or a folder in Hugging Face format.")
     if card.get("engine") == "openai" and not card.get("endpoint"):
         note("engine", "openai needs an endpoint.", "Add endpoint: the base URL of the server.")
     if card.get("engine", "transformers") != "openai" and card.get("endpoint"):

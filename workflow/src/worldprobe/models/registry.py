@@ -70,16 +70,16 @@ def is_on_hub(entry: Mapping[str, Any]) -> bool:
 
 
 def state(entry: Mapping[str, Any]) -> str:
-    """Where a model is: on a server, trained here, in a folder, fetched, or still to come."""
+    """Where a model is: on a server, trained by a study, in a folder, fetched, or still to come."""
     if entry.get("engine") == "openai":
         return "on a server"
     from worldprobe.models.checkpoint import folder_of, is_folder, locate
 
+    if entry.get("control"):
+        return "trained by a study"
     folder = folder_of(entry["checkpoint"])
     if folder is not None and is_folder(folder):
         return "here"
-    if entry.get("control"):
-        return "to be trained"
     if folder is not None:
         return "no such folder"
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from worldprobe.config import Check, check_models, read_registry, read_site, read_study
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.errors import UserError
 
 #: What a local model consists of; notes and pictures next to it change nothing.
 MODEL_SUFFIXES = {".json", ".safetensors", ".bin", ".pt", ".model", ".txt", ".jinja", ".py"}
@@ -56,7 +56,6 @@ def read_settings(
     registry_file = _find(study["registry"], home)
     registry = read_registry(registry_file)
     check_models(study, registry, files, registry_file)
-    _check_notebooks(study, home)
     for model in study["models"]:
         _check_folders(model, registry[model], registry_file)
     site = read_site(_find("config/cluster.yaml", home), os.environ)
@@ -88,7 +87,7 @@ def model_files(card: Mapping[str, Any]) -> list[str]:
 
 def is_folder(card: Mapping[str, Any]) -> bool:
     """Whether a checkpoint is a folder of the user's rather than a hub id."""
-    place = card["checkpoint"]
+    place = card["checkpoint"] or ""
     return card["engine"] != "openai" and (place.startswith((".", "/", "~")) or os.path.isdir(place))
 
 
@@ -102,16 +101,6 @@ def _find(name: str, home: Path) -> str:
     if os.path.exists(name) or not (home / name).exists():
         return name
     return os.path.relpath(home / name) if home == Path.cwd() else str(home / name)
-
-
-def _check_notebooks(study: Mapping[str, Any], home: Path) -> None:
-    known = [path.stem for path in sorted((home / "notebooks").glob("*.ipynb"))]
-    for name in study["report"]["notebooks"]:
-        if name not in known:
-            near = did_you_mean(name, known).strip(" ;")
-            raise UserError(
-                "report.notebooks", f"there is no notebook {name} in notebooks/. {near}".strip(), f"Known are {', '.join(known)}."
-            )
 
 
 def _check_folders(model: str, card: Mapping[str, Any], registry_file: str) -> None:
