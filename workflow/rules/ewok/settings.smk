@@ -102,7 +102,8 @@ def prompt_inputs(wildcards):
     if ewok["eval_types"] == ["logprobs"]:
         return []
     names = {condition["prompting"]["prompts"] for condition in ewok["conditions"].values()}
-    return sorted(os.path.relpath(targets.prompt_file(name)) for name in names)
+    files = [targets.prompt_file(name) for name in names]
+    return sorted(in_repository(path.relative_to(HOME)) if path.is_relative_to(HOME) else str(path) for path in files)
 
 
 def vectors():
