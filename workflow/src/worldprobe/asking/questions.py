@@ -17,7 +17,7 @@ from worldprobe.asking.collect import collect
 from worldprobe.asking.store import Kept, Store
 from worldprobe.errors import UserError
 from worldprobe.log import Progress
-from worldprobe.models.engine import Decoding, Engine, Prompt, Query, Scored, Written
+from worldprobe.models.engine import FINISHES, Decoding, Engine, Prompt, Query, Scored, Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _from_json(question: Question, plain: Sequence[Any]) -> Scored | Written:
     """An answer as the engine gave it; ValueError or TypeError where the plain values are not such an answer."""
     if not isinstance(question, Query):
         text, finish, n_tokens, was_cut, margin = plain
-        if not (isinstance(text, str) and isinstance(finish, str) and isinstance(margin, int | float | None)):
+        if not (isinstance(text, str) and finish in FINISHES and isinstance(margin, int | float | None)):
             raise TypeError("not a written answer")
         return Written(text, finish, n_tokens, was_cut, margin)
     logprob, n_tokens, flags, *tokens = plain

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 #: Flags of a score, in the order in which they are written.
 STRADDLE = "straddle"
@@ -23,6 +23,7 @@ FLAGS = (STRADDLE, FIRST_UNSCORED, TRUNCATED, UNKNOWN_TOKEN, NOT_FINITE, POSITIV
 Role = Literal["system", "user", "assistant"]
 #: Why writing ended: an end token, a stop text, the limit of new tokens; or the model computed NaN or infinity.
 Finish = Literal["end", "stop", "length", "not_finite"]
+FINISHES: tuple[Finish, ...] = get_args(Finish)
 
 
 @dataclass(frozen=True, slots=True)
