@@ -70,6 +70,31 @@ WRONG = [
 ]
 
 
+#: What a server decides, and names that no table or file can have.
+SERVER = "score logprobs {items} --checkpoint m --engine openai --endpoint http://127.0.0.1:9/v1 --out {out}"
+SILENT = [
+    "--dtype bfloat16",
+    "--revision v1",
+    "--device cpu",
+    "--allow-pickle",
+    "--gpus 1",
+    "--trust-remote-code",
+    "--bos always",
+]
+NAMES = ["''", "' '", "' a'", "'a\nb'", "a/b", "../a", "'a\\b'", "..", "human", "word2vec"]
+
+
+@pytest.mark.parametrize("option", SILENT)
+def test_an_option_that_does_nothing_with_a_server_is_refused(check, option: str) -> None:
+    assert f"error: {option.split()[0]}\n" in check(f"{SERVER} {option}", "does nothing with --engine openai")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_no_model_can_have_is_refused(check, name: str) -> None:
+    check(f"judge {{items}} {{scores_a}} --model {name} --out {{out}}", "--model")
+    check(f"score logprobs {{items}} --checkpoint nowhere --model {name} --out {{out}}", "--model")
+
+
 @pytest.mark.parametrize("line", WRONG)
 def test_a_command_line_that_cannot_work_is_refused(check, repository, monkeypatch, line: str) -> None:
     monkeypatch.chdir(repository)

@@ -77,6 +77,7 @@ def run(args: argparse.Namespace) -> None:
 
     roster = read_roster(args.registry)
     summaries = [Path(path) for path in args.summaries]
+    _check_parts(args, summaries)
     parts = []
     for path in summaries:
 
@@ -107,6 +108,31 @@ def run(args: argparse.Namespace) -> None:
         notebooks={Path(path).stem.replace("_", " "): read_fragment(path) for path in args.notebooks},
     )
     write_page(page, args.out)
+
+
+def _check_parts(args: argparse.Namespace, summaries: list[Path]) -> None:
+    """Refuse what would be shown twice, and folders that are not there.
+
+    Raises:
+        UserError: two summaries of one benchmark, a file given twice, or a folder that does not exist.
+    """
+    known: dict[str, Path] = {}
+    for path in summaries:
+        name = _benchmark_of(path).name
+        if name in known:
+            problem = f"is a second summary table of {name}, after {known[name]}."
+            raise UserError(path, problem, "Give one summary table per benchmark; a report is about one study.")
+        known[name] = path
+    for option in ("tables", "figures", "made_from", "notebooks"):
+        seen: set[Path] = set()
+        for path in (Path(one).resolve() for one in getattr(args, option)):
+            if path in seen:
+                raise UserError(f"--{option.replace('_', '-')}", f"names {path.name} twice.", "Give each file once.")
+            seen.add(path)
+    for option in ("benchmarks", "answers"):
+        folder = getattr(args, option)
+        if folder is not None and not Path(folder).is_dir():
+            raise UserError(f"--{option} {folder}", "there is no such folder.", "Check the path, or leave the option out.")
 
 
 def _benchmark_of(path: Path) -> Benchmark:
