@@ -4,10 +4,10 @@ One file per set, prompting and model: ``results/STUDY/worldsense/responses/SET/
 the provenance (``provenance.model``), as in every table of answers. A row joins its trial by ``trial_id`` (the official ``Key``).
 Several samples of one trial are several rows, ``sample`` 0, 1, ...; greedy answers are sample 0.
 
-``answer`` is there exactly where ``status`` is ok: TRUE, FALSE, POSSIBLE, IMPOSSIBLE, 1, 2 or 3, always one that the trial's problem
-accepts. Every other row counts as wrong, as in the paper (the official layout writes it as an empty string):
+``answer`` is there exactly where ``status`` is ok: TRUE, FALSE, POSSIBLE, IMPOSSIBLE, 1, 2 or 3, always one that the trial's
+problem accepts. Every other row counts as wrong, as in the paper (the official layout writes it as an empty string):
 
-* invalid: neither reply ended with an accepted answer,
+* invalid: neither reply ended with an accepted answer (constrained: the best two are exactly as likely),
 * length: the last reply was cut by the limit of tokens, so that its last word is not its end,
 * truncated: the prompt did not fit into the model's context, so that the question was not asked,
 * not_finite: the model computed NaN or infinity.
