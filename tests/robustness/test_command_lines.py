@@ -56,6 +56,7 @@ WRONG = [
     "table mean_accuracy {summaries} --eval-type word2vce --out {folder}/t.md",
     "report build {summaries} --tables {folder} --out {folder}/r.html",
     "report build {summaries} --figures {folder}/nowhere.svg --out {folder}/r.html",
+    "report build {summaries} --headlines auto logprobs --out {folder}/r.html",
     "report notebook {folder}/nowhere.ipynb --out {folder}/r.html",
     *(
         f"score logprobs {{items}} --checkpoint {{folder}} {option} --out {{out}}"

@@ -140,9 +140,3 @@ rule table_conditions:
     shell:
         "python -m worldprobe table conditions {input.comparison_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
-
-
-rule tables:
-    """All tables."""
-    input:
-        targets.files_of(study, "table", targets.tables(study, registry)),

@@ -31,6 +31,7 @@ STAGES = (
     "worldsense",
     "score",
     "baselines",
+    "human",
     "importing",
     "judge",
     "summarize",

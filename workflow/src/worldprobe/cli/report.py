@@ -41,10 +41,17 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         "--notebooks", nargs="*", default=[], metavar="HTML", help="notebooks that were run (from `worldprobe report notebook`)"
     )
     build.add_argument(
-        "--item-text", type=Path, metavar="ITEMS", help="show one item per domain; only for worldprobe's own items"
+        "--item-text",
+        nargs="*",
+        default=[],
+        metavar="ITEMS",
+        help="items of which one per domain is shown; only worldprobe's own (one table per benchmark)",
     )
     build.add_argument(
-        "--eval-type", metavar="NAME", help="way of asking of the headline (default: the first one in the summaries)"
+        "--headlines",
+        nargs="+",
+        metavar="NAME",
+        help="way of asking of each part's headline, one per summary table; auto: the first one in the table (default)",
     )
     build.add_argument("--out", required=True, metavar="HTML", help="the page")
     build.set_defaults(run=run)
@@ -78,8 +85,12 @@ def run(args: argparse.Namespace) -> None:
     roster = read_roster(args.registry)
     summaries = [Path(path) for path in args.summaries]
     _check_parts(args, summaries)
+    eval_types = args.headlines or ["auto"] * len(summaries)
+    if len(eval_types) != len(summaries):
+        problem = f"names {len(eval_types)} for {len(summaries)} summary tables."
+        raise UserError("--headlines", problem, "Name one per summary table, or auto.")
     parts = []
-    for path in summaries:
+    for path, eval_type in zip(summaries, eval_types, strict=True):
 
         def own(files: Iterable[str], path: Path = path) -> list[Path]:
             return _of_part(files, path, summaries)
@@ -88,8 +99,8 @@ def run(args: argparse.Namespace) -> None:
             summary=path,
             roster=roster,
             origins=read_origins(own(args.made_from)),
-            item_text=next(iter(own([args.item_text] if args.item_text else [])), None),
-            eval_type=args.eval_type,
+            item_text=next(iter(own(args.item_text)), None),
+            eval_type=None if eval_type == "auto" else eval_type,
         )
         tables = [read_printed(one) for one in own(args.tables)]
         parts.append(build_part(_benchmark_of(path), material, tables, own(args.figures)))

@@ -53,5 +53,10 @@ BENCHMARK = Benchmark(
     evidence="worldprobe.benchmarks.ewok.targets:evidence",
     complete="worldprobe.benchmarks.ewok.targets:with_control_checkpoints",
     plans=(*TABLES, *FIGURES),
-    page=Page(sections=SECTIONS, summary=SUMMARIES, compose="worldprobe.benchmarks.ewok.report.part:compose"),
+    page=Page(
+        sections=SECTIONS,
+        summary=SUMMARIES,
+        compose="worldprobe.benchmarks.ewok.report.part:compose",
+        files="worldprobe.benchmarks.ewok.targets:page_files",
+    ),
 )

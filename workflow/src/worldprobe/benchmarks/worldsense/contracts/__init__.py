@@ -1,5 +1,6 @@
 """WorldSense's tables."""
 
+from worldprobe.benchmarks.worldsense.contracts.responses import Responses
 from worldprobe.benchmarks.worldsense.contracts.trials import Trials
 
-__all__ = ["Trials"]
+__all__ = ["Responses", "Trials"]

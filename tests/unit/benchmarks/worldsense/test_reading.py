@@ -1,0 +1,132 @@
+"""Rendering, then reading: every text states exactly what the abstract fields say, and is answered from its words alone."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from worldprobe.benchmarks.worldsense.notation import read_description, read_relation
+from worldprobe.benchmarks.worldsense.problems import cells, cores
+from worldprobe.benchmarks.worldsense.reading import Statement, StatementReader, read_statement
+from worldprobe.benchmarks.worldsense.skins import Skin, entities_needed, read_skins
+from worldprobe.benchmarks.worldsense.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
+from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, LINEAR_PROBLEMS, WORDINGS, answers_of, problem_type
+from worldprobe.benchmarks.worldsense.worlds import Description, Relation, normalise, rename
+
+SKINS = read_skins()
+
+
+def trials_of(problem: str, size: int, skin: Skin, wording: str, draw: int) -> list[dict]:
+    return [
+        dict(zip(COLUMNS, row, strict=True))
+        for cell in cells((size,), (problem,))
+        if cores(cell)
+        for row in make_tuple(Stratum(cell, skin, wording), draw % n_distinct(cell, len(skin.entities)), draw, 0)
+    ]
+
+
+def problems_of(skin: Skin) -> tuple[str, ...]:
+    return ("Infer.parallel",) if skin.domain == "planar" else (*LINEAR_PROBLEMS, "Infer.extrema")
+
+
+def as_in_the_fields(read: Statement, entities: list[str]) -> tuple[Description, Relation | None]:
+    names = [entities.index(name) for name in read.names]
+    query = None if read.query is None else normalise(rename(read.query, names))
+    return tuple(normalise(rename(relation, names)) for relation in read.description), query
+
+
+def check(trial: dict, read: Statement) -> None:
+    description, query = as_in_the_fields(read, json.loads(trial["entities"]))
+    assert description == tuple(map(normalise, read_description(trial["description"])))
+    assert query == (None if trial["problem"].startswith("Consist") else normalise(read_relation(trial["query"])))
+    assert (read.problem_type, read.size, read.wording) == (problem_type(trial["problem"]), trial["size"], trial["wording"])
+    assert read.options == answers_of(trial["problem"])
+    assert read.answer() == ANSWER_OF[trial["gold"]]
+
+
+@pytest.mark.parametrize("skin", SKINS, ids=lambda skin: skin.name)
+def test_what_is_rendered_is_read_back_for_every_problem_and_wording(skin: Skin) -> None:
+    reader = StatementReader(skin)
+    for size in (3, 5, 8):
+        if len(skin.entities) >= entities_needed(size):
+            for problem in problems_of(skin) if size < 8 else problems_of(skin)[:2]:
+                for wording in WORDINGS:
+                    for trial in trials_of(problem, size, skin, wording, size):
+                        check(trial, reader.read(trial["text"]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(SKINS), st.data())
+def test_what_is_rendered_is_read_back_whatever_is_drawn(skin: Skin, data) -> None:
+    problem = data.draw(st.sampled_from(problems_of(skin)))
+    wording, size = data.draw(st.sampled_from(WORDINGS)), data.draw(st.integers(3, 6))
+    for trial in trials_of(problem, size, skin, wording, data.draw(st.integers(0, 10**6))):
+        check(trial, read_statement(trial["text"], skin))
+
+
+def ask(skin: Skin, kind: str, description: str, query: str = "", opposite: str = "") -> str:
+    situation = skin.situation.format(number="three")
+    return skin.questions[kind]["directQ1"].format(description=f"{situation}: {description}.", query=query, opposite=opposite)
+
+
+def test_answers_follow_from_words_alone() -> None:
+    skin = next(skin for skin in SKINS if skin.name == "tall/short")
+    chain = "James is shorter than David and Frank is taller than David"
+    for kind, description, query, answer in (
+        ("Infer", chain, "Frank is taller than James", "TRUE"),
+        ("Infer", chain, "James is taller than Frank", "FALSE"),
+        ("Infer", chain, "James is taller than Grace", None),
+        ("Infer", chain, "Frank is taller than all the others", "TRUE"),
+        ("Infer", chain, "David's height is in between Frank's height and James's height", "TRUE"),
+        ("Consist", chain, "", "POSSIBLE"),
+        ("Consist", f"Frank is shorter than James, {chain}", "", "IMPOSSIBLE"),
+    ):
+        read = read_statement(ask(skin, kind, description, query), skin)
+        assert read.answer() == answer
+    for one, two, answer in (
+        ("Frank is taller than James", "Frank is shorter than James", "1"),
+        ("James is taller than Frank", "James is shorter than Frank", "2"),
+        ("James is taller than Grace", "James is shorter than Grace", "3"),
+        ("James lives to the left of Frank", "James lives to the right of Frank", "3"),
+    ):
+        assert read_statement(ask(skin, "Compl", chain, one, two), skin).answer() == answer
+
+
+def refuse(skin: Skin, text: str, why: str = "is not a question in the words") -> None:
+    with pytest.raises(ValueError, match=why):
+        read_statement(text, skin)
+
+
+def test_texts_in_other_words_are_refused() -> None:
+    skin, other = (next(skin for skin in SKINS if skin.name == name) for name in ("tall/short", "trips"))
+    for problem in LINEAR_PROBLEMS:
+        for trial in trials_of(problem, 4, skin, "directQ2", 1):
+            refuse(other, trial["text"])
+            refuse(skin, trial["text"][:-1])
+            refuse(skin, trial["text"].replace("four", "three"))
+            refuse(skin, trial["text"].replace(json.loads(trial["entities"])[0], "Zoe"))
+    refuse(skin, "")
+
+
+def test_two_options_that_do_not_contradict_each_other_are_refused() -> None:
+    skin = next(skin for skin in SKINS if skin.name == "tall/short")
+    trial = next(t for t in trials_of("Compl.normal", 4, skin, "directQ2", 1) if t["arity"] == 2)
+    first, second = (part.strip() for part in trial["text"].split("(1) ")[1].split("; (3)")[0].split("; (2) "))
+    refuse(skin, trial["text"].replace(second, first))
+
+
+def test_a_text_of_very_many_clauses_is_refused_at_once() -> None:
+    skin = next(skin for skin in SKINS if skin.name == "tall/short")
+    clause = skin.clauses["before"].format(x="James", y="David")
+    query = skin.questions["Infer"]["directQ1"]
+    refuse(
+        skin, query.format(description=f"{skin.situation.format(number='three')}: {', '.join([clause] * 5000)}.", query=clause)
+    )
+
+
+def test_words_that_can_be_read_in_two_ways_are_refused() -> None:
+    skin = next(skin for skin in SKINS if skin.name == "tall/short")
+    odd = replace(skin, clauses=skin.clauses | {"before": "{x} meets {y}", "after": "{x} meets {y}"})
+    refuse(odd, ask(odd, "Consist", "James meets David and David meets Frank"), "several ways")
