@@ -30,6 +30,7 @@ STAGES = (
     "worldsense",
     "score",
     "baselines",
+    "human",
     "importing",
     "judge",
     "summarize",
