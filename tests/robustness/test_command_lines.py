@@ -57,17 +57,17 @@ WRONG = [
     "report build {summaries} --tables {folder} --out {folder}/r.html",
     "report build {summaries} --figures {folder}/nowhere.svg --out {folder}/r.html",
     "report build {summaries} --headlines auto logprobs --out {folder}/r.html",
-    "report notebook {folder}/nowhere.ipynb --out {folder}/r.html",
+    "notebook run {folder}/nowhere.ipynb --out {folder}/r.html",
     *(
         f"score logprobs {{items}} --checkpoint {{folder}} {option} --out {{out}}"
         for option in ("--dtype float23", "--engine magic", "--bos x")
     ),
     *(f"models plan --gpu-memory {text}" for text in ("0", "-1", "nan", "inf", "a")),
     *("models plan --models nobody", "models fetch nobody", "models list --registry {folder}"),
-    *("controls tokenizer {folder} --out {folder}/t", "controls tokenizer {folder} --vocabulary 3 --out {folder}/t"),
+    *("controls train-tokenizer {folder} --out {folder}/t", "controls train-tokenizer {folder} --vocabulary 3 --out {folder}/t"),
     *("controls train {folder} {folder} --architecture bert --out {folder}/m", "fetch nothing --out {out}"),
-    "controls corpus {templates} {materials} --held-out-templates 1 --out {folder}/c",
-    "controls corpus {templates} {materials} --held-out-fillers nan --out {folder}/c",
+    "controls write-corpus {templates} {materials} --held-out-templates 1 --out {folder}/c",
+    "controls write-corpus {templates} {materials} --held-out-fillers nan --out {folder}/c",
 ]
 
 

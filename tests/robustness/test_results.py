@@ -131,7 +131,7 @@ def test_malformed_published_numbers_are_refused(tmp_path, check, name: str, old
     published = shutil.copytree(Path(__file__).resolve().parents[2] / "resources" / "published", tmp_path / "published")
     text = (published / name).read_text(encoding="utf-8")
     (published / name).write_text(text.replace(old, new, 1), encoding="utf-8")
-    check("reproduce-check {summaries} --published {folder}/published --out {out}", words)
+    check("reproduction check {summaries} --published {folder}/published --out {out}", words)
 
 
 def test_a_condition_needs_a_name_and_what_is_not_compared_is_said(unscored, check) -> None:

@@ -43,6 +43,7 @@ STAGES = (
     "reproduction",
     "table",
     "figure",
+    "notebook",
     "report",
     "status",
     "unlock",
@@ -50,7 +51,7 @@ STAGES = (
 
 
 #: Modules whose command has another name.
-COMMANDS = {"importing": "import", "reproduction": "reproduce-check"}
+COMMANDS = {"importing": "import"}  # a word of Python's own
 
 
 def build_parser(only: str | None = None) -> Parser:

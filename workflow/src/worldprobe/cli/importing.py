@@ -16,7 +16,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     stage = stages.add_parser("import", help="results released by EWoK's authors, and people's ratings")
     actions = stage.add_subparsers(title="actions", metavar="ACTION", required=True)
     results = actions.add_parser(
-        "ewok-results",
+        "released",
         help="the authors' released results, with the paper's exclusion steps",
         description=(
             "Reads one CSV per domain under dataset-cfg=.../eval=.../model=..., human ratings and controls, from a folder or a "

@@ -1,4 +1,4 @@
-"""``worldprobe reproduce-check``: every published number next to ours."""
+"""``worldprobe reproduction check``: every published number next to ours."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ PUBLISHED = RESOURCES / "published"
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the stage's command."""
-    parser = stages.add_parser(
-        "reproduce-check",
+    stage = stages.add_parser("reproduction", help="published numbers next to ours")
+    actions = stage.add_subparsers(title="actions", metavar="ACTION", required=True)
+    parser = actions.add_parser(
+        "check",
         help="every published number next to ours, with a summary line",
         description="Compares whatever was run with the published tables and text; what was not run says so.",
     )

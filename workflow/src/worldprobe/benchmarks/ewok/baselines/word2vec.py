@@ -23,7 +23,7 @@ from worldprobe.log import Progress
 #: the first bytes of a pickle and of a NumPy archive.
 PICKLE, NPZ = b"\x80", b"PK\x03\x04"
 MOST_DIMENSIONS = 100_000
-FIX = "Give word2vec binary or text format, or what `worldprobe baselines vectors` wrote."
+FIX = "Give word2vec binary or text format, or what `worldprobe baselines train-vectors` wrote."
 TEXTS = (("target1", "context1"), ("target1", "context2"), ("target2", "context1"), ("target2", "context2"))
 
 
