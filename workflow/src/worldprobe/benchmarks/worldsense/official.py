@@ -187,7 +187,7 @@ def _read_block(lines: bytes, first: int, name: str) -> pd.DataFrame:
     if table is not None:
         frame = to_columns(table, SAME)
         relations = frame[["description", "query", "size"]].drop_duplicates()
-        if not any(map(_relation_fault, *(relations[column].tolist() for column in relations))):
+        if not any(map(relation_fault, *(relations[column].tolist() for column in relations))):
             frame["line"] = range(first, first + len(frame))
             return frame[list(COLUMNS)]
     numbered = [(number, line) for number, line in enumerate(lines.split(b"\n"), first) if line.strip()]

@@ -204,7 +204,7 @@ def _from_table(
     sizes = table["size"].to_numpy()
     arity = table["arity"].to_numpy()
 
-    def category(name: str) -> pd.Categorical:
+    def category(name: str) -> pd.Categorical[str]:
         code, values = codes[name]
         return pd.Categorical.from_codes(code[starts].astype(int), pd.Index(values))
 
