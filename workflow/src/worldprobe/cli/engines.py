@@ -23,6 +23,10 @@ FLAGS = {
     "max_requests": "openai",
     "max_tokens": "openai",
 }
+#: Flags about weights and devices of this machine; with the engine openai the server decides them.
+OF_WEIGHTS = ("revision", "dtype", "device", "allow_pickle", "gpus")
+#: Flags about a tokenizer; with the engine openai they need one.
+OF_TOKENIZERS = ("trust_remote_code", "bos")
 
 
 def add_engine_flags(parser: argparse.ArgumentParser) -> None:
@@ -84,8 +88,28 @@ def open_engine(args: argparse.Namespace) -> Engine:
         if given is not None and given is not False and args.engine != engine:
             name = "--" + flag.replace("_", "-")
             raise UserError(name, f"does nothing with --engine {args.engine}.", f"Leave it out, or add --engine {engine}.")
+    if args.engine == "openai":
+        _check_server_flags(args)
     claim_gpus(args.gpus)  # before torch looks for them
     return {"transformers": _transformers, "vllm": _vllm, "openai": _openai, "rule": _rule}[args.engine](args)
+
+
+def _check_server_flags(args: argparse.Namespace) -> None:
+    """Refuse what a server decides, rather than let it seem to have an effect.
+
+    Raises:
+        UserError: a flag that does nothing.
+    """
+    silent = [
+        (flag, "the server decides it.", "Leave it out.")
+        for flag in OF_WEIGHTS
+        if getattr(args, flag) not in (None, False, 0, "", "auto")
+    ]
+    if not args.tokenizer:
+        fix = "Leave it out, or name the model's tokenizer: --tokenizer FOLDER."
+        silent += [(flag, "no tokenizer is loaded.", fix) for flag in OF_TOKENIZERS if getattr(args, flag) not in (False, "auto")]
+    for flag, reason, fix in silent:
+        raise UserError("--" + flag.replace("_", "-"), f"does nothing with --engine openai: {reason}", fix)
 
 
 def _transformers(args: argparse.Namespace) -> Engine:
@@ -93,9 +117,9 @@ def _transformers(args: argparse.Namespace) -> Engine:
 
     return open_engine(
         args.checkpoint,
-        dtype=args.dtype,
+        dtype=args.dtype or "float32",
         revision=args.revision or None,
-        device=args.device,
+        device=args.device or "auto",
         bos=args.bos,
         allow_pickle=args.allow_pickle,
         trust_remote_code=args.trust_remote_code,
@@ -104,7 +128,7 @@ def _transformers(args: argparse.Namespace) -> Engine:
 
 
 def _vllm(args: argparse.Namespace) -> Engine:
-    if args.device != "auto":
+    if args.device not in (None, "auto"):
         raise UserError(
             f"--device {args.device}", "is not for vLLM, which takes the GPUs that it sees.", "Set CUDA_VISIBLE_DEVICES instead."
         )
@@ -112,7 +136,7 @@ def _vllm(args: argparse.Namespace) -> Engine:
 
     return open_engine(
         args.checkpoint,
-        dtype=args.dtype,
+        dtype=args.dtype or "float32",
         revision=args.revision or None,
         bos=args.bos,
         allow_pickle=args.allow_pickle,

@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from worldprobe.cli import worldsense_analysis
 from worldprobe.cli.arguments import add_seed_argument, positive, whole_number
 from worldprobe.cli.worldsense_asking import add_asking_parsers
 from worldprobe.errors import UserError
@@ -95,6 +96,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         "--out", type=Path, required=True, metavar="FILE", help="trials in the official layout: .jsonl.bz2, .jsonl.gz or .jsonl"
     )
     export.set_defaults(run=run_export)
+    worldsense_analysis.add_actions(actions)
 
 
 def _add_seed(parser: argparse.ArgumentParser) -> None:

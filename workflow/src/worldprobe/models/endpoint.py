@@ -31,6 +31,8 @@ TIMEOUT_ATTEMPTS = 2
 MALFORMED_ATTEMPTS = 3
 #: Seconds until an answer counts as lost.
 TIMEOUT = 300.0
+#: Seconds that questions in flight may still take after one has failed for good.
+SECONDS_FOR_THE_LAST = 2.0
 #: Statuses that pass by themselves: time-out, conflict, too many requests, and every fault of the server (500 and above).
 PASSING = (408, 409, 425, 429)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -182,7 +184,7 @@ class Endpoint:
     def ask(self, questions: Iterable[tuple[Key, Question[Answer]]], attempts: int | None = None) -> Iterator[tuple[Key, Answer]]:
         """Answers as they come; only as many questions as fit in flight are taken ahead.
 
-        Where a question fails, all answers that have come by then are yielded before the failure is raised.
+        Where a question fails, all answers that have come by then, or come soon after, are yielded before the failure is raised.
 
         Args:
             questions: each with the key under which its answer is yielded.
@@ -204,6 +206,12 @@ class Endpoint:
                 if task.exception() is None:
                     yield key, task.result()
             if failures:
+                if running:  # answers on their way are paid for
+                    loop.run_until_complete(asyncio.wait(running, timeout=SECONDS_FOR_THE_LAST))
+                for task in [task for task in running if task.done()]:
+                    key = running.pop(task)
+                    if task.exception() is None:
+                        yield key, task.result()
                 raise failures[0]
 
         limit = None
