@@ -48,3 +48,11 @@ def test_each_benchmark_of_a_study_adds_its_figures_and_its_part_of_the_report(t
 
 def test_a_study_without_a_benchmark_that_has_a_page_has_no_report():
     assert benchmarks.page_files({"study": "mine"}, []) == []
+
+
+def test_no_model_leaves_files_where_released_results_replace_its_answers():
+    ewok = {"eval_types": ["logprobs"], "conditions": {"main": {}}, "released": {"results": "archive.zip"}}
+    study = {"study": "mine", "ewok": ewok}
+    assert benchmarks.evidence(study, "gpt2_xl") == []
+    ewok["released"] = {"results": None}
+    assert benchmarks.evidence(study, "gpt2_xl") == ["results/mine/ewok/scores/main/logprobs/gpt2_xl.parquet"]

@@ -26,7 +26,7 @@ rule run_notebook:
         condition=targets.reference(study),
         materials=builtin_source,
         code=code(
-            "cli/report.py",
+            "cli/notebook.py",
             "present/notebooks.py",
             "present/drawing.py",
             "benchmarks/ewok/analysis/compare.py",
@@ -36,6 +36,6 @@ rule run_notebook:
     message:
         "Running the notebook {wildcards.notebook}"
     shell:
-        "python -m worldprobe report notebook {input.notebook:q} --study {params.folder:q} --registry {input.registry:q}"
+        "python -m worldprobe notebook run {input.notebook:q} --results {params.folder:q} --registry {input.registry:q}"
         " --condition {params.condition:q}"
         " --materials {params.materials:q} --out {output.fragment:q} &> {log:q}"

@@ -89,6 +89,11 @@ def evidence(study: Study, model: str, condition: str | None = None) -> list[str
     return [paths(study).evidence(one, name, model) for one in wanted for name in study["ewok"]["eval_types"]]
 
 
+def left_by_asking(study: Study, model: str) -> list[str]:
+    """What asking a model leaves: nothing where released results take the place of its answers."""
+    return [] if is_released(study) else evidence(study, model)
+
+
 def judgements(
     study: Study, models: Iterable[str], eval_types: Iterable[str] | None = None, condition: str | None = None
 ) -> list[str]:
