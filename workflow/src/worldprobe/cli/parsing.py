@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         return parsed
 
     def check_options_before_stage(self, arguments: Sequence[str]) -> None:
-        """Name an unknown option that precedes the stage: argparse would only say that the stage, or what it needs, is missing."""
+        """Name an unknown option before the stage: argparse would only say that the stage, or what it needs, is missing."""
         for word in arguments:
             if not word.startswith("-"):
                 return
