@@ -147,11 +147,15 @@ def test_a_condition_needs_a_name_and_what_is_not_compared_is_said(unscored, che
         ("report build {summaries} --made-from {items} {items} --out {out}.html", "items.parquet twice"),
         ("report build {summaries} --benchmarks {folder}/nowhere --out {out}.html", "no such folder"),
         ("report build {summaries} --benchmarks {summaries} --out {out}.html", "no such folder"),
-        ("report build {summaries} --answers {folder}/nowhere --out {out}.html", "no such folder"),
     ],
 )
 def test_a_report_shows_nothing_twice_and_leaves_nothing_out_silently(check, line: str, words: str) -> None:
     check(line, words)
+
+
+def test_a_store_of_answers_that_is_not_there_is_said(check) -> None:
+    shown = check("report build {summaries} --answers {folder}/nowhere --out {folder}/page.html", status=0)
+    assert "what answers cost is left out" in shown
 
 
 def test_benchmark_files_that_are_not_snakemakes_are_refused_and_odd_times_left_out(check, tmp_path: Path) -> None:
@@ -175,13 +179,13 @@ def test_tables_of_other_items_with_the_same_ids_are_refused(study, check, tmp_p
     for name in ("items", "templates"):  # the same rows in another file are another table as well
         table = pq.read_table(study[name])
         pq.write_table(table.slice(0, len(table) - 1), tmp_path / f"{name}.parquet")
-    check("baselines surface {other} --out {folder}/surface.parquet", status=0, other=other_items)
+    check("baselines measure-surface {other} --out {folder}/surface.parquet", status=0, other=other_items)
     for line in (
         "judge {other} {scores_a} --out {out}",
         "judge {other} {similarities} --out {out}",
         "fit fixed-effects {judgements_a} {judgements_b} --surface {folder}/surface.parquet --out {out}",
         "correlate {judgements_a} {judgements_w} --surface {folder}/surface.parquet --out {out}",
-        "reproduce-check {summaries} --items {other} --out {out}",
+        "reproduction check {summaries} --items {other} --out {out}",
         "items export {items} {folder}/templates.parquet --out {folder}/new",
         "table dataset {folder}/templates.parquet {items} --out {folder}/t.md",
     ):
@@ -197,21 +201,21 @@ def _with_texts(study: dict[str, Path], path: Path, **texts: object) -> Path:
 def test_items_without_words_are_counted_or_refused_with_their_file(study, check, tmp_path: Path) -> None:
     targets = [f"target{number}" for number in (1, 2)]
     some = _with_texts(study, tmp_path / "some.parquet", target1="...")
-    shown = check("baselines surface {some} --out {folder}/s.parquet", status=0, some=some)
+    shown = check("baselines measure-surface {some} --out {folder}/s.parquet", status=0, some=some)
     n_items = len(read_table(some, contracts.Items))
     assert f"{n_items} texts have no words" in shown
     assert read_provenance(tmp_path / "s.parquet").details["n_texts_without_words"] == n_items
     features = read_table(tmp_path / "s.parquet", contracts.SurfaceFeatures)
     assert features.groupby("target")["log_frequency"].count().to_dict() == {1: 0, 2: n_items}
     none = _with_texts(study, tmp_path / "none.parquet", **dict.fromkeys((*targets, "context1", "context2"), "?!"))
-    shown = check("baselines surface {none} --out {out}", "have no words", none=none)
+    shown = check("baselines measure-surface {none} --out {out}", "have no words", none=none)
     assert f"error: {none}\n" in shown
 
 
 def test_vectors_by_which_no_target_can_be_compared_are_refused(study, check, tmp_path: Path) -> None:
     (tmp_path / "vectors.txt").write_text("1 2\nthe 0.1 0.2\n")
     items = _with_texts(study, tmp_path / "items2.parquet", target1="Qqq.", target2="Zzq.")
-    check("baselines word2vec {mine} --vectors {folder}/vectors.txt --out {out}", "no target can be compared", mine=items)
+    check("baselines judge-word2vec {mine} --vectors {folder}/vectors.txt --out {out}", "no target can be compared", mine=items)
 
 
 def test_ratings_that_are_all_empty_are_refused(study, check, tmp_path: Path) -> None:

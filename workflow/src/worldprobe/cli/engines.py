@@ -12,7 +12,7 @@ from worldprobe.operations.devices import claim_gpus
 if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
 
-ENGINES = ("transformers", "vllm", "openai")
+ENGINES = ("transformers", "vllm", "openai", "rule")
 #: Flags that go with one engine only.
 FLAGS = {
     "plain": "transformers",
@@ -20,6 +20,8 @@ FLAGS = {
     "endpoint": "openai",
     "tokenizer": "openai",
     "concurrency": "openai",
+    "max_requests": "openai",
+    "max_tokens": "openai",
 }
 #: Flags about weights and devices of this machine; with the engine openai the server decides them.
 OF_WEIGHTS = ("revision", "dtype", "device", "allow_pickle", "gpus")
@@ -30,7 +32,10 @@ OF_TOKENIZERS = ("trust_remote_code", "bos")
 def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     """The engine, and what only some engines need."""
     parser.add_argument(
-        "--engine", default="transformers", metavar="ENGINE", help="engine: transformers (default), vllm, or openai (a server)"
+        "--engine",
+        default="transformers",
+        metavar="ENGINE",
+        help="engine: transformers (default), vllm, openai (a server), or rule (WorldSense's controls)",
     )
     parser.add_argument(
         "--gpus",
@@ -54,6 +59,18 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--concurrency", type=whole_number(1, 10_000), metavar="N", help="openai: number of requests in flight (default: 16)"
     )
+    parser.add_argument(
+        "--max-requests",
+        type=whole_number(1, 1_000_000_000),
+        metavar="N",
+        help="openai: stop after so many requests of this run, retries included; finished answers are kept",
+    )
+    parser.add_argument(
+        "--max-tokens",
+        type=whole_number(1, 1_000_000_000_000),
+        metavar="N",
+        help="openai: stop after so many tokens of this run, read and written, as the server counts them",
+    )
 
 
 def open_engine(args: argparse.Namespace) -> Engine:
@@ -74,7 +91,7 @@ def open_engine(args: argparse.Namespace) -> Engine:
     if args.engine == "openai":
         _check_server_flags(args)
     claim_gpus(args.gpus)  # before torch looks for them
-    return {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[args.engine](args)
+    return {"transformers": _transformers, "vllm": _vllm, "openai": _openai, "rule": _rule}[args.engine](args)
 
 
 def _check_server_flags(args: argparse.Namespace) -> None:
@@ -131,6 +148,7 @@ def _vllm(args: argparse.Namespace) -> Engine:
 def _openai(args: argparse.Namespace) -> Engine:
     if not args.endpoint:
         raise UserError("--engine openai", "needs the server's address.", "Add --endpoint URL, e.g. http://127.0.0.1:8000/v1.")
+    from worldprobe.models.endpoint import Spending
     from worldprobe.models.openai_engine import open_engine
 
     return open_engine(
@@ -140,4 +158,11 @@ def _openai(args: argparse.Namespace) -> Engine:
         bos=args.bos,
         concurrency=args.concurrency,
         trust_remote_code=args.trust_remote_code,
+        spending=Spending(max_requests=args.max_requests, max_tokens=args.max_tokens),
     )
+
+
+def _rule(args: argparse.Namespace) -> Engine:
+    from worldprobe.benchmarks.worldsense.asking.rules import open_engine
+
+    return open_engine(args.checkpoint, getattr(args, "skin_folder", None))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Benchmark
@@ -125,10 +126,11 @@ def _check_parts(args: argparse.Namespace, summaries: list[Path]) -> None:
             if path in seen:
                 raise UserError(f"--{option.replace('_', '-')}", f"names {path.name} twice.", "Give each file once.")
             seen.add(path)
-    for option in ("benchmarks", "answers"):
-        folder = getattr(args, option)
-        if folder is not None and not Path(folder).is_dir():
-            raise UserError(f"--{option} {folder}", "there is no such folder.", "Check the path, or leave the option out.")
+    if args.benchmarks is not None and not Path(args.benchmarks).is_dir():
+        problem = "there is no such folder."
+        raise UserError(f"--benchmarks {args.benchmarks}", problem, "Check the path, or leave the option out.")
+    if args.answers is not None and not Path(args.answers).is_dir():  # released results have none, and it may be deleted
+        LOGGER.warning("there is no folder %s, so what answers cost is left out", args.answers)
 
 
 def _benchmark_of(path: Path) -> Benchmark:
