@@ -37,7 +37,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def make_plan(n_lists: int = 4, n_tests: int = 6, eval_type: str = "likert", domains: tuple[str, ...] = ("plants",)) -> Plan:
+def build_plan(n_lists: int = 4, n_tests: int = 6, eval_type: str = "likert", domains: tuple[str, ...] = ("plants",)) -> Plan:
     """Lists of invented sentences with a catch trial in the middle of each."""
     lists = {}
     for number in range(n_lists):
@@ -132,6 +132,11 @@ class Person:
         return n
 
 
+@pytest.fixture
+def make_plan() -> Callable[..., Plan]:
+    return build_plan
+
+
 class Lab:
     """A survey and everybody who takes part in it."""
 
@@ -149,6 +154,10 @@ class Lab:
     def person(self, number: int = 1) -> Person:
         return Person(self.app, number)
 
+    @staticmethod
+    def link(number: int = 1, submission: int | None = None) -> str:
+        return entry(number, submission)
+
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with self.survey.answers.read() as connection:
             return [tuple(row) for row in connection.execute(query)]
@@ -159,7 +168,7 @@ def make_lab(tmp_path: Path, clock: Clock, write_settings: Callable[..., Setting
     labs = []
 
     def make(plan: Plan | None = None, **keys: Any) -> Lab:
-        labs.append(Lab(tmp_path / "survey", plan or make_plan(), write_settings(**keys), clock))
+        labs.append(Lab(tmp_path / "survey", plan or build_plan(), write_settings(**keys), clock))
         return labs[-1]
 
     yield make
