@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -118,7 +119,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, models: list[str], marks: list[s
     axes.axvline(0.5 if panel == ACCURACY else 0.0, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
     for number, mark in enumerate(marks):
         here = rows[rows["mark"] == mark]
-        y = here["model"].map(place_of) + 0.72 * ((number + 0.5) / len(marks) - 0.5)
+        y = np.array([place_of[model] for model in here["model"]], float) + 0.72 * ((number + 0.5) / len(marks) - 0.5)
         colour = _colour(mark, number)
         axes.hlines(y, here["mean"] - here["conf95"], here["mean"] + here["conf95"], color=colour, lw=0.8, zorder=2)
         axes.scatter(here["mean"], y, s=13, marker=_form(number), color=colour, edgecolors="white", linewidths=0.3, zorder=3)
