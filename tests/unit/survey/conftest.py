@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.testclient import TestClient
 
 from worldprobe.survey.app import Site, build_app
@@ -94,9 +95,10 @@ def write_settings(tmp_path: Path) -> Callable[..., Settings]:
 class Person:
     """Somebody with a browser of their own."""
 
-    def __init__(self, app: Any, number: int = 1, url: str = URL) -> None:
+    def __init__(self, app: Any, portal: BlockingPortal, number: int = 1, url: str = URL) -> None:
         self.number = number
         self.browser = TestClient(app, base_url=url, follow_redirects=False, raise_server_exceptions=True)
+        self.browser.portal = portal  # one event loop for all people; a new one per request is slow
 
     def open(self, path: str | None = None) -> Any:
         """Follow the person's link, or another path, to the page at its end."""
@@ -142,6 +144,8 @@ class Lab:
 
     def __init__(self, folder: Path, plan: Plan, settings: Settings, clock: Clock) -> None:
         self.folder, self.plan, self.settings, self.clock = folder, plan, settings, clock
+        self._loop = start_blocking_portal()
+        self.portal = self._loop.__enter__()
         self.start()
 
     def start(self) -> None:
@@ -151,8 +155,12 @@ class Lab:
     def stop(self) -> None:
         self.survey.close()
 
+    def leave(self) -> None:
+        self.stop()
+        self._loop.__exit__(None, None, None)
+
     def person(self, number: int = 1) -> Person:
-        return Person(self.app, number)
+        return Person(self.app, self.portal, number)
 
     @staticmethod
     def link(number: int = 1, submission: int | None = None) -> str:
@@ -173,7 +181,7 @@ def make_lab(tmp_path: Path, clock: Clock, write_settings: Callable[..., Setting
 
     yield make
     for lab in labs:
-        lab.stop()
+        lab.leave()
 
 
 @pytest.fixture
