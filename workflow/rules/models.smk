@@ -36,6 +36,8 @@ def loading(wildcards):
     entry = registry[wildcards.model]
     is_server = entry["engine"] == "openai"
     return flags(
+        flag("--revision", not is_server and entry["revision"]),
+        flag("--dtype", not is_server and entry["dtype"]),
         flag("--engine", entry["engine"]),
         flag("--endpoint", is_server and entry["endpoint"]),
         flag("--tokenizer", is_server and entry["tokenizer"]),
@@ -78,6 +80,6 @@ def weight_inputs(wildcards):
     if entry.get("control"):
         return [entry["checkpoint"]]
     local = model_files(entry)
-    if local or entry["engine"] == "openai":
+    if local or entry["engine"] in ("openai", "rule"):
         return local
     return [f"{MODELS}/{wildcards.model}/{source_key(entry)}.json"]

@@ -182,6 +182,8 @@ def run_surface(args: argparse.Namespace) -> None:
     else:
         source, unit = partial(frequency.frequencies_of_ngrams, paths=args.ngrams), "ln(1 + occurrences in books of all years)"
     measured = surface.surface_features(items, source, args.compat)
+    if empty := measured.counts["n_texts_without_words"]:
+        LOGGER.warning("%d texts have no words, so their items have no mean log frequency", empty)
     provenance = made(
         SURFACE_METHOD,
         {"items": args.items} | {path.name: path for path in args.ngrams},

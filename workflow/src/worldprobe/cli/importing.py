@@ -106,6 +106,10 @@ def import_ratings(args: argparse.Namespace) -> None:
         raise UserError("--scale", f"{lowest:g} to {highest:g} is not a scale.", "Give the lowest rating, then the highest.")
     items = read_table(args.items, Items)
     matched = read_ratings(args.ratings, items, (lowest, highest))
+    if not matched.table["rating"].notna().any():
+        raise UserError(
+            args.ratings, "contains no rating of these items.", "Fill in its ratings, or give the items that were rated."
+        )
     provenance = Provenance(
         method=2,
         model="human",

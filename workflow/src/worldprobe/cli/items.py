@@ -71,6 +71,12 @@ def _add_filling_arguments(parser: argparse.ArgumentParser) -> None:
     add("--filter", metavar="REGEX", help="keep items in whose slots (e.g. agent1:sex=male,object1) this is found")
     add("--compat", action="store_true", help="repeat the original generator, quirks included")
     add("--release-filter", action="store_true", help="keep only the items of the official release")
+    add(
+        "--flags",
+        type=Path,
+        metavar="FLAGS",
+        help="templates to exclude or reverse: flags from `materials review --read`, or the filled spreadsheet",
+    )
     add("--out", type=Path, required=True, metavar="ITEMS", help="items table (Parquet)")
 
 
@@ -155,7 +161,21 @@ def _fill_and_write(args: argparse.Namespace, templates: pd.DataFrame, materials
     made.details |= filling_details(filling, is_part)
     if fewer:
         made.details["fewer_items"] = fewer
+    if args.flags:
+        items = _flagged(items, templates, made, args.flags)
     _write(finish_items(items, materials.rules, materials.source if args.release_filter else None), made, args)
+
+
+def _flagged(items: pd.DataFrame, templates: pd.DataFrame, made: Provenance, path: Path) -> pd.DataFrame:
+    """The items as a second reader's flags leave them."""
+    from worldprobe.benchmarks.ewok.materials.review import apply_flags, read_sheet
+    from worldprobe.files import digest_file
+
+    flags = read_sheet(path, templates)
+    made.inputs["flags"] = digest_file(path)
+    counts = flags["verdict"].value_counts()
+    made.details["flags"] = {verdict: int(counts.get(verdict, 0)) for verdict in ("exclude", "reverse")}
+    return apply_flags(items, flags)
 
 
 def run_gather(args: argparse.Namespace) -> None:
@@ -196,6 +216,7 @@ def _write(items: pd.DataFrame, made: Provenance, args: argparse.Namespace) -> N
 
 def run_export(args: argparse.Namespace) -> None:
     """Read, refuse what may not leave in the open, write."""
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_templates
     from worldprobe.benchmarks.ewok.contracts import Items, Templates
     from worldprobe.benchmarks.ewok.materials.export import official_files, refuse_protected, write_archive
     from worldprobe.contracts import read_provenance, read_table
@@ -209,6 +230,7 @@ def run_export(args: argparse.Namespace) -> None:
         raise UserError(args.out, "a password and a .zip go together.", fix)
     if not is_archive:
         refuse_protected(canary, args.items)
+    check_templates(args.templates, args.items)
     files = official_files(read_table(args.items, Items), read_table(args.templates, Templates), canary)
     if is_archive:
         write_archive(files, args.out, secret)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Benchmark
@@ -69,6 +70,7 @@ def run(args: argparse.Namespace) -> None:
 
     roster = read_roster(args.registry)
     summaries = [Path(path) for path in args.summaries]
+    _check_parts(args, summaries)
     eval_types = args.headlines or ["auto"] * len(summaries)
     if len(eval_types) != len(summaries):
         problem = f"names {len(eval_types)} for {len(summaries)} summary tables."
@@ -103,6 +105,32 @@ def run(args: argparse.Namespace) -> None:
         notebooks={Path(path).stem.replace("_", " "): read_fragment(path) for path in args.notebooks},
     )
     write_page(page, args.out)
+
+
+def _check_parts(args: argparse.Namespace, summaries: list[Path]) -> None:
+    """Refuse what would be shown twice, and folders that are not there.
+
+    Raises:
+        UserError: two summaries of one benchmark, a file given twice, or a folder that does not exist.
+    """
+    known: dict[str, Path] = {}
+    for path in summaries:
+        name = _benchmark_of(path).name
+        if name in known:
+            problem = f"is a second summary table of {name}, after {known[name]}."
+            raise UserError(path, problem, "Give one summary table per benchmark; a report is about one study.")
+        known[name] = path
+    for option in ("tables", "figures", "made_from", "notebooks"):
+        seen: set[Path] = set()
+        for path in (Path(one).resolve() for one in getattr(args, option)):
+            if path in seen:
+                raise UserError(f"--{option.replace('_', '-')}", f"names {path.name} twice.", "Give each file once.")
+            seen.add(path)
+    if args.benchmarks is not None and not Path(args.benchmarks).is_dir():
+        problem = "there is no such folder."
+        raise UserError(f"--benchmarks {args.benchmarks}", problem, "Check the path, or leave the option out.")
+    if args.answers is not None and not Path(args.answers).is_dir():  # released results have none, and it may be deleted
+        LOGGER.warning("there is no folder %s, so what answers cost is left out", args.answers)
 
 
 def _benchmark_of(path: Path) -> Benchmark:

@@ -7,7 +7,9 @@ import os
 import sys
 from pathlib import Path
 
+from worldprobe.cli import worldsense_analysis
 from worldprobe.cli.arguments import add_seed_argument, positive, whole_number
+from worldprobe.cli.worldsense_asking import add_asking_parsers
 from worldprobe.errors import UserError
 
 #: Bumped when the same set, seed and skins give other trials.
@@ -15,7 +17,7 @@ METHOD = 2
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``worldsense audit``, ``skins check``, ``preview``, ``generate``, ``counts`` and ``export``."""
+    """``worldsense audit``, ``skins check``, ``preview``, ``generate``, ``counts``, ``export``, and what asks models."""
     stage = stages.add_parser("worldsense", help="WorldSense: audit trials, check skins, generate sets")
     actions = stage.add_subparsers(metavar="ACTION", required=True)
     trials_help = "official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)"
@@ -26,6 +28,12 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     audit.add_argument("trials", metavar="TRIALS", help=trials_help)
     audit.add_argument("--out", type=Path, metavar="FILE.csv", help="one row for each trial whose gold answer is wrong")
+    audit.add_argument(
+        "--from-text",
+        action="store_true",
+        help="decide every answer by what the text states in the words of its skin, and compare it with the abstract fields",
+    )
+    _add_folder(audit)
     audit.set_defaults(run=run_audit)
     skins = actions.add_parser("skins", help="the words of relations and entities").add_subparsers(
         metavar="ACTION", required=True
@@ -87,12 +95,14 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     counts.add_argument("trials", metavar="TRIALS", help=trials_help)
     counts.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="table of counts, as CSV")
     counts.set_defaults(run=run_counts)
+    add_asking_parsers(actions, trials_help)
     export = actions.add_parser("export", help="write trials in the official layout")
     export.add_argument("trials", metavar="TRIALS", help=trials_help)
     export.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="trials in the official layout: .jsonl.bz2, .jsonl.gz or .jsonl"
     )
     export.set_defaults(run=run_export)
+    worldsense_analysis.add_actions(actions)
 
 
 def _add_seed(parser: argparse.ArgumentParser) -> None:
@@ -109,13 +119,17 @@ def run_audit(args: argparse.Namespace) -> int:
     """Read, solve, print, write; exit status 1 where a gold answer is wrong."""
     from worldprobe.benchmarks.worldsense.audit import audit_trials
     from worldprobe.benchmarks.worldsense.audit_text import write_audit
+    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials import read_trials
     from worldprobe.files import write_text
 
-    audit = audit_trials(read_trials(args.trials), args.trials)
+    if args.skin_folder and not args.from_text:
+        raise UserError("--skin-folder", "has no effect without --from-text.", "Add --from-text, or leave it out.")
+    skins = read_skins(args.skin_folder or FOLDER) if args.from_text else None
+    audit = audit_trials(read_trials(args.trials), args.trials, skins)
     if args.out:
         write_text(args.out, audit.wrong.to_csv(index=False, lineterminator="\n"))
-    print(write_audit(audit, args.trials))
+    print(write_audit(audit, args.trials, is_from_text=args.from_text))
     return 1 if len(audit.wrong) else 0
 
 

@@ -187,7 +187,7 @@ def _read_block(lines: bytes, first: int, name: str) -> pd.DataFrame:
     if table is not None:
         frame = to_columns(table, SAME)
         relations = frame[["description", "query", "size"]].drop_duplicates()
-        if not any(map(_relation_fault, *(relations[column].tolist() for column in relations))):
+        if not any(map(relation_fault, *(relations[column].tolist() for column in relations))):
             frame["line"] = range(first, first + len(frame))
             return frame[list(COLUMNS)]
     numbered = [(number, line) for number, line in enumerate(lines.split(b"\n"), first) if line.strip()]
@@ -273,13 +273,13 @@ def _check(trial: dict[str, Any], row: dict[str, Any], where: str) -> None:
     for field in ("tuple_id", "text", "skin", "wording"):
         if not row[field] or row[field].isspace():
             raise refuse(f"{field} is empty.", "Fix the field.")
-    fault = _relation_fault(row["description"], row["query"], size)
+    fault = relation_fault(row["description"], row["query"], size)
     if fault is not None:
         raise refuse(*fault)
 
 
 @lru_cache(maxsize=1 << 16)
-def _relation_fault(written: str, asked: str, size: int) -> tuple[str, str] | None:
+def relation_fault(written: str, asked: str, size: int) -> tuple[str, str] | None:
     """What is wrong with the relations of a trial, and the fix."""
     try:
         description, query = read_description(written), read_relation(asked)
