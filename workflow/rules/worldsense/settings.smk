@@ -87,7 +87,11 @@ def examples_subset():
 
 def answer_tables():
     """The responses of all models that have any, and of the rules."""
-    return [path for model in worldsense_targets.answered(study, MODELS_WITH_ANSWERS) for path in worldsense_targets.left_by(study, model)]
+    return [
+        path
+        for model in worldsense_targets.answered(study, MODELS_WITH_ANSWERS)
+        for path in worldsense_targets.left_by(study, model)
+    ]
 
 
 def answered_sets(wildcards):
