@@ -181,6 +181,7 @@ class Application:
         except reservation.FullError:
             if progress.find_state(self.survey, participant) is None:
                 people.forget(self.survey.identities, participant)
+                self.survey.identities.forget_deleted()
             return JSONResponse({"state": "full"})
         response = JSONResponse({"state": "moved"})
         self._set_cookie(response, "person", participant=participant)
@@ -282,12 +283,12 @@ def build_app(survey: Survey, site: Site) -> Guard:
     application = Application(survey, site)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    page = functools.partial(app.add_api_route, methods=["GET"], response_model=None)
+    page = functools.partial(app.add_api_route, methods=["GET", "HEAD"], response_model=None)
     change = functools.partial(app.add_api_route, methods=["POST"], response_model=None)
     page("/", application.show)
     page("/withdraw", application.show_withdrawal)
     page("/health", lambda: {"state": "ready"})
-    page("/api/trial", application.trial)
+    app.add_api_route("/api/trial", application.trial, methods=["GET"], response_model=None)
     changes: dict[str, Callable[..., Response]] = {
         "consent": application.consent,
         "decline": application.decline,
