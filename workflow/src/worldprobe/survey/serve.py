@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
@@ -15,6 +16,7 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.survey.app import Site, build_app
 from worldprobe.survey.status import summarize
+from worldprobe.survey.store import UnavailableError
 from worldprobe.survey.study import Survey
 
 #: Longest header block, in bytes.
@@ -105,7 +107,8 @@ def _report(survey: Survey, stopped: threading.Event) -> None:
     """A line a minute, where something changed."""
     before = None
     while not stopped.wait(SECONDS_BETWEEN_REPORTS):
-        line = summarize(survey).line()
-        if line != before:
-            LOGGER.info("%s", line)
-        before = line
+        with contextlib.suppress(UnavailableError):
+            line = summarize(survey).line()
+            if line != before:
+                LOGGER.info("%s", line)
+            before = line
