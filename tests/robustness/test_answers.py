@@ -208,6 +208,7 @@ def test_two_processes_on_one_store_end_with_the_same_bytes(scored, tmp_path) ->
     start = forks.Barrier(2, timeout=60)
 
     def score(place: Path) -> None:
+        os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the tokenizer's threads are not there after a fork
         torch.set_num_threads(1)
         start.wait()
         os._exit(run(f"{line} --answers {tmp_path / 'answers'} --out {place}"))
