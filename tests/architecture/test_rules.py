@@ -13,6 +13,7 @@ from worldprobe import benchmarks
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
 from worldprobe.cli import STAGES
 from worldprobe.imports import IRRELEVANT, PACKAGE, closure
+from worldprobe.models.registry import loading_options
 
 ROOT = Path(__file__).resolve().parents[2]
 #: rule name -> its text
@@ -128,6 +129,19 @@ def is_made_of_flags(value: str) -> bool:
     text = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").rglob("*.smk"))
     body = re.search(rf"^def {value}\(.*?(?=^\S)", text, re.MULTILINE | re.DOTALL)
     return body is not None and "flag" in body[0]
+
+
+def test_options_that_change_speed_alone_are_a_resource_and_no_parameter() -> None:
+    """A changed parameter reruns a rule, a changed resource does not."""
+    text = (ROOT / "workflow" / "rules" / "models.smk").read_text()
+    functions = dict(re.findall(r"^def (\w+)(.*?)(?=^(?:def|rule) |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert "speed=speed" in directives(RULES["score"])["resources"]
+    assert "speed" not in directives(RULES["score"])["params"]
+    for option in ("--gpus", "--tensor-parallel", "--concurrency"):
+        assert [name for name, body in functions.items() if option in body] == ["speed"]
+        assert option not in "".join(RULES.values())
+    card = {"checkpoint": "a/b", "engine": "openai", "endpoint": "http://x/v1", "concurrency": 4, "tensor_parallel": 2}
+    assert loading_options(card) == ["--engine", "openai", "--endpoint", "http://x/v1"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
