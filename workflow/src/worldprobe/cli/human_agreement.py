@@ -63,11 +63,9 @@ def run(args: argparse.Namespace) -> None:
     inputs = {"items": args.items, "answers": args.answers, "key": args.key}
     provenance = made(METHOD, inputs, ["numpy", "pandas"], seed=args.seed, model="human", details={"n_draws": args.draws})
     if args.matrix_out:
-        if set(answers["eval_type"]) != {"likert", "choice"}:
-            problem = "people were asked in one way only, so there is nothing to compare."
-            raise UserError(args.answers, problem, "Leave out --matrix-out.")
         ordered = items.sort_values("item_id").reset_index(drop=True)
-        likert, choice = (Adder(ordered, answers[answers["eval_type"] == way], key, way).add() for way in ("likert", "choice"))
+        ways = {way: answers[answers["eval_type"] == way] for way in ("likert", "choice")}
+        likert, choice = (Adder(ordered, part, key, way).add() for way, part in ways.items())
         write_table(confuse(likert, choice), Agreements, args.matrix_out, provenance)
     _print(statistics)
     write_table(statistics, HumanStatistics, args.out, provenance)

@@ -29,7 +29,7 @@ def add_simulate_parser(actions: argparse._SubParsersAction) -> None:
     add("lists", type=Path, metavar="LISTS", help="lists table")
     add("--key", type=Path, required=True, metavar="FILE", help="answer key of these lists")
     add("--people-per-list", type=whole_number(1, 1000), default=5, metavar="N", help="people who take each list")
-    add("--noise", type=number(0, 1), default=0.15, metavar="SHARE", help="share of a good rater's answers that are guesses")
+    add("--noise", type=number(0, 1), default=0.22, metavar="SHARE", help="share of a good rater's answers that are guesses")
     add(
         "--domain-noise",
         type=_name_and_share,
@@ -94,6 +94,7 @@ def add_clean_parser(actions: argparse._SubParsersAction) -> None:
     add("--drop-below-minimum", action="store_true", help="leave out sub-items with fewer (default: they are kept)")
     add("--steps-out", type=Path, metavar="FILE", help="table of the steps")
     add("--raters-out", type=Path, metavar="FILE", help="table of everybody's correlation and exclusion")
+    add("--excluded-out", type=Path, metavar="FILE", help="the same of those whose answers do not count, for `human reopen`")
     add("--sub-items-out", type=Path, metavar="FILE", help="table of answers per sub-item")
     add("--answers-out", type=Path, metavar="FILE", help="the answers that count, for `human agreement`")
     add("--people-out", type=Path, metavar="FILE", help="age, gender, country and first language, as counts")
@@ -184,6 +185,7 @@ def run_clean(args: argparse.Namespace) -> None:
     for path, frame, contract in (
         (args.steps_out, cleaned.steps, CleaningSteps),
         (args.raters_out, cleaned.raters, Raters),
+        (args.excluded_out, cleaned.raters[cleaned.raters["excluded_by"] != ""], Raters),
         (args.sub_items_out, cleaned.sub_items, SubItems),
         (
             args.answers_out,
