@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.testclient import TestClient
 
+from worldprobe.survey import export
 from worldprobe.survey.app import Site, build_app
 from worldprobe.survey.plan import Plan, Trial, TrialList, Wording
 from worldprobe.survey.settings import Settings, read_settings
@@ -94,9 +96,10 @@ def write_settings(tmp_path: Path) -> Callable[..., Settings]:
 class Person:
     """Somebody with a browser of their own."""
 
-    def __init__(self, app: Any, number: int = 1, url: str = URL) -> None:
+    def __init__(self, app: Any, portal: BlockingPortal, number: int = 1, url: str = URL) -> None:
         self.number = number
         self.browser = TestClient(app, base_url=url, follow_redirects=False, raise_server_exceptions=True)
+        self.browser.portal = portal  # one event loop for all people; a new one per request is slow
 
     def open(self, path: str | None = None) -> Any:
         """Follow the person's link, or another path, to the page at its end."""
@@ -142,6 +145,8 @@ class Lab:
 
     def __init__(self, folder: Path, plan: Plan, settings: Settings, clock: Clock) -> None:
         self.folder, self.plan, self.settings, self.clock = folder, plan, settings, clock
+        self._loop = start_blocking_portal()
+        self.portal = self._loop.__enter__()
         self.start()
 
     def start(self) -> None:
@@ -151,12 +156,21 @@ class Lab:
     def stop(self) -> None:
         self.survey.close()
 
+    def leave(self) -> None:
+        self.stop()
+        self._loop.__exit__(None, None, None)
+
     def person(self, number: int = 1) -> Person:
-        return Person(self.app, number)
+        return Person(self.app, self.portal, number)
 
     @staticmethod
     def link(number: int = 1, submission: int | None = None) -> str:
         return entry(number, submission)
+
+    def exported(self, table: str) -> Any:
+        """A table of the export: ratings or demographics."""
+        with self.survey.answers.read() as connection:
+            return getattr(export, f"export_{table}")(connection)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with self.survey.answers.read() as connection:
@@ -173,7 +187,7 @@ def make_lab(tmp_path: Path, clock: Clock, write_settings: Callable[..., Setting
 
     yield make
     for lab in labs:
-        lab.stop()
+        lab.leave()
 
 
 @pytest.fixture

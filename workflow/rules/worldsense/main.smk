@@ -3,3 +3,5 @@
 
 include: "settings.smk"
 include: "sets.smk"
+include: "answers.smk"
+include: "analysis.smk"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -166,9 +167,10 @@ def run_status(args: argparse.Namespace) -> None:
 
 
 def run_backup(args: argparse.Namespace) -> None:
-    """Copy both databases."""
+    """Copy both databases, and the two small files that belong to them."""
     from worldprobe.files import whole_folder
     from worldprobe.survey.store import ANSWERS, IDENTITIES
+    from worldprobe.survey.study import KEY, TOKEN
 
     with _databases(args.folder) as (answers, identities), whole_folder(args.out, "human backup") as temporary:
         temporary.chmod(0o700)
@@ -176,6 +178,9 @@ def run_backup(args: argparse.Namespace) -> None:
         for database, name in ((answers, ANSWERS), (identities, IDENTITIES)):
             database.back_up(temporary / name)
             (temporary / name).chmod(0o600)
+        for name in (KEY, TOKEN):
+            if (args.folder / name).is_file():
+                shutil.copy2(args.folder / name, temporary / name)
 
 
 def run_export(args: argparse.Namespace) -> None:
@@ -194,11 +199,12 @@ def run_export(args: argparse.Namespace) -> None:
         raise UserError("--password", "is only for an export with texts.", "Add --with-text, or leave it out.")
     with _databases(args.folder) as (answers, _):
         before = answers.now() - read_setting(answers, "expiry_ms")
-        tables = (
-            ("raw_ratings", RawRatings, export.export_ratings(answers)),
-            ("participants", Participants, export.export_participants(answers, before)),
-            ("demographics", Demographics, export.export_demographics(answers)),
-        )
+        with answers.read() as connection:
+            tables = (
+                ("raw_ratings", RawRatings, export.export_ratings(connection)),
+                ("participants", Participants, export.export_participants(connection, before)),
+                ("demographics", Demographics, export.export_demographics(connection)),
+            )
     with whole_folder(args.out, "human export") as temporary:
         for name, contract, frame in tables:
             write_table(frame, contract, temporary / f"{name}.parquet", made(METHOD, packages=["pandas", "pyarrow"]))
@@ -223,8 +229,8 @@ def _export_texts(args: argparse.Namespace) -> None:
         problem = "is not a .zip file: texts of items are written encrypted only."
         raise UserError(f"--out {args.out}", problem, "Name a .zip file.")
     lists = read_table(args.with_text, StudyLists)
-    with _databases(args.folder) as (answers, _):
-        ratings = export.export_ratings(answers)
+    with _databases(args.folder) as (answers, _), answers.read() as connection:
+        ratings = export.export_ratings(connection)
     if len(ratings) and ratings["lists_digest"].iloc[0] != digest_lists(lists):
         raise UserError(args.with_text, "is not the table of lists that this survey shows.", "Give the one it was served with.")
     texts = lists[["question", "first_context", "second_context", "target"]].drop_duplicates("question")

@@ -60,13 +60,13 @@ def select(registry: Mapping[str, Mapping[str, Any]], models: Iterable[str] | No
 
 
 def loading_options(entry: Mapping[str, Any]) -> list[str]:
-    """Options of ``score`` that say which model is loaded, and how: all of an entry that can move an answer.
+    """Options of ``score`` that say how a model is loaded, besides its checkpoint: all of an entry that can move an answer.
 
     >>> loading_options({"checkpoint": "someone/tiny", "engine": "vllm", "dtype": "bfloat16"})
-    ['--checkpoint', 'someone/tiny', '--revision', 'main', '--dtype', 'bfloat16', '--engine', 'vllm']
+    ['--revision', 'main', '--dtype', 'bfloat16', '--engine', 'vllm']
     """
     engine = entry.get("engine") or "transformers"
-    options = ["--checkpoint", entry["checkpoint"]]
+    options: list[str] = []
     if engine != "openai":  # a server decides them
         options += ["--revision", entry.get("revision") or "main", "--dtype", entry.get("dtype") or "float32"]
     options += ["--engine", engine]
@@ -90,13 +90,13 @@ def is_on_hub(entry: Mapping[str, Any]) -> bool:
     """Must the model be fetched from the hub before it is loaded?"""
     from worldprobe.models.checkpoint import folder_of
 
-    return entry.get("engine") != "openai" and not entry.get("control") and folder_of(entry["checkpoint"]) is None
+    return entry.get("engine") not in ("openai", "rule") and not entry.get("control") and folder_of(entry["checkpoint"]) is None
 
 
 def state(entry: Mapping[str, Any]) -> str:
     """Where a model is: on a server, trained by a study, in a folder, fetched, or still to come."""
-    if entry.get("engine") == "openai":
-        return "on a server"
+    if entry.get("engine") in ("openai", "rule"):
+        return "on a server" if entry["engine"] == "openai" else "a rule"
     from worldprobe.models.checkpoint import folder_of, is_folder, locate
 
     if entry.get("control"):

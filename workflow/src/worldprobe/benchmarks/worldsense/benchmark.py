@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from worldprobe.benchmark import Benchmark
+from worldprobe.benchmark import Benchmark, Page
+from worldprobe.benchmarks.worldsense.plans import FIGURES, SECTIONS, SUMMARIES, TABLES
 
 BENCHMARK = Benchmark(
     name="worldsense",
     title="WorldSense",
     check_settings="worldprobe.benchmarks.worldsense.settings:check_settings",
-    targets="worldprobe.benchmarks.worldsense.settings:targets",
+    targets="worldprobe.benchmarks.worldsense.targets:targets",
+    evidence="worldprobe.benchmarks.worldsense.targets:evidence",
+    complete="worldprobe.benchmarks.worldsense.settings:complete_registry",
+    plans=(*TABLES, *FIGURES),
+    page=Page(
+        sections=SECTIONS,
+        summary=SUMMARIES,
+        compose="worldprobe.benchmarks.worldsense.report.part:compose",
+        files="worldprobe.benchmarks.worldsense.targets:page_files",
+    ),
 )
