@@ -183,17 +183,18 @@ class Overview:
 
 
 def overview_of(parts: Sequence[ShownPart]) -> Overview:
-    """The parts' overviews side by side; a model that a benchmark did not ask has empty cells there."""
-    columns = [(shown.title, heading, cells) for shown in parts for heading, cells in shown.part.overview.items()]
-    models = dict.fromkeys(model for _, _, cells in columns for model in cells)
-    rows = {
-        model: [
-            (f"{cells[model]:.2f}", round(cells[model] * OVERVIEW_STEPS)) if model in cells else ("–", -1)
-            for _, _, cells in columns
-        ]
-        for model in models
-    }
-    return Overview([(shown.title, len(shown.part.overview)) for shown in parts], [heading for _, heading, _ in columns], rows)
+    """The parts' overviews side by side, the wholes of all first; a model that a benchmark did not ask has empty cells there."""
+    wholes = [(shown.title, cells) for shown in parts for cells in list(shown.part.overview.values())[:1]]
+    details = [pair for shown in parts for pair in list(shown.part.overview.items())[1:]]
+    columns = wholes + details
+    models = dict.fromkeys(model for _, cells in columns for model in cells)
+
+    def shown_cell(cells: Mapping[str, float], model: str) -> tuple[str, int]:
+        return (f"{cells[model]:.2f}", round(cells[model] * OVERVIEW_STEPS)) if model in cells else ("–", -1)
+
+    rows = {model: [shown_cell(cells, model) for _, cells in columns] for model in models}
+    spans = [("in all", len(wholes)), *((shown.title, len(shown.part.overview) - 1) for shown in parts if shown.part.overview)]
+    return Overview(spans, [heading for heading, _ in columns], rows)
 
 
 def overview_colours() -> Markup:
