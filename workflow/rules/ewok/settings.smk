@@ -88,14 +88,8 @@ def asking(wildcards):
     return flags(
         flag("--prompts", [one["prompts"] for one in prompting]),
         flag("--both-orders", ["yes" if one["swap"] else "no" for one in prompting]),
-        flag("--chat", [chat_template(one, wildcards.model) for one in prompting]),
+        flag("--chat", [targets.chat_template(one, registry[wildcards.model]) for one in prompting]),
     )
-
-
-def chat_template(prompting, model):
-    """Whether a model is asked through its chat template: auto follows its card."""
-    wanted = prompting["chat_template"]
-    return wanted if wanted != "auto" else "always" if registry[model]["chat"] else "never"
 
 
 def prompt_inputs(wildcards):

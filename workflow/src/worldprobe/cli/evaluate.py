@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
     step("items", "build", materials, "--versions", args.versions, *flags, "--out", items)
     entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
     refuse_what_a_server_decides(args, entry)
-    model = ["--model", name, *loading_options(entry), *speed_options(entry)]
+    model = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
     step("score", "logprobs", items, *model, "--answers", work / ".answers", "--out", scores)
     step("judge", items, scores, "--out", judgements)
     step("summarize", judgements, "--out", summaries)

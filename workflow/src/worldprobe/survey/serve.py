@@ -22,6 +22,7 @@ from worldprobe.survey.study import Survey
 #: Longest header block, in bytes.
 LONGEST_HEAD = 16 * 1024
 SECONDS_TO_FINISH = 10
+BACKLOG = 1024
 SECONDS_BETWEEN_REPORTS = 60.0
 
 
@@ -43,7 +44,7 @@ def site_of(public_url: str | None, host: str, port: int) -> Site:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket; port 0 takes a free one.
+    """A listening socket; port 0 takes a free one.
 
     Raises:
         UserError: the port is taken, or the address is not of this machine.
@@ -53,6 +54,7 @@ def listen(host: str, port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
+        bound.listen(BACKLOG)  # whoever comes before the server is ready waits instead of being refused
     except (OSError, OverflowError) as error:
         bound.close()
         taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
@@ -81,7 +83,7 @@ def serve(survey: Survey, site: Site, bound: socket.socket) -> None:
         timeout_keep_alive=30,
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
         limit_concurrency=2000,
-        backlog=1024,
+        backlog=BACKLOG,
         # A proxy on this machine says for whom it asks; only the limits per address use that, in memory.
         proxy_headers=True,
         forwarded_allow_ips="127.0.0.1",

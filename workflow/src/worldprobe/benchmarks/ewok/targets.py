@@ -90,6 +90,18 @@ def evidence(study: Study, model: str, condition: str | None = None) -> list[str
     return [paths(study).evidence(one, name, model) for one in wanted for name in study["ewok"]["eval_types"]]
 
 
+def chat_template(prompting: Mapping[str, Any], card: Mapping[str, Any]) -> str:
+    """Whether a model is asked through its chat template: ``auto`` follows its card.
+
+    >>> [chat_template({"chat_template": "auto"}, {"chat": chat}) for chat in (True, False)]
+    ['always', 'never']
+    >>> chat_template({"chat_template": "never"}, {"chat": True})
+    'never'
+    """
+    wanted = str(prompting["chat_template"])
+    return wanted if wanted != "auto" else "always" if card["chat"] else "never"
+
+
 def left_by_asking(study: Study, model: str) -> list[str]:
     """What asking a model leaves: nothing where released results take the place of its answers."""
     return [] if is_released(study) else evidence(study, model)
