@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ class Server:
         return (self.folder.parent / "log").read_text()
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        with sqlite3.connect(self.folder / "answers.sqlite") as connection:
+        with closing(sqlite3.connect(self.folder / "answers.sqlite")) as connection:
             return connection.execute(query).fetchall()
 
     def link(self, number: int) -> str:
