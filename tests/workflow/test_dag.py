@@ -104,6 +104,30 @@ def test_peoples_ratings_are_judged_and_stand_beside_the_models(rated: subproces
     assert "compare" not in users
 
 
+@pytest.fixture(scope="module")
+def simulated(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """The study with simulated people, without any model."""
+    folder = tmp_path_factory.mktemp("simulated")
+    experiment = Path(__file__).resolve().parents[2] / "config" / "experiments" / "human_simulation.yaml"
+    (folder / "paper.yaml").write_text("ewok: {human: {study: paper}}\n")
+    return snakemake(folder, "human_study", "--dry-run", "--printshellcmds", configuration=(experiment, folder / "paper.yaml"))
+
+
+def test_a_study_with_people_asks_no_model_and_the_papers_way_says_zero_where_it_means_zero(
+    simulated: subprocess.CompletedProcess[str],
+) -> None:
+    found = jobs(simulated)
+    assert not found["score"]
+    assert found["sample_human_lists"] == found["simulate_human_answers"] == found["clean_human_ratings"] == 1
+    assert found["judge_human"] == found["measure_human_agreement"] == found["figure_human_agreement"] == 1
+    parser = build_parser()
+    lines = [shlex.split(line.split("&>")[0])[3:] for line in commands(simulated) if " human " in line]
+    parsed = {words[1]: parser.parse_args(words) for words in lines}
+    assert (parsed["lists"].catch, parsed["lists"].per_domain, parsed["lists"].length) == (0, True, [1, 10_000])
+    assert (parsed["clean"].failed_catch, parsed["clean"].passes, parsed["clean"].isc) == (0, 0, 0.3)
+    assert dict(parsed["simulate"].kinds) == {"constant": 0.01, "fast": 0.01, "random": 0.03, "straight_liner": 0.01}
+
+
 def test_every_command_of_the_studies_is_one_that_the_real_parser_takes(
     default: subprocess.CompletedProcess[str],
     paper: subprocess.CompletedProcess[str],

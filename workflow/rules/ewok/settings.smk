@@ -211,7 +211,7 @@ def cleaning_steps(wildcards):
     """Whose answers count, as options."""
     chosen = human_settings(study, "cleaning")
     names = ("failed_catch", "too_fast_ms", "isc", "passes", "min_corated", "minimum")
-    options = {name: "--" + name.removesuffix("_ms").replace("_", "-") for name in names}
+    options = {name: f"--{name.removesuffix('_ms').replace('_', '-')}" for name in names}
     return flags(
         flag("--skip", chosen["skip"]),
         *(flag(option, str(chosen[name])) for name, option in options.items()),

@@ -17,6 +17,7 @@ from worldprobe.human.answers import read_answers
 from worldprobe.human.cleaning import Rules, clean
 from worldprobe.human.lists import Layout, build_lists, digest_lists
 from worldprobe.human.simulation import Crowd, expected_accuracy, simulate
+from worldprobe.present.roster import Roster
 
 
 def invented_items(n_templates: int = 30, n_versions: int = 2) -> pd.DataFrame:
@@ -192,7 +193,7 @@ def test_table_and_figure_show_the_same_numbers_twice(study, tmp_path) -> None:
     sums = {
         way: Adder(ordered, cleaned.answers[cleaned.answers.eval_type == way], key, way).add() for way in ("likert", "choice")
     }
-    frame = tidy(confuse(**sums), statistics)
+    frame = tidy(confuse(**sums), statistics, Roster({}))
     words = [text.get_text() for axes in draw(frame).axes for text in axes.texts]
     largest = frame.loc[frame.n.idxmax()]
     assert f"{100 * largest.share:.1f}%" in words

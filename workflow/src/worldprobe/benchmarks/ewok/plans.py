@@ -36,8 +36,8 @@ TEMPLATES = Input(
 )
 ITEMS = Input("items", "worldprobe.benchmarks.ewok.contracts:Items", "items.parquet", ("domain", "version"))
 
-HUMAN_STATISTICS = Input("statistics", "worldprobe.benchmarks.ewok.contracts:HumanStatistics", "human/statistics.parquet")
-HUMAN_AGREEMENTS = Input("agreements", "worldprobe.benchmarks.ewok.contracts:Agreements", "human/agreements.parquet")
+HUMAN_STATISTICS = Input("human_statistics", "worldprobe.benchmarks.ewok.contracts:HumanStatistics", "human/statistics.parquet")
+HUMAN_AGREEMENTS = Input("human_agreements", "worldprobe.benchmarks.ewok.contracts:Agreements", "human/agreements.parquet")
 
 EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
 METRIC = Option("metric", "whether ties count one half (accuracy) or as wrong (strict)", ("accuracy", "strict"))
@@ -269,7 +269,6 @@ FIGURES = (
         "worldprobe.benchmarks.ewok.figures.people:tidy",
         "worldprobe.benchmarks.ewok.figures.people:draw",
         _both_ways,
-        extras=(),
     ),
     Plan(
         "figure",

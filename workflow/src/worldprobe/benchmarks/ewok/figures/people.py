@@ -9,15 +9,16 @@ from matplotlib.figure import Figure
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
 from worldprobe.present import style
 from worldprobe.present.heatmap import Block, draw_block
+from worldprobe.present.roster import HUMAN, Roster
 
 _LABELS = {"context1": "context 1", "context2": "context 2", "none": "no preference", "missing": "not asked"}
 
 
-def tidy(agreements: pd.DataFrame, statistics: pd.DataFrame) -> pd.DataFrame:
-    """Counts and shares of every pair of preferences, and Pearson's r of the two ways in every row."""
+def tidy(agreements: pd.DataFrame, statistics: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Counts and shares of every pair of preferences, with the people's name and Pearson's r of the two ways in every row."""
     known = statistics.loc[statistics["quantity"] == "likert_choice_r", "value"]
     frame = agreements[["likert", "choice", "n", "share"]].copy()
-    return frame.assign(r=float(known.iloc[0]) if len(known) else float("nan"))
+    return frame.assign(name=roster[HUMAN].name, r=float(known.iloc[0]) if len(known) else float("nan"))
 
 
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:

@@ -129,14 +129,14 @@ class RuleEngine:
         self, queries: Sequence[Query], *, skip: Collection[int] = (), per_token: bool = False
     ) -> Iterator[tuple[int, Scored]]:
         """See ``Engine.score``: a target's probability as an answer to its context."""
-        last, said = "", ""
+        said: dict[str, str] = {}
         for i, query in enumerate(queries):
             if i in skip:
                 continue
             context = query.context or ""
-            if context != last:
-                last, said = context, self._answer(context)
-            value = LIKELY if query.target == said else UNLIKELY
+            if context not in said:
+                said[context] = self._answer(context)
+            value = LIKELY if query.target == said[context] else UNLIKELY
             yield i, Scored(value, 1, (), (value,) if per_token else None, (query.target,) if per_token else None)
 
     def write(

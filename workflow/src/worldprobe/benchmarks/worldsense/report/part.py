@@ -61,9 +61,24 @@ def compose(material: Material) -> Part:
         methods=_methods(summaries, origins, roster),
         cite=CITE,
         notices=[*(Notice("Missing models", note) for note in notes if note), *_rules(models, asked, roster)],
+        overview=_overview(overall, by_problem, models, roster),
         extras=extras,
         has_item_text=bool(examples),
     )
+
+
+def _overview(
+    overall: pd.DataFrame, by_problem: pd.DataFrame, models: Sequence[str], roster: Roster
+) -> dict[str, dict[str, float]]:
+    columns = {"all": overall} | {
+        PROBLEM_NAMES[name]: by_problem[by_problem["problem"] == name] for name in problems_of(by_problem)
+    }
+    return {
+        heading: {
+            roster[model].name: float(rows.set_index("model")["mean"][model]) for model in models if model in set(rows["model"])
+        }
+        for heading, rows in columns.items()
+    }
 
 
 def _lead(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> str:
