@@ -64,6 +64,7 @@ def test_features_are_half_of_both_contexts_and_the_target():
         "n_distinct_words": 9,
         "n_distinct_words_without_frequency": 1,
         "n_occurrences_without_frequency": 1,
+        "n_texts_without_words": 0,
     }
 
 
