@@ -39,7 +39,7 @@ def add_parsers(actions: argparse._SubParsersAction) -> None:
     export.add_argument(
         "--with-text", type=Path, metavar="LISTS", help="lists table whose texts are added; --out must then be a .zip"
     )
-    export.add_argument("--password", metavar="WORD", help=f"with --with-text: {PASSWORD_HELP}")
+    export.add_argument("--password", metavar="WORD", help=f"{PASSWORD_HELP}, for --with-text")
     export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the tables, or a .zip")
     pay = _add(actions, "identities", "list whom to pay: recruiter's ids, codes, minutes, failed catch trials", run_identities)
     pay.add_argument("--token", type=Path, required=True, metavar="FILE", help="the file identities-token of the survey")
