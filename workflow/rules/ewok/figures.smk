@@ -90,7 +90,7 @@ rule figure_agreement:
 
 
 rule figure_controls:
-    """Control models on templates and fillers that their stories had, and on those they had not."""
+    """Control models on templates and fillers that occurred in their stories, and on those that did not."""
     input:
         accuracy_table="<ewok>/control_accuracies.parquet",
         registry=registry_file,

@@ -1,5 +1,5 @@
 # People's answers to the same items (EWoK, Section 4.4, Appendices A.1 and B.1): lists for a study, and what came back, as answers
-# that a survey exported, as simulated ones, or as means in a CSV. The live survey is no part of the workflow: docs/human_study.md.
+# that a survey exported, as simulated ones, or as means in a CSV. The live survey is not part of the workflow: docs/human_study.md.
 
 
 localrules:

@@ -114,6 +114,6 @@ def test_a_page_of_two_benchmarks_begins_with_what_each_model_knows() -> None:
     table = page.split('id="overview"')[1].split("</table>")[0]
     rows = [row.split("</tr>")[0] for row in table.split("<tbody>")[1].split("<tr>")[1:]]
     assert [Markup(row).striptags() for row in rows] == ["a0.910.62–", "b0.50––", "<i>––0.10"]
-    assert '<th colspan="2" scope="colgroup" class="over">in all</th>' in table
+    assert '<th colspan="2" scope="colgroup" class="over">overall</th>' in table
     assert '<th colspan="1" scope="colgroup" class="over">Two</th>' in table
     assert 'id="overview"' not in build_page(Page(parts[:1]))

@@ -19,7 +19,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         "evaluate",
         help="score one model and print it next to the published numbers",
         description="Builds the items, scores them by LogProbs, judges and summarises; each step is a command that it prints. "
-        "A second call goes on where the first one stopped.",
+        "A second call continues where the first one stopped.",
     )
     parser.add_argument("model", metavar="MODEL", help="model folder, fetched hub id, or a name of the registry")
     parser.add_argument(

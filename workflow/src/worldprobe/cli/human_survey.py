@@ -29,26 +29,41 @@ METHOD = 1
 def add_parsers(actions: argparse._SubParsersAction) -> None:
     """Add the actions."""
     _add_serve(actions)
-    status = _add(actions, "status", "people and answers of a survey, and who is still wanted; changes nothing", run_status)
-    status.add_argument("--lists", action="store_true", help="a line per list")
+    status = _add(actions, "status", "count a survey's people and answers, and what is still needed; changes nothing", run_status)
+    status.add_argument("--lists", action="store_true", help="also print one line per list")
     backup = _add(actions, "backup", "copy a survey's databases as they are at one moment, while it runs", run_backup)
     backup.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="new folder for the copies")
-    export = _add(actions, "export", "ratings, sessions and demographics as tables, without texts or identities", run_export)
-    export.add_argument("--with-text", type=Path, metavar="LISTS", help="add the texts of this lists table; --out is a .zip then")
-    export.add_argument("--password", metavar="WORD", help=f"of the .zip with texts {PASSWORD_HELP}")
+    export = _add(
+        actions, "export", "write ratings, sessions and demographics as tables, without texts or identities", run_export
+    )
+    export.add_argument(
+        "--with-text", type=Path, metavar="LISTS", help="lists table whose texts are added; --out must then be a .zip"
+    )
+    export.add_argument("--password", metavar="WORD", help=f"{PASSWORD_HELP}, for --with-text")
     export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the tables, or a .zip")
-    pay = _add(actions, "identities", "whom to pay: ids of the recruiter, codes, minutes, catch trials failed", run_identities)
-    pay.add_argument("--token", type=Path, required=True, metavar="FILE", help="the survey's file identities-token")
+    pay = _add(actions, "identities", "list whom to pay: recruiter's ids, codes, minutes, failed catch trials", run_identities)
+    pay.add_argument("--token", type=Path, required=True, metavar="FILE", help="the file identities-token of the survey")
     pay.add_argument("--out", type=Path, required=True, metavar="FILE", help="CSV file outside the repository")
-    withdraw = _add(actions, "withdraw", "delete all that one person has said, and who they are", run_withdraw)
-    withdraw.add_argument("person", metavar="PERSON", help="id of the recruiter, or key; - reads it from standard input")
-    purge = _add(actions, "purge", "delete identities when their retention is over; answers stay, without a name", run_purge)
+    withdraw = _add(actions, "withdraw", "delete one person's answers and identity", run_withdraw)
+    withdraw.add_argument(
+        "person", metavar="PERSON", help="the recruiter's id, or the completion key; - reads it from standard input"
+    )
+    purge = _add(actions, "purge", "delete identities whose retention period is over; answers stay, without a name", run_purge)
     days = whole_number(0, 36_500)
-    purge.add_argument("--older-than", type=days, metavar="DAYS", help="days since consent (default: as in the settings)")
-    returned = _add(actions, "import-submissions", "free the lists of people who gave their place back on Prolific", run_import)
+    purge.add_argument(
+        "--older-than",
+        type=days,
+        metavar="DAYS",
+        help="delete identities older than this, in days since consent (default: retention_days of the settings)",
+    )
+    returned = _add(
+        actions, "import-submissions", "free the lists of people who returned their submission on Prolific", run_import
+    )
     returned.add_argument("submissions", type=Path, metavar="CSV", help="Prolific's export of the study's submissions")
-    reopen = _add(actions, "reopen", "ask somebody else for the lists of people whose answers are not kept", run_reopen)
-    reopen.add_argument("people", type=Path, metavar="TABLE", help="CSV or Parquet table whose column participant names them")
+    reopen = _add(actions, "reopen", "reopen the lists of people whose answers are excluded", run_reopen)
+    reopen.add_argument(
+        "people", type=Path, metavar="TABLE", help="CSV or Parquet table of these people, in its column participant"
+    )
 
 
 def _add(
@@ -64,7 +79,7 @@ def _add(
 def _add_serve(actions: argparse._SubParsersAction) -> None:
     parser = actions.add_parser(
         "serve",
-        help="serve the survey until Ctrl-C",
+        help="serve the survey until it is stopped with Ctrl-C",
         description="Serves lists to people and stores their answers in one folder. Stop it with Ctrl-C or SIGTERM and start it "
         "again at any time: everybody continues where they were.",
     )
@@ -89,7 +104,7 @@ def run_serve(args: argparse.Namespace) -> None:
 
     is_local = args.host in ("127.0.0.1", "::1", "localhost")
     if not is_local and not args.public:
-        fix = "Put a proxy with TLS in front of 127.0.0.1 (docs/human_study.md), or add --public if you really mean it."
+        fix = "Put a proxy with TLS in front of 127.0.0.1 (docs/human_study.md), or add --public to allow it all the same."
         raise UserError(f"--host {args.host}", "can be reached by other machines.", fix)
     settings = read_settings(args.settings)
     plan = _read_plan(args.lists, args.prompts)

@@ -126,7 +126,7 @@ def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
         type=whole_number(0, 1_000_000),
         default=0,
         metavar="N",
-        help="tokens of thoughts at most before a free answer, for models that think first; thoughts are never read as answers",
+        help="limit of tokens for thoughts before a free answer, for models that think first; thoughts are never read as answers",
     )
 
 

@@ -28,8 +28,8 @@ def add_actions(actions: argparse._SubParsersAction) -> None:
     """The actions of the analysis."""
     analyse = actions.add_parser(
         "analyse",
-        help="accuracy and bias of answers, by problem, size, domain and more",
-        description="Accuracy and response bias by tuples with the paper's weights, rebalancing and 95%% intervals. Writes "
+        help="compute accuracy and bias by problem, size, domain and more, as CSV",
+        description="Accuracy and response bias by tuples with the paper's weights, rebalancing and 95% intervals. Writes "
         "statistics.csv, and answers.csv with what was answered and what was invalid.",
     )
     analyse.add_argument("trials", metavar="TRIALS", help=TRIALS)
@@ -39,8 +39,9 @@ def add_actions(actions: argparse._SubParsersAction) -> None:
     analyse.set_defaults(run=run_analyse)
     summarize = actions.add_parser(
         "summarize",
-        help="means of one or more sets by every grouping, with bootstrap intervals",
-        description="What analyse computes, and strict scores, invalid answers, consistency across skins, bootstrap intervals.",
+        help="compute means of one or more sets by every grouping, with bootstrap intervals",
+        description="Computes what analyse does, and also strict scores, invalid answers, consistency across skins and "
+        "bootstrap intervals.",
     )
     _add_sets(summarize)
     summarize.add_argument(
@@ -48,19 +49,19 @@ def add_actions(actions: argparse._SubParsersAction) -> None:
         type=whole_number(0, 100_000),
         default=1000,
         metavar="N",
-        help="draws; 0: no intervals (default: %(default)s)",
+        help="number of bootstrap draws; 0: no intervals (default: %(default)s)",
     )
     add_missing_argument(summarize)
     summarize.add_argument("--out", type=Path, required=True, metavar="FILE", help="summaries table")
     summarize.set_defaults(run=run_summarize)
-    compare = actions.add_parser("compare", help="every pair of models, tuple by tuple")
+    compare = actions.add_parser("compare", help="compare every pair of models, tuple by tuple")
     _add_sets(compare)
     compare.add_argument(
         "--permutations",
         type=whole_number(1, 1_000_000),
         default=1000,
         metavar="N",
-        help="flips and draws (default: %(default)s)",
+        help="number of random flips, and of bootstrap draws (default: %(default)s)",
     )
     compare.add_argument("--out", type=Path, required=True, metavar="FILE", help="comparisons table")
     compare.set_defaults(run=run_compare)
@@ -73,7 +74,7 @@ def _add_sets(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar=("NAME", "TRIALS_RESULTS"),
-        help="a set: its name, its trials, and results or tables of responses; repeat it for further sets",
+        help="name of a set, its trials, and results or tables of responses; repeat the option for further sets",
     )
     add_skin_folder(parser)
     add_seed_argument(parser, "all draws")

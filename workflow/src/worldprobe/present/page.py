@@ -193,7 +193,7 @@ def overview_of(parts: Sequence[ShownPart]) -> Overview:
         return (f"{cells[model]:.2f}", round(cells[model] * OVERVIEW_STEPS)) if model in cells else ("–", -1)
 
     rows = {model: [shown_cell(cells, model) for _, cells in columns] for model in models}
-    spans = [("in all", len(wholes)), *((shown.title, len(shown.part.overview) - 1) for shown in parts if shown.part.overview)]
+    spans = [("overall", len(wholes)), *((shown.title, len(shown.part.overview) - 1) for shown in parts if shown.part.overview)]
     return Overview(spans, [heading for heading, _ in columns], rows)
 
 

@@ -198,7 +198,7 @@ def stream_set(plan: SetPlan, blocks: Sequence[Block], seed: int, processes: int
                 yield _number(batch, first)
                 first += len(batch)
         except BrokenProcessPool as error:
-            problem = "a process ended before its work was done; it was killed, perhaps for want of memory."
+            problem = "a process ended before its work was done; it was killed, perhaps because memory ran out."
             raise UserError("--processes", problem, "Run the command again with fewer processes.") from error
 
 
