@@ -200,9 +200,8 @@ def run_backup(args: argparse.Namespace) -> None:
 
 def run_export(args: argparse.Namespace) -> None:
     """Write the three tables, or the archive with texts."""
-    from worldprobe.contracts import validate, write_table
     from worldprobe.files import whole_folder
-    from worldprobe.human.contracts import Demographics, Participants, RawRatings
+    from worldprobe.human.exports import Export, write_export
     from worldprobe.provenance import made
     from worldprobe.survey import export
     from worldprobe.survey.study import read_setting
@@ -215,16 +214,13 @@ def run_export(args: argparse.Namespace) -> None:
     with _databases(args.folder) as (answers, _):
         before = answers.now() - read_setting(answers, "expiry_ms")
         with answers.read() as connection:
-            tables = (
-                ("raw_ratings", RawRatings, export.export_ratings(connection)),
-                ("participants", Participants, export.export_participants(connection, before)),
-                ("demographics", Demographics, export.export_demographics(connection)),
+            tables = Export(
+                export.export_ratings(connection),
+                export.export_participants(connection, before),
+                export.export_demographics(connection),
             )
     with whole_folder(args.out, "human export") as temporary:
-        for name, contract, frame in tables:
-            write_table(frame, contract, temporary / f"{name}.parquet", made(METHOD, packages=["pandas", "pyarrow"]))
-            text = export.as_csv(validate(frame, contract))
-            (temporary / f"{name}.csv").write_text(text, encoding="utf-8", newline="")
+        write_export(temporary, tables, made(METHOD, packages=["pandas", "pyarrow"]))
 
 
 def _export_texts(args: argparse.Namespace) -> None:
@@ -234,6 +230,7 @@ def _export_texts(args: argparse.Namespace) -> None:
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.files import whole_file
     from worldprobe.human.contracts import StudyLists
+    from worldprobe.human.exports import as_csv
     from worldprobe.human.lists import digest_lists
     from worldprobe.survey import export
 
@@ -253,14 +250,15 @@ def _export_texts(args: argparse.Namespace) -> None:
     canary = read_provenance(args.with_text).canary
     with whole_file(args.out) as temporary, pyzipper.AESZipFile(temporary, "w", encryption=pyzipper.WZ_AES) as archive:
         archive.setpassword(word.encode())
-        archive.writestr("ratings_with_texts.csv", (f"# {canary}\n" if canary else "") + export.as_csv(joined))
+        archive.writestr("ratings_with_texts.csv", (f"# {canary}\n" if canary else "") + as_csv(joined))
 
 
 def run_identities(args: argparse.Namespace) -> None:
     """Write whom to pay; never into the repository or a results folder."""
     from worldprobe.files import whole_file
+    from worldprobe.human.exports import neutralize
     from worldprobe.paths import REPOSITORY
-    from worldprobe.survey.export import list_identities, neutralize
+    from worldprobe.survey.export import list_identities
     from worldprobe.survey.study import check_token
 
     place = args.out.resolve()

@@ -11,9 +11,6 @@ import pandas as pd
 
 from worldprobe.survey.store import Database
 
-#: A cell that begins so is a formula to a spreadsheet.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-
 
 def export_ratings(connection: sqlite3.Connection) -> pd.DataFrame:
     """Rows of contracts.RawRatings: every trial that was shown, practice left out."""
@@ -139,25 +136,6 @@ SELECT participant, status, is_late, started_at, finished_at, max(started_at),
         AND trials.kind = 'catch' AND answer IS NOT NULL AND question NOT LIKE '%-' || answer) AS n_failed
 FROM sessions GROUP BY participant
 """
-
-
-def as_csv(frame: pd.DataFrame) -> str:
-    """A table as CSV whose cells no spreadsheet takes for formulas: those get an apostrophe in front."""
-    safe = frame.copy()
-    for name in safe.columns:
-        if not pd.api.types.is_numeric_dtype(safe[name]) and not pd.api.types.is_bool_dtype(safe[name]):
-            safe[name] = safe[name].map(neutralize, na_action="ignore")
-    return str(safe.to_csv(index=False, lineterminator="\n"))
-
-
-def neutralize(cell: str) -> str:
-    """A cell that a spreadsheet shows instead of computing it.
-
-    >>> neutralize("=1+1"), neutralize("Chile")
-    ("'=1+1", 'Chile')
-    """
-    text = str(cell)
-    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def _read(connection: sqlite3.Connection, query: str) -> tuple[pd.DataFrame, Mapping[str, int], str]:
