@@ -12,9 +12,11 @@ from worldprobe.asking.store import open_store
 from worldprobe.benchmarks.worldsense.asking.ask import Asking, ask
 from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.contracts import Responses
+from worldprobe.benchmarks.worldsense.skins import FOLDER
 from worldprobe.benchmarks.worldsense.vocabulary import ANSWERS
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, validate
+from worldprobe.errors import UserError
 from worldprobe.models.engine import EngineFacts, Scored, Written
 
 PAIR = ("TRUE", "FALSE")
@@ -297,6 +299,33 @@ def test_results_are_exported_in_the_official_layout(asked: Path, tmp_path: Path
     ]
     assert main(["worldsense", "export-results", tables[0], tables[0], "--out", str(tmp_path / "twice")]) == 2
     assert not (tmp_path / "twice").exists()
+
+
+@pytest.mark.parametrize(
+    ("prompting", "model"), [("basic", "a_"), ("basic", "a___b"), ("my_", "a"), ("a___b", "c"), ("basic", "")]
+)
+def test_a_name_that_readers_would_take_apart_elsewhere_is_refused(prompting: str, model: str) -> None:
+    from worldprobe.benchmarks.worldsense.analysis.answers import name_of_results
+    from worldprobe.benchmarks.worldsense.results import results_name
+
+    with pytest.raises(UserError, match="official file's name"):
+        results_name(prompting, model)
+    assert name_of_results(results_name("cot", "_a__b")) == ("cot", "_a__b")
+
+
+def test_a_rule_that_could_not_read_a_skin_is_asked_again_when_it_knows_the_skin(tmp_path: Path) -> None:
+    folder = tmp_path / "skins"
+    folder.mkdir()
+    words = (FOLDER / "tall_short.yaml").read_text(encoding="utf-8")
+    own = words.replace("tall/short", "lofty/low").replace("taller", "loftier").replace("shorter", "lower")
+    (folder / "own.yaml").write_text(own, encoding="utf-8")
+    table, out = str(tmp_path / "trials.parquet"), tmp_path / "answers.parquet"
+    known = ["--skin-folder", str(folder)]
+    assert main(["worldsense", "generate", "test", "--sizes", "3", "--per-cell", "1", *known, "--out", table]) == 0
+    ask_solver = ["worldsense", "ask", table, "--engine", "rule", "--checkpoint", "solver", "--prompting", "basic"]
+    for options, can_read in (([], False), (known, True), ([], False)):
+        assert main([*ask_solver, *options, "--out", str(out)]) == 0
+        assert (set(read_table(out, Responses)["status"]) == {"ok"}) is can_read
 
 
 def test_no_answer_is_an_empty_string_in_the_official_layout(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What is averaged beyond the paper's accuracy, on generated trials and answers of known behaviour."""
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -221,10 +222,12 @@ def test_promptings_are_in_the_papers_order() -> None:
     ("line", "words"),
     [
         ("summarize --set test {trials} --out {out}", "names no trials, or no answers"),
+        ("compare --set '' {trials} {trials} --out {out}", "is not a name for a set"),
+        ("summarize --set 'a\nb' {trials} {trials} --out {out}", "is not a name for a set"),
         ("compare --set a {trials} {trials} --set a {trials} {trials} --out {out}", "is given twice"),
     ],
 )
 def test_sets_without_answers_or_twice_are_refused(line: str, words: str, tmp_path: Path, capsys) -> None:
     filled = line.format(trials=tmp_path / "x.parquet", out=tmp_path / "out.parquet")
-    assert main(["worldsense", *filled.split()]) == 2
+    assert main(["worldsense", *shlex.split(filled)]) == 2
     assert words in capsys.readouterr().err

@@ -168,6 +168,8 @@ def _read_sets(args: argparse.Namespace) -> Iterator[tuple[str, Questions, list[
 
     names = [given[0] for given in args.set]
     for name, *paths in args.set:
+        if not name.strip() or name != name.strip() or not name.isprintable():
+            raise UserError(f"--set {name!r}", "is not a name for a set.", "Choose a name such as test or ood-size.")
         if len(paths) < 2:
             raise UserError(f"--set {name}", "names no trials, or no answers.", "Give NAME TRIALS RESULTS...")
         if names.count(name) > 1:
