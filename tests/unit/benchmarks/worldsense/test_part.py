@@ -20,7 +20,7 @@ from worldprobe.contracts import write_table
 from worldprobe.errors import UserError
 from worldprobe.present.origins import Methods, read_origins
 from worldprobe.present.page import Material, Page, Part, ShownPart, build_page
-from worldprobe.present.roster import Roster
+from worldprobe.present.roster import Model, Roster
 from worldprobe.provenance import Provenance
 
 
@@ -92,6 +92,16 @@ def test_conversations_about_our_own_trials_are_shown_whole_and_escaped(folder: 
     assert shown.count('class="tuple"') == 6 * 3
     assert "2 of 2 are right" in shown
     assert "1 of 2 are right" in shown
+
+
+def test_rules_are_shown_but_stay_out_of_means_and_of_who_is_best(folder: Path) -> None:
+    own = material(folder, folder / "trials" / "test.parquet")
+    roster = Roster({"knows": Model("knows", "Solver (rule)", family="rule")})
+    shown = str(compose(Material(own.summary, roster, own.origins, own.item_text)).extras["problems"])
+    assert "best: Solver (rule)" not in shown
+    assert shown.count("best: positive") == 6
+    assert shown.count("0.500") == 6
+    assert "Solver (rule)" in shown
 
 
 def test_trials_without_our_canary_are_never_quoted(folder: Path, tmp_path: Path) -> None:

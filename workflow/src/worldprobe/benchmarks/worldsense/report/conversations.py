@@ -67,7 +67,7 @@ class ProblemShown:
 
 
 def read_examples(
-    path: Path, origins: Sequence[TableOrigin], promptings: Mapping[str, str], roster: Roster
+    path: Path, origins: Sequence[TableOrigin], promptings: Mapping[str, str], roster: Roster, averaged: Sequence[str]
 ) -> list[ProblemShown]:
     """Three tuples of each problem, with every model's conversations under its main prompting.
 
@@ -76,6 +76,7 @@ def read_examples(
         origins: tables of the study; the responses among them are read.
         promptings: model -> the prompting that is shown.
         roster: names of the models.
+        averaged: models that count in means, in who is best and in what is hard; the others are shown only.
 
     Raises:
         UserError: the trials are not worldprobe's own: their text must not be shown.
@@ -89,18 +90,19 @@ def read_examples(
     shown = {
         one.provenance.model: one.path for one in files if one.path.parent.name == promptings.get(one.provenance.model or "")
     }
-    if not shown:
+    if not set(shown) & set(averaged):
         return []
     series = read_series([shown[model] for model in shown], questions)
     scores = pd.DataFrame({one.model: score_tuples(questions, one.answers)["accuracy"] for one in series})
     scores = scores[roster.in_order(scores.columns)]
-    chosen = _choose(questions, scores)
+    counted = scores[[model for model in scores.columns if model in averaged]]
+    chosen = _choose(questions, counted)
     wanted = frame[questions_in(questions, [number for numbers in chosen.values() for number in numbers])]
     conversations = {model: _read_conversations(shown[model], wanted["trial_id"]) for model in scores.columns}
     found = []
     for problem in (name for name in PROBLEMS if name in chosen):
         inside = (questions.tuples["problem"] == problem).to_numpy()
-        means = scores[inside].mean()
+        means = counted[inside].mean()
         tuples = []
         for title, number in zip(SHARES, chosen[problem], strict=True):
             rows = frame[questions.tuple_of == number]

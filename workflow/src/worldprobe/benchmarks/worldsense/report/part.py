@@ -47,7 +47,8 @@ def compose(material: Material) -> Part:
     by_problem = of_main(pick(summaries, "problem", columns=("problem",)))
     own = read_origins([material.summary])
     origins = [*own, *(one for one in material.origins if one.path.resolve() != material.summary.resolve())]
-    examples = read_examples(material.item_text, origins, main_promptings(summaries), roster) if material.item_text else []
+    promptings = main_promptings(summaries)
+    examples = read_examples(material.item_text, origins, promptings, roster, asked) if material.item_text else []
     extras = {}
     if examples:
         package = "worldprobe.benchmarks.worldsense.report"
