@@ -202,6 +202,16 @@ def test_every_table_prints_in_every_form(
     assert "75.6" in (tmp_path / "worldsense_mean_accuracy.md").read_text()
 
 
+def test_a_study_in_the_words_of_one_skin_has_every_table(
+    summaries: pd.DataFrame, questions: Questions, series: list[Series], tmp_path: Path
+) -> None:
+    one = summaries[~summaries["measure"].isin(["agreement", "consistency"])].reset_index(drop=True)
+    folder = files(tmp_path, one, questions, series)
+    for plan in TABLES:
+        print_table(plan, [folder / given.path for given in plan.inputs], Roster(), [tmp_path / f"{plan.name}.md"])
+    assert "more than one skin" in (tmp_path / "worldsense_consistency.md").read_text()
+
+
 def test_every_figure_draws_its_numbers_twice_alike(
     summaries: pd.DataFrame, questions: Questions, series: list[Series], tmp_path: Path
 ) -> None:

@@ -44,6 +44,8 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
 
 def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """How often one abstract problem gets the same answer in different skins, beyond chance, by problem."""
+    if not (summaries["measure"] == "consistency").any():  # trials in the words of one skin, for example
+        return _no_consistency(of_main(pick(summaries, "all")), roster)
     rows = of_main(pick(summaries, "problem", "consistency", columns=("problem",)))
     average = of_main(pick(summaries, "all", "consistency")).set_index("model")["mean"]
     names = problems_of(rows)
@@ -64,6 +66,18 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
             "Agreement of the answers to one abstract problem in two skins, beyond that of a model that gives the same answers "
             "as often but whatever the question: 0 is chance, 1 is always. It needs no gold answer.",
         ),
+    )
+
+
+def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
+    """The models without a number, and why."""
+    models = roster.in_order(overall["model"])
+    return Sheet(
+        title=f"WorldSense ({main_set(overall)}): consistency across skins.",
+        frame=pd.DataFrame({"model": models, "name": [roster[model].name for model in models], "average": float("nan")}),
+        columns=(Column("Model", ("name",), is_number=False), Column("Average", ("average",), decimals(2))),
+        label="worldsense-consistency",
+        notes=("No abstract problem occurs in more than one skin, so there is nothing to compare.",),
     )
 
 
