@@ -19,6 +19,7 @@ shell.prefix(f"export PYTHONPATH={quote(str(PACKAGE))} PATH={quote(SAME_PYTHON)}
 
 from worldprobe import benchmarks
 from worldprobe.errors import UserError
+from worldprobe.files import digest_state
 from worldprobe.imports import code_digest, method_of
 from worldprobe.operations import devices, locks
 from worldprobe.operations.missing import missing_models, share_with_jobs
@@ -34,6 +35,19 @@ def in_repository(path):
 def code(*names):
     """A digest of modules and of all that they import: a rule reruns when code that moves its numbers changes."""
     return code_digest(*names)
+
+
+def contents(*lists):
+    """A function that digests files which people edit: dates alone do not show that one was replaced by an older one.
+
+    Args:
+        lists: of files, or functions of the wildcards that give them.
+    """
+
+    def look_up(wildcards):
+        return digest_state(path for files in lists for path in (files(wildcards) if callable(files) else files))
+
+    return look_up
 
 
 def flag(option, value):
@@ -100,6 +114,8 @@ STUDY = StudyPaths.of(study)
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
 MISSING = share_with_jobs(missing_models(study, benchmarks.evidence), workflow.is_main_process)
 MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
+#: The study as its tables and figures see it: a model that is left alone is compared with none.
+ANSWERED = study | {"models": MODELS_WITH_ANSWERS}
 
 
 pathvars:

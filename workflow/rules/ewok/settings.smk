@@ -2,7 +2,8 @@
 
 
 from worldprobe.benchmarks.ewok import targets
-from worldprobe.benchmarks.ewok.human.settings import human_settings
+from worldprobe.benchmarks.ewok.human.settings import human_settings, is_simulated
+from worldprobe.benchmarks.ewok.named_files import ARCHIVE
 
 ewok = study["ewok"]
 
@@ -45,6 +46,11 @@ def material_files(wildcards):
     if source.is_dir():
         return [str(path) for path in sorted(source.rglob("*")) if path.is_file()]
     return [str(source)]
+
+
+def own_materials(wildcards):
+    """As ``material_files``, without the archive that a rule fetches and checks."""
+    return [] if ewok["materials"]["source"] == ARCHIVE else material_files(wildcards)
 
 
 def compat(wildcards):
@@ -103,6 +109,12 @@ def vectors():
     return "<controls>/vectors.kv" if chosen == "trained" else chosen
 
 
+def own_vectors(wildcards):
+    """The file of word vectors, where it is the user's."""
+    chosen = ewok["baselines"]["word2vec"]["vectors"]
+    return [] if chosen == "trained" else [chosen]
+
+
 def frequency(wildcards):
     """Where word frequencies come from, as options."""
     chosen = ewok["baselines"]["frequency"]
@@ -157,7 +169,7 @@ def report_files(kind, *names):
         names: which; those that the study does not have are left out.
     """
     files = []
-    for plan in targets.plans(study, registry, kind, names):
+    for plan in targets.plans(ANSWERED, registry, kind, names):
         path, *_others = targets.files_of(study, kind, [plan.name])
         caption = f"../../report/{CAPTIONS.get((kind, plan.name), plan.name)}.rst"
         files.append(report(path, caption=caption, category=targets.chapter(plan), labels={kind: plan.title}))
@@ -166,7 +178,7 @@ def report_files(kind, *names):
 
 def other_forms(kind, *names):
     """The other forms of the same tables or figures."""
-    wanted = [plan.name for plan in targets.plans(study, registry, kind, names)]
+    wanted = [plan.name for plan in targets.plans(ANSWERED, registry, kind, names)]
     return [path for name in wanted for path in targets.files_of(study, kind, [name])[1:]]
 
 
@@ -201,6 +213,12 @@ def list_layout(wildcards):
         flag("--rounds", str(chosen["rounds"])),
         flag("--seed", str(chosen["seed"])),
     )
+
+
+def own_answers(wildcards):
+    """What people answered, as files of the user's."""
+    human = ewok["human"]
+    return [path for path in (human["responses"], human["key"]) if path and not is_simulated(study)]
 
 
 def cleaning_steps(wildcards):

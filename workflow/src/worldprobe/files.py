@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import errno
+import functools
 import glob
 import hashlib
 import json
 import os
 import shutil
 import socket
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from worldprobe.errors import UserError
 
 #: Errors of the disk while a file is written; any other OSError is a mistake of ours and keeps its traceback.
 _DISK_ERRORS = {errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EFBIG, errno.EIO}
+#: Bytes of a file from which on its date stands for its content, where many files are looked at often.
+_LARGE = 1_000_000
 #: Lists the files of a folder that a command wrote, so that the same command may replace it.
 MANIFEST = ".worldprobe.json"
 
@@ -320,3 +323,25 @@ def digest_file(path: Path | str) -> str:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise UserError(path, f"cannot be read ({reason}).", "Check the path and your permission to read it.") from error
+
+
+def digest_state(paths: Iterable[Path | str]) -> str:
+    """A short digest that differs once any of some files does: of small files' content, of large ones' size and date.
+
+    Args:
+        paths: files, and folders, which mean all files in them; what does not exist counts for nothing.
+    """
+    digest = hashlib.sha256()
+    for path in map(Path, paths):
+        members = sorted(member for member in path.rglob("*") if member.is_file()) if path.is_dir() else [path]
+        for member in members:
+            with contextlib.suppress(FileNotFoundError):
+                facts = member.stat()
+                state = f"{facts.st_size} {facts.st_mtime_ns}" if facts.st_size > _LARGE else _content(member, facts.st_mtime_ns)
+                digest.update(f"{member.name}\0{state}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()[:12]
+
+
+@functools.cache
+def _content(path: Path, _date: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

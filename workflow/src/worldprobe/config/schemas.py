@@ -131,13 +131,15 @@ def _complain(error: jsonschema.ValidationError, sources: Sequence[Source], sche
         allowed = [str(v) for v in (wanted if rule == "enum" else [wanted])]
         problem = f"{name}: {shown} is not one of the known values{did_you_mean(str(value), allowed)}"
         fix = f"Choose one of {', '.join(allowed)}."
-    elif rule in ("pattern", "not") and error.schema.get("title") == "name":
+    elif rule in ("pattern", "not", "maxLength") and error.schema.get("title") == "name":
         problem = f"{dotted((*keys, value))}: is not a valid name."
         keys = (*keys, value)
     elif rule == "pattern":
         problem = f"{name}: {shown} does not match the expected format."
     elif rule in BOUNDS:
         problem = f"{name}: {shown} must be {BOUNDS[rule]} {wanted}."
+    elif rule == "maxLength":
+        problem = f"{name}: {shown} is longer than {wanted} characters."
     elif rule == "uniqueItems":
         problem = f"{name}: an entry is given twice."
     elif rule in ("minItems", "minLength", "minProperties"):
