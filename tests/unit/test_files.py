@@ -160,3 +160,13 @@ def test_a_files_state_is_its_content_whatever_its_date_and_of_a_large_file_its_
     assert after != before
     os.utime(large, (0, 0))
     assert files.digest_state(paths) not in (before, after)
+
+
+def test_what_snakemake_notes_in_a_folder_is_no_part_of_it(tmp_path):
+    folder = tmp_path / "corpus"
+    for _ in range(2):  # a command of a rule may be pasted into a shell
+        with files.whole_folder(folder, "controls write-corpus") as temporary:
+            (temporary / "stories.txt").write_text("a story")
+        digest = files.digest_file(folder)
+        (folder / ".snakemake_timestamp").touch()
+        assert files.digest_file(folder) == digest

@@ -166,10 +166,10 @@ def test_a_mistake_is_told_of_the_file_that_makes_it(snakemake: Snakemake, tmp_p
 
 def test_braces_in_a_filter_are_no_wildcards(snakemake: Snakemake, tmp_path: Path) -> None:
     study = tmp_path / "mine.yaml"
-    study.write_text('ewok:\n  items:\n    filter: "a{2}"\n')
+    study.write_text('ewok:\n  items:\n    filter: "-?a{2}"\n')
     run = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=(study,))
     assert run.returncode == 0, said(run)
-    assert "--filter 'a{2}'" in said(run)
+    assert "--filter='-?a{2}'" in said(run), "and a dash at its beginning makes it no option"
 
 
 @pytest.fixture

@@ -56,6 +56,8 @@ def flag(option, value):
         return option
     if value in (False, None, [], ""):
         return ""
+    if isinstance(value, str) and value.startswith("-"):
+        return f"{option}={quote(value)}"  # apart from it, the parser would take it for an option
     values = value if isinstance(value, list) else [value]
     return " ".join([option, *(quote(str(one)) for one in values)])
 

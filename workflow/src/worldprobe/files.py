@@ -24,6 +24,8 @@ _DISK_ERRORS = {errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EFBIG, errno.EIO}
 _LARGE = 1_000_000
 #: Lists the files of a folder that a command wrote, so that the same command may replace it.
 MANIFEST = ".worldprobe.json"
+#: What is in a folder besides its files: the manifest, and the date that Snakemake notes in folders that a rule writes.
+_NOTES = {MANIFEST, ".snakemake_timestamp"}
 
 
 @dataclass
@@ -201,7 +203,7 @@ def _check_folder(path: Path, command: str) -> None:
         raise UserError(path, "is not empty and was not written by this command; it would be replaced.", fix) from None
     if author != command:
         raise UserError(path, f"was written by another command ({author}); it would be replaced.", fix)
-    if surplus := sorted(members - ours - {MANIFEST}):
+    if surplus := sorted(members - ours - _NOTES):
         raise UserError(path, f"also contains {surplus[0]}, which this command did not write; it would be deleted.", fix)
 
 
@@ -315,7 +317,7 @@ def digest_file(path: Path | str) -> str:
     try:
         if path.is_dir():
             digest = hashlib.sha256()
-            for member in sorted(p for p in path.rglob("*") if p.is_file() and p.name != MANIFEST):
+            for member in sorted(p for p in path.rglob("*") if p.is_file() and p.name not in _NOTES):
                 digest.update(f"{member.relative_to(path).as_posix()}\0{digest_file(member)}\n".encode())
             return digest.hexdigest()
         with open(path, "rb") as stream:
