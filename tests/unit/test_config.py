@@ -159,6 +159,26 @@ def test_a_condition_is_the_block_with_its_own_differences_over_it() -> None:
     assert conditions["nonce"]["title"] == "Nonce"
 
 
+def test_a_file_of_the_old_form_is_not_stronger_than_a_later_one_and_warns_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text("items: {versions: 0-1, filter: agent}\n")
+    new.write_text("ewok: {items: {versions: 0-2}}\n")
+
+    def items(*paths: Path) -> dict:
+        merged: dict = {}
+        for path in paths:
+            merged = config.merge(merged, config.read_yaml(path).document)
+        return config.read_study(merged, paths)["ewok"]["items"]
+
+    first = items(old, new)
+    assert (first["versions"], first["filter"]) == ("0-2", "agent")
+    assert items(new, old)["versions"] == "0-1"
+    assert len(caplog.records) == 2, "one for each study that the file is part of"
+
+
 def test_a_benchmark_that_is_null_is_not_part_of_the_study() -> None:
     assert study_of("ewok: null")["ewok"] is None
 
