@@ -169,4 +169,13 @@ def test_what_snakemake_notes_in_a_folder_is_no_part_of_it(tmp_path):
             (temporary / "stories.txt").write_text("a story")
         digest = files.digest_file(folder)
         (folder / ".snakemake_timestamp").touch()
+        assert [path.name for path in files.files_below(folder)] == ["stories.txt"]
         assert files.digest_file(folder) == digest
+
+
+def test_an_editors_swap_file_changes_no_digest_of_a_folder(tmp_path):
+    (tmp_path / "contexts").mkdir()
+    (tmp_path / "contexts" / "a.yml").write_text("a")
+    before = files.digest_file(tmp_path), files.digest_state([tmp_path])
+    (tmp_path / "contexts" / ".a.yml.swp").write_text("b")
+    assert (files.digest_file(tmp_path), files.digest_state([tmp_path])) == before

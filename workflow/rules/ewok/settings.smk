@@ -4,6 +4,7 @@
 from worldprobe.benchmarks.ewok import targets
 from worldprobe.benchmarks.ewok.human.settings import human_settings, is_simulated
 from worldprobe.benchmarks.ewok.named_files import ARCHIVE
+from worldprobe.files import files_below
 
 ewok = study["ewok"]
 
@@ -24,7 +25,7 @@ wildcard_constraints:
 
 def builtin_files():
     """The files of the built-in materials."""
-    return [in_repository(path.relative_to(HOME)) for path in sorted(targets.BUILTIN.rglob("*")) if path.is_file()]
+    return [in_repository(path.relative_to(HOME)) for path in files_below(targets.BUILTIN)]
 
 
 def builtin_source(wildcards):
@@ -44,7 +45,7 @@ def material_files(wildcards):
         return builtin_files()
     source = Path(ewok["materials"]["source"])
     if source.is_dir():
-        return [str(path) for path in sorted(source.rglob("*")) if path.is_file()]
+        return [str(path) for path in files_below(source)]
     return [str(source)]
 
 

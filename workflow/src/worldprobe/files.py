@@ -308,7 +308,7 @@ def write_text(path: Path | str, text: str) -> None:
 
 
 def digest_file(path: Path | str) -> str:
-    """SHA-256 of a file's bytes, or of all files of a folder by relative name, in hexadecimal.
+    """SHA-256 of a file's bytes, or of the files of a folder (``files_below``) by relative name, in hexadecimal.
 
     Raises:
         UserError: a file is missing or cannot be read.
@@ -317,7 +317,7 @@ def digest_file(path: Path | str) -> str:
     try:
         if path.is_dir():
             digest = hashlib.sha256()
-            for member in sorted(p for p in path.rglob("*") if p.is_file() and p.name not in _NOTES):
+            for member in files_below(path):
                 digest.update(f"{member.relative_to(path).as_posix()}\0{digest_file(member)}\n".encode())
             return digest.hexdigest()
         with open(path, "rb") as stream:
@@ -327,16 +327,21 @@ def digest_file(path: Path | str) -> str:
         raise UserError(path, f"cannot be read ({reason}).", "Check the path and your permission to read it.") from error
 
 
+def files_below(folder: Path) -> list[Path]:
+    """The files in a folder and its folders, sorted; not hidden ones, which editors, Snakemake and file managers leave."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+
+
 def digest_state(paths: Iterable[Path | str]) -> str:
     """A short digest that differs once any of some files does: of small files' content, of large ones' size and date.
 
     Args:
-        paths: files, and folders, which mean all files in them; what does not exist counts for nothing.
+        paths: files, and folders, which mean ``files_below``; what does not exist counts for nothing.
     """
     digest = hashlib.sha256()
     for path in map(Path, paths):
-        members = sorted(member for member in path.rglob("*") if member.is_file()) if path.is_dir() else [path]
-        for member in members:
+        for member in files_below(path) if path.is_dir() else [path]:
             with contextlib.suppress(FileNotFoundError):
                 facts = member.stat()
                 state = f"{facts.st_size} {facts.st_mtime_ns}" if facts.st_size > _LARGE else _content(member, facts.st_mtime_ns)
