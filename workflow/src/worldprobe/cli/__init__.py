@@ -26,6 +26,7 @@ STAGES = (
     "materials",
     "templates",
     "items",
+    "release",
     "models",
     "controls",
     "worldsense",
