@@ -287,6 +287,26 @@ def test_a_folder_of_the_users_home_is_found(tmp_path, monkeypatch):
         check_folders("mine", {"checkpoint": "~/nowhere", "engine": "transformers"}, "models.yaml")
 
 
+def test_new_weights_in_another_folder_that_an_index_names_are_scored_again_and_notes_are_not(tmp_path: Path) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    for path in (
+        mine / "config.json",
+        mine / "words.tiktoken",
+        mine / "optimizer.pt",
+        mine / "notes.md",
+        other / "w.safetensors",
+    ):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{}")
+    index = mine / "model.safetensors.index.json"
+    index.write_text('{"weight_map": {"a": "../other/w.safetensors"}}')
+    card = {"checkpoint": str(mine), "engine": "transformers"}
+    names = {"config.json", "words.tiktoken", "model.safetensors.index.json"}
+    assert {Path(path).name for path in model_files(card)} == names | {"w.safetensors"}
+    index.write_text("not an index")
+    assert model_files(card) == []
+
+
 def test_only_a_control_model_may_do_without_a_checkpoint(tmp_path: Path) -> None:
     bare = CARD.replace("  checkpoint: folder\n", "")
     registry = tmp_path / "models.yaml"
