@@ -66,7 +66,7 @@ def plan_files(study: Study, registry: Registry, kind: str, suffix: str = "") ->
     """
     found = []
     for benchmark in of_study(study):
-        root = StudyPaths.of(study).benchmark(benchmark.name).root
+        root = StudyPaths.of(study).benchmark(benchmark.name)
         found += [path for plan in benchmark.wanted(study, registry, kind) for path in plan.paths(root)]
     return [path for path in found if path.endswith(suffix)]
 

@@ -74,8 +74,3 @@ def read_description(text: str) -> Description:
         raise ValueError(f"{text!r} is not a list of relations such as [(0, 1),(2, 1, 3)]")
     inner = text[1:-1]
     return tuple(read_relation(part) for part in re.split(r"(?<=\)),", inner)) if inner else ()
-
-
-def write_description(description: Description) -> str:
-    """The inverse of ``read_description``."""
-    return f"[{','.join(map(write_relation, description))}]"
