@@ -115,7 +115,7 @@ def frequency(wildcards):
 
 def skipped_steps(wildcards):
     """The steps of the released analysis that are left out, as options."""
-    return flags(*(flag("--skip", step) for step in ewok["released"]["skip"]))
+    return flag("--skip", ewok["released"]["skip"])
 
 
 def published_files():
@@ -126,13 +126,13 @@ def published_files():
 def judgements_by_condition(wildcards):
     """Every condition with its judgements, the reference first, as options."""
     by_name = {name: targets.judgements(study, MODELS_WITH_ANSWERS, condition=name) for name in targets.conditions(study)}
-    return flags(*(flag("--condition", [name, *tables]) for name, tables in by_name.items()))
+    return flags(*(flag("--judgements", [name, *tables]) for name, tables in by_name.items()))
 
 
 def condition_titles(wildcards):
     """What tables and figures call each condition, as options."""
     titles = {name: condition.get("title") for name, condition in ewok["conditions"].items()}
-    return flags(*(flag("--title", [name, title]) for name, title in titles.items() if title))
+    return flags(*(flag("--condition-title", [name, title]) for name, title in titles.items() if title))
 
 
 def missing(wildcards):
@@ -197,7 +197,7 @@ def list_layout(wildcards):
     """How questions are dealt to lists, as options. A zero is a value here, not a missing one."""
     chosen = human_settings(study, "lists")
     return flags(
-        flag("--eval-types", chosen["eval_types"]),
+        flag("--paradigms", chosen["paradigms"]),
         flag("--unit", chosen["unit"]),
         flag("--per-domain", chosen["per_domain"]),
         flag("--length", [chosen["shortest"], chosen["longest"]]),

@@ -7,7 +7,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from worldprobe.cli.arguments import whole_number
+from worldprobe.cli.arguments import positive
+from worldprobe.cli.materials import PASSWORD_HELP, version_range
 from worldprobe.paths import REPOSITORY
 
 #: The repository, whose resources are next to the package's own folder.
@@ -20,9 +21,8 @@ OF_ONE_BENCHMARK: dict[str, tuple[str, Any]] = {
     "password": ("ewok", None),
     "compat": ("ewok", False),
     "release_filter": ("ewok", False),
-    "versions": ("ewok", "0-4"),
+    "versions": ("ewok", [0, 1, 2, 3, 4]),
     "per_cell": ("worldsense", 1),
-    "prompting": ("worldsense", None),
 }
 
 
@@ -31,8 +31,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     parser = stages.add_parser(
         "evaluate",
         help="score one model and print it next to the published numbers",
-        description="EWoK: builds the items, scores them by LogProbs, judges and summarises. WorldSense: generates trials, asks, "
-        "and summarises. Each step is a command that it prints. A second call continues where the first one stopped.",
+        description="EWoK: builds the items, scores them by LogProbs, judges and summarises. WorldSense: generates trials, asks "
+        "(by basic prompting, as published, where the model converses, and by constrained prompting elsewhere), and summarises. Each step is a command that it prints. A second call continues where the first one stopped.",
     )
     parser.add_argument("model", metavar="MODEL", help="model folder, fetched hub id, or a name of the registry")
     parser.add_argument(
@@ -56,25 +56,20 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         metavar="MATERIALS",
         help="materials: builtin (default), a folder or a .zip in EWoK's layout",
     )
-    ewok.add_argument(
-        "--password", metavar="PASSWORD", help="password of the .zip (default: the variable WORLDPROBE_MATERIALS_PASSWORD)"
-    )
+    ewok.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
     ewok.add_argument("--compat", action="store_true", help="compile exactly as the original did")
     ewok.add_argument("--release-filter", action="store_true", help="keep the items of the official release only")
-    ewok.add_argument("--versions", default="0-4", metavar="FIRST-LAST", help="first and last version of the items")
+    ewok.add_argument(
+        "--versions", type=version_range, default="0-4", metavar="FIRST-LAST", help="first and last version of the items"
+    )
     worldsense = parser.add_argument_group("WorldSense")
     worldsense.add_argument(
         "--per-cell",
-        type=whole_number(1, 31),
+        type=positive,
         default=1,
         metavar="K",
         help="tuples of each problem, size, complexity, skin and wording of our own test set: 1 (default) is 2,808 trials, "
         "31 is the whole set with 87,048",
-    )
-    worldsense.add_argument(
-        "--prompting",
-        metavar="NAME",
-        help="how the model is asked (default: basic, as published, for models that converse; constrained for the others)",
     )
     parser.set_defaults(run=run)
 
@@ -137,7 +132,7 @@ def evaluate_ewok(
     materials = str(HOME / "resources/materials/ewok-builtin") if args.materials == "builtin" else args.materials
     items, scores, judgements, summaries = (work / f"{t}.parquet" for t in ("items", "target_scores", "judgements", "summaries"))
     flags = ["--compat"] * args.compat + ["--release-filter"] * args.release_filter
-    step("items", "build", materials, "--versions", args.versions, *flags, "--out", items)
+    step("items", "build", materials, "--versions", f"{args.versions[0]}-{args.versions[-1]}", *flags, "--out", items)
     step("score", "logprobs", items, *model, "--answers", work / ".answers", "--out", scores)
     step("judge", items, scores, "--out", judgements)
     step("summarize", judgements, "--out", summaries)
@@ -151,7 +146,7 @@ def evaluate_worldsense(
     """Trials, answers, means; the result, and how it is shown."""
     from worldprobe.benchmarks.worldsense.report.evaluation import collect_evaluation, describe_evaluation
 
-    prompting = args.prompting or ("basic" if converses(entry) else "constrained")
+    prompting = "basic" if converses(entry) else "constrained"
     trials, responses, summaries = (work / "worldsense" / f"{t}.parquet" for t in ("trials", "responses", "summaries"))
     step("worldsense", "generate", "test", "--per-cell", args.per_cell, "--out", trials)
     step(

@@ -52,7 +52,7 @@ def _add_filling_arguments(parser: argparse.ArgumentParser) -> None:
         default="fixed",
         help="fixed: one constant filling per domain and version; independent: each item on its own (default: %(default)s)",
     )
-    add("--versions", type=version_range, default="0-4", metavar="0-4", help="fixed: first and last version")
+    add("--versions", type=version_range, default="0-4", metavar="FIRST-LAST", help="fixed: first and last version")
     add(
         "--per-template",
         type=whole_number(1, MOST),
@@ -87,7 +87,7 @@ def _add_gather(actions: argparse._SubParsersAction) -> None:
     gather.add_argument(
         "--materials", metavar="MATERIALS", help="materials with the list of released items, for --release-filter"
     )
-    gather.add_argument("--password", help=PASSWORD_HELP)
+    gather.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
     gather.add_argument("--out", type=Path, required=True, metavar="ITEMS", help="items table (Parquet)")
     gather.set_defaults(run=run_gather)
 
@@ -97,7 +97,9 @@ def _add_export(actions: argparse._SubParsersAction) -> None:
     export.add_argument("items", metavar="ITEMS", help="items table")
     export.add_argument("templates", metavar="TEMPLATES", help="the templates table that the items were filled from")
     export.add_argument("--format", choices=["official"], default="official", help="layout of the files: the original's")
-    export.add_argument("--password", help="password of the .zip (or the environment variable WORLDPROBE_EXPORT_PASSWORD)")
+    export.add_argument(
+        "--password", metavar="PASSWORD", help="password of the .zip (or the environment variable WORLDPROBE_EXPORT_PASSWORD)"
+    )
     export.add_argument(
         "--out",
         type=Path,
