@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study, load
-from worldprobe.config import Check
 from worldprobe.paths import StudyPaths
+
+if TYPE_CHECKING:
+    from worldprobe.config import Check  # reading configurations takes a third of a second that no single command needs
 
 #: Name -> module; a module's BENCHMARK is all that the shared parts see.
 MODULES: Mapping[str, str] = {

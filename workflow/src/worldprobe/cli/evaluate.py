@@ -32,7 +32,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         "evaluate",
         help="score one model and print it next to the published numbers",
         description="EWoK: builds the items, scores them by LogProbs, judges and summarises. WorldSense: generates trials, asks "
-        "(by basic prompting, as published, where the model converses, and by constrained prompting elsewhere), and summarises. Each step is a command that it prints. A second call continues where the first one stopped.",
+        "(by basic prompting, as published, where the model converses, and by constrained prompting elsewhere), and summarises. "
+        "Each step is a command that it prints. A second call continues where the first one stopped.",
     )
     parser.add_argument("model", metavar="MODEL", help="model folder, fetched hub id, or a name of the registry")
     parser.add_argument(
