@@ -160,7 +160,7 @@ QUESTIONS = {
     "no question mark": (
         asks("Infer", "{description}", "Is ‘{query}’ TRUE or FALSE"),
         "is a question without a question mark",
-        33,
+        35,
     ),
     "no full stop": (asks("Infer", "{description}", "Say TRUE or FALSE of ‘{query}’"), "has no mark at its end", 35),
     "doubled blanks": (asks("Infer", "{description}", "Is  ‘{query}’ TRUE or FALSE?"), "has doubled or outer blanks", 35),
