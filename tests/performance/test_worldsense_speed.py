@@ -24,7 +24,9 @@ def package(monkeypatch: pytest.MonkeyPatch, repository: Path, request: pytest.F
 
 
 def test_a_million_training_trials_take_two_minutes_and_a_gibibyte(tmp_path: Path) -> None:
-    seconds, mebibytes = run("generate", "train-1m", "--chat", str(tmp_path / "t.jsonl.gz"), "--out", str(tmp_path / "t.parquet"))
+    seconds, mebibytes = run(
+        "generate", "train-1m", "--dialogues-out", str(tmp_path / "t.jsonl.gz"), "--out", str(tmp_path / "t.parquet")
+    )
     assert (tmp_path / "t.parquet").is_file()
     assert seconds < 120
     assert mebibytes < 1024

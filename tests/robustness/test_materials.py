@@ -258,7 +258,7 @@ def test_options_of_filling_that_cannot_work_are_refused(
     check("items build {garden} " + options.replace("{", "{{").replace("}", "}}") + " --out {out}", words, garden=garden)
 
 
-@pytest.mark.parametrize("option", ["--versions 0", "--versions -5", "--versions x", "--versions 99999999"])
+@pytest.mark.parametrize("option", ["--n-versions 0", "--n-versions -5", "--n-versions x", "--n-versions 99999999"])
 @pytest.mark.parametrize("action", ["check", "differences"])
 def test_checks_take_whole_numbers_of_versions(check: Callable[..., str], garden: Path, action: str, option: str) -> None:
     check(f"materials {action} {{garden}} {option}", garden=garden)

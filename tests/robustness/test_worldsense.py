@@ -150,7 +150,7 @@ GENERATE = {
     "no tuple at all": (["test", "--per-cell", "0"], "from 1 to"),
     "more tuples than there are": (["test", "--per-cell", "1000000"], "different tuples"),
     "no process": (["test", "--processes", "0"], "from 1 to"),
-    "a chat file that is not compressed": (["test", "--chat", "chat.json"], ".jsonl.gz"),
+    "a chat file that is not compressed": (["test", "--dialogues-out", "chat.json"], ".jsonl.gz"),
 }
 
 
@@ -228,8 +228,8 @@ SMALL = ["generate", "ood-size", "--problems", "Infer.normal", "--per-cell", "1"
 
 def test_the_dialogues_do_not_go_into_the_table_s_file(tmp_path: Path, capsys) -> None:
     place = tmp_path / "both.jsonl.gz"
-    assert run([*SMALL, "--out", str(place), "--chat", str(tmp_path / "." / "both.jsonl.gz")]) == 2
-    assert "different names" in capsys.readouterr().err
+    assert run([*SMALL, "--out", str(place), "--dialogues-out", str(tmp_path / "." / "both.jsonl.gz")]) == 2
+    assert "one would overwrite the other" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -55,13 +55,9 @@ def compat(wildcards):
 def filling(wildcards):
     """How one version of a condition's items is filled, as options."""
     items = ewok["conditions"][wildcards.condition]["items"]
-    by_mode = [
-        flag("--per-template", items["per_template"]),
-        flag("--seed", items["seed"]),
-    ]
     return flags(
         flag("--mode", items["mode"]),
-        *(by_mode if items["mode"] == "independent" else []),
+        flag("--seed", str(items["seed"])) if items["mode"] == "independent" else "",
         *(flag("--swap", swap) for swap in items["swap"]),
         flag("--filter", items["filter"]),
         compat(wildcards),
@@ -115,7 +111,7 @@ def frequency(wildcards):
 
 def skipped_steps(wildcards):
     """The steps of the released analysis that are left out, as options."""
-    return flags(*(flag("--skip", step) for step in ewok["released"]["skip"]))
+    return flag("--skip", ewok["released"]["skip"])
 
 
 def published_files():
@@ -126,13 +122,13 @@ def published_files():
 def judgements_by_condition(wildcards):
     """Every condition with its judgements, the reference first, as options."""
     by_name = {name: targets.judgements(study, MODELS_WITH_ANSWERS, condition=name) for name in targets.conditions(study)}
-    return flags(*(flag("--condition", [name, *tables]) for name, tables in by_name.items()))
+    return flags(*(flag("--judgements", [name, *tables]) for name, tables in by_name.items()))
 
 
 def condition_titles(wildcards):
     """What tables and figures call each condition, as options."""
     titles = {name: condition.get("title") for name, condition in ewok["conditions"].items()}
-    return flags(*(flag("--title", [name, title]) for name, title in titles.items() if title))
+    return flags(*(flag("--condition-title", [name, title]) for name, title in titles.items() if title))
 
 
 def missing(wildcards):
@@ -197,7 +193,7 @@ def list_layout(wildcards):
     """How questions are dealt to lists, as options. A zero is a value here, not a missing one."""
     chosen = human_settings(study, "lists")
     return flags(
-        flag("--eval-types", chosen["eval_types"]),
+        flag("--paradigms", chosen["paradigms"]),
         flag("--unit", chosen["unit"]),
         flag("--per-domain", chosen["per_domain"]),
         flag("--length", [chosen["shortest"], chosen["longest"]]),

@@ -52,7 +52,7 @@ rule generate_train:
     message:
         "Generating WorldSense's set train-{wildcards.samples}"
     shell:
-        "python -m worldprobe worldsense generate train-{wildcards.samples:q} {params.subset} --chat {output.dialogues:q}"
+        "python -m worldprobe worldsense generate train-{wildcards.samples:q} {params.subset} --dialogues-out {output.dialogues:q}"
         " --out {output.trials:q} &> {log:q}"
 
 

@@ -119,7 +119,7 @@ def test_counts_stand_next_to_the_release_s() -> None:
 def test_the_bytes_are_the_same_for_any_number_of_processes_and_the_layouts_agree(tmp_path: Path) -> None:
     options = ["generate", "train-10k", "--per-cell", "16", "--sizes", "3", "--problems", "Infer.normal", "Compl.trivial"]
     for processes in ("1", "2"):
-        files = ["--chat", f"{tmp_path}/{processes}.jsonl.gz", "--out", f"{tmp_path}/{processes}.parquet"]
+        files = ["--dialogues-out", f"{tmp_path}/{processes}.jsonl.gz", "--out", f"{tmp_path}/{processes}.parquet"]
         assert main(["worldsense", *options, "--processes", processes, *files]) == 0
     assert (tmp_path / "1.parquet").read_bytes() == (tmp_path / "2.parquet").read_bytes()
     assert (tmp_path / "1.jsonl.gz").read_bytes() == (tmp_path / "2.jsonl.gz").read_bytes()

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from worldprobe.cli.materials import PASSWORD_HELP, version_range
 from worldprobe.paths import REPOSITORY
 
 #: The repository, whose resources are next to the package's own folder.
@@ -31,12 +32,12 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         metavar="MATERIALS",
         help="materials: builtin (default), a folder or a .zip in EWoK's layout",
     )
-    parser.add_argument(
-        "--password", metavar="PASSWORD", help="password of the .zip (default: the variable WORLDPROBE_MATERIALS_PASSWORD)"
-    )
+    parser.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
     parser.add_argument("--compat", action="store_true", help="compile exactly as the original did")
     parser.add_argument("--release-filter", action="store_true", help="keep the items of the official release only")
-    parser.add_argument("--versions", default="0-4", metavar="FIRST-LAST", help="first and last version of the items")
+    parser.add_argument(
+        "--versions", type=version_range, default="0-4", metavar="FIRST-LAST", help="first and last version of the items"
+    )
     parser.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of a hub id")
     parser.add_argument("--dtype", metavar="DTYPE", help="precision of the weights: float32 (default), bfloat16 or float16")
     parser.add_argument("--work", type=Path, metavar="FOLDER", help="folder of the tables (default: results/evaluate/MODEL)")
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
     materials = str(HOME / "resources/materials/ewok-builtin") if args.materials == "builtin" else args.materials
     items, scores, judgements, summaries = (work / f"{t}.parquet" for t in ("items", "target_scores", "judgements", "summaries"))
     flags = ["--compat"] * args.compat + ["--release-filter"] * args.release_filter
-    step("items", "build", materials, "--versions", args.versions, *flags, "--out", items)
+    step("items", "build", materials, "--versions", f"{args.versions[0]}-{args.versions[-1]}", *flags, "--out", items)
     entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
     refuse_what_a_server_decides(args, entry)
     model = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]

@@ -25,8 +25,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         ),
     )
     results.add_argument("source", type=Path, metavar="FOLDER_OR_ZIP", help="released results")
-    results.add_argument("--password", help=PASSWORD_HELP)
-    results.add_argument("--skip", action="append", default=[], metavar="STEP", help="leave this step out; may be repeated")
+    results.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
+    results.add_argument("--skip", nargs="+", default=[], metavar="STEP", help="steps to leave out")
     results.add_argument(
         "--flagged", type=Path, metavar="CSV", help="list of items flagged in human review (default: the one in the release)"
     )

@@ -52,7 +52,7 @@ def _add_filling_arguments(parser: argparse.ArgumentParser) -> None:
         default="fixed",
         help="fixed: one constant filling per domain and version; independent: each item on its own (default: %(default)s)",
     )
-    add("--versions", type=version_range, default="0-4", metavar="0-4", help="fixed: first and last version")
+    add("--versions", type=version_range, default="0-4", metavar="FIRST-LAST", help="fixed: first and last version")
     add(
         "--per-template",
         type=whole_number(1, MOST),
@@ -60,7 +60,13 @@ def _add_filling_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="independent: number of items per template",
     )
-    add("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N", help="independent: seed of the fillings")
+    add(
+        "--seed",
+        type=whole_number(0, LARGEST_SEED),
+        default=0,
+        metavar="N",
+        help="independent: seed of the fillings; with --compat, what the original calls version",
+    )
     add(
         "--swap",
         action="append",
@@ -87,7 +93,7 @@ def _add_gather(actions: argparse._SubParsersAction) -> None:
     gather.add_argument(
         "--materials", metavar="MATERIALS", help="materials with the list of released items, for --release-filter"
     )
-    gather.add_argument("--password", help=PASSWORD_HELP)
+    gather.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
     gather.add_argument("--out", type=Path, required=True, metavar="ITEMS", help="items table (Parquet)")
     gather.set_defaults(run=run_gather)
 
@@ -97,7 +103,9 @@ def _add_export(actions: argparse._SubParsersAction) -> None:
     export.add_argument("items", metavar="ITEMS", help="items table")
     export.add_argument("templates", metavar="TEMPLATES", help="the templates table that the items were filled from")
     export.add_argument("--format", choices=["official"], default="official", help="layout of the files: the original's")
-    export.add_argument("--password", help="password of the .zip (or the environment variable WORLDPROBE_EXPORT_PASSWORD)")
+    export.add_argument(
+        "--password", metavar="PASSWORD", help="password of the .zip (or the environment variable WORLDPROBE_EXPORT_PASSWORD)"
+    )
     export.add_argument(
         "--out",
         type=Path,
@@ -222,7 +230,8 @@ def run_export(args: argparse.Namespace) -> None:
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.files import whole_folder
 
-    canary = read_provenance(args.items).canary
+    made = read_provenance(args.items)
+    canary = made.canary
     secret: str = args.password or os.environ.get("WORLDPROBE_EXPORT_PASSWORD", "")
     is_archive = args.out.suffix == ".zip"
     if is_archive != bool(secret):
@@ -232,7 +241,8 @@ def run_export(args: argparse.Namespace) -> None:
         refuse_protected(canary, args.items)
     items, templates = read_table(args.items, Items), read_table(args.templates, Templates)  # their own faults say more
     check_templates(args.templates, args.items)
-    files = official_files(items, templates, canary)
+    is_sampled_like_original = made.details.get("compat") and made.details.get("mode") == "independent"
+    files = official_files(items, templates, canary, made.seed if is_sampled_like_original else None)
     if is_archive:
         write_archive(files, args.out, secret)
         return

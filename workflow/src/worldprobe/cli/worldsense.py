@@ -88,7 +88,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         metavar="P",
         help="number of processes; the files are the same for any number",
     )
-    generate.add_argument("--chat", type=Path, metavar="FILE.jsonl.gz", help="also write training dialogues")
+    generate.add_argument("--dialogues-out", type=Path, metavar="FILE.jsonl.gz", help="also write training dialogues")
     generate.add_argument("--out", type=Path, required=True, metavar="TRIALS", help="table of trials (Parquet)")
     generate.set_defaults(run=run_generate)
     counts = actions.add_parser("counts", help="count the trials of each cell, next to the release's")
@@ -168,8 +168,6 @@ def run_generate(args: argparse.Namespace) -> None:
     if args.processes < 1:
         raise UserError("--processes", f"{args.processes} are too few.", "Ask for at least 1.")
     folder = args.skin_folder or FOLDER
-    if args.chat and args.chat.resolve() == args.out.resolve():
-        raise UserError(f"--chat {args.chat}", "is also the table's file.", "Give the two files different names.")
     plan = sets.plan_set(args.set, args.sizes, args.problems, args.per_cell)
     blocks = sets.blocks_of(plan, read_skins(folder), args.skins)
     if args.skin_folder:  # tests read every text of the repository's own skins
@@ -189,7 +187,7 @@ def run_generate(args: argparse.Namespace) -> None:
         named = "; ".join(f"{c.problem}, size {c.size}, complexity {c.complexity}, arity {c.arity}" for c in empty)
         LOGGER.info("%d cells of the set are empty (the paper admits no such problem): %s", len(empty), named)
     batches = sets.stream_set(plan, blocks, args.seed, min(args.processes, os.cpu_count() or 1))
-    n_trials = write_set(batches, args.out, made, args.chat)
+    n_trials = write_set(batches, args.out, made, args.dialogues_out)
     LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, args.out)
 
 

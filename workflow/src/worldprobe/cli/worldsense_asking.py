@@ -86,7 +86,7 @@ def add_asking_parsers(actions: argparse._SubParsersAction, trials_help: str) ->
         description="Writes one file PROMPTING___MODEL___results.jsonl.bz2 per prompting strategy and model.",
     )
     export.add_argument("responses", type=Path, nargs="+", metavar="RESPONSES", help="tables of responses")
-    export.add_argument("--plain", action="store_true", help="write .jsonl, not compressed")
+    export.add_argument("--uncompressed", action="store_true", help="write .jsonl, not compressed")
     export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the files")
     export.set_defaults(run=run_export_results)
 
@@ -216,10 +216,10 @@ def run_export_results(args: argparse.Namespace) -> None:
         model = read_provenance(path).model or path.stem
         rows = read_table(path, Responses)
         for prompting in sorted(set(rows["prompting"])):
-            name = results_name(prompting, model, not args.plain)
+            name = results_name(prompting, model, not args.uncompressed)
             if name in found:
                 problem = f"contains {prompting} answers of {model}, and so does {found[name][0]}."
                 raise UserError(path, problem, "Export each set of trials to a folder of its own.")
             found[name] = (path, model, rows[rows["prompting"] == prompting])
     for _, model, rows in found.values():
-        write_results(rows, model, args.out, not args.plain)
+        write_results(rows, model, args.out, not args.uncompressed)
