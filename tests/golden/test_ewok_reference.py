@@ -3,9 +3,12 @@
 import csv
 import hashlib
 import io
+import itertools
 import json
+import math
 import zipfile
 
+import numpy as np
 import pytest
 import pyzipper
 
@@ -13,13 +16,16 @@ from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.differences import differences
 from worldprobe.benchmarks.ewok.materials.export import official_files, refuse_protected, write_archive
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
-from worldprobe.benchmarks.ewok.materials.items import fill_fixed, items_table
+from worldprobe.benchmarks.ewok.materials.items import fill_fixed, fill_independent, items_table
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
+from worldprobe.benchmarks.ewok.materials.placeholders import KEY
 from worldprobe.benchmarks.ewok.materials.release import apply_release_filter
 from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL
+from worldprobe.benchmarks.ewok.materials.sentences import fill
 from worldprobe.benchmarks.ewok.materials.slots import open_slots
 from worldprobe.benchmarks.ewok.materials.source import Source
 from worldprobe.benchmarks.ewok.materials.swaps import parse_swaps
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 
 PASSWORD = "ewok"
@@ -151,6 +157,43 @@ def test_a_version_with_too_few_restricted_fillers_loses_the_items_that_the_orig
     fillers = Fillers(materials.fillers, ORIGINAL)
     slots = open_slots(templates, fillers, parse_swaps(["agent->agent:western=false"], list(materials.fillers)))
     assert len(items_table(fill_fixed(slots, fillers, [4]))) == 906
+
+
+def sampled_to_the_letter(templates, fillers, version, count):
+    """Section 11 of the description of the original as written: full products, shuffled as lists, again for each template."""
+    for _, rows in templates.groupby("domain"):
+        generator = np.random.RandomState(version)
+        candidates = {}
+        for row in rows.itertuples():
+            texts = (row.context1, row.context2, row.target1, row.target2)
+            keys = tuple(sorted({key for text in texts for key in KEY.findall(text)}))
+            if keys not in candidates:
+                options = [[filler.text for filler in fillers.options(key)] for key in keys]
+                candidates[keys] = list(itertools.product(*options))
+            generator.shuffle(candidates[keys])
+            fillings = (filling for filling in candidates[keys] if len(set(filling)) == len(keys))
+            for filling in itertools.islice(fillings, count):
+                found = dict(zip(keys, filling, strict=True))
+                yield (row.template_id, *(fill(text, found, ORIGINAL) for text in texts))
+
+
+@pytest.mark.parametrize("version", [0, 3])
+def test_the_sampling_mode_is_the_originals_as_described(materials, templates, version):
+    """Of the domains with fewer than a million combinations for each template: lists of more would take minutes to shuffle."""
+    fillers = Fillers(materials.fillers, ORIGINAL)
+    slots = open_slots(templates, fillers)
+    largest = {d: max(math.prod(len(fillers.options(k)) for k in t.keys) for t in rows) for d, rows in slots.items()}
+    some = {domain: rows for domain, rows in slots.items() if largest[domain] < 1e5}
+    assert len(some) >= 4, largest
+    items = items_table(fill_independent(some, fillers, range(3), seed=version))
+    ours = zip(items["item_id"].str.rpartition("_v")[0], *(items[text] for text in TEXTS), strict=True)
+    expected = sampled_to_the_letter(templates[templates["domain"].isin(some)], fillers, version, 3)
+    assert [digest_row(row) for row in ours] == [digest_row(row) for row in expected]
+
+
+def digest_row(row):
+    """Text of the official materials is compared by digest, so that a failure does not print it."""
+    return row[0], hashlib.sha256("\t".join(row[1:]).encode()).hexdigest()
 
 
 def test_fixing_the_originals_quirks_changes_what_the_specification_says(reference):

@@ -43,7 +43,13 @@ def test_both_snakefiles_plan_the_same_jobs(snakemake_command, environment, repo
 def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
     environment: dict[str, str], repository: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "config.yaml").write_text((repository / "config" / "config.yaml").read_text())
+    """All results, those that commands name as options too, go below the prefix; files that the configuration names stay."""
+    settings = yaml.safe_load((repository / "config" / "config.yaml").read_text())
+    settings["registry"] = "cards.yaml"
+    settings["ewok"]["human"]["ratings"] = "ratings.csv"
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+    (tmp_path / "ratings.csv").touch()
+    shutil.copy(repository / "config" / "models.yaml", tmp_path / "cards.yaml")
     (tmp_path / "Snakefile").write_text(
         'configfile: "config.yaml"\n'
         f'module probe:\n    snakefile: "{repository}/workflow/Snakefile"\n    config: config\n    prefix: "probe"\n'
@@ -55,7 +61,11 @@ def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
     found = planned(run)
     assert found["probe_score"] == found["probe_train_control"] == 5
     assert "--out probe/results/default/ewok/templates.parquet" in said(run)
-    assert "probe/../" not in said(run)
+    commands = re.findall(r"^Shell command: (python .*)$", said(run), re.MULTILINE)
+    assert len(commands) > 50
+    assert all(word.startswith("probe/") for line in commands for word in line.split() if "results/" in word)
+    assert "probe/cards.yaml" not in said(run)
+    assert "probe/ratings.csv" not in said(run)
 
 
 def test_another_study_plans_its_own_files_and_leaves_the_first_ones_alone(
@@ -273,12 +283,13 @@ def test_only_a_job_that_ended_with_an_error_of_its_own_counts_as_failed(tmp_pat
 
 def test_what_is_trained_alike_is_shared_and_what_is_not_lies_apart() -> None:
     settings = dict.fromkeys(targets.CORPUS, 1)
-    study = {"ewok": {"controls": settings}}
+    study = {"study": "one", "ewok": {"controls": settings}}
     card = {"control": {"layers": 1, "steps": 5}}
     here = targets.control_checkpoint(study, "a", card)
-    assert here == targets.control_checkpoint({"ewok": {"controls": dict(settings)}}, "a", {"control": {"steps": 5, "layers": 1}})
+    other = {"study": "two", "ewok": {"controls": dict(settings)}}
+    assert here == targets.control_checkpoint(other, "a", {"control": {"steps": 5, "layers": 1}})
     assert here != targets.control_checkpoint(study, "a", {"control": {"layers": 2, "steps": 5}})
-    assert here != targets.control_checkpoint({"ewok": {"controls": settings | {"seed": 2}}}, "a", card)
+    assert here != targets.control_checkpoint({**study, "ewok": {"controls": settings | {"seed": 2}}}, "a", card)
 
 
 EXPERIMENTS = sorted((Path(__file__).parents[2] / "config" / "experiments").glob("*.yaml"))
@@ -286,8 +297,9 @@ EXPERIMENTS = sorted((Path(__file__).parents[2] / "config" / "experiments").glob
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_every_experiment_plans_a_study_of_its_own(snakemake: Snakemake, path: Path, tmp_path: Path) -> None:
-    run = snakemake(tmp_path, "--dry-run", configuration=(path,))
+    run = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=(path,))
     found = planned(run)
+    assert "--per-template" not in said(run), "one more version, or sample of each template, fills only that one"
     settings = yaml.safe_load(path.read_text())
     assert settings["study"] == path.stem
     assert found["score"] == 5

@@ -72,4 +72,4 @@ def weight_inputs(wildcards):
     local = model_files(entry)
     if local or entry["engine"] in ("openai", "rule"):
         return local
-    return [f"{MODELS}/{wildcards.model}/{source_key(entry)}.json"]
+    return [f"{STUDY.models}/{wildcards.model}/{source_key(entry)}.json"]

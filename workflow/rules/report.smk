@@ -30,7 +30,7 @@ rule build_report:
         "../../envs/analysis.yaml"
     params:
         headlines=flag("--headlines", [page.eval_type for page in PAGES]),
-        answers=ANSWERS,
+        answers=STUDY.answers,
         study=study["study"],
         jobs=STUDY.benchmarks,
         code=code("cli/report.py", "present/assets", *benchmarks.page_folders(study)),

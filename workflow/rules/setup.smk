@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from shlex import quote
 
+from snakemake.path_modifier import PathModifier
 from snakemake.resources import Resource
 
 HOME = Path(workflow.current_basedir).parents[1]
@@ -22,7 +23,7 @@ from worldprobe.imports import code_digest, method_of
 from worldprobe.operations import devices, locks
 from worldprobe.operations.missing import missing_models, share_with_jobs
 from worldprobe.operations.settings import by_strength, model_files, read_settings, source_key
-from worldprobe.paths import ANSWERS, MODELS, StudyPaths
+from worldprobe.paths import RESULTS, StudyPaths
 
 
 def in_repository(path):
@@ -70,6 +71,17 @@ def limit_resources(study, registry, site):
         workflow.register_resource(name, Resource(name, limit))
 
 
+def results_folder():
+    """Where results go: results, or where a workflow that uses this one as a module wants them (prefix, replace_prefix).
+
+    From here on Snakemake moves no path: it would move files that the configuration names and that are not below the prefix,
+    and it would not move the paths that are options of commands.
+    """
+    folder = workflow.modifier.path_modifier.replace_prefix(f"{RESULTS}/")
+    workflow.modifier.path_modifier = PathModifier(None, None, workflow)
+    return folder.rstrip("/")
+
+
 try:
     study, registry, registry_file, site = read_settings(
         config,
@@ -78,12 +90,13 @@ try:
         HOME,
         benchmarks.settings_checks(),
         benchmarks.complete_registry,
+        results_folder(),
     )
     limit_resources(study, registry, site)
 except UserError as error:
     sys.exit(error.lines())
 
-STUDY = StudyPaths(study["study"])
+STUDY = StudyPaths.of(study)
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
 MISSING = share_with_jobs(missing_models(study, benchmarks.evidence), workflow.is_main_process)
 MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
@@ -93,7 +106,7 @@ pathvars:
     results=STUDY.root,
     logs=STUDY.logs,
     benchmarks=STUDY.benchmarks,
-    models=MODELS,
+    models=STUDY.models,
 
 
 # Two commands of SLURM whose answers would make Snakemake wait for ever (slurm/bin says when).

@@ -29,7 +29,7 @@ rule score:
         loading=loading,
         eval_types=",".join(ewok["eval_types"]),
         asking=asking,
-        answers=ANSWERS,
+        answers=STUDY.answers,
         method=1,
     message:
         "Asking {wildcards.model} ({params.eval_types})"

@@ -55,13 +55,9 @@ def compat(wildcards):
 def filling(wildcards):
     """How one version of a condition's items is filled, as options."""
     items = ewok["conditions"][wildcards.condition]["items"]
-    by_mode = [
-        flag("--per-template", items["per_template"]),
-        flag("--seed", items["seed"]),
-    ]
     return flags(
         flag("--mode", items["mode"]),
-        *(by_mode if items["mode"] == "independent" else []),
+        flag("--seed", str(items["seed"])) if items["mode"] == "independent" else "",
         *(flag("--swap", swap) for swap in items["swap"]),
         flag("--filter", items["filter"]),
         compat(wildcards),

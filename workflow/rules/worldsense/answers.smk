@@ -56,7 +56,7 @@ rule ask:
         checkpoint=card("checkpoint"),
         loading=loading,
         asking=asking_options,
-        answers=ANSWERS,
+        answers=STUDY.answers,
         method=1,
     message:
         "Asking {wildcards.model} (WorldSense)"

@@ -5,8 +5,10 @@ Rules, status, notebooks and report all take their names from here, so that a st
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 #: The repository's root.
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -14,29 +16,54 @@ RESOURCES = REPOSITORY / "resources"
 SCHEMAS = REPOSITORY / "workflow" / "schemas"
 
 RESULTS = "results"
-#: Shared by all studies: answers per question, notes of fetched models, control models by what made them.
-ANSWERS = f"{RESULTS}/.answers"
-MODELS = f"{RESULTS}/models"
-CONTROLS = f"{RESULTS}/controls"
 
 
 @dataclass(frozen=True)
 class StudyPaths:
-    """The files of one study that belong to no benchmark.
+    """The files of one study that belong to no benchmark, and what all studies share.
 
     Attributes:
         study: its name.
+        results: the folder of all studies' results.
 
-    >>> StudyPaths("paper").report
-    'results/paper/report.html'
+    >>> StudyPaths("paper").report, StudyPaths("paper").answers
+    ('results/paper/report.html', 'results/.answers')
     """
 
     study: str
+    results: str = RESULTS
+
+    @classmethod
+    def of(cls, study: Mapping[str, Any]) -> StudyPaths:
+        """The files of a validated study, whose ``results`` says where they are if that is not ``results``.
+
+        >>> StudyPaths.of({"study": "paper", "results": "probe/results"}).root
+        'probe/results/paper'
+        """
+        return cls(study["study"], study.get("results", RESULTS))
+
+    @property
+    def answers(self) -> str:
+        """Answers per question, of all studies."""
+        return f"{self.results}/.answers"
+
+    @property
+    def models(self) -> str:
+        """Notes of fetched models, of all studies."""
+        return f"{self.results}/models"
+
+    def controls(self, key: str) -> ControlPaths:
+        """What control models are made from and what is made of it, of all studies.
+
+        Args:
+            key: digest of the materials and of the settings of corpus, split and tokenizer.
+        """
+        return ControlPaths(f"{self.results}/controls/{key}")
 
     @property
     def root(self) -> str:
         """Everything of the study."""
-        return f"{RESULTS}/{self.study}"
+        return f"{self.results}/{self.study}"
 
     @property
     def logs(self) -> str:
@@ -113,15 +140,10 @@ class ControlPaths:
     """The control models' corpus, tokenizer and vectors, and the models trained on them, by what makes them.
 
     Attributes:
-        key: digest of the materials and of the settings of corpus, split and tokenizer.
+        root: their folder; its name is a digest of what makes them.
     """
 
-    key: str
-
-    @property
-    def root(self) -> str:
-        """Everything that has this key."""
-        return f"{CONTROLS}/{self.key}"
+    root: str
 
     def model(self, training: str, model: str) -> str:
         """A trained model.

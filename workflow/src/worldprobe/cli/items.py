@@ -60,7 +60,13 @@ def _add_filling_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="independent: number of items per template",
     )
-    add("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N", help="independent: seed of the fillings")
+    add(
+        "--seed",
+        type=whole_number(0, LARGEST_SEED),
+        default=0,
+        metavar="N",
+        help="independent: seed of the fillings; with --compat, what the original calls version",
+    )
     add(
         "--swap",
         action="append",
@@ -224,7 +230,8 @@ def run_export(args: argparse.Namespace) -> None:
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.files import whole_folder
 
-    canary = read_provenance(args.items).canary
+    made = read_provenance(args.items)
+    canary = made.canary
     secret: str = args.password or os.environ.get("WORLDPROBE_EXPORT_PASSWORD", "")
     is_archive = args.out.suffix == ".zip"
     if is_archive != bool(secret):
@@ -234,7 +241,8 @@ def run_export(args: argparse.Namespace) -> None:
         refuse_protected(canary, args.items)
     items, templates = read_table(args.items, Items), read_table(args.templates, Templates)  # their own faults say more
     check_templates(args.templates, args.items)
-    files = official_files(items, templates, canary)
+    is_sampled_like_original = made.details.get("compat") and made.details.get("mode") == "independent"
+    files = official_files(items, templates, canary, made.seed if is_sampled_like_original else None)
     if is_archive:
         write_archive(files, args.out, secret)
         return

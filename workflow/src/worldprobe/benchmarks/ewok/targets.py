@@ -36,7 +36,7 @@ CORPUS = ("seed", "stories", "sentences", "held_out_templates", "held_out_filler
 
 def paths(study: Study) -> BenchmarkPaths:
     """The study's EWoK files."""
-    return StudyPaths(study["study"]).benchmark("ewok")
+    return StudyPaths.of(study).benchmark("ewok")
 
 
 def conditions(study: Study) -> list[str]:
@@ -255,7 +255,7 @@ def page_files(study: Study, models: Iterable[str]) -> PageFiles:
         eval_type=study["ewok"]["eval_types"][0],
         made_from=tuple(made_from(study, chosen)),
         item_text=item_table(study) if is_builtin(study) else "",
-        notebooks=tuple(StudyPaths(study["study"]).notebook(name) for name in notebooks(study, chosen)),
+        notebooks=tuple(StudyPaths.of(study).notebook(name) for name in notebooks(study, chosen)),
     )
 
 
@@ -288,7 +288,7 @@ def prompt_file(name: str) -> Path:
 def corpus(study: Study) -> ControlPaths:
     """The control models' corpus and what follows from it, by the materials' content and the settings."""
     settings = {name: study["ewok"]["controls"][name] for name in CORPUS}
-    return ControlPaths(_key({"materials": digest_file(BUILTIN), "settings": settings}))
+    return StudyPaths.of(study).controls(_key({"materials": digest_file(BUILTIN), "settings": settings}))
 
 
 def control_checkpoint(study: Study, model: str, card: Mapping[str, Any]) -> str:

@@ -27,13 +27,17 @@ _DESIGN = {
 _HEADER = ("MetaTemplateID", "TemplateID", "PairID", "Domain", *_DESIGN, "TemplateName", "TemplateIndex", "ItemTags")
 
 
-def official_files(items: pd.DataFrame, templates: pd.DataFrame, canary: str | None) -> Iterator[tuple[str, str]]:
+def official_files(
+    items: pd.DataFrame, templates: pd.DataFrame, canary: str | None, sampled_version: int | None = None
+) -> Iterator[tuple[str, str]]:
     """One CSV file per version and domain: its name (``version-0/testsuite-garden_work.csv``) and its text.
 
     Args:
         items: the items table.
         templates: the templates they come from, for their place in the original's template files.
         canary: goes first, as the original has it.
+        sampled_version: the items are samples of the original's sampling mode in this version (our seed): all samples of a
+            template follow one another in one file. None: a file per version.
 
     Raises:
         UserError: no items, or templates of others.
@@ -47,14 +51,15 @@ def official_files(items: pd.DataFrame, templates: pd.DataFrame, canary: str | N
         raise UserError("templates", problem, "Give the templates that the items were filled from.")
     ordered = templates.sort_values(["domain", "meta_template", "template"], kind="stable")
     index = dict(zip(ordered["template_id"], ordered.groupby("domain").cumcount(), strict=True))
-    for (version, domain), rows in items.groupby(["version", "domain"], sort=True):
+    versions = items["version"] if sampled_version is None else items["version"].map(lambda _: sampled_version)
+    for (version, domain), rows in items.groupby([versions, "domain"], sort=True):
         name = str(domain).replace("-", "_")
         text = io.StringIO()
         if canary:
             text.write(canary + "\n")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(_HEADER)
-        for row in rows.sort_values(["meta_template", "template"]).to_dict("records"):
+        for row in rows.sort_values(["meta_template", "template", "version"]).to_dict("records"):
             absent = {"concept_b": "-", "context_contrast": ""}
             cells = [row[ours] if isinstance(row[ours], str) else absent[ours] for ours in _DESIGN.values()]
             template = f"{row['domain']}_{row['meta_template']}_{row['template']}"
