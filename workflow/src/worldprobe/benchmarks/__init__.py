@@ -10,7 +10,7 @@ from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study, load
 from worldprobe.paths import StudyPaths
 
 if TYPE_CHECKING:
-    from worldprobe.config import Check
+    from worldprobe.config import Check  # reading configurations takes a third of a second that no single command needs
 
 #: Name -> module; a module's BENCHMARK is all that the shared parts see.
 MODULES: Mapping[str, str] = {

@@ -134,14 +134,16 @@ def run_audit(args: argparse.Namespace) -> int:
 
 
 def run_skins_check(args: argparse.Namespace) -> None:
-    """Read, print every fault; the first is the error."""
+    """Read, print every fault; the last is the error."""
+    from worldprobe.benchmarks.worldsense.misreading import find_misreading
     from worldprobe.benchmarks.worldsense.skins import FOLDER, check_skins
 
     skins, faults = check_skins(args.skins or FOLDER)
-    for fault in faults[1:]:
+    faults += [fault for skin in skins if (fault := find_misreading(skin)) is not None]
+    for fault in faults[:-1]:
         print(fault.lines(), file=sys.stderr)
     if faults:
-        raise faults[0]
+        raise faults[-1]
     print(f"{len(skins)} skins are right: {', '.join(skin.name for skin in skins)}")
 
 
@@ -156,6 +158,7 @@ def run_preview(args: argparse.Namespace) -> None:
 def run_generate(args: argparse.Namespace) -> None:
     """Plan, check that the set can be balanced, draw, write."""
     from worldprobe.benchmarks.worldsense import sets
+    from worldprobe.benchmarks.worldsense.misreading import find_misreading
     from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.writing import write_set
@@ -167,6 +170,9 @@ def run_generate(args: argparse.Namespace) -> None:
     folder = args.skin_folder or FOLDER
     plan = sets.plan_set(args.set, args.sizes, args.problems, args.per_cell)
     blocks = sets.blocks_of(plan, read_skins(folder), args.skins)
+    if args.skin_folder:  # tests read every text of the repository's own skins
+        for fault in filter(None, map(find_misreading, {block.skin.name: block.skin for block in blocks}.values())):
+            raise fault
     details = {"set": plan.name, "sizes": plan.sizes, "problems": plan.problems, "per_cell": plan.per_cell, "skins": args.skins}
     stated = {key: value for key, value in details.items() if value}
     provenance = made(METHOD, {"skins": folder}, seed=args.seed, canary=CANARY, details=stated)
