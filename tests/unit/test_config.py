@@ -315,3 +315,35 @@ def test_only_a_control_model_may_do_without_a_checkpoint(tmp_path: Path) -> Non
     registry.write_text(f"mine:\n{bare}")
     with pytest.raises(UserError, match="checkpoint: is missing"):
         config.read_registry(registry)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "fix"),
+    [
+        ("worldsense:\n  sizes: [9]\n", "worldsense.sizes[0]: 9 must be at most 8.", "Write a whole number from 3 to 8."),
+        (
+            "worldsense:\n  promptings: 5\n",
+            "worldsense.promptings: 5 should be of type array.",
+            "Write a list of texts. Meaning: Prompting strategies, as names of sets in resources/prompts/worldsense, or YAML "
+            "files; with none, no model is asked.",
+        ),
+        ("study: 5\n", "study: 5 should be of type string.", "Write a text of at most 60 characters, in quotes. Meaning: "),
+        (f"study: {'x' * 61}\n", " is too long.", "Write a text of at most 60 characters. "),
+        ("models: [a, a]\n", "models: an entry is given twice.", "Give each entry once."),
+    ],
+)
+def test_the_fix_of_a_wrong_value_says_what_to_write_and_what_the_key_means(
+    tmp_path: Path, text: str, problem: str, fix: str
+) -> None:
+    found = complaint(tmp_path, text)
+    assert found.problem.endswith(problem)
+    assert found.fix.startswith(fix)
+
+
+def test_a_list_with_too_few_entries_is_not_called_empty(tmp_path: Path) -> None:
+    skin = tmp_path / "skin.yaml"
+    skin.write_text("entities: [a, b]\n")
+    found = config.complaints({"entities": ["a", "b"]}, "skin", [config.read_yaml(skin)])
+    assert [one.problem for one in found if one.problem.startswith("entities")] == ["entities: has only 2 of at least 4."]
+    missing = next(one for one in found if one.problem == "domain: is missing.")
+    assert missing.fix == "Add the key. Meaning: What the relation is about; planar is for lines in the plane."

@@ -182,10 +182,10 @@ def open_store(root: Path | str, engine: Engine, canary: str | None = None, sinc
     return Store(root, facts.identity(), facts.process(), facts.devices, canary, since)
 
 
-def read_parts(folder: Path) -> list[tuple[Part, int]]:
-    """All whole parts of a store's folder, each with its number of answers."""
+def read_parts(folder: Path) -> list[tuple[Part, list[Any]]]:
+    """All whole parts of a store's folder, each with its answers as plain JSON."""
     found = [_read_part(path) for path in sorted(folder.glob("part-*.jsonl"))]
-    return [(next(iter(kept.values())).part, len(kept)) for kept in found if kept]
+    return [(next(iter(kept.values())).part, [one.answer for one in kept.values()]) for kept in found if kept]
 
 
 def _read_identity(path: Path) -> dict[str, Any] | None:
