@@ -225,7 +225,7 @@ def run_export(args: argparse.Namespace) -> None:
         problem = "comes from EWoK's own materials, whose terms forbid plain-text files of them."
         command = "`worldprobe release pack --items ITEMS --templates TEMPLATES --notices-from MATERIALS --out NAME.zip`"
         raise UserError(args.items, problem, f"Write an encrypted archive: {command}.")
-    files = read_official_files(args.items, args.templates)
+    files = read_official_files(Path(args.items), Path(args.templates))
     with whole_folder(args.out, "items export") as folder:
         for name, text in files:
             path = folder / name
@@ -233,7 +233,7 @@ def run_export(args: argparse.Namespace) -> None:
             path.write_text(text, encoding="utf-8", newline="")
 
 
-def read_official_files(items_path: Path | str, templates_path: Path | str) -> Iterator[tuple[str, str]]:
+def read_official_files(items_path: Path, templates_path: Path) -> Iterator[tuple[str, str]]:
     """Items in the original's format: name and text of each file.
 
     Raises:
