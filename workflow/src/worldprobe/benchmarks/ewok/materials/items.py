@@ -13,6 +13,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.fill_fixed import FixedSampler, enough_for
 from worldprobe.benchmarks.ewok.materials.fill_independent import IndependentSampler
+from worldprobe.benchmarks.ewok.materials.fill_products import ProductSampler
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 from worldprobe.benchmarks.ewok.materials.sentences import fill
@@ -92,6 +93,8 @@ def fill_independent(
 ) -> list[Row]:
     """Items that are sampled each on their own; a warning names the templates that have fewer than were asked for.
 
+    In the original a template's sample depends on those of the domain before it, and the seed is called version.
+
     Args:
         domains: from ``open_slots``.
         fillers: the fillers.
@@ -103,10 +106,15 @@ def fill_independent(
     short: list[str] = []
     wanted, count = frozenset(numbers), max(numbers, default=-1) + 1
     for domain, templates in domains.items():
+        products = ProductSampler(fillers, seed) if fillers.rules.listed_products else None
         for template in templates:
             name = f"{domain}_{template.meta_template}_{template.template}"
-            sampler = IndependentSampler(fillers, template.keys, (seed, domain, template.meta_template, template.template))
-            fillings = [(n, filling) for n, filling in enumerate(sampler.sample(count)) if n in wanted]
+            if products is not None:
+                sample = products.sample(template.keys, count)
+            else:
+                coordinates = (seed, domain, template.meta_template, template.template)
+                sample = IndependentSampler(fillers, template.keys, coordinates).sample(count)
+            fillings = [(n, filling) for n, filling in enumerate(sample) if n in wanted]
             if len(fillings) < len(wanted):
                 short.append(f"{name} ({len(fillings)})")
             rows += [_Writer(fillers.rules).row(template, number, filling) for number, filling in fillings]
