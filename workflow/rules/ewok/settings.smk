@@ -136,19 +136,6 @@ def missing(wildcards):
     return flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items()])
 
 
-#: Captions of Snakemake's report (workflow/report) that do not bear the name of their table or figure.
-CAPTIONS = {
-    ("table", "accuracy_by_domain"): "accuracy_by_domain_table",
-    ("table", "mixed_model"): "regression",
-    ("table", "fixed_effects"): "regression",
-    ("figure", "word2vec"): "surface_feature",
-    ("figure", "n_words"): "surface_feature",
-    ("figure", "log_frequency"): "surface_feature",
-    ("figure", "setups_by_model"): "setups",
-    ("figure", "setups_by_domain"): "setups",
-}
-
-
 def report_files(kind, *names):
     """The files of tables or figures that Snakemake's own report shows, each with caption, chapter and title.
 
@@ -156,12 +143,14 @@ def report_files(kind, *names):
         kind: "table" or "figure".
         names: which; those that the study does not have are left out.
     """
-    files = []
-    for plan in targets.plans(study, registry, kind, names):
-        path, *_others = targets.files_of(study, kind, [plan.name])
-        caption = f"../../report/{CAPTIONS.get((kind, plan.name), plan.name)}.rst"
-        files.append(report(path, caption=caption, category=targets.chapter(plan), labels={kind: plan.title}))
-    return files
+    wanted = targets.plans(study, registry, kind, names)
+    return [shown(targets.files_of(study, kind, [plan.name])[0], plan, targets.chapter(plan)) for plan in wanted]
+
+
+def regression_table():
+    """The table of either fit, for Snakemake's own report."""
+    mixed, fixed = (plan for plan in targets.BENCHMARK.plans if plan.name in ("mixed_model", "fixed_effects"))
+    return shown("<ewok>/tables/{fit}.csv", mixed, targets.chapter(mixed), fixed)
 
 
 def other_forms(kind, *names):

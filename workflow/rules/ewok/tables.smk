@@ -73,12 +73,7 @@ rule tables_of_regression:
     input:
         coefficient_table="<ewok>/regression/{fit}.parquet",
     output:
-        table=report(
-            "<ewok>/tables/{fit}.csv",
-            caption="../../report/regression.rst",
-            category="Regression",
-            labels={"table": "{fit}"},
-        ),
+        table=regression_table(),
         others=expand("<ewok>/tables/{{fit}}.{suffix}", suffix=["tex", "md", "json"]),
     log:
         "<logs>/tables_of_regression/{fit}.log",

@@ -122,11 +122,7 @@ def worldsense_plans(kind):
 
 def worldsense_report_files(kind):
     """The files of tables or figures that Snakemake's own report shows."""
-    files = []
-    for plan in worldsense_plans(kind):
-        path, caption = plan.paths(worldsense_targets.root(study))[0], "../../report/worldsense.rst"
-        files.append(report(path, caption=caption, category="WorldSense", labels={kind: plan.title}))
-    return files
+    return [shown(plan.paths(worldsense_targets.root(study))[0], plan, "WorldSense") for plan in worldsense_plans(kind)]
 
 
 def worldsense_other_forms(kind):

@@ -164,7 +164,7 @@ def run_generate(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.worldsense.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.writing import write_set
     from worldprobe.log import LOGGER
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     if is_official(args.out):
         problem = "is the name of JSON lines, but a Parquet table is written."
@@ -176,21 +176,15 @@ def run_generate(args: argparse.Namespace) -> None:
         for fault in filter(None, map(find_misreading, {block.skin.name: block.skin for block in blocks}.values())):
             raise fault
     details = {"set": plan.name, "sizes": plan.sizes, "problems": plan.problems, "per_cell": plan.per_cell, "skins": args.skins}
-    made = Provenance(
-        method=METHOD,
-        seed=args.seed,
-        canary=CANARY,
-        inputs=digests({"skins": folder}),
-        packages=versions([]),
-        details={key: value for key, value in details.items() if value},
-    )
+    stated = {key: value for key, value in details.items() if value}
+    provenance = made(METHOD, {"skins": folder}, seed=args.seed, canary=CANARY, details=stated)
     empty = sets.empty_cells(plan)
     if empty:
         named = "; ".join(f"{c.problem}, size {c.size}, complexity {c.complexity}, arity {c.arity}" for c in empty)
         cells = "1 cell of the set is" if len(empty) == 1 else f"{len(empty)} cells of the set are"
         LOGGER.info("%s empty (the paper admits no such problem): %s", cells, named)
     batches = sets.stream_set(plan, blocks, args.seed, min(args.processes, os.cpu_count() or 1))
-    n_trials = write_set(batches, args.out, made, args.dialogues_out)
+    n_trials = write_set(batches, args.out, provenance, args.dialogues_out)
     LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, args.out)
 
 
