@@ -88,51 +88,13 @@ class StudyPaths:
         """A notebook that was run for the report."""
         return f"{self.root}/notebooks/{name}.html"
 
-    def benchmark(self, name: str) -> BenchmarkPaths:
-        """The files of one benchmark."""
-        return BenchmarkPaths(f"{self.root}/{name}")
+    def benchmark(self, name: str) -> str:
+        """The folder of one benchmark.
 
-
-@dataclass(frozen=True)
-class BenchmarkPaths:
-    """The files of one benchmark in one study.
-
-    Attributes:
-        root: their folder, e.g. ``results/default/ewok``.
-
-    >>> paths = StudyPaths("default").benchmark("ewok")
-    >>> paths.evidence("main", "logprobs", "gpt2_xl")
-    'results/default/ewok/scores/main/logprobs/gpt2_xl.parquet'
-    >>> paths.items("nonce", 3), paths.figure("scaling", "svg")
-    ('results/default/ewok/items/nonce/version_3.parquet', 'results/default/ewok/figures/scaling.svg')
-    """
-
-    root: str
-
-    def table(self, name: str) -> str:
-        """A table of the whole study, e.g. ``summaries`` or ``regression/mixed_model``."""
-        return f"{self.root}/{name}.parquet"
-
-    def items(self, condition: str, version: int | None = None) -> str:
-        """The items of a condition: all versions together, or one alone."""
-        return self.table(f"items/{condition}" if version is None else f"items/{condition}/version_{version}")
-
-    def evidence(self, condition: str, eval_type: str, model: str) -> str:
-        """What a model is judged by: its scores or its responses."""
-        kind = "scores" if eval_type == "logprobs" else "responses"
-        return self.table(f"{kind}/{condition}/{eval_type}/{model}")
-
-    def judgements(self, condition: str, eval_type: str, model: str) -> str:
-        """Right or wrong, for one model and way of asking."""
-        return self.table(f"judgements/{condition}/{eval_type}/{model}")
-
-    def printed(self, name: str, suffix: str) -> str:
-        """A printed table."""
-        return f"{self.root}/tables/{name}.{suffix}"
-
-    def figure(self, name: str, suffix: str) -> str:
-        """A figure."""
-        return f"{self.root}/figures/{name}.{suffix}"
+        >>> StudyPaths("default").benchmark("ewok")
+        'results/default/ewok'
+        """
+        return f"{self.root}/{name}"
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,7 @@ def run(args: argparse.Namespace) -> None:
         parts.append(build_part(_benchmark_of(path), material, tables, own(args.figures)))
     spent = cost_by_model(args.answers, [one.provenance for one in read_origins(args.made_from)]) if args.answers else {}
     answer_times = [
-        AnswerTime(roster[model].name, spent[model].seconds, spent[model].device_seconds, spent[model].answers)
-        for model in roster.in_order(spent)
+        AnswerTime(roster[model].name, **vars(spent[model]), prices=roster[model].prices) for model in roster.in_order(spent)
     ]
     page = Page(
         parts=parts,

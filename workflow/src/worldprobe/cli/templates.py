@@ -45,13 +45,13 @@ def read_and_check(args: argparse.Namespace) -> Materials:
 
 def made_from(materials: Materials, is_compat: bool) -> Provenance:
     """What a table compiled from materials says of them."""
-    from worldprobe.provenance import Provenance, versions
+    from worldprobe.provenance import made
 
-    return Provenance(
-        method=METHOD,
+    return made(
+        METHOD,
+        packages=["numpy", "PyYAML", "inflection"],
+        digests={"materials": materials.source.digest()},
         canary=materials.canary,
-        inputs={"materials": materials.source.digest()},
-        packages=versions(["numpy", "PyYAML", "inflection"]),
         details={"compat": is_compat},
     )
 

@@ -142,27 +142,14 @@ def _ask(
 ) -> tuple[pd.DataFrame, Provenance]:
     from worldprobe.benchmarks.worldsense.asking.ask import ask
     from worldprobe.files import digest_file
-    from worldprobe.provenance import Provenance
+    from worldprobe.models.making import made_by_model
 
     frame, facts = ask(trials, engine, prompts, store, asking, pool, args.method, model_name(args))
-    inputs = {"trials": digest_file(path), "prompts": prompts.digest, "checkpoint": engine.facts.checkpoint_digest}
+    inputs = {"trials": digest_file(path), "prompts": prompts.digest}
     if pool is not None and prompts.examples is not None:
         inputs["examples"] = digest_file(_examples_path(args, path))
-    known = engine.facts
-    made = Provenance(
-        method=args.method,
-        seed=asking.seed if asking.temperature and not prompts.compares else None,
-        model=model_name(args),
-        checkpoint=known.checkpoint,
-        revision=known.revision,
-        dtype=known.dtype,
-        engine=known.engine,
-        canary=_canary(path),
-        inputs=inputs,
-        packages=dict(known.packages),
-        details={"start": known.bos, "max_length": known.max_length, "pass": known.notes.get("mode"), **facts},
-    )
-    return frame, made
+    seed = asking.seed if asking.temperature and not prompts.compares else None
+    return frame, made_by_model(engine.facts, args.method, model_name(args), inputs, facts, seed=seed, canary=_canary(path))
 
 
 def _pools(args: argparse.Namespace, tables: list[pd.DataFrame]) -> list[Any]:

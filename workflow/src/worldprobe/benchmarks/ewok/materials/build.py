@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -195,14 +195,7 @@ def gather_provenance(parts: Sequence[tuple[str, Provenance]]) -> Provenance:
     details |= {"per_template": len(asked)} if is_whole_sample else {"versions": asked}
     if missing:
         details["fewer_items"] = {template: len(asked) - count for template, count in missing.items()}
-    return Provenance(
-        method=first.method,
-        seed=first.seed,
-        canary=first.canary,
-        inputs=dict(first.inputs),
-        packages=dict(first.packages),
-        details=details,
-    )
+    return replace(first, details=details)
 
 
 def _numbers(part: Provenance) -> list[int]:

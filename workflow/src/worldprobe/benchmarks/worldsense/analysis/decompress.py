@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from worldprobe.benchmarks.worldsense.analysis.kept import place_of
 from worldprobe.errors import UserError
 
 #: Begins a block, and ends a stream of blocks; 48 bits each, at any bit.
@@ -32,8 +33,12 @@ class Reader:
     def __init__(self, n_threads: int | None = None) -> None:
         self.pool = ThreadPoolExecutor(n_threads or os.cpu_count())
 
-    def start(self, path: Path | str) -> Pending:
+    def start(self, path: Path | str, is_kept: bool = False) -> Pending:
         """Start to read a file.
+
+        Args:
+            path: of the file.
+            is_kept: what it says may be known from an earlier command (see ``kept``): it is then decompressed only when needed.
 
         Raises:
             UserError: it cannot be read.
@@ -42,16 +47,22 @@ class Reader:
             content = Path(path).read_bytes()
         except OSError as error:
             raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path.") from error
-        if Path(path).suffix != ".bz2":
-            return Pending(path, content, [])
-        return Pending(path, content, [self.pool.submit(bz2.decompress, block) for block in _blocks(content)])
+        place = place_of(content) if is_kept else None
+        if Path(path).suffix != ".bz2" or (place is not None and place.is_file()):
+            return Pending(path, content, [], place)
+        return Pending(path, content, [self.pool.submit(bz2.decompress, block) for block in _blocks(content)], place)
 
 
 class Pending:
-    """A file that is being read."""
+    """A file that is being read.
 
-    def __init__(self, path: Path | str, content: bytes, blocks: list[Future[bytes]]) -> None:
-        self.path = path
+    Attributes:
+        path: of the file.
+        place: where what it says is kept between commands; None: nowhere.
+    """
+
+    def __init__(self, path: Path | str, content: bytes, blocks: list[Future[bytes]], place: Path | None = None) -> None:
+        self.path, self.place = path, place
         self._content = content
         self._blocks = blocks
 
