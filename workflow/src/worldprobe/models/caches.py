@@ -107,6 +107,6 @@ def read_prompts(
                         buffer[member, :, :begun] = one[r, :, :begun]
                         buffer[member, :, begun + longest - len(path) : begun + longest] = one[r][:, nodes.to(one.device)]
     cache = DynamicCache()
-    for buffers in layers:
-        cache.layers.append(RoomyLayer.holding(*buffers, begun + longest))
+    for keys, values in layers:
+        cache.layers.append(RoomyLayer.holding(keys, values, begun + longest))
     return cache, torch.stack(states)
