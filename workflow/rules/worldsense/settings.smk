@@ -117,7 +117,7 @@ def missing_answers(wildcards):
 def worldsense_plans(kind):
     """The tables or figures that the study has."""
     known = {benchmark.name: benchmark for benchmark in benchmarks.of_study(study)}
-    return known["worldsense"].wanted(study, registry, kind)
+    return known["worldsense"].wanted(ANSWERED, registry, kind)
 
 
 def worldsense_report_files(kind):
