@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.canaries import is_official
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file
 
@@ -74,7 +75,7 @@ def refuse_protected(canary: str | None, where: object) -> None:
     Raises:
         UserError: the items carry EWoK's canary.
     """
-    if canary and "ewok canary" in canary.lower():
+    if is_official(canary):
         raise UserError(
             where,
             "comes from EWoK's own materials, whose terms forbid plain-text files of them.",
