@@ -329,8 +329,9 @@ def test_templates_of_other_materials_are_not_filled_or_exported(check: Callable
         ("items fill {folder} {materials} --versions 0 --out {out}", ""),
         ("items build {folder}/nowhere --versions 0 --out {out}", "no such folder"),
         ("materials check {folder}", "no folder contexts/"),
-        ("items export {items} {templates} --password {secret} --out {folder}/new", "go together"),
-        ("items export {items} {templates} --out {folder}/new.zip", "go together"),
+        ("release pack --items {items} --out {folder}/new.zip", "go together"),
+        ("release pack --items {items} --templates {templates} --out {folder}/new.zip", "no file with a licence"),
+        ("release pack {materials} --out {folder}/new", "not a .zip"),
         ("items export {templates} {items} --out {folder}/new", ""),
     ],
 )

@@ -30,6 +30,7 @@ rule score:
         eval_types=",".join(ewok["eval_types"]),
         asking=prompting_options,
         answers=STUDY.answers,
+        contents=contents(own_weights, prompt_inputs),
         method=1,
     message:
         "Asking {wildcards.model} ({params.eval_types})"

@@ -28,6 +28,7 @@ STAGES = (
     "materials",
     "templates",
     "items",
+    "release",
     "models",
     "controls",
     *(name for name in MODULES if find_spec(f"worldprobe.cli.{name}")),

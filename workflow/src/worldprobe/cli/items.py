@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,14 +104,7 @@ def _add_export(actions: argparse._SubParsersAction) -> None:
     export.add_argument("templates", metavar="TEMPLATES", help="the templates table that the items were filled from")
     export.add_argument("--format", choices=["official"], default="official", help="layout of the files: the original's")
     export.add_argument(
-        "--password", metavar="PASSWORD", help="password of the .zip (or the environment variable WORLDPROBE_EXPORT_PASSWORD)"
-    )
-    export.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="FOLDER_OR_ZIP",
-        help="where to write: a folder per version, a file per domain; with a password, a .zip of them",
+        "--out", type=Path, required=True, metavar="FOLDER", help="folder to write: a folder per version, a file per domain"
     )
     export.set_defaults(run=run_export)
 
@@ -224,30 +217,35 @@ def _write(items: pd.DataFrame, made: Provenance, args: argparse.Namespace) -> N
 
 def run_export(args: argparse.Namespace) -> None:
     """Read, refuse what may not leave in the open, write."""
-    from worldprobe.benchmarks.ewok.analysis.provenances import check_templates
-    from worldprobe.benchmarks.ewok.contracts import Items, Templates
-    from worldprobe.benchmarks.ewok.materials.export import official_files, refuse_protected, write_archive
-    from worldprobe.contracts import read_provenance, read_table
+    from worldprobe.benchmarks.ewok.canaries import is_protected
+    from worldprobe.contracts import read_provenance
     from worldprobe.files import whole_folder
 
-    made = read_provenance(args.items)
-    canary = made.canary
-    secret: str = args.password or os.environ.get("WORLDPROBE_EXPORT_PASSWORD", "")
-    is_archive = args.out.suffix == ".zip"
-    if is_archive != bool(secret):
-        fix = "Add --password WORD." if is_archive else "Name an archive: --out NAME.zip."
-        raise UserError(args.out, "a password and a .zip go together.", fix)
-    if not is_archive:
-        refuse_protected(canary, args.items)
-    items, templates = read_table(args.items, Items), read_table(args.templates, Templates)  # their own faults say more
-    check_templates(args.templates, args.items)
-    is_sampled_like_original = made.details.get("compat") and made.details.get("mode") == "independent"
-    files = official_files(items, templates, canary, made.seed if is_sampled_like_original else None)
-    if is_archive:
-        write_archive(files, args.out, secret)
-        return
+    if is_protected(read_provenance(args.items).canary):
+        problem = "comes from EWoK's own materials, whose terms forbid plain-text files of them."
+        command = "`worldprobe release pack --items ITEMS --templates TEMPLATES --notices-from MATERIALS --out NAME.zip`"
+        raise UserError(args.items, problem, f"Write an encrypted archive: {command}.")
+    files = read_official_files(Path(args.items), Path(args.templates))
     with whole_folder(args.out, "items export") as folder:
         for name, text in files:
             path = folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")
+
+
+def read_official_files(items_path: Path, templates_path: Path) -> Iterator[tuple[str, str]]:
+    """Items in the original's format: name and text of each file.
+
+    Raises:
+        UserError: a table cannot be read, or the templates are not those of the items.
+    """
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_templates
+    from worldprobe.benchmarks.ewok.contracts import Items, Templates
+    from worldprobe.benchmarks.ewok.materials.export import official_files
+    from worldprobe.contracts import read_provenance, read_table
+
+    made = read_provenance(items_path)
+    items, templates = read_table(items_path, Items), read_table(templates_path, Templates)  # their own faults say more
+    check_templates(templates_path, items_path)
+    is_sampled_like_original = made.details.get("compat") and made.details.get("mode") == "independent"
+    return official_files(items, templates, made.canary, made.seed if is_sampled_like_original else None)

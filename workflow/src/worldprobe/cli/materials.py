@@ -204,7 +204,7 @@ def run_new_domain(args: argparse.Namespace) -> None:
 
 def run_review(args: argparse.Namespace) -> None:
     """Write the spreadsheet, or read the filled one back as flags."""
-    from worldprobe.benchmarks.ewok.materials.export import refuse_protected
+    from worldprobe.benchmarks.ewok.canaries import is_protected
     from worldprobe.benchmarks.ewok.materials.preview import fill_once
     from worldprobe.benchmarks.ewok.materials.review import flags_text, read_sheet, review_sheet
     from worldprobe.files import write_text
@@ -217,6 +217,8 @@ def run_review(args: argparse.Namespace) -> None:
         counts = flags["verdict"].value_counts()
         LOGGER.info("%d templates excluded, %d reversed: %s", counts.get("exclude", 0), counts.get("reverse", 0), args.out)
         return
-    refuse_protected(materials.canary, args.materials)
+    if is_protected(materials.canary):
+        problem = "is EWoK's own, whose terms forbid plain-text files of it."
+        raise UserError(args.materials, problem, "Review materials of your own.")
     write_text(args.out, review_sheet(templates, fill_once(templates, materials, args.seed), materials.canary))
     LOGGER.info("%d templates to read: %s", len(templates), args.out)

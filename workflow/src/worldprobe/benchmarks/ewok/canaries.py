@@ -18,10 +18,10 @@ def is_own(canary: str | None) -> bool:
     return bool(lines) and all(OWN in line for line in lines)
 
 
-def is_official(canary: str | None) -> bool:
-    r"""Whether any text is from EWoK's official materials.
+def is_protected(canary: str | None) -> bool:
+    r"""Whether any text is from EWoK's official materials, whose terms allow it in encrypted archives only.
 
-    >>> is_official("# worldprobe canary 1\n# EWoK Canary 2"), is_official(None)
+    >>> is_protected("# worldprobe canary 1\n# EWoK Canary 2"), is_protected(None)
     (True, False)
     """
     return OFFICIAL in (canary or "").lower()

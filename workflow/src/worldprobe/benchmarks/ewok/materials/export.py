@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.canaries import is_official
 from worldprobe.errors import UserError
-from worldprobe.files import whole_file
 
 #: The original's names of our columns, in its order; the rest are its ids.
 _DESIGN = {
@@ -67,41 +64,3 @@ def official_files(
             ids = (row["meta_template"], row["template"], "", row["domain"])
             writer.writerow([*ids, *cells, f"template-{name}", index[template], row["tags"]])
         yield f"version-{version}/testsuite-{name}.csv", text.getvalue()
-
-
-def refuse_protected(canary: str | None, where: object) -> None:
-    """Refuse to write anything built from EWoK's own materials as plain text.
-
-    Raises:
-        UserError: the items carry EWoK's canary.
-    """
-    if is_official(canary):
-        raise UserError(
-            where,
-            "comes from EWoK's own materials, whose terms forbid plain-text files of them.",
-            "Write a password-protected archive: --out NAME.zip --password WORD.",
-        )
-
-
-def write_archive(files: Iterable[tuple[str, str]], path: Path, password: str) -> None:
-    """Write texts into a ZIP that is encrypted with AES-256 (WinZip's way; 7-Zip and the like open it).
-
-    The salt is drawn afresh, so two archives of the same files differ in their bytes.
-
-    Args:
-        files: name in the archive and text.
-        path: the archive.
-        password: not empty.
-
-    Raises:
-        UserError: the place cannot be written.
-    """
-    import pyzipper
-
-    packed = io.BytesIO()  # on a full disk, pyzipper would end with a traceback of its own
-    with pyzipper.AESZipFile(packed, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES) as archive:
-        archive.setpassword(password.encode())
-        for name, text in files:
-            archive.writestr(name, text.encode())
-    with whole_file(path) as temporary:
-        temporary.write_bytes(packed.getvalue())

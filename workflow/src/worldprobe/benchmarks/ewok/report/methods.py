@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.canaries import is_official, is_own
+from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
 from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, is_prompted
@@ -101,7 +101,7 @@ def _origin(provenance: Provenance) -> str:
     name = "a folder of materials"
     if is_own(provenance.canary):
         name = "worldprobe's own built-in materials"
-    elif is_official(provenance.canary):
+    elif is_protected(provenance.canary):
         name = "the official EWoK materials"
     return f"{name} (SHA-256 {digest}…)" if digest else name
 
