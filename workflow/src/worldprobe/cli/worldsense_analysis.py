@@ -92,7 +92,7 @@ def run_analyse(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.worldsense.analysis.decompress import Reader
 
     reader = Reader()  # decompresses while the libraries are loaded
-    trials, *results = [reader.start(path, is_kept=not n) for n, path in enumerate((args.trials, *args.results))]
+    trials, *results = [reader.start(path, is_kept=True) for path in (args.trials, *args.results)]
     from worldprobe.benchmarks.worldsense.analysis.analyse import compute_statistics, count_answers
     from worldprobe.benchmarks.worldsense.analysis.answers import read_series
     from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
