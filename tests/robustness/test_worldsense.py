@@ -163,6 +163,15 @@ def test_a_set_that_cannot_be_made_is_refused_before_anything_is_written(tmp_pat
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["trials.jsonl", "trials.jsonl.bz2", "trials.jsonl.gz"])
+def test_a_table_is_not_written_under_the_name_of_the_official_layout(tmp_path: Path, capsys, name: str) -> None:
+    place = tmp_path / name
+    place.write_bytes(b"what was there")
+    assert run([*SMALL, "--out", str(place)]) == 2
+    assert "is the name of JSON lines, but a Parquet table is written" in capsys.readouterr().err
+    assert place.read_bytes() == b"what was there"
+
+
 SKINS = {
     "a clause without its entity": ('before: "{x} is taller than {y}"', 'before: "{x} is taller"', "does not contain {y}"),
     "a missing converse": ('  after: "{x} is shorter than {y}"\n', "", "converse of before"),
@@ -231,6 +240,12 @@ def test_the_dialogues_do_not_go_into_the_table_s_file(tmp_path: Path, capsys) -
     assert run([*SMALL, "--out", str(place), "--dialogues-out", str(tmp_path / "." / "both.jsonl.gz")]) == 2
     assert "one would overwrite the other" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_empty_cells_are_counted_in_the_log(tmp_path: Path, capsys) -> None:
+    few = ["--sizes", "4", "--problems", "Consist.trivial", "--skins", "tall/short", "--per-cell", "1"]
+    assert run(["generate", "test", *few, "--out", str(tmp_path / "t.parquet")]) == 0
+    assert "1 cell of the set is empty (the paper admits no such problem): Consist.trivial" in capsys.readouterr().err
 
 
 def test_a_changed_page_of_a_table_is_noticed(tmp_path: Path, capsys) -> None:

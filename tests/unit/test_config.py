@@ -159,6 +159,22 @@ def test_a_condition_is_the_block_with_its_own_differences_over_it() -> None:
     assert conditions["nonce"]["title"] == "Nonce"
 
 
+def test_a_file_of_the_old_form_is_not_stronger_than_a_later_one(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text("items: {versions: 0-1, filter: agent}\n")
+    new.write_text("ewok: {items: {versions: 0-2}}\n")
+
+    def items(*paths: Path) -> dict:
+        merged: dict = {}
+        for path in paths:
+            merged = config.merge(merged, config.read_yaml(path).document)
+        return config.read_study(merged, paths)["ewok"]["items"]
+
+    first = items(old, new)
+    assert (first["versions"], first["filter"]) == ("0-2", "agent")
+    assert items(new, old)["versions"] == "0-1"
+
+
 def test_a_benchmark_that_is_null_is_not_part_of_the_study() -> None:
     assert study_of("ewok: null")["ewok"] is None
 
@@ -182,6 +198,9 @@ ALIASES = "a: &a [x, x, x, x, x, x, x, x]\n" + "".join(
         ("ewok: {baselines: {frequency: {source: ngrams}}}", "ewok.baselines.frequency.source"),
         ("ewok: {conditions: {a: {}, b: {items: {versions: 3-1}}}}", "ewok.conditions.b.items.versions"),
         ("ewok: {conditions: {A b: {}}}", "is not a valid name"),
+        (f"ewok: {{conditions: {{{'a' * 300}: {{}}}}}}", "is not a valid name"),
+        ("ewok: {conditions: {a: {}, b: {items: {seed: 1}}}}", "ewok.conditions.b: asks the same questions as a"),
+        ("ewok: {conditions: {a: {}, b: {prompting: {swap: true}}}}", "where eval_types names Likert or Choice"),
         ("study: models", "study"),
         ('study: "a\\n"', "study"),
         ("study: ../x", "study"),

@@ -166,10 +166,10 @@ def test_a_mistake_is_told_of_the_file_that_makes_it(snakemake: Snakemake, tmp_p
 
 def test_braces_in_a_filter_are_no_wildcards(snakemake: Snakemake, tmp_path: Path) -> None:
     study = tmp_path / "mine.yaml"
-    study.write_text('ewok:\n  items:\n    filter: "a{2}"\n')
+    study.write_text('ewok:\n  items:\n    filter: "-?a{2}"\n')
     run = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=(study,))
     assert run.returncode == 0, said(run)
-    assert "--filter 'a{2}'" in said(run)
+    assert "--filter='-?a{2}'" in said(run), "and a dash at its beginning makes it no option"
 
 
 @pytest.fixture
@@ -206,11 +206,12 @@ def test_a_study_without_logprobs_runs_to_its_report_and_new_weights_or_prompts_
     assert (study / "results" / "local" / "report.html").exists()
     assert "Nothing to be done" in said(snakemake(study, "--dry-run", configuration=configuration))
     for changed in (folder / "model.safetensors", tmp_path / "prompts.yaml"):
-        before = changed.stat().st_mtime
-        os.utime(changed, (before + 1e6, before + 1e6))
-        changed.write_bytes(changed.read_bytes() + b" ")
+        before, content = changed.stat().st_mtime_ns, changed.read_bytes()
+        changed.write_bytes(content + b" ")
+        os.utime(changed, ns=(before - 10**12, before - 10**12))  # a copy of an older file keeps its date
         assert planned(snakemake(study, "--dry-run", configuration=configuration))["score"] == 1, changed
-        os.utime(changed, (before, before))
+        changed.write_bytes(content)
+        os.utime(changed, ns=(before, before))
     registry = tmp_path / "models.yaml"  # memory and time follow from it; they decide nothing but where a job runs
     registry.write_text(registry.read_text().replace("parameters: 10000", "parameters: 90000000"))
     assert "score" not in planned(snakemake(study, "--dry-run", configuration=configuration))
@@ -239,6 +240,19 @@ def test_a_model_that_failed_is_left_out_named_and_tried_again(
     lines = [line for line in said(run).splitlines() if " worldprobe compare " in line]
     assert all("reduced_llama.parquet" not in line and "--missing 'reduced_llama=the disk is full'" in line for line in lines)
     assert lines
+
+
+def test_the_only_model_that_has_answers_is_compared_with_none(
+    snakemake: Snakemake, reduced: tuple[Path, ...], tmp_path: Path
+) -> None:
+    log = tmp_path / "results" / "reduced" / "logs" / "score" / "reduced_llama.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("error: reduced_llama\n  problem: the disk is full.\n  fix: Free it.\n")
+    study = tmp_path / "study.yaml"
+    study.write_text("models: [reduced_gpt2, reduced_llama]\nworldsense: {controls: []}\n")
+    found = planned(snakemake(tmp_path, "--dry-run", configuration=(*reduced, study)))
+    assert found["score"] == found["ask"] == 2, "the one that failed is tried again"
+    assert not {"compare", "compare_tuples"} & set(found)
 
 
 def test_a_model_that_cannot_be_loaded_does_not_keep_the_others_from_tables_and_report(

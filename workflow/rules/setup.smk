@@ -19,6 +19,7 @@ shell.prefix(f"export PYTHONPATH={quote(str(PACKAGE))} PATH={quote(SAME_PYTHON)}
 
 from worldprobe import benchmarks
 from worldprobe.errors import UserError
+from worldprobe.files import digest_state
 from worldprobe.imports import code_digest, method_of
 from worldprobe.operations import devices, locks
 from worldprobe.operations.captions import write_caption
@@ -37,12 +38,27 @@ def code(*names):
     return code_digest(*names)
 
 
+def contents(*lists):
+    """A function that digests files which people edit: dates alone do not show that one was replaced by an older one.
+
+    Args:
+        lists: of files, or functions of the wildcards that give them.
+    """
+
+    def look_up(wildcards):
+        return digest_state(path for files in lists for path in (files(wildcards) if callable(files) else files))
+
+    return look_up
+
+
 def flag(option, value):
     """A command line option: left out for False, empty lists and None, alone for True, else with its quoted value(s)."""
     if value is True:
         return option
     if value in (False, None, [], ""):
         return ""
+    if isinstance(value, str) and value.startswith("-"):
+        return f"{option}={quote(value)}"  # apart from it, the parser would take it for an option
     values = value if isinstance(value, list) else [value]
     return " ".join([option, *(quote(str(one)) for one in values)])
 
@@ -107,6 +123,8 @@ STUDY = StudyPaths.of(study)
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
 MISSING = share_with_jobs(missing_models(study, benchmarks.evidence), workflow.is_main_process)
 MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
+#: The study as its tables and figures see it: a model that is left alone is compared with none.
+ANSWERED = study | {"models": MODELS_WITH_ANSWERS}
 
 
 pathvars:

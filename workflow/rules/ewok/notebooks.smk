@@ -5,10 +5,16 @@ localrules:
     run_notebook,
 
 
+def notebook_file(wildcards):
+    """A notebook of the working directory, or else of this repository."""
+    path = f"notebooks/{wildcards.notebook}.ipynb"
+    return [path if os.path.isfile(path) else in_repository(path)]
+
+
 rule run_notebook:
     """A notebook, run over the finished study, as a part of the report."""
     input:
-        notebook=in_repository("notebooks/{notebook}.ipynb"),
+        notebook=notebook_file,
         summary_table="<ewok>/summaries.parquet",
         judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS) + targets.yardsticks(study),
         registry=registry_file,
@@ -25,6 +31,7 @@ rule run_notebook:
         folder=subpath(input.summary_table, parent=True),
         condition=targets.reference(study),
         materials=builtin_source,
+        contents=contents(notebook_file, [registry_file]),
         code=code(
             "cli/notebook.py",
             "present/notebooks.py",

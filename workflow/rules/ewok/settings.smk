@@ -2,7 +2,9 @@
 
 
 from worldprobe.benchmarks.ewok import targets
-from worldprobe.benchmarks.ewok.human.settings import human_settings
+from worldprobe.benchmarks.ewok.human.settings import human_settings, is_simulated
+from worldprobe.benchmarks.ewok.named_files import ARCHIVE
+from worldprobe.files import files_below
 
 ewok = study["ewok"]
 
@@ -23,7 +25,7 @@ wildcard_constraints:
 
 def builtin_files():
     """The files of the built-in materials."""
-    return [in_repository(path.relative_to(HOME)) for path in sorted(targets.BUILTIN.rglob("*")) if path.is_file()]
+    return [in_repository(path.relative_to(HOME)) for path in files_below(targets.BUILTIN)]
 
 
 def builtin_source(wildcards):
@@ -43,8 +45,13 @@ def material_files(wildcards):
         return builtin_files()
     source = Path(ewok["materials"]["source"])
     if source.is_dir():
-        return [str(path) for path in sorted(source.rglob("*")) if path.is_file()]
+        return [str(path) for path in files_below(source)]
     return [str(source)]
+
+
+def own_materials(wildcards):
+    """As ``material_files``, without the archive that a rule fetches and checks."""
+    return [] if ewok["materials"]["source"] == ARCHIVE else material_files(wildcards)
 
 
 def compat(wildcards):
@@ -76,7 +83,7 @@ def release_filter(wildcards):
     return flags("--release-filter", flag("--materials", material_source(wildcards)))
 
 
-def asking(wildcards):
+def prompting_options(wildcards):
     """How Likert and Choice ask, as options: one value per condition."""
     if ewok["eval_types"] == ["logprobs"]:
         return ""
@@ -101,6 +108,12 @@ def vectors():
     """Word vectors: a file of the user's, or those that a rule trains."""
     chosen = ewok["baselines"]["word2vec"]["vectors"]
     return "<controls>/vectors.kv" if chosen == "trained" else chosen
+
+
+def own_vectors(wildcards):
+    """The file of word vectors, where it is the user's."""
+    chosen = ewok["baselines"]["word2vec"]["vectors"]
+    return [] if chosen == "trained" else [chosen]
 
 
 def frequency(wildcards):
@@ -143,7 +156,7 @@ def report_files(kind, *names):
         kind: "table" or "figure".
         names: which; those that the study does not have are left out.
     """
-    wanted = targets.plans(study, registry, kind, names)
+    wanted = targets.plans(ANSWERED, registry, kind, names)
     return [shown(targets.files_of(study, kind, [plan.name])[0], plan, targets.chapter(plan)) for plan in wanted]
 
 
@@ -155,7 +168,7 @@ def regression_table():
 
 def other_forms(kind, *names):
     """The other forms of the same tables or figures."""
-    wanted = [plan.name for plan in targets.plans(study, registry, kind, names)]
+    wanted = [plan.name for plan in targets.plans(ANSWERED, registry, kind, names)]
     return [path for name in wanted for path in targets.files_of(study, kind, [name])[1:]]
 
 
@@ -190,6 +203,12 @@ def list_layout(wildcards):
         flag("--rounds", str(chosen["rounds"])),
         flag("--seed", str(chosen["seed"])),
     )
+
+
+def own_answers(wildcards):
+    """What people answered, as files of the user's."""
+    human = ewok["human"]
+    return [path for path in (human["responses"], human["key"]) if path and not is_simulated(study)]
 
 
 def cleaning_steps(wildcards):

@@ -153,6 +153,19 @@ def test_draws_are_without_replacement(n: int) -> None:
     assert sorted(permute(i, n, round_keys(n)) for i in range(n)) == list(range(n))
 
 
+def test_a_draw_that_there_is_not_is_refused_at_once() -> None:
+    for i in (-1, 10, 10**9):
+        with pytest.raises(ValueError, match="of 10"):
+            permute(i, 10, round_keys(0))
+
+
+@pytest.mark.parametrize("seed", ["1000000", str(2**32 - 1)])
+def test_a_preview_takes_any_seed(seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for skin in ("streets", "tall/short"):
+        assert main(["worldsense", "preview", "--skin", skin, "--size", "3", "--seed", seed]) == 0
+        assert capsys.readouterr().out.count("-> ") == (1 if skin == "streets" else 7)
+
+
 def test_cores_are_those_of_the_release() -> None:
     """Abstract tuples of the paper's cells, by their numbers (counted on the release for the binary forms)."""
     numbers = {tuple(cell): len(cores(cell)) for cell in cells((3, 4))}

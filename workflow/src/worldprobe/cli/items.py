@@ -113,11 +113,11 @@ def run_build(args: argparse.Namespace) -> None:
     """Read, check, compile, fill, write."""
     from worldprobe.benchmarks.ewok.contracts import Templates
     from worldprobe.benchmarks.ewok.materials.build import compile_all
-    from worldprobe.cli.templates import made_from, read_and_check
+    from worldprobe.cli.templates import made_from_materials, read_and_check
     from worldprobe.contracts import digest_table, write_table
 
     materials = read_and_check(args)
-    made = made_from(materials, args.compat)
+    made = made_from_materials(materials, args.compat)
     templates = compile_all(materials)
     if args.templates_out:
         write_table(templates, Templates, args.templates_out, made)
@@ -129,7 +129,7 @@ def run_build(args: argparse.Namespace) -> None:
 def run_fill(args: argparse.Namespace) -> None:
     """Read templates and fillers, fill, write."""
     from worldprobe.benchmarks.ewok.contracts import Templates
-    from worldprobe.cli.templates import made_from, read_and_check
+    from worldprobe.cli.templates import made_from_materials, read_and_check
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.files import digest_file
 
@@ -142,7 +142,7 @@ def run_fill(args: argparse.Namespace) -> None:
         problem = f"was compiled {'without' if args.compat else 'with'} --compat."
         raise UserError(args.templates, problem, "Use the same --compat for both commands.")
     materials = read_and_check(args)
-    provenance = made_from(materials, args.compat)
+    provenance = made_from_materials(materials, args.compat)
     if compiled.inputs.get("materials", provenance.inputs["materials"]) != provenance.inputs["materials"]:
         fix = "Compile the templates again, or give the materials that they were compiled from."
         raise UserError(args.templates, f"was compiled from other materials than {args.materials}.", fix)
@@ -225,7 +225,7 @@ def _report(n_items: int, n_duplicates: int, path: Path) -> None:
 
 def run_export(args: argparse.Namespace) -> None:
     """Read, refuse what may not leave in the open, write."""
-    from worldprobe.benchmarks.ewok.materials.export import is_protected
+    from worldprobe.benchmarks.ewok.canaries import is_protected
     from worldprobe.contracts import read_provenance
     from worldprobe.files import whole_folder
 

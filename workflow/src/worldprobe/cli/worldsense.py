@@ -159,18 +159,20 @@ def run_generate(args: argparse.Namespace) -> None:
     """Plan, check that the set can be balanced, draw, write."""
     from worldprobe.benchmarks.worldsense import sets
     from worldprobe.benchmarks.worldsense.misreading import find_misreading
+    from worldprobe.benchmarks.worldsense.official import is_official
     from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.writing import write_set
     from worldprobe.log import LOGGER
     from worldprobe.provenance import made
 
-    if args.processes < 1:
-        raise UserError("--processes", f"{args.processes} are too few.", "Ask for at least 1.")
+    if is_official(args.out):
+        problem = "is the name of JSON lines, but a Parquet table is written."
+        raise UserError(f"--out {args.out}", problem, "Name a .parquet file; `worldsense export` writes the official layout.")
     folder = args.skin_folder or FOLDER
     plan = sets.plan_set(args.set, args.sizes, args.problems, args.per_cell)
     blocks = sets.blocks_of(plan, read_skins(folder), args.skins)
-    if args.skin_folder:  # tests read every text of the repository's own skins
+    if Path(folder).resolve() != FOLDER.resolve():  # tests read the texts of the repository's own skins
         for fault in filter(None, map(find_misreading, {block.skin.name: block.skin for block in blocks}.values())):
             raise fault
     details = {"set": plan.name, "sizes": plan.sizes, "problems": plan.problems, "per_cell": plan.per_cell, "skins": args.skins}
@@ -179,7 +181,8 @@ def run_generate(args: argparse.Namespace) -> None:
     empty = sets.empty_cells(plan)
     if empty:
         named = "; ".join(f"{c.problem}, size {c.size}, complexity {c.complexity}, arity {c.arity}" for c in empty)
-        LOGGER.info("%d cells of the set are empty (the paper admits no such problem): %s", len(empty), named)
+        cells = "1 cell of the set is" if len(empty) == 1 else f"{len(empty)} cells of the set are"
+        LOGGER.info("%s empty (the paper admits no such problem): %s", cells, named)
     batches = sets.stream_set(plan, blocks, args.seed, min(args.processes, os.cpu_count() or 1))
     n_trials = write_set(batches, args.out, provenance, args.dialogues_out)
     LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, args.out)

@@ -131,7 +131,7 @@ def _complain(error: jsonschema.ValidationError, sources: Sequence[Source], sche
     elif rule in ("enum", "const"):
         allowed = [str(v) for v in (wanted if rule == "enum" else [wanted])]
         problem = f"{name}: {shown} is not one of the known values{did_you_mean(str(value), allowed)}"
-    elif rule in ("pattern", "not") and error.schema.get("title") == "name":
+    elif rule in ("pattern", "not", "maxLength") and error.schema.get("title") == "name":
         problem = f"{dotted((*keys, value))}: is not a valid name."
         keys = (*keys, value)
     elif rule == "pattern":

@@ -73,11 +73,11 @@ def check_skins(folder: Path | str = FOLDER) -> tuple[list[Skin], list[UserError
         UserError: there is no skin at all.
     """
     place = Path(folder)
-    paths = _skin_files(place) if place.is_dir() else [place]
+    paths = skin_files(place) if place.is_dir() else [place]
     if not paths:
         raise UserError(folder, "contains no skin.", "Give a folder of .yaml files, or one such file.")
     right, faults = _right_sources(paths)
-    others = [] if place.is_dir() else [path for path in _skin_files(place.parent) if path.resolve() != place.resolve()]
+    others = [] if place.is_dir() else [path for path in skin_files(place.parent) if path.resolve() != place.resolve()]
     for source, fault in faults_between(_right_sources(others)[0] + right if right else []):
         if source in right:
             faults.append(fault)
@@ -86,8 +86,9 @@ def check_skins(folder: Path | str = FOLDER) -> tuple[list[Skin], list[UserError
     return sorted(skins, key=lambda skin: (skin.use, skin.domain, skin.name)), faults
 
 
-def _skin_files(folder: Path) -> list[Path]:
-    return sorted(path for suffix in SUFFIXES for path in folder.glob(f"*{suffix}"))
+def skin_files(folder: Path | str) -> list[Path]:
+    """The files of a folder that are skins."""
+    return sorted(path for suffix in SUFFIXES for path in Path(folder).glob(f"*{suffix}"))
 
 
 def _right_sources(paths: Iterable[Path]) -> tuple[list[Source], list[UserError]]:

@@ -89,7 +89,7 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
             Column("95% interval", (f"{feature}_ci_low", f"{feature}_ci_high"), _interval, over=heading),
         ]
     counts = sorted({int(n) for n in wanted.n})
-    points = whole_number(counts[0]) if len(counts) == 1 else f"{whole_number(counts[0])} to {whole_number(counts[-1])}"
+    n_points = whole_number(counts[0]) if len(counts) == 1 else f"{whole_number(counts[0])} to {whole_number(counts[-1])}"
     return Sheet(
         title=f"Correlation of accuracy ({in_words(eval_type)}) with three surface features ({POINTS[points]}).",
         frame=frame,
@@ -97,7 +97,7 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
         label=f"correlations-{eval_type}",
         notes=(
             STARS_NOTE,
-            f"Pearson's r over {points} points; interval by Fisher's z.",
+            f"Pearson's r over {n_points} points; interval by Fisher's z.",
             "A dash: one of the two does not vary, or there are fewer than three points.",
         ),
     )
