@@ -151,15 +151,18 @@ def run_fill(args: argparse.Namespace) -> None:
 
 
 def _fill_and_write(args: argparse.Namespace, templates: pd.DataFrame, materials: Materials, made: Provenance) -> None:
-    from worldprobe.benchmarks.ewok.materials.build import Filling, fill_items, filling_details, finish_items
+    from worldprobe.benchmarks.ewok.materials.build import Filling, fill_items, filling_details, finish_items, stream_items
 
     is_part = args.version is not None
     many = args.versions if args.mode == "fixed" else range(args.per_template)
     filling = Filling(args.mode, [args.version] if is_part else list(many), args.seed, tuple(args.swap), args.filter)
-    items, fewer = fill_items(templates, materials, filling)
     made.method = METHOD
     made.seed = args.seed if args.mode == "independent" else None
     made.details |= filling_details(filling, is_part)
+    if args.mode == "independent" and not (args.flags or args.release_filter):
+        _report(*stream_items(templates, materials, filling, args.out, made), args.out)
+        return
+    items, fewer = fill_items(templates, materials, filling)
     if fewer:
         made.details["fewer_items"] = fewer
     if args.flags:
@@ -205,14 +208,19 @@ def run_gather(args: argparse.Namespace) -> None:
 def _write(items: pd.DataFrame, made: Provenance, args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.contracts import write_table
-    from worldprobe.log import LOGGER
 
     n_duplicates = int(items["duplicate_of"].notna().sum())
     facts = {"release_filter": args.release_filter, "duplicates": n_duplicates}
     made.details |= {key: value for key, value in facts.items() if value}
     write_table(items, Items, args.out, made)
+    _report(len(items), n_duplicates, args.out)
+
+
+def _report(n_items: int, n_duplicates: int, path: Path) -> None:
+    from worldprobe.log import LOGGER
+
     repeated = f", {n_duplicates} of them with the texts of another" if n_duplicates else ""
-    LOGGER.info("%d items%s: %s", len(items), repeated, args.out)
+    LOGGER.info("%d items%s: %s", n_items, repeated, path)
 
 
 def run_export(args: argparse.Namespace) -> None:
