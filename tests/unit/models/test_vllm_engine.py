@@ -75,12 +75,15 @@ def build_gpt2(folder: Path) -> None:
     )
     tokenizer.train_from_iterator(PROMPTS, trainer)
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>")
-    shape = {"n_positions": 1024, "n_embd": 64, "n_layer": 2, "n_head": 2}
-    save(
-        GPT2LMHeadModel(GPT2Config(vocab_size=len(fast), bos_token_id=0, eos_token_id=0, initializer_range=0.3, **shape)),
-        fast,
-        folder,
-    )
+    shape = {"vocab_size": len(fast), "n_embd": 64, "n_layer": 2, "n_head": 2, "bos_token_id": 0, "eos_token_id": 0}
+    model, short = (GPT2LMHeadModel(GPT2Config(initializer_range=0.3, n_positions=n, **shape)) for n in (1024, 256))
+    draw(short)
+    draw(model)
+    positions = model.transformer.wpe.weight.detach().clone()
+    positions[:256] = short.transformer.wpe.weight
+    model.load_state_dict(short.state_dict() | {"transformer.wpe.weight": positions})
+    model.save_pretrained(folder)
+    fast.save_pretrained(folder)
 
 
 def build_llama(folder: Path) -> None:
@@ -112,10 +115,13 @@ def build_llama(folder: Path) -> None:
     config = LlamaConfig(
         vocab_size=len(fast), max_position_embeddings=1024, bos_token_id=1, eos_token_id=2, initializer_range=0.3, **shape
     )
-    save(LlamaForCausalLM(config), fast, folder)
+    model = LlamaForCausalLM(config)
+    draw(model)
+    model.save_pretrained(folder)
+    fast.save_pretrained(folder)
 
 
-def save(model: Any, tokenizer: Any, folder: Path) -> None:
+def draw(model: Any) -> None:
     """Weights of one seed."""
     import torch
 
@@ -125,8 +131,6 @@ def save(model: Any, tokenizer: Any, folder: Path) -> None:
             if weight.dim() > 1:
                 weight.normal_(0, model.config.initializer_range, generator=generator)
         model.tie_weights()
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
 
 
 def hold_conversations(engine: Any) -> dict[str, Any]:
