@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import pyzipper
 
+from worldprobe.benchmarks.ewok.canaries import is_protected
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.differences import differences
-from worldprobe.benchmarks.ewok.materials.export import is_protected, official_files
+from worldprobe.benchmarks.ewok.materials.export import official_files
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.items import fill_fixed, fill_independent, items_table
 from worldprobe.benchmarks.ewok.materials.materials import read_materials

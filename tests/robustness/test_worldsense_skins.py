@@ -221,6 +221,10 @@ RIGHT = {
         OBJECTS, ("- the red ball", "- the sheep"), ("- the blue box", "- the gas"), ("- the yellow chair", "- the taxi")
     ),
     "a verb that others are the subject of": change(TALL, ("{x} is shorter than all the others", "everybody is taller than {x}")),
+    "the least of the other relation": change(TALL, ("{x} is shorter than all the others", "{x} is the least tall")),
+    "places without an article": change(
+        TALL, ("- James", "- the gym"), ("- David", "- school"), ("- Robert", "- the office"), ("- Michael", "- work")
+    ),
     "a denied comparison": change(TALL, ("{x} is taller than all the others", "{x} is not shorter than anybody")),
     "a listing by the most and the least": change(
         TALL,
@@ -236,7 +240,9 @@ RIGHT = {
     ),
     "a plural that does not end in s": change(TALL, ("players all", "sportsmen all")),
     "lines of Windows": TALL.replace("\n", "\r\n"),
-    "questions of its own": asks("Compl", "{description}", "If {query}, answer 1.", "If {opposite}, answer 2. Else answer 3.")
+    "questions of its own": asks(
+        "Compl", "{description}", "If {query}, answer 1.", "If {opposite}, answer 2. Else answer 3.", "Possible answers: 1, 2, 3"
+    )
     + '  Infer:\n    directQ2:\n      - "TRUE or FALSE: ‘{query}’?"\n      - "It is known: ‘{description}’"\n',
 }
 

@@ -28,7 +28,7 @@ rule score:
         checkpoint=card("checkpoint"),
         loading=loading,
         eval_types=",".join(ewok["eval_types"]),
-        asking=asking,
+        asking=prompting_options,
         answers=STUDY.answers,
         contents=contents(own_weights, prompt_inputs),
         method=1,

@@ -83,7 +83,7 @@ def release_filter(wildcards):
     return flags("--release-filter", flag("--materials", material_source(wildcards)))
 
 
-def asking(wildcards):
+def prompting_options(wildcards):
     """How Likert and Choice ask, as options: one value per condition."""
     if ewok["eval_types"] == ["logprobs"]:
         return ""

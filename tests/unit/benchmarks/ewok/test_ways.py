@@ -21,5 +21,5 @@ def test_a_way_is_found_by_its_name_and_knows_what_it_is():
         way_of("likert")
     with pytest.raises(UserError, match='did you mean "likert_constrained_two"'):
         way_of("likert_constrained_tow")
-    with pytest.raises(UserError, match="logprobs is unknown"):
+    with pytest.raises(UserError, match="logprobs: is unknown"):
         way_of("logprobs", PROMPTED)

@@ -113,11 +113,11 @@ def run_build(args: argparse.Namespace) -> None:
     """Read, check, compile, fill, write."""
     from worldprobe.benchmarks.ewok.contracts import Templates
     from worldprobe.benchmarks.ewok.materials.build import compile_all
-    from worldprobe.cli.templates import made_from, read_and_check
+    from worldprobe.cli.templates import made_from_materials, read_and_check
     from worldprobe.contracts import digest_table, write_table
 
     materials = read_and_check(args)
-    made = made_from(materials, args.compat)
+    made = made_from_materials(materials, args.compat)
     templates = compile_all(materials)
     if args.templates_out:
         write_table(templates, Templates, args.templates_out, made)
@@ -129,7 +129,7 @@ def run_build(args: argparse.Namespace) -> None:
 def run_fill(args: argparse.Namespace) -> None:
     """Read templates and fillers, fill, write."""
     from worldprobe.benchmarks.ewok.contracts import Templates
-    from worldprobe.cli.templates import made_from, read_and_check
+    from worldprobe.cli.templates import made_from_materials, read_and_check
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.files import digest_file
 
@@ -142,7 +142,7 @@ def run_fill(args: argparse.Namespace) -> None:
         problem = f"was compiled {'without' if args.compat else 'with'} --compat."
         raise UserError(args.templates, problem, "Use the same --compat for both commands.")
     materials = read_and_check(args)
-    provenance = made_from(materials, args.compat)
+    provenance = made_from_materials(materials, args.compat)
     if compiled.inputs.get("materials", provenance.inputs["materials"]) != provenance.inputs["materials"]:
         fix = "Compile the templates again, or give the materials that they were compiled from."
         raise UserError(args.templates, f"was compiled from other materials than {args.materials}.", fix)
@@ -151,15 +151,18 @@ def run_fill(args: argparse.Namespace) -> None:
 
 
 def _fill_and_write(args: argparse.Namespace, templates: pd.DataFrame, materials: Materials, made: Provenance) -> None:
-    from worldprobe.benchmarks.ewok.materials.build import Filling, fill_items, filling_details, finish_items
+    from worldprobe.benchmarks.ewok.materials.build import Filling, fill_items, filling_details, finish_items, stream_items
 
     is_part = args.version is not None
     many = args.versions if args.mode == "fixed" else range(args.per_template)
     filling = Filling(args.mode, [args.version] if is_part else list(many), args.seed, tuple(args.swap), args.filter)
-    items, fewer = fill_items(templates, materials, filling)
     made.method = METHOD
     made.seed = args.seed if args.mode == "independent" else None
     made.details |= filling_details(filling, is_part)
+    if args.mode == "independent" and not (args.flags or args.release_filter):
+        _report(*stream_items(templates, materials, filling, args.out, made), args.out)
+        return
+    items, fewer = fill_items(templates, materials, filling)
     if fewer:
         made.details["fewer_items"] = fewer
     if args.flags:
@@ -205,19 +208,24 @@ def run_gather(args: argparse.Namespace) -> None:
 def _write(items: pd.DataFrame, made: Provenance, args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.contracts import write_table
-    from worldprobe.log import LOGGER
 
     n_duplicates = int(items["duplicate_of"].notna().sum())
     facts = {"release_filter": args.release_filter, "duplicates": n_duplicates}
     made.details |= {key: value for key, value in facts.items() if value}
     write_table(items, Items, args.out, made)
+    _report(len(items), n_duplicates, args.out)
+
+
+def _report(n_items: int, n_duplicates: int, path: Path) -> None:
+    from worldprobe.log import LOGGER
+
     repeated = f", {n_duplicates} of them with the texts of another" if n_duplicates else ""
-    LOGGER.info("%d items%s: %s", len(items), repeated, args.out)
+    LOGGER.info("%d items%s: %s", n_items, repeated, path)
 
 
 def run_export(args: argparse.Namespace) -> None:
     """Read, refuse what may not leave in the open, write."""
-    from worldprobe.benchmarks.ewok.materials.export import is_protected
+    from worldprobe.benchmarks.ewok.canaries import is_protected
     from worldprobe.contracts import read_provenance
     from worldprobe.files import whole_folder
 

@@ -204,7 +204,7 @@ def run_new_domain(args: argparse.Namespace) -> None:
 
 def run_review(args: argparse.Namespace) -> None:
     """Write the spreadsheet, or read the filled one back as flags."""
-    from worldprobe.benchmarks.ewok.materials.export import is_protected
+    from worldprobe.benchmarks.ewok.canaries import is_protected
     from worldprobe.benchmarks.ewok.materials.preview import fill_once
     from worldprobe.benchmarks.ewok.materials.review import flags_text, read_sheet, review_sheet
     from worldprobe.files import write_text

@@ -53,7 +53,7 @@ def add_registry_flag(parser: argparse.ArgumentParser) -> None:
 def run_list(args: argparse.Namespace) -> None:
     """Print the registry."""
     from worldprobe.config import read_registry
-    from worldprobe.models.registry import state
+    from worldprobe.models.registry import availability
 
     registry = read_registry(args.registry)
     rows = [
@@ -64,7 +64,7 @@ def run_list(args: argparse.Namespace) -> None:
             entry.get("revision") or "",
             entry["dtype"],
             entry["engine"],
-            state(entry),
+            availability(entry),
         )
         for model, entry in registry.items()
     ]

@@ -86,7 +86,7 @@ def speed_options(entry: Mapping[str, Any]) -> list[str]:
     return [f"--{key.replace('_', '-')}", str(entry[key])] if entry.get(key) else []
 
 
-def state(entry: Mapping[str, Any]) -> str:
+def availability(entry: Mapping[str, Any]) -> str:
     """Where a model is: on a server, trained by a study, in a folder, fetched, or still to come."""
     if entry.get("engine") in ("openai", "rule"):
         return "on a server" if entry["engine"] == "openai" else "a rule"

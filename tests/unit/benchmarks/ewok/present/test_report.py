@@ -281,10 +281,11 @@ def test_the_cost_of_answers_is_that_of_all_attempts(page):
 def test_tokens_and_money_are_shown_where_they_are_known():
     plain = AnswerTime("a", 3600.0, {"cpu": 3600.0}, 10)
     served = AnswerTime("b", 3600.0, {"the server's": 3600.0}, 10, 2_000_000, 1_500, (0.5, 2.0))
-    without = build_page(Page(parts=[], answer_times=[plain]))
+    times = [RunTime("score", 2, 4.0, 3.0, None)]
+    without = build_page(Page(parts=[], run_times=times, answer_times=[plain]))
     assert "Tokens read" not in without
     assert "US$" not in without
-    with_both = build_page(Page(parts=[], answer_times=[plain, served]))
+    with_both = build_page(Page(parts=[], run_times=times, answer_times=[plain, served]))
     cells = [re.findall(r'<td class="n">([^<]*)</td>', row) for row in re.findall(r"<tr><td>[ab]</td>.*?</tr>", with_both)]
     assert [row[-3:] for row in cells] == [["0", "0", "–"], ["2,000,000", "1,500", "1.00"]]
     assert "1.00 US$ in total" in with_both

@@ -187,7 +187,7 @@ def article_faults(entities: Sequence[str]) -> Iterator[tuple[int, str, str]]:
         if article := _CAPITAL_ARTICLE.match(entity):
             problem = f"{entity!r} begins with a capital, but comes in the middle of a sentence."
             yield number, problem, f'Write "{article.group().lower()}{entity[article.end() :]}".'
-        elif number in without and len(without) <= len(with_one):
+        elif number in without and 3 * len(without) <= len(with_one):  # but: the gym, school, the office
             article_of = with_one[0].split()[0]
             yield (
                 number,

@@ -84,7 +84,7 @@ def _swapped_ends(clauses: Mapping[str, str], listing: str | None) -> Iterator[F
     for name, side, other in (("first", "before", "after"), ("last", "after", "before")):
         text = clauses.get(name, "")
         said = _stems(words_of(text.partition("{x}")[2]))  # what {x} itself is, not what others are
-        if said & own[other] and not said & own[side] and not contains_word(text, _NOT):
+        if said & own[other] and not said & own[side] and not contains_word(text, (*_NOT, "least")):
             end = "last" if name == "first" else "first"
             problem = f"{text!r} uses the words of clauses.{other}, so it says that {{x}} is the {end}."
             yield ("clauses", name), problem, f"Use the words of clauses.{side}."

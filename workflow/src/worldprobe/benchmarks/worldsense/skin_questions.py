@@ -43,7 +43,7 @@ def _line_fault(line: str) -> Fault | None:
     if _ASKING.match(line) and "?" not in line:
         return f"{line!r} is a question without a question mark.", "Add it."
     end = line.rstrip("’”\"')")
-    if not (end.endswith((".", "?", "!", ":", ";", ",", "{description}")) or _OPTION.match(line)):
+    if not (end.endswith((".", "?", "!", ":", ";", ",", "{description}")) or ":" in line or _OPTION.match(line)):
         return f"{line!r} has no mark at its end.", "End it with a full stop, a question mark or a colon."
     return None
 

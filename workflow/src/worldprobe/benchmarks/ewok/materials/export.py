@@ -64,12 +64,3 @@ def official_files(
             ids = (row["meta_template"], row["template"], "", row["domain"])
             writer.writerow([*ids, *cells, f"template-{name}", index[template], row["tags"]])
         yield f"version-{version}/testsuite-{name}.csv", text.getvalue()
-
-
-def is_protected(canary: str | None) -> bool:
-    """Whether a canary is that of EWoK's own materials, whose terms allow their text in encrypted archives only.
-
-    >>> is_protected("# EWoK canary GUID 0"), is_protected("# my canary"), is_protected(None)
-    (True, False, False)
-    """
-    return canary is not None and "ewok canary" in canary.lower()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from worldprobe.archives import Archive
-from worldprobe.benchmarks.ewok.materials.export import is_protected
+from worldprobe.benchmarks.ewok.canaries import is_protected
 from worldprobe.benchmarks.ewok.materials.materials import canary_lines
 from worldprobe.benchmarks.ewok.passing_on.canaries import is_word_list, lacks_canary
 from worldprobe.errors import UserError

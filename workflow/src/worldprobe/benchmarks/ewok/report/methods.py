@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.report.examples import OWN_CANARY
+from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
 from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, is_prompted
@@ -98,15 +98,11 @@ def _materials(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> list[
 
 def _origin(provenance: Provenance) -> str:
     digest = provenance.inputs.get("materials", "")[:12]
-    canary = provenance.canary or ""
-    own = OWN_CANARY in canary
-    name = (
-        "worldprobe's own built-in materials"
-        if own
-        else "the official EWoK materials"
-        if "EWoK canary" in canary
-        else "a folder of materials"
-    )
+    name = "a folder of materials"
+    if is_own(provenance.canary):
+        name = "worldprobe's own built-in materials"
+    elif is_protected(provenance.canary):
+        name = "the official EWoK materials"
     return f"{name} (SHA-256 {digest}…)" if digest else name
 
 

@@ -1,6 +1,6 @@
-"""What an official file of trials says, kept between commands under the digest of the file's bytes.
+"""What official files of trials and results say, kept between commands under the digest of each file's bytes.
 
-Decompressing and checking the released test set takes most of an analysis, and the file never changes. Kept are the columns that
+Decompressing and checking the released test set takes most of an analysis, and the files never change. Kept are the columns that
 the analysis needs, without any text of a trial. Another file, or another version of what is kept, has another name; a copy
 that is damaged is not used. Imports nothing heavy, so that it can be asked before the libraries are loaded.
 """
@@ -21,14 +21,14 @@ VERSION = 1
 #: The folder; empty: nothing is kept.
 VARIABLE = "WORLDPROBE_CACHE"
 #: Smaller files are read faster than they are worth keeping.
-LEAST_BYTES = 1 << 20
+LEAST_BYTES = 1 << 18
 #: Of how many files the latest are kept.
-MOST_FILES = 16
+MOST_FILES = 64
 _DIGEST_BYTES = 32
 
 
 def place_of(content: bytes) -> Path | None:
-    """Where the parsed trials of a file are kept, whether they are there or not; None where they are not to be kept.
+    """Where the columns of a file are kept, whether they are there or not; None where they are not to be kept.
 
     Args:
         content: the bytes of the file as it is, compressed or not.
@@ -42,7 +42,7 @@ def place_of(content: bytes) -> Path | None:
             folder = str((Path(root) if root else Path.home() / ".cache") / "worldprobe")
         except RuntimeError:  # a user without a home
             return None
-    return Path(folder) / f"trials-{VERSION}-{hashlib.sha256(content).hexdigest()}.arrow"
+    return Path(folder) / f"columns-{VERSION}-{hashlib.sha256(content).hexdigest()}.arrow"
 
 
 def load(place: Path) -> arrow.Table | None:
@@ -81,6 +81,6 @@ def keep(place: Path, table: arrow.Table) -> None:
 
 
 def _remove_old(folder: Path) -> None:
-    kept = sorted(folder.glob("trials-*.arrow"), key=lambda path: path.stat().st_mtime, reverse=True)
+    kept = sorted(folder.glob("columns-*.arrow"), key=lambda path: path.stat().st_mtime, reverse=True)
     for path in kept[MOST_FILES:]:
         path.unlink(missing_ok=True)
