@@ -5,12 +5,6 @@ localrules:
     run_notebook,
 
 
-def notebook_file(wildcards):
-    """A notebook of the working directory, or else of this repository."""
-    path = f"notebooks/{wildcards.notebook}.ipynb"
-    return [path if os.path.isfile(path) else in_repository(path)]
-
-
 rule run_notebook:
     """A notebook, run over the finished study, as a part of the report."""
     input:

@@ -235,3 +235,9 @@ def simulated_crowd(wildcards):
         flag("--abandon", str(chosen["abandon"])),
         flag("--seed", str(chosen["seed"])),
     )
+
+
+def notebook_file(wildcards):
+    """A notebook of the working directory, or else of this repository."""
+    path = f"notebooks/{wildcards.notebook}.ipynb"
+    return [path if os.path.isfile(path) else in_repository(path)]
