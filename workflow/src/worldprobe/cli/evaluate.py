@@ -89,7 +89,7 @@ def benchmark_names(text: str) -> list[str]:
         if name not in MODULES:
             raise argparse.ArgumentTypeError(f'"{name}" is not a benchmark{did_you_mean(name, MODULES)}')
     if not names:
-        raise argparse.ArgumentTypeError(f"names no benchmark: give some of {', '.join(MODULES)}")
+        raise argparse.ArgumentTypeError(f'"{text}" names no benchmark: give one or more of {", ".join(MODULES)}')
     return [name for name in MODULES if name in names]
 
 
