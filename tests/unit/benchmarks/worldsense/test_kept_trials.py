@@ -127,3 +127,14 @@ def test_fields_that_the_analysis_does_not_need_are_checked_too(
     assert "line 7" in message
     assert says in message
     assert not cache.exists()
+
+
+def test_trials_under_the_name_of_results_are_a_message(
+    lines: list[bytes], cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    analyse(tmp_path, lines)
+    results = tmp_path / "basic___n___results.jsonl.bz2"
+    results.write_bytes((tmp_path / "trials.jsonl.bz2").read_bytes())  # kept by now, as trials
+    assert main(["worldsense", "analyse", str(tmp_path / "trials.jsonl.bz2"), str(results), "--out", str(tmp_path / "o")]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    assert not (tmp_path / "o").exists()

@@ -16,7 +16,6 @@ import pyarrow as arrow
 from pyarrow import json
 
 from worldprobe.benchmarks.worldsense.analysis.decompress import Pending, Reader
-from worldprobe.benchmarks.worldsense.analysis.kept import keep, load
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, TYPES, WORDS, Questions
 from worldprobe.benchmarks.worldsense.official import is_official
 from worldprobe.benchmarks.worldsense.official_blocks import encode
@@ -91,11 +90,7 @@ def read_series(paths: Sequence[Path | str], questions: Questions, pending: Sequ
 def _read_official(path: Path | str, questions: Questions, pending: Pending | None) -> list[Series]:
     prompting, model = name_of_results(path)
     started = pending or Reader().start(path)
-    table = load(started.place) if started.place else None
-    if table is None:
-        table = _parse(started.wait())
-        if table is not None and started.place:
-            keep(started.place, table)
+    table = started.columns(_SCHEMA.names, _parse)
     if table is None:
         keys, codes, words = _read_lines(path, started.wait())
     else:

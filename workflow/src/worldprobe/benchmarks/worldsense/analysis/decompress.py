@@ -10,12 +10,16 @@ import bz2
 import gzip
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from worldprobe.benchmarks.worldsense.analysis.kept import place_of
+from worldprobe.benchmarks.worldsense.analysis.kept import keep, load, place_of
 from worldprobe.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow as arrow
 
 #: Begins a block, and ends a stream of blocks; 48 bits each, at any bit.
 _BLOCK = 0x314159265359
@@ -86,6 +90,24 @@ class Pending:
             raise UserError(self.path, "the file ends early; it was cut short.", "Fetch or make it again.") from error
         except (OSError, zlib.error) as error:
             raise UserError(self.path, f"cannot be decompressed ({error}).", "Fetch or make it again.") from error
+
+    def columns(self, names: Sequence[str], parse: Callable[[bytes], arrow.Table | None]) -> arrow.Table | None:
+        """The columns of the file, as an earlier command kept them, or else parsed and kept.
+
+        Args:
+            names: of the columns; a file may be kept as another kind of file than it is read as now.
+            parse: the text of the file -> its columns, or None where it is not to be read this way.
+
+        Raises:
+            UserError: as ``wait``.
+        """
+        table = load(self.place) if self.place else None
+        if table is not None and table.column_names == list(names):
+            return table
+        table = parse(self.wait())
+        if table is not None and self.place:
+            keep(self.place, table)
+        return table
 
 
 def _blocks(content: bytes) -> list[bytes]:

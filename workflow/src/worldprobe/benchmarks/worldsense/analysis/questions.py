@@ -16,7 +16,6 @@ import pyarrow as arrow
 from pyarrow import compute
 
 from worldprobe.benchmarks.worldsense.analysis.decompress import Pending, Reader
-from worldprobe.benchmarks.worldsense.analysis.kept import keep, load
 from worldprobe.benchmarks.worldsense.notation import read_description, read_relation
 from worldprobe.benchmarks.worldsense.official import is_official, read_official
 from worldprobe.benchmarks.worldsense.official_blocks import encode, parse_file
@@ -80,15 +79,8 @@ def read_questions(path: Path | str, pending: Pending | None = None, skin_folder
         from worldprobe.benchmarks.worldsense.trials import read_trials
 
         return from_frame(read_trials(path), str(path), skin_folder)
-    started = pending or Reader().start(path)
-    fast = load(started.place) if started.place else None
-    if fast is None:
-        fast = _parse(started.wait())
-        if fast is None:
-            return from_frame(read_official(path), str(path), skin_folder)
-        if started.place:
-            keep(started.place, fast)
-    return _from_table(fast, skin_folder)
+    fast = (pending or Reader().start(path)).columns(list(FIELDS.values()), _parse)
+    return from_frame(read_official(path), str(path), skin_folder) if fast is None else _from_table(fast, skin_folder)
 
 
 def from_frame(frame: pd.DataFrame, name: str, skin_folder: Path | str | None = None) -> Questions:

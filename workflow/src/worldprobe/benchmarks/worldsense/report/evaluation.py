@@ -36,12 +36,7 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
     whole = printed[(printed["table"] == "table2") & (printed["quantity"] == "accuracy")]
     return {
         "model": name,
-        "checkpoint": made.checkpoint,
-        "revision": made.revision,
-        "checkpoint_digest": made.inputs["checkpoint"],
-        "dtype": made.dtype,
-        "engine": made.engine,
-        "packages": made.packages,
+        **made.of_model(),
         BENCHMARK: {
             "trials": {"digest": made.inputs["trials"], "n_trials": len(read_trials(trials))},
             "prompting": made.details["prompting"],
