@@ -18,13 +18,7 @@ from worldprobe.benchmarks.ewok.materials.rules import RIGHT
 
 MATERIALS = Path(__file__).parents[2] / "resources" / "materials" / "ewok-builtin"
 ITEMS = 1_000_000
-
-
-@pytest.fixture(autouse=True)
-def package(monkeypatch: pytest.MonkeyPatch, repository: Path, request: pytest.FixtureRequest) -> None:
-    if not request.config.getoption("--benchmark-enable"):
-        pytest.skip("speed is measured with --benchmark-enable")
-    monkeypatch.setenv("PYTHONPATH", str(repository / "workflow" / "src"))
+pytestmark = pytest.mark.usefixtures("commands_are_measured")
 
 
 def test_a_million_items_take_less_than_a_gibibyte(tmp_path: Path) -> None:

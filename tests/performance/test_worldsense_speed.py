@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("commands_are_measured")
+
 
 def run(*arguments: str) -> tuple[float, float]:
     """Processor seconds and peak memory in MiB of one command."""
@@ -14,13 +16,6 @@ def run(*arguments: str) -> tuple[float, float]:
     subprocess.run([sys.executable, "-m", "worldprobe", "worldsense", *arguments], check=False, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, after.ru_maxrss / 1024
-
-
-@pytest.fixture(autouse=True)
-def package(monkeypatch: pytest.MonkeyPatch, repository: Path, request: pytest.FixtureRequest) -> None:
-    if not request.config.getoption("--benchmark-enable"):
-        pytest.skip("speed is measured with --benchmark-enable")
-    monkeypatch.setenv("PYTHONPATH", str(repository / "workflow" / "src"))
 
 
 def test_a_million_training_trials_take_two_minutes_and_a_gibibyte(tmp_path: Path) -> None:
