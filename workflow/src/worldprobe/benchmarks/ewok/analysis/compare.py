@@ -66,8 +66,8 @@ def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> lis
         comparisons: as ``compare_models`` gives them.
         models: those with judgements of the compared eval type.
     """
-    compared = set(zip(comparisons["model_a"], comparisons["model_b"], strict=True))
-    return [[a, b] for a, b in combinations(sorted(models), 2) if (a, b) not in compared]
+    compared = {frozenset(pair) for pair in zip(comparisons["model_a"], comparisons["model_b"], strict=True)}
+    return [[a, b] for a, b in combinations(sorted(models), 2) if frozenset((a, b)) not in compared]
 
 
 def _rows(panel: Panel, accuracy: np.ndarray, cluster: str, n_permutations: int, seed: int) -> list[dict[str, Any]]:
