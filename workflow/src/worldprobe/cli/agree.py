@@ -27,7 +27,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Build all matrices."""
     from worldprobe.benchmarks.ewok.analysis.agreement import agree
-    from worldprobe.benchmarks.ewok.analysis.provenances import read_judgements
+    from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
     from worldprobe.benchmarks.ewok.contracts import Agreements
     from worldprobe.contracts import write_table
     from worldprobe.provenance import made
@@ -37,6 +37,6 @@ def run(args: argparse.Namespace) -> None:
         METHOD,
         {str(path): path for path in args.judgements},
         ["numpy", "pandas"],
-        details=missing_models(args.missing, judgements["model"].unique()),
+        details=missing_models(args.missing, judgements["model"].unique()) | kinds_of(args.judgements),
     )
     write_table(agree(judgements), Agreements, args.out, provenance)

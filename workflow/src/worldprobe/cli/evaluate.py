@@ -100,6 +100,7 @@ def run(args: argparse.Namespace) -> None:
 
     from worldprobe.files import write_text
     from worldprobe.models.checkpoint import short_name
+    from worldprobe.models.kinds import CAUSAL, refuse_prompting
     from worldprobe.models.registry import loading_options, speed_options
 
     refuse_what_does_nothing(args)
@@ -107,6 +108,9 @@ def run(args: argparse.Namespace) -> None:
     name = card.get("name") or short_name(args.model)
     work = args.work or Path("results/evaluate") / name
     refuse_another_models_folder(work / "result.json", str(card["checkpoint"]))
+    card = {**card, "kind": card.get("kind") or kind_of(card)}
+    if "worldsense" in args.benchmark and card["kind"] != CAUSAL:
+        raise refuse_prompting(args.model, card["kind"])
     if args.password:
         os.environ["WORLDPROBE_MATERIALS_PASSWORD"] = args.password  # inherited, so that no printed command shows it
     entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
@@ -171,6 +175,17 @@ def converses(entry: dict[str, Any]) -> bool:
         return True
     options = (entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
     return locate(entry["checkpoint"], *options).has_chat_template()
+
+
+def kind_of(entry: dict[str, Any]) -> str:
+    """The kind of a model that has no card: what its checkpoint states."""
+    from worldprobe.models.checkpoint import locate
+    from worldprobe.models.kinds import CAUSAL
+
+    if (entry.get("engine") or "transformers") != "transformers":
+        return CAUSAL
+    options = (entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
+    return locate(entry["checkpoint"], *options, kind=None).kind
 
 
 def refuse_what_does_nothing(args: argparse.Namespace) -> None:

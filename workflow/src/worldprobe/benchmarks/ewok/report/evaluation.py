@@ -9,6 +9,7 @@ from typing import Any
 from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
 from worldprobe.contracts import read_provenance, read_table
+from worldprobe.models.kinds import CAUSAL, describe_kind
 from worldprobe.paths import REPOSITORY
 
 
@@ -22,6 +23,7 @@ def collect_evaluation(name: str, materials: str, items: Path, scores: Path, sum
     return {
         "model": name,
         **made.of_model(),
+        "measure": describe_kind(made.kind, made.details.get("pseudo_log_likelihood")),
         "materials": {
             "source": materials,
             "digest": read_provenance(items).inputs["materials"],
@@ -68,6 +70,9 @@ def describe_evaluation(evaluation: dict[str, Any]) -> str:
         f"{versions}, {evaluation['dtype']}; {accuracy['n_ties']} ties, "
         f"{accuracy['n_near_ties']} near ties, {accuracy['n_missing']} without a score.",
     ]
+    if evaluation["kind"] != CAUSAL:
+        measure = f"{evaluation['model']} is not causal ({evaluation['measure']})"
+        lines.append(f"{measure}: the published models are, and their scores are another measure.")
     if not official:
         lines.append("The published numbers are for EWoK-core-1.0: with these items they are a yardstick, not a comparison.")
     return "\n".join(lines)
