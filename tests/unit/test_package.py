@@ -143,12 +143,16 @@ def test_an_installed_package_builds_the_clones_items_and_trials(installed: Path
 
 
 @pytest.mark.slow
-def test_an_installed_package_evaluates_a_model_as_a_clone_does(installed: Path, tiny_checkpoint, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_an_installed_package_evaluates_a_model_as_a_clone_does(  # type: ignore[no-untyped-def]
+    installed: Path, repository: Path, tiny_checkpoint, tmp_path: Path
+) -> None:
     checkpoint = str(tiny_checkpoint())
     (tmp_path / "empty").mkdir()
     done = run(installed, tmp_path / "empty", "worldprobe", "evaluate", checkpoint, "--versions", "0", "--work", "work")
     assert done.returncode == 0, done.stderr
-    assert main(["evaluate", checkpoint, "--versions", "0", "--work", str(tmp_path / "clone")]) == 0
+    line = ["evaluate", checkpoint, "--versions", "0", "--work", str(tmp_path / "clone")]
+    environment = os.environ | {"PYTHONPATH": str(repository / "workflow" / "src"), "OMP_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, "-m", "worldprobe", *line], env=environment, check=True, capture_output=True)
     for name in ("items.parquet", "target_scores.parquet", "judgements.parquet", "summaries.parquet", "result.json"):
         assert (tmp_path / "empty" / "work" / name).read_bytes() == (tmp_path / "clone" / name).read_bytes(), name
 
