@@ -1,8 +1,8 @@
 # Every line is a command that README.md shows too.
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs
-TESTS = not slurm
+TESTS = not (slurm or survey)
 
-.PHONY: reproduce test test-slurm rulegraph format python
+.PHONY: reproduce test test-slurm test-survey rulegraph format python
 
 reproduce: python
 	@.venv/bin/python -m worldprobe unlock
@@ -18,6 +18,10 @@ test: python
 
 test-slurm: python
 	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm tests/workflow
+
+test-survey: python
+	envs/install-survey
+	.venv/bin/pytest -m survey tests/survey
 
 # Needs Graphviz (apt-get install graphviz).
 rulegraph: python

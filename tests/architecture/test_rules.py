@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from worldprobe import benchmarks
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
 from worldprobe.cli import STAGES
 from worldprobe.imports import IRRELEVANT, PACKAGE, closure
@@ -91,6 +92,21 @@ def shell_of(name: str) -> str:
 SAFE = re.compile(r"resources\.speed|wildcards\.version|params\.(method|code)")
 
 
+#: Actions that are about all of a kind.
+ANY = {"all", "set"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_rule_is_called_like_its_command(name: str) -> None:
+    """``fill_items`` is ``items fill`` in ``cli/items.py``; of ``baselines judge-word2vec`` the action alone is the name."""
+    stage, action = [*re.sub(r"\{[^}]*\}", "{}", shell_of(name)).split()[3:5], ""][:2]
+    verbs = [word for word in re.split("[-_]", action) if re.fullmatch(r"\w+", word)]
+    words = verbs if len(verbs) > 1 or stage in benchmarks.MODULES else [*re.split("[-_]", stage), *verbs]
+    of_rule = {word.removesuffix("s") for word in name.split("_")}
+    assert {word.removesuffix("s") for word in words} - ANY <= of_rule, f"{name} runs {stage} {action}"
+    assert (PACKAGE / "cli" / f"{stage.partition('-')[0]}.py").is_file() or stage == "import"
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_shell_line_quotes_every_value(name: str) -> None:
     found = directives(RULES[name])
@@ -126,7 +142,7 @@ def test_a_rule_reruns_when_code_that_moves_its_numbers_changes(name: str) -> No
         assert all(module in imported for module in needed_by(f"cli/{stage}.py"))
     else:
         assert re.search(rf'method=(method_of\("cli/{stage}\.py"|1,)', params)
-        assert name in ("fetch_materials", "fetch_model", "score", *TRAINING)
+        assert name in ("fetch_ewok_config", "fetch_model", "score", *TRAINING)
 
 
 #: What takes long, or is the input of what does.

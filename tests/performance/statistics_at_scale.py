@@ -76,7 +76,14 @@ def main() -> None:
     run("summarize", "summarize", *everything, "--out", str(folder / "summaries.parquet"))
     run("compare (190 pairs)", "compare", *logprobs, "--out", str(folder / "comparisons.parquet"))
     run("correlate", "correlate", *logprobs, *surface, "--out", str(folder / "correlations.parquet"))
-    run("reproduce-check", "reproduce-check", str(folder / "summaries.parquet"), "--out", str(folder / "reproduction.parquet"))
+    run(
+        "reproduction check",
+        "reproduction",
+        "check",
+        str(folder / "summaries.parquet"),
+        "--out",
+        str(folder / "reproduction.parquet"),
+    )
     run("fit fixed-effects", "fit", "fixed-effects", *logprobs, *surface, "--out", str(folder / "fixed_effects.parquet"))
     run("fit mixed-model", "fit", "mixed-model", *logprobs, *surface, "--out", str(folder / "mixed_model.parquet"))
     if args.plain:

@@ -89,7 +89,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ("likert", "likert"),
     ):
         make(f"judge {{items}} {{{evidence}}} --out {{judgements_{judged}}}")
-    make("baselines surface {items} --out {surface}")
+    make("baselines measure-surface {items} --out {surface}")
     make("summarize {judgements_a} {judgements_b} {judgements_choice} {judgements_likert} --bootstrap 20 --out {summaries}")
     make("correlate {judgements_a} {judgements_b} {judgements_w} --surface {surface} --points-out {points} --out {correlations}")
     make("compare {judgements_a} {judgements_b} --permutations 100 --out {comparisons}")

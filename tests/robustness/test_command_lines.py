@@ -56,18 +56,44 @@ WRONG = [
     "table mean_accuracy {summaries} --eval-type word2vce --out {folder}/t.md",
     "report build {summaries} --tables {folder} --out {folder}/r.html",
     "report build {summaries} --figures {folder}/nowhere.svg --out {folder}/r.html",
-    "report notebook {folder}/nowhere.ipynb --out {folder}/r.html",
+    "report build {summaries} --headlines auto logprobs --out {folder}/r.html",
+    "notebook run {folder}/nowhere.ipynb --out {folder}/r.html",
     *(
         f"score logprobs {{items}} --checkpoint {{folder}} {option} --out {{out}}"
         for option in ("--dtype float23", "--engine magic", "--bos x")
     ),
     *(f"models plan --gpu-memory {text}" for text in ("0", "-1", "nan", "inf", "a")),
     *("models plan --models nobody", "models fetch nobody", "models list --registry {folder}"),
-    *("controls tokenizer {folder} --out {folder}/t", "controls tokenizer {folder} --vocabulary 3 --out {folder}/t"),
+    *("controls train-tokenizer {folder} --out {folder}/t", "controls train-tokenizer {folder} --vocabulary 3 --out {folder}/t"),
     *("controls train {folder} {folder} --architecture bert --out {folder}/m", "fetch nothing --out {out}"),
-    "controls corpus {templates} {materials} --held-out-templates 1 --out {folder}/c",
-    "controls corpus {templates} {materials} --held-out-fillers nan --out {folder}/c",
+    "controls write-corpus {templates} {materials} --held-out-templates 1 --out {folder}/c",
+    "controls write-corpus {templates} {materials} --held-out-fillers nan --out {folder}/c",
 ]
+
+
+#: What a server decides, and names that no table or file can have.
+SERVER = "score logprobs {items} --checkpoint m --engine openai --endpoint http://127.0.0.1:9/v1 --out {out}"
+SILENT = [
+    "--dtype bfloat16",
+    "--revision v1",
+    "--device cpu",
+    "--allow-pickle",
+    "--gpus 1",
+    "--trust-remote-code",
+    "--bos always",
+]
+NAMES = ["''", "' '", "' a'", "'a\nb'", "a/b", "../a", "'a\\b'", "..", "human", "word2vec"]
+
+
+@pytest.mark.parametrize("option", SILENT)
+def test_an_option_that_does_nothing_with_a_server_is_refused(check, option: str) -> None:
+    assert f"error: {option.split()[0]}\n" in check(f"{SERVER} {option}", "does nothing with --engine openai")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_no_model_can_have_is_refused(check, name: str) -> None:
+    check(f"judge {{items}} {{scores_a}} --model {name} --out {{out}}", "--model")
+    check(f"score logprobs {{items}} --checkpoint nowhere --model {name} --out {{out}}", "--model")
 
 
 @pytest.mark.parametrize("line", WRONG)

@@ -95,6 +95,12 @@ REGISTRIES = [
             ),
             *("revision: '$(touch x)'", "revision: 'main; ls'", "parameters: -1", "parameters: .nan", "parameters: many"),
             *("control: {architecture: gpt2, layers: 0}", "control: {architecture: gpt2, width: 63, heads: 2}", "unheard: of"),
+            *(
+                f"engine: openai, endpoint: 'http://x/v1', {key}"
+                for key in ("dtype: bfloat16", "revision: v1", "allow_pickle: true")
+            ),
+            *(f"engine: openai, endpoint: 'http://x/v1', {key}" for key in ("tensor_parallel: 2", "trust_remote_code: true")),
+            *("tokenizer: folder", "concurrency: 4", "engine: vllm, concurrency: 4"),
         )
     ),
 ]

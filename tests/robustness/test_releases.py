@@ -12,7 +12,7 @@ import pyzipper
 from worldprobe.contracts import read_provenance
 from worldprobe.files import digest_file
 
-LINE = "import ewok-results {release} --out {out}"
+LINE = "import released {release} --out {out}"
 DESIGN = "MetaTemplateID,TemplateID,Domain,ConceptA,ConceptB,TargetDiff,ContextDiff,ContextType,Context1,Context2,Target1,Target2"
 SCORES = ",".join(f"logp_target{t}_context{c}" for t in (1, 2) for c in (1, 2))
 LIKERT = ",".join(f"text_likert_target{t}_context{c}" for t in (1, 2) for c in (1, 2))

@@ -31,11 +31,6 @@ def test_a_table_given_twice_is_refused(study, tmp_path: Path, check: Callable[.
     check(line, "a second time", copy=copy)
 
 
-@pytest.mark.parametrize("name", ["human", "word2vec", "' '", "'a\nb'"])
-def test_a_model_is_not_named_like_a_yardstick_nor_by_a_blank(check: Callable[..., str], name: str) -> None:
-    check(f"judge {{items}} {{scores_a}} --model {name} --out {{out}}", "--model")
-
-
 @pytest.mark.parametrize(
     ("table", "column", "value"),
     [
@@ -136,10 +131,94 @@ def test_malformed_published_numbers_are_refused(tmp_path, check, name: str, old
     published = shutil.copytree(Path(__file__).resolve().parents[2] / "resources" / "published", tmp_path / "published")
     text = (published / name).read_text(encoding="utf-8")
     (published / name).write_text(text.replace(old, new, 1), encoding="utf-8")
-    check("reproduce-check {summaries} --published {folder}/published --out {out}", words)
+    check("reproduction check {summaries} --published {folder}/published --out {out}", words)
 
 
 def test_a_condition_needs_a_name_and_what_is_not_compared_is_said(unscored, check) -> None:
     line = "compare-conditions --permutations 10 --condition {name} {judgements_a} {unscored} --condition b {judgements_a}"
     check(line + " --out {out}", "no name", name=" ", unscored=unscored)
     assert "model_nan, logprobs: not compared" in check(line, status=0, name="a", unscored=unscored)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("report build {summaries} {summaries} --out {out}.html", "a second summary table of ewok"),
+        ("report build {summaries} --made-from {items} {items} --out {out}.html", "items.parquet twice"),
+        ("report build {summaries} --benchmarks {folder}/nowhere --out {out}.html", "no such folder"),
+        ("report build {summaries} --benchmarks {summaries} --out {out}.html", "no such folder"),
+    ],
+)
+def test_a_report_shows_nothing_twice_and_leaves_nothing_out_silently(check, line: str, words: str) -> None:
+    check(line, words)
+
+
+def test_a_store_of_answers_that_is_not_there_is_said(check) -> None:
+    shown = check("report build {summaries} --answers {folder}/nowhere --out {folder}/page.html", status=0)
+    assert "what answers cost is left out" in shown
+
+
+def test_benchmark_files_that_are_not_snakemakes_are_refused_and_odd_times_left_out(check, tmp_path: Path) -> None:
+    file = tmp_path / "times" / "score" / "a.tsv"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"s\tmax_rss\n\xff\xfe\t1\n")
+    check("report build {summaries} --benchmarks {folder}/times --out {out}.html", "a.tsv")
+    file.write_text("s\tmax_rss\nnan\tinf\n-1\t2\n-\t-\n")
+    check("report build {summaries} --benchmarks {folder}/times --out {folder}/page.html", status=0)
+
+
+@pytest.fixture
+def other_items(check: Callable[..., str], tmp_path: Path) -> Path:
+    """Items with the same ids and other texts, and their templates, written by a way that a user has."""
+    line = "items build {materials} --versions 0 --swap 'object->nonword' --out {folder}/other.parquet"
+    check(line, status=0)
+    return tmp_path / "other.parquet"
+
+
+def test_tables_of_other_items_with_the_same_ids_are_refused(study, check, tmp_path: Path, other_items: Path) -> None:
+    for name in ("items", "templates"):  # the same rows in another file are another table as well
+        table = pq.read_table(study[name])
+        pq.write_table(table.slice(0, len(table) - 1), tmp_path / f"{name}.parquet")
+    check("baselines measure-surface {other} --out {folder}/surface.parquet", status=0, other=other_items)
+    for line in (
+        "judge {other} {scores_a} --out {out}",
+        "judge {other} {similarities} --out {out}",
+        "fit fixed-effects {judgements_a} {judgements_b} --surface {folder}/surface.parquet --out {out}",
+        "correlate {judgements_a} {judgements_w} --surface {folder}/surface.parquet --out {out}",
+        "reproduction check {summaries} --items {other} --out {out}",
+        "items export {items} {folder}/templates.parquet --out {folder}/new",
+        "table dataset {folder}/templates.parquet {items} --out {folder}/t.md",
+    ):
+        check(line, " other " if "export" not in line else "was filled from", other=other_items)
+
+
+def _with_texts(study: dict[str, Path], path: Path, **texts: object) -> Path:
+    table = read_table(study["items"], contracts.Items)
+    write_table(table.assign(**texts), contracts.Items, path, read_provenance(study["items"]))
+    return path
+
+
+def test_items_without_words_are_counted_or_refused_with_their_file(study, check, tmp_path: Path) -> None:
+    targets = [f"target{number}" for number in (1, 2)]
+    some = _with_texts(study, tmp_path / "some.parquet", target1="...")
+    shown = check("baselines measure-surface {some} --out {folder}/s.parquet", status=0, some=some)
+    n_items = len(read_table(some, contracts.Items))
+    assert f"{n_items} texts have no words" in shown
+    assert read_provenance(tmp_path / "s.parquet").details["n_texts_without_words"] == n_items
+    features = read_table(tmp_path / "s.parquet", contracts.SurfaceFeatures)
+    assert features.groupby("target")["log_frequency"].count().to_dict() == {1: 0, 2: n_items}
+    none = _with_texts(study, tmp_path / "none.parquet", **dict.fromkeys((*targets, "context1", "context2"), "?!"))
+    shown = check("baselines measure-surface {none} --out {out}", "have no words", none=none)
+    assert f"error: {none}\n" in shown
+
+
+def test_vectors_by_which_no_target_can_be_compared_are_refused(study, check, tmp_path: Path) -> None:
+    (tmp_path / "vectors.txt").write_text("1 2\nthe 0.1 0.2\n")
+    items = _with_texts(study, tmp_path / "items2.parquet", target1="Qqq.", target2="Zzq.")
+    check("baselines judge-word2vec {mine} --vectors {folder}/vectors.txt --out {out}", "no target can be compared", mine=items)
+
+
+def test_ratings_that_are_all_empty_are_refused(study, check, tmp_path: Path) -> None:
+    item = read_table(study["items"], contracts.Items)["item_id"].iloc[0]
+    (tmp_path / "r.csv").write_text(f"item_id,target,context,rating\n{item},1,1,\n", encoding="utf-8")
+    check("import human-ratings {items} {folder}/r.csv --out {out}", "contains no rating")

@@ -16,12 +16,12 @@ COMMANDS = [
     ("items", "judge {bad} {scores_a} --out {out}"),
     ("items", "score logprobs {bad} --checkpoint nowhere --out {out}"),
     ("items", "score prompting {bad} --checkpoint nowhere --eval-type choice_constrained_zero --out {out}"),
-    ("items", "baselines surface {bad} --out {out}"),
+    ("items", "baselines measure-surface {bad} --out {out}"),
     ("items", "items export {bad} {templates} --out {folder}/new"),
     ("items", "table dataset {templates} {bad} --out {folder}/t.md"),
     ("templates", "items fill {bad} {materials} --versions 0 --out {out}"),
     ("templates", "items export {items} {bad} --out {folder}/new"),
-    ("templates", "controls corpus {bad} {materials} --stories 20 --sentences 5 --out {folder}/new"),
+    ("templates", "controls write-corpus {bad} {materials} --stories 20 --sentences 5 --out {folder}/new"),
     ("scores_a", "judge {items} {bad} --out {out}"),
     ("scores_a", "judge {items} {scores_b} {bad} --out {folder}/new.parquet {out}"),
     ("choice", "judge {items} {bad} --out {out}"),
@@ -216,6 +216,6 @@ def test_no_flipped_bit_of_a_page_changes_a_number(study, tmp_path, name: str) -
 
 def test_the_study_itself_passes_every_command(check, tmp_path: Path) -> None:
     for number, (name, line) in enumerate(COMMANDS):
-        if "nowhere" not in line and "controls corpus" not in line:
+        if "nowhere" not in line and "controls write-corpus" not in line:
             fresh = line.replace("{out}", f"{{folder}}/{number}.parquet").replace("{folder}/new", f"{{folder}}/new_{number}")
             check(fresh.replace("{bad}", f"{{{name}}}"), status=0)

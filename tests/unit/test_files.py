@@ -107,7 +107,7 @@ def test_a_folder_is_replaced_only_by_the_command_that_wrote_it(tmp_path):
     write("items export", "b.csv")
     assert names(tmp_path / "f" / "version-0") == ["b.csv"]
     with pytest.raises(UserError, match="another command"):
-        write("controls corpus", "c.csv")
+        write("controls write-corpus", "c.csv")
     (tmp_path / "f" / "version-0" / "thesis.tex").write_text("years of work")
     with pytest.raises(UserError, match=r"also contains version-0/thesis\.tex"):
         write("items export", "d.csv")

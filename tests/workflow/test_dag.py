@@ -142,7 +142,7 @@ def test_every_rule_is_part_of_one_of_the_studies(
         "tables",
         "figures",
         "report",
-        "fetch_materials",
+        "fetch_ewok_config",
     }  # parts; what is there; what is not asked for
     used = {rule for run in (default, paper, rated, from_release, both_benchmarks) for rule in jobs(run)}
     assert set(listed) - used == never_a_job

@@ -36,6 +36,8 @@ def loading(wildcards):
     entry = registry[wildcards.model]
     is_server = entry["engine"] == "openai"
     return flags(
+        flag("--revision", not is_server and entry["revision"]),
+        flag("--dtype", not is_server and entry["dtype"]),
         flag("--engine", entry["engine"]),
         flag("--endpoint", is_server and entry["endpoint"]),
         flag("--tokenizer", is_server and entry["tokenizer"]),

@@ -41,7 +41,9 @@ def folder(tmp_path_factory):
     documents["document"] = range(len(documents))
     write_table(documents, ControlDocuments, folder / "corpus" / "documents.parquet", Provenance())
     assert (
-        cli.main(["controls", "tokenizer", str(folder / "corpus"), "--vocabulary", "300", "--out", str(folder / "tokenizer")])
+        cli.main(
+            ["controls", "train-tokenizer", str(folder / "corpus"), "--vocabulary", "300", "--out", str(folder / "tokenizer")]
+        )
         == 0
     )
     return folder

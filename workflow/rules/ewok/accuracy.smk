@@ -168,5 +168,5 @@ rule check_reproduction:
     message:
         "Comparing our numbers with the published ones"
     shell:
-        "python -m worldprobe reproduce-check {input.summary_table:q} --items {input.item_table:q} {params.coefficients}"
+        "python -m worldprobe reproduction check {input.summary_table:q} --items {input.item_table:q} {params.coefficients}"
         " --published {params.published:q} --out {output.reproduction_table:q} &> {log:q}"

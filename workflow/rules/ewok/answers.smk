@@ -26,8 +26,6 @@ rule score:
         speed=speed,
     params:
         checkpoint=card("checkpoint"),
-        revision=card("revision"),
-        dtype=card("dtype"),
         loading=loading,
         eval_types=",".join(ewok["eval_types"]),
         asking=asking,
@@ -37,6 +35,5 @@ rule score:
         "Asking {wildcards.model} ({params.eval_types})"
     shell:
         "python -m worldprobe score all {input.item_tables:q} --model {wildcards.model:q}"
-        " --checkpoint {params.checkpoint:q} --revision {params.revision:q} --dtype {params.dtype:q}"
-        " {params.loading} {resources.speed} --eval-types {params.eval_types:q} {params.asking}"
+        " --checkpoint {params.checkpoint:q} {params.loading} {resources.speed} --eval-types {params.eval_types:q} {params.asking}"
         " --method {params.method} --answers {params.answers:q} --out {output.evidence:q} &> {log:q}"

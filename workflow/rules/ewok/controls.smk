@@ -6,7 +6,7 @@ localrules:
     compile_control_templates,
     write_corpus,
     train_tokenizer,
-    measure_generalisation,
+    measure_controls,
 
 
 rule compile_control_templates:
@@ -54,7 +54,7 @@ rule write_corpus:
     message:
         "Writing about {params.stories} stories for the control models"
     shell:
-        "python -m worldprobe controls corpus {input.template_table:q} {params.source:q}"
+        "python -m worldprobe controls write-corpus {input.template_table:q} {params.source:q}"
         " --stories {params.stories} --sentences {params.sentences}"
         " --held-out-templates {params.held_out_templates} --held-out-fillers {params.held_out_fillers}"
         " --seed {params.seed} --out {output.corpus:q} &> {log:q}"
@@ -78,7 +78,7 @@ rule train_tokenizer:
     message:
         "Training the control models' tokenizer"
     shell:
-        "python -m worldprobe controls tokenizer {input.corpus:q} --vocabulary {params.vocabulary}"
+        "python -m worldprobe controls train-tokenizer {input.corpus:q} --vocabulary {params.vocabulary}"
         " --out {output.tokenizer:q} &> {log:q}"
 
 
@@ -118,7 +118,7 @@ rule train_control:
         " --out {output.checkpoint:q} &> {log:q}"
 
 
-rule measure_generalisation:
+rule measure_controls:
     """Accuracy of the control models by what their stories had shown: templates by fillers."""
     input:
         item_table=targets.item_table(study),
@@ -127,9 +127,9 @@ rule measure_generalisation:
     output:
         accuracy_table="<ewok>/control_accuracies.parquet",
     log:
-        "<logs>/measure_generalisation.log",
+        "<logs>/measure_controls.log",
     benchmark:
-        "<benchmarks>/measure_generalisation.tsv"
+        "<benchmarks>/measure_controls.tsv"
     conda:
         "../../../envs/analysis.yaml"
     params:
@@ -137,5 +137,5 @@ rule measure_generalisation:
     message:
         "Comparing control models on seen and held-out items"
     shell:
-        "python -m worldprobe controls accuracy {input.item_table:q} {input.corpus:q} {input.judgement_tables:q}"
+        "python -m worldprobe controls measure {input.item_table:q} {input.corpus:q} {input.judgement_tables:q}"
         " --out {output.accuracy_table:q} &> {log:q}"

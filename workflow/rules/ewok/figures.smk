@@ -132,9 +132,3 @@ rule figure_conditions:
     shell:
         "python -m worldprobe figure conditions {input.comparison_table:q} --registry {input.registry:q}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"
-
-
-rule figures:
-    """All figures."""
-    input:
-        targets.files_of(study, "figure", targets.figures(study, registry)),

@@ -8,20 +8,20 @@ SOURCES = HOME / "resources" / "sources.yaml"
 
 
 localrules:
-    fetch_materials,
+    fetch_ewok_config,
     compile_templates,
     fill_items,
     gather_items,
 
 
-rule fetch_materials:
+rule fetch_ewok_config:
     """The official materials, from the authors' repository; read their terms of use first (README.md)."""
     output:
         archive=update("resources/downloads/ewok-config.zip"),
     log:
-        "<logs>/fetch_materials.log",
+        "<logs>/fetch_ewok_config.log",
     benchmark:
-        "<benchmarks>/fetch_materials.tsv"
+        "<benchmarks>/fetch_ewok_config.tsv"
     conda:
         "../../../envs/analysis.yaml"
     params:

@@ -187,16 +187,6 @@ def training(key):
     return look_up
 
 
-def run_notebooks(wildcards, input):
-    """The notebooks that were run for the report, as an option."""
-    return flag("--notebooks", list(input.notebooks))
-
-
-def item_text():
-    """The items, of which the report shows one per domain where they are our own."""
-    return targets.item_table(study) if targets.is_builtin(study) else []
-
-
 def published_folder(wildcards):
     """The folder of the published numbers."""
     return in_repository("resources/published")

@@ -14,7 +14,7 @@ ACCURACY_TABLES = [
 localrules:
     tables_of_accuracy,
     table_dataset,
-    table_regression,
+    tables_of_regression,
     table_reproduction,
     table_conditions,
 
@@ -67,7 +67,7 @@ rule table_dataset:
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
-rule table_regression:
+rule tables_of_regression:
     """Table 3: coefficients of the regression, from the mixed model or from its fixed-effects cross-check."""
     input:
         coefficient_table="<ewok>/regression/{fit}.parquet",
@@ -80,9 +80,9 @@ rule table_regression:
         ),
         others=expand("<ewok>/tables/{{fit}}.{suffix}", suffix=["tex", "md", "json"]),
     log:
-        "<logs>/table_regression/{fit}.log",
+        "<logs>/tables_of_regression/{fit}.log",
     benchmark:
-        "<benchmarks>/table_regression/{fit}.tsv"
+        "<benchmarks>/tables_of_regression/{fit}.tsv"
     wildcard_constraints:
         fit="mixed_model|fixed_effects",
     conda:
@@ -92,7 +92,7 @@ rule table_regression:
     message:
         "Table 3: coefficients ({wildcards.fit})"
     shell:
-        "python -m worldprobe table mixed_model {input.coefficient_table:q} --fit {wildcards.fit:q}"
+        "python -m worldprobe table {wildcards.fit:q} {input.coefficient_table:q}"
         " --out {output.table:q} {output.others:q} &> {log:q}"
 
 
@@ -140,9 +140,3 @@ rule table_conditions:
     shell:
         "python -m worldprobe table conditions {input.comparison_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
-
-
-rule tables:
-    """All tables."""
-    input:
-        targets.files_of(study, "table", targets.tables(study, registry)),

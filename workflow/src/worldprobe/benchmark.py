@@ -129,6 +129,25 @@ NO_SECTION = Section("more", "More")
 
 
 @dataclass(frozen=True)
+class PageFiles:
+    """What one benchmark's part of a study's report is built from, besides the tables and figures of its plans.
+
+    Attributes:
+        summary: file of the page's summary table.
+        eval_type: way of asking that the headline is about; "auto": the first one in the summary.
+        made_from: tables whose making the methods paragraph describes.
+        item_text: a table of items that may be quoted; "": none.
+        notebooks: notebooks that were run, as HTML fragments.
+    """
+
+    summary: str
+    eval_type: str = "auto"
+    made_from: tuple[str, ...] = ()
+    item_text: str = ""
+    notebooks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Page:
     """What a benchmark adds to the report.
 
@@ -136,11 +155,14 @@ class Page:
         sections: in the order of the page.
         summary: the table whose numbers the headline is about; ``report build`` takes it and so knows the benchmark.
         compose: reference to a function that makes the benchmark's part: ``present.page.Material`` -> ``present.page.Part``.
+            Its folder also has the part's templates.
+        files: reference to a function: study, models with answers -> ``PageFiles``.
     """
 
     sections: tuple[Section, ...]
     summary: Input
     compose: str
+    files: str
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def whole_folder(path: Path | str, command: str) -> Iterator[Path]:
 
     Args:
         path: the folder.
-        command: the command that writes it, e.g. ``controls corpus``.
+        command: the command that writes it, e.g. ``controls write-corpus``.
 
     Raises:
         UserError: the folder cannot be written, ``path`` is a file, or the folder contains anything else.

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from worldprobe.asking.collect import collect
@@ -67,7 +67,7 @@ def question_id(question: Question, engine: Engine, protocol: str = "1") -> str:
         kind = "text" if isinstance(question.prompt, str) else "conversation"
         asked = [kind, engine.rendered(question.prompt)]
         if isinstance(question, Write):
-            content = ["write", asked, None, asdict(question.decoding)]
+            content = ["write", asked, None, question.decoding.described()]
         else:
             content = ["choose", asked, list(question.options), None]
     return hashlib.sha256(json.dumps([*content, protocol], sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
@@ -145,7 +145,7 @@ def _groups(distinct: Mapping[str, Question]) -> list[list[str]]:
     """Questions that one call of an engine can take, each group in an order that depends on the questions only."""
     groups: dict[str, list[str]] = {}
     for one, question in distinct.items():
-        how = json.dumps(asdict(question.decoding), sort_keys=True) if isinstance(question, Write) else ""
+        how = json.dumps(question.decoding.described(), sort_keys=True) if isinstance(question, Write) else ""
         groups.setdefault(f"{type(question).__name__} {how}", []).append(one)
     return [sorted(groups[name]) for name in sorted(groups)]
 
@@ -164,7 +164,8 @@ def _ask(questions: Sequence[Question], engine: Engine, skip: Collection[int], p
         asked = [question for question in questions if isinstance(question, Choose)]
         written = engine.choose([q.prompt for q in asked], [q.options for q in asked], skip=skip)
     for place, one in written:
-        yield place, [one.text, one.finish, one.n_tokens, one.prompt_was_cut, one.margin]
+        more = [one.thoughts, one.n_thought_tokens, one.n_prompt_tokens]
+        yield place, [one.text, one.finish, one.n_tokens, one.prompt_was_cut, one.margin, *(more if any(more) else ())]
 
 
 def _scored_to_json(scored: Scored) -> list[Any]:
@@ -175,10 +176,13 @@ def _scored_to_json(scored: Scored) -> list[Any]:
 def _from_json(question: Question, plain: Sequence[Any]) -> Scored | Written:
     """An answer as the engine gave it; ValueError or TypeError where the plain values are not such an answer."""
     if not isinstance(question, Query):
-        text, finish, n_tokens, was_cut, margin = plain
+        text, finish, n_tokens, was_cut, margin, *more = plain
+        thoughts, n_thoughts, n_prompt = more or ("", 0, 0)
         if not (isinstance(text, str) and finish in FINISHES and isinstance(margin, int | float | None)):
             raise TypeError("not a written answer")
-        return Written(text, finish, n_tokens, was_cut, margin)
+        if not (isinstance(thoughts, str) and isinstance(n_thoughts, int) and isinstance(n_prompt, int)):
+            raise TypeError("not a written answer")
+        return Written(text, finish, n_tokens, was_cut, margin, thoughts, n_thoughts, n_prompt)
     logprob, n_tokens, flags, *tokens = plain
     if not (isinstance(logprob, int | float | None) and isinstance(n_tokens, int) and isinstance(flags, list)):
         raise TypeError("not a score")

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 NUMERAL = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d+)*(?![\w])")
-#: Removed around a word: punctuation, markup and quotation marks.
-AROUND = (
-    string.punctuation
-    + "\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}"
-    + ("\N{RIGHT SINGLE QUOTATION MARK}\N{HORIZONTAL ELLIPSIS}\N{EN DASH}\N{EM DASH}")
-)
+#: Removed around a word: whatever is neither letter nor digit, such as punctuation, markup and quotation marks.
+AROUND = re.compile(r"^[\W_]+|[\W_]+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +71,7 @@ def last_word(accept: Sequence[str]) -> Reader:
     known = {answer.upper(): answer for answer in accept}
 
     def read(text: str) -> Reading:
-        words = [word for word in (part.strip(AROUND) for part in text.split()) if word]
+        words = [word for word in (AROUND.sub("", part) for part in text.split()) if word]
         if not words:
             return Reading(None, "no_word")
         value = known.get(words[-1].upper())

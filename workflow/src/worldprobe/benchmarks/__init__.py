@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from worldprobe.benchmark import Benchmark, Registry, Study, load
+from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study, load
 from worldprobe.config import Check
+from worldprobe.paths import StudyPaths
 
 #: Name -> module; a module's BENCHMARK is all that the shared parts see.
 MODULES: Mapping[str, str] = {
@@ -34,6 +35,38 @@ def of_study(study: Study) -> list[Benchmark]:
 def targets(study: Study, registry: Registry) -> list[str]:
     """Every file that a study is for, without the report."""
     return [path for benchmark in of_study(study) for path in load(benchmark.targets)(study, registry)]
+
+
+def page_files(study: Study, models: Sequence[str]) -> list[PageFiles]:
+    """What each part of the study's report is built from; a benchmark without a page has no part.
+
+    Args:
+        study: a validated study.
+        models: ids of those that have answers.
+    """
+    return [load(benchmark.page.files)(study, models) for benchmark in of_study(study) if benchmark.page]
+
+
+def page_folders(study: Study) -> list[str]:
+    """The folders of the package with the code and templates of the parts of the study's report."""
+    pages = [benchmark.page for benchmark in of_study(study) if benchmark.page]
+    return ["/".join(page.compose.partition(":")[0].split(".")[1:-1]) for page in pages]
+
+
+def plan_files(study: Study, registry: Registry, kind: str, suffix: str = "") -> list[str]:
+    """The files of all tables or figures of a study.
+
+    Args:
+        study: a validated study.
+        registry: model id -> card.
+        kind: "table" or "figure".
+        suffix: one form alone, e.g. ``svg`` (all).
+    """
+    found = []
+    for benchmark in of_study(study):
+        root = StudyPaths(study["study"]).benchmark(benchmark.name).root
+        found += [path for plan in benchmark.wanted(study, registry, kind) for path in plan.paths(root)]
+    return [path for path in found if path.endswith(suffix)]
 
 
 def evidence(study: Study, model: str) -> list[str]:

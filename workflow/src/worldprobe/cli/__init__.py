@@ -11,9 +11,10 @@ import contextlib
 import importlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from worldprobe import __version__, log
-from worldprobe.cli.parsing import Parser, check_paths, mark_leaves
+from worldprobe.cli.parsing import LABELS, Parser, check_paths, mark_leaves
 from worldprobe.cli.streams import patient_output
 from worldprobe.errors import UserError
 from worldprobe.files import whole_files
@@ -30,6 +31,7 @@ STAGES = (
     "worldsense",
     "score",
     "baselines",
+    "human",
     "importing",
     "judge",
     "summarize",
@@ -41,6 +43,7 @@ STAGES = (
     "reproduction",
     "table",
     "figure",
+    "notebook",
     "report",
     "status",
     "unlock",
@@ -48,7 +51,7 @@ STAGES = (
 
 
 #: Modules whose command has another name.
-COMMANDS = {"importing": "import", "reproduction": "reproduce-check"}
+COMMANDS = {"importing": "import"}  # a word of Python's own
 
 
 def build_parser(only: str | None = None) -> Parser:
@@ -75,6 +78,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return build_parser(stage if is_known else None).parse_args(arguments)
 
 
+def _with_file(error: UserError, args: argparse.Namespace) -> UserError:
+    """The error with the file in place of the argument that names it: functions below the commands see tables, not files."""
+    given = getattr(args, error.where, None) if error.where not in LABELS else None
+    files = given if isinstance(given, list) else [given]
+    is_file = len(files) == 1 and isinstance(files[0], str | Path) and Path(files[0]).is_file()
+    return UserError(files[0], error.problem, error.fix) if is_file else error
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 only when its output is whole, 2 with one message for what the user can fix.
 
@@ -88,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status: int | None = args.run(args)
     except UserError as error:
         with contextlib.suppress(OSError):
-            print(error.lines(), file=sys.stderr)
+            print(_with_file(error, args).lines(), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted: finished work is kept, and the same command continues from there", file=sys.stderr)

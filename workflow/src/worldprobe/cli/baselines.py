@@ -23,11 +23,11 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
 
     vectors = actions.add_parser(
-        "vectors",
+        "train-vectors",
         help="train word vectors on the pipeline's own corpus",
         description="Train skip-gram vectors with gensim; the same corpus and seed give the same file.",
     )
-    vectors.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
+    vectors.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls write-corpus` wrote")
     vectors.add_argument("--size", type=whole_number(1, 100_000), default=100, metavar="N", help="dimensions of the vectors")
     vectors.add_argument("--epochs", type=whole_number(1, 100_000), default=5, metavar="N", help="passes over the corpus")
     add_seed_argument(vectors, "the vectors and the negative samples")
@@ -35,7 +35,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     vectors.set_defaults(run=run_vectors)
 
     word2vec = actions.add_parser(
-        "word2vec",
+        "judge-word2vec",
         help="judge items by cosines of bags of words",
         description="A target is right when the context it fits lies nearer. The paper: Google News vectors, 300 dimensions.",
     )
@@ -45,7 +45,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help="word2vec binary or text, or what `baselines vectors` wrote",
+        help="word2vec binary or text, or what `baselines train-vectors` wrote",
     )
     word2vec.add_argument(
         "--allow-pickle", action="store_true", help="also read vectors that gensim saved; such a file can run any code"
@@ -58,7 +58,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     word2vec.set_defaults(run=run_word2vec)
 
     surface = actions.add_parser(
-        "surface",
+        "measure-surface",
         help="number of words and mean log word frequency of each item",
         description="Each is (C1 + C2) / 2 + T for both targets, as the paper's Appendix A.5 defines it.",
     )
@@ -182,6 +182,8 @@ def run_surface(args: argparse.Namespace) -> None:
     else:
         source, unit = partial(frequency.frequencies_of_ngrams, paths=args.ngrams), "ln(1 + occurrences in books of all years)"
     measured = surface.surface_features(items, source, args.compat)
+    if empty := measured.counts["n_texts_without_words"]:
+        LOGGER.warning("%d texts have no words, so their items have no mean log frequency", empty)
     provenance = made(
         SURFACE_METHOD,
         {"items": args.items} | {path.name: path for path in args.ngrams},

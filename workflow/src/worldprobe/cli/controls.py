@@ -24,7 +24,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
 
     corpus = actions.add_parser(
-        "corpus",
+        "write-corpus",
         help="write the corpus, some templates and fillers held out",
         description="Stories join a context and its right target; held-out templates and fillers occur in single sentences only.",
     )
@@ -59,8 +59,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     corpus.set_defaults(run=run_corpus)
 
-    tokenizer = actions.add_parser("tokenizer", help="train a byte-level BPE tokenizer on the corpus")
-    tokenizer.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
+    tokenizer = actions.add_parser("train-tokenizer", help="train a byte-level BPE tokenizer on the corpus")
+    tokenizer.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls write-corpus` wrote")
     tokenizer.add_argument("--vocabulary", type=whole_number(1), default=2000, metavar="N", help="largest number of tokens")
     tokenizer.add_argument(
         "--out", type=Path, required=True, metavar="FOLDER", help="folder of the tokenizer, written whole or not at all"
@@ -72,8 +72,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         help="train one causal language model from scratch",
         description="Writes an ordinary Hugging Face folder, whole or not at all; the same settings give the same bytes.",
     )
-    train.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
-    train.add_argument("tokenizer", type=Path, metavar="TOKENIZER", help="folder that `controls tokenizer` wrote")
+    train.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls write-corpus` wrote")
+    train.add_argument("tokenizer", type=Path, metavar="TOKENIZER", help="folder that `controls train-tokenizer` wrote")
     train.add_argument("--architecture", choices=["gpt2", "llama"], required=True, help="family of the model")
     train.add_argument("--layers", type=whole_number(1, 1000), default=2, metavar="N", help="number of layers")
     train.add_argument(
@@ -98,12 +98,12 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     train.set_defaults(run=run_train)
 
     accuracy = actions.add_parser(
-        "accuracy",
+        "measure",
         help="accuracy of each model by what the corpus had held out",
         description="Templates held in and held out, by items whose fillers all occurred in stories and by the others.",
     )
     accuracy.add_argument("items", type=Path, metavar="ITEMS", help="items table")
-    accuracy.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls corpus` wrote")
+    accuracy.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls write-corpus` wrote")
     accuracy.add_argument(
         "judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements of one eval_type, a file per model"
     )
@@ -139,7 +139,7 @@ def run_corpus(args: argparse.Namespace) -> None:
         }
         | corpus.counts(),
     )
-    with whole_folder(args.out, "controls corpus") as folder:
+    with whole_folder(args.out, "controls write-corpus") as folder:
         write_table(corpus.documents, ControlDocuments, folder / DOCUMENTS, provenance)
         write_table(corpus.templates, ControlTemplates, folder / TEMPLATES, provenance)
         write_table(corpus.fillers, ControlFillers, folder / FILLERS, provenance)
@@ -168,7 +168,7 @@ def run_tokenizer(args: argparse.Namespace) -> None:
         ["tokenizers"],
         details={"vocabulary": tokenizer.get_vocab_size()},
     )
-    with whole_folder(args.out, "controls tokenizer") as folder:
+    with whole_folder(args.out, "controls train-tokenizer") as folder:
         save_tokenizer(tokenizer, folder)
         (folder / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
     lengths = [len(encoding.ids) for encoding in tokenizer.encode_batch(list(texts[:2000]))]

@@ -12,7 +12,7 @@ from worldprobe.operations.devices import claim_gpus
 if TYPE_CHECKING:
     from worldprobe.models.engine import Engine
 
-ENGINES = ("transformers", "vllm", "openai")
+ENGINES = ("transformers", "vllm", "openai", "rule")
 #: Flags that go with one engine only.
 FLAGS = {
     "plain": "transformers",
@@ -20,13 +20,22 @@ FLAGS = {
     "endpoint": "openai",
     "tokenizer": "openai",
     "concurrency": "openai",
+    "max_requests": "openai",
+    "max_tokens": "openai",
 }
+#: Flags about weights and devices of this machine; with the engine openai the server decides them.
+OF_WEIGHTS = ("revision", "dtype", "device", "allow_pickle", "gpus")
+#: Flags about a tokenizer; with the engine openai they need one.
+OF_TOKENIZERS = ("trust_remote_code", "bos")
 
 
 def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     """The engine, and what only some engines need."""
     parser.add_argument(
-        "--engine", default="transformers", metavar="ENGINE", help="engine: transformers (default), vllm, or openai (a server)"
+        "--engine",
+        default="transformers",
+        metavar="ENGINE",
+        help="engine: transformers (default), vllm, openai (a server), or rule (WorldSense's controls)",
     )
     parser.add_argument(
         "--gpus",
@@ -50,6 +59,18 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--concurrency", type=whole_number(1, 10_000), metavar="N", help="openai: number of requests in flight (default: 16)"
     )
+    parser.add_argument(
+        "--max-requests",
+        type=whole_number(1, 1_000_000_000),
+        metavar="N",
+        help="openai: stop after so many requests of this run, retries included; finished answers are kept",
+    )
+    parser.add_argument(
+        "--max-tokens",
+        type=whole_number(1, 1_000_000_000_000),
+        metavar="N",
+        help="openai: stop after so many tokens of this run, read and written, as the server counts them",
+    )
 
 
 def open_engine(args: argparse.Namespace) -> Engine:
@@ -67,8 +88,28 @@ def open_engine(args: argparse.Namespace) -> Engine:
         if given is not None and given is not False and args.engine != engine:
             name = "--" + flag.replace("_", "-")
             raise UserError(name, f"does nothing with --engine {args.engine}.", f"Leave it out, or add --engine {engine}.")
+    if args.engine == "openai":
+        _check_server_flags(args)
     claim_gpus(args.gpus)  # before torch looks for them
-    return {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[args.engine](args)
+    return {"transformers": _transformers, "vllm": _vllm, "openai": _openai, "rule": _rule}[args.engine](args)
+
+
+def _check_server_flags(args: argparse.Namespace) -> None:
+    """Refuse what a server decides, rather than let it seem to have an effect.
+
+    Raises:
+        UserError: a flag that does nothing.
+    """
+    silent = [
+        (flag, "the server decides it.", "Leave it out.")
+        for flag in OF_WEIGHTS
+        if getattr(args, flag) not in (None, False, 0, "", "auto")
+    ]
+    if not args.tokenizer:
+        fix = "Leave it out, or name the model's tokenizer: --tokenizer FOLDER."
+        silent += [(flag, "no tokenizer is loaded.", fix) for flag in OF_TOKENIZERS if getattr(args, flag) not in (False, "auto")]
+    for flag, reason, fix in silent:
+        raise UserError("--" + flag.replace("_", "-"), f"does nothing with --engine openai: {reason}", fix)
 
 
 def _transformers(args: argparse.Namespace) -> Engine:
@@ -76,9 +117,9 @@ def _transformers(args: argparse.Namespace) -> Engine:
 
     return open_engine(
         args.checkpoint,
-        dtype=args.dtype,
+        dtype=args.dtype or "float32",
         revision=args.revision or None,
-        device=args.device,
+        device=args.device or "auto",
         bos=args.bos,
         allow_pickle=args.allow_pickle,
         trust_remote_code=args.trust_remote_code,
@@ -87,7 +128,7 @@ def _transformers(args: argparse.Namespace) -> Engine:
 
 
 def _vllm(args: argparse.Namespace) -> Engine:
-    if args.device != "auto":
+    if args.device not in (None, "auto"):
         raise UserError(
             f"--device {args.device}", "is not for vLLM, which takes the GPUs that it sees.", "Set CUDA_VISIBLE_DEVICES instead."
         )
@@ -95,7 +136,7 @@ def _vllm(args: argparse.Namespace) -> Engine:
 
     return open_engine(
         args.checkpoint,
-        dtype=args.dtype,
+        dtype=args.dtype or "float32",
         revision=args.revision or None,
         bos=args.bos,
         allow_pickle=args.allow_pickle,
@@ -107,6 +148,7 @@ def _vllm(args: argparse.Namespace) -> Engine:
 def _openai(args: argparse.Namespace) -> Engine:
     if not args.endpoint:
         raise UserError("--engine openai", "needs the server's address.", "Add --endpoint URL, e.g. http://127.0.0.1:8000/v1.")
+    from worldprobe.models.endpoint import Spending
     from worldprobe.models.openai_engine import open_engine
 
     return open_engine(
@@ -116,4 +158,11 @@ def _openai(args: argparse.Namespace) -> Engine:
         bos=args.bos,
         concurrency=args.concurrency,
         trust_remote_code=args.trust_remote_code,
+        spending=Spending(max_requests=args.max_requests, max_tokens=args.max_tokens),
     )
+
+
+def _rule(args: argparse.Namespace) -> Engine:
+    from worldprobe.benchmarks.worldsense.asking.rules import open_engine
+
+    return open_engine(args.checkpoint, getattr(args, "skin_folder", None))

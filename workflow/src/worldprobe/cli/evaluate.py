@@ -65,6 +65,7 @@ def run(args: argparse.Namespace) -> None:
     flags = ["--compat"] * args.compat + ["--release-filter"] * args.release_filter
     step("items", "build", materials, "--versions", args.versions, *flags, "--out", items)
     entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
+    refuse_what_a_server_decides(args, entry)
     model = ["--model", name, *loading_options(entry), *speed_options(entry)]
     step("score", "logprobs", items, *model, "--answers", work / ".answers", "--out", scores)
     step("judge", items, scores, "--out", judgements)
@@ -74,6 +75,19 @@ def run(args: argparse.Namespace) -> None:
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     print(describe_evaluation(evaluation))
     print(f"JSON result: {out}")
+
+
+def refuse_what_a_server_decides(args: argparse.Namespace, entry: dict[str, Any]) -> None:
+    """A model on a server has the weights and the precision that the server gives it.
+
+    Raises:
+        UserError: --dtype or --revision is given for one.
+    """
+    from worldprobe.errors import UserError
+
+    for flag in ("dtype", "revision"):
+        if entry.get("engine") == "openai" and getattr(args, flag):
+            raise UserError(f"--{flag}", "does nothing for a model on a server, which decides it.", "Leave it out.")
 
 
 def refuse_another_models_folder(result: Path, checkpoint: str) -> None:

@@ -53,7 +53,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Fit one regression."""
     from worldprobe.benchmarks.ewok.analysis.design import COLUMNS, build_design
-    from worldprobe.benchmarks.ewok.analysis.provenances import read_judgements
+    from worldprobe.benchmarks.ewok.analysis.provenances import items_of, read_judgements
     from worldprobe.benchmarks.ewok.contracts import Coefficients, SurfaceFeatures
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.log import LOGGER
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> None:
         METHOD,
         {"surface_features": args.surface} | {str(path): path for path in args.judgements},
         packages,
-        details=details | missing | {"surface_features": read_provenance(args.surface).details},
+        details=details | items_of(args.judgements) | missing | {"surface_features": read_provenance(args.surface).details},
     )
     write_table(table, Coefficients, args.out, provenance)
     for note in details["notes"]:

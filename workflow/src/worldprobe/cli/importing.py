@@ -16,7 +16,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     stage = stages.add_parser("import", help="results released by EWoK's authors, and people's ratings")
     actions = stage.add_subparsers(title="actions", metavar="ACTION", required=True)
     results = actions.add_parser(
-        "ewok-results",
+        "released",
         help="the authors' released results, with the paper's exclusion steps",
         description=(
             "Reads one CSV per domain under dataset-cfg=.../eval=.../model=..., human ratings and controls, from a folder or a "
@@ -106,6 +106,10 @@ def import_ratings(args: argparse.Namespace) -> None:
         raise UserError("--scale", f"{lowest:g} to {highest:g} is not a scale.", "Give the lowest rating, then the highest.")
     items = read_table(args.items, Items)
     matched = read_ratings(args.ratings, items, (lowest, highest))
+    if not matched.table["rating"].notna().any():
+        raise UserError(
+            args.ratings, "contains no rating of these items.", "Fill in its ratings, or give the items that were rated."
+        )
     provenance = Provenance(
         method=2,
         model="human",

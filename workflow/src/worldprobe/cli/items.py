@@ -196,6 +196,7 @@ def _write(items: pd.DataFrame, made: Provenance, args: argparse.Namespace) -> N
 
 def run_export(args: argparse.Namespace) -> None:
     """Read, refuse what may not leave in the open, write."""
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_templates
     from worldprobe.benchmarks.ewok.contracts import Items, Templates
     from worldprobe.benchmarks.ewok.materials.export import official_files, refuse_protected, write_archive
     from worldprobe.contracts import read_provenance, read_table
@@ -209,6 +210,7 @@ def run_export(args: argparse.Namespace) -> None:
         raise UserError(args.out, "a password and a .zip go together.", fix)
     if not is_archive:
         refuse_protected(canary, args.items)
+    check_templates(args.templates, args.items)
     files = official_files(read_table(args.items, Items), read_table(args.templates, Templates), canary)
     if is_archive:
         write_archive(files, args.out, secret)

@@ -1,4 +1,4 @@
-"""``report build``: one HTML page that opens offline; ``report notebook``: a notebook, run, as a part of it."""
+"""``report build``: one HTML page that opens offline."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Benchmark
@@ -19,7 +20,7 @@ RULEGRAPH = (
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """The commands of the report."""
+    """Add the stage's command."""
     actions = stages.add_parser("report", help="build the HTML report").add_subparsers(metavar="ACTION", required=True)
     help_text = "build one HTML page that opens offline"
     build = actions.add_parser("build", help=help_text, description=help_text.capitalize() + ".")
@@ -38,31 +39,23 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     build.add_argument("--answers", metavar="FOLDER", help="store of all answers, for what each model's answers cost")
     build.add_argument("--rulegraph", metavar="SVG", help="picture of the workflow's rules")
     build.add_argument(
-        "--notebooks", nargs="*", default=[], metavar="HTML", help="notebooks that were run (from `worldprobe report notebook`)"
+        "--notebooks", nargs="*", default=[], metavar="HTML", help="notebooks that were run (from `worldprobe notebook run`)"
     )
     build.add_argument(
-        "--item-text", type=Path, metavar="ITEMS", help="show one item per domain; only for worldprobe's own items"
+        "--item-text",
+        nargs="*",
+        default=[],
+        metavar="ITEMS",
+        help="items of which one per domain is shown; only worldprobe's own (one table per benchmark)",
     )
     build.add_argument(
-        "--eval-type", metavar="NAME", help="way of asking of the headline (default: the first one in the summaries)"
+        "--headlines",
+        nargs="+",
+        metavar="NAME",
+        help="way of asking of each part's headline, one per summary table; auto: the first one in the table (default)",
     )
     build.add_argument("--out", required=True, metavar="HTML", help="the page")
     build.set_defaults(run=run)
-    help_text = "run a notebook over a finished study"
-    notebook = actions.add_parser("notebook", help=help_text, description=help_text.capitalize() + ".")
-    notebook.add_argument("notebook", metavar="NOTEBOOK", help="an .ipynb file; it is read, never written")
-    notebook.add_argument(
-        "--study", default="results/default/ewok", metavar="FOLDER", help="results that it reads (default: %(default)s)"
-    )
-    notebook.add_argument(
-        "--condition", default="main", metavar="NAME", help="condition whose judgements it reads (default: %(default)s)"
-    )
-    notebook.add_argument(
-        "--registry", default="config/models.yaml", metavar="FILE", help="model registry (default: %(default)s)"
-    )
-    notebook.add_argument("--materials", metavar="FOLDER", help="materials that it may copy and extend (default: built-in ones)")
-    notebook.add_argument("--out", required=True, metavar="HTML", help="a fragment for `worldprobe report build --notebooks`")
-    notebook.set_defaults(run=run_notebook)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -77,8 +70,13 @@ def run(args: argparse.Namespace) -> None:
 
     roster = read_roster(args.registry)
     summaries = [Path(path) for path in args.summaries]
+    _check_parts(args, summaries)
+    eval_types = args.headlines or ["auto"] * len(summaries)
+    if len(eval_types) != len(summaries):
+        problem = f"names {len(eval_types)} for {len(summaries)} summary tables."
+        raise UserError("--headlines", problem, "Name one per summary table, or auto.")
     parts = []
-    for path in summaries:
+    for path, eval_type in zip(summaries, eval_types, strict=True):
 
         def own(files: Iterable[str], path: Path = path) -> list[Path]:
             return _of_part(files, path, summaries)
@@ -87,8 +85,8 @@ def run(args: argparse.Namespace) -> None:
             summary=path,
             roster=roster,
             origins=read_origins(own(args.made_from)),
-            item_text=next(iter(own([args.item_text] if args.item_text else [])), None),
-            eval_type=args.eval_type,
+            item_text=next(iter(own(args.item_text)), None),
+            eval_type=None if eval_type == "auto" else eval_type,
         )
         tables = [read_printed(one) for one in own(args.tables)]
         parts.append(build_part(_benchmark_of(path), material, tables, own(args.figures)))
@@ -107,6 +105,32 @@ def run(args: argparse.Namespace) -> None:
         notebooks={Path(path).stem.replace("_", " "): read_fragment(path) for path in args.notebooks},
     )
     write_page(page, args.out)
+
+
+def _check_parts(args: argparse.Namespace, summaries: list[Path]) -> None:
+    """Refuse what would be shown twice, and folders that are not there.
+
+    Raises:
+        UserError: two summaries of one benchmark, a file given twice, or a folder that does not exist.
+    """
+    known: dict[str, Path] = {}
+    for path in summaries:
+        name = _benchmark_of(path).name
+        if name in known:
+            problem = f"is a second summary table of {name}, after {known[name]}."
+            raise UserError(path, problem, "Give one summary table per benchmark; a report is about one study.")
+        known[name] = path
+    for option in ("tables", "figures", "made_from", "notebooks"):
+        seen: set[Path] = set()
+        for path in (Path(one).resolve() for one in getattr(args, option)):
+            if path in seen:
+                raise UserError(f"--{option.replace('_', '-')}", f"names {path.name} twice.", "Give each file once.")
+            seen.add(path)
+    if args.benchmarks is not None and not Path(args.benchmarks).is_dir():
+        problem = "there is no such folder."
+        raise UserError(f"--benchmarks {args.benchmarks}", problem, "Check the path, or leave the option out.")
+    if args.answers is not None and not Path(args.answers).is_dir():  # released results have none, and it may be deleted
+        LOGGER.warning("there is no folder %s, so what answers cost is left out", args.answers)
 
 
 def _benchmark_of(path: Path) -> Benchmark:
@@ -136,15 +160,3 @@ def _of_part(files: Iterable[str | Path], summary: Path, summaries: list[Path]) 
         if home == mine:
             found.append(path)
     return found
-
-
-def run_notebook(args: argparse.Namespace) -> None:
-    """Run, convert, write."""
-    from worldprobe.files import write_text
-    from worldprobe.present import notebooks
-
-    settings = {"WORLDPROBE_STUDY": str(Path(args.study).resolve()), "WORLDPROBE_REGISTRY": str(Path(args.registry).resolve())}
-    settings["WORLDPROBE_CONDITION"] = args.condition
-    if args.materials:
-        settings["WORLDPROBE_MATERIALS"] = str(Path(args.materials).resolve())
-    write_text(args.out, notebooks.run_notebook(args.notebook, settings))

@@ -1,4 +1,4 @@
-"""``worldprobe reproduce-check``: every published number next to ours."""
+"""``worldprobe reproduction check``: every published number next to ours."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ PUBLISHED = RESOURCES / "published"
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the stage's command."""
-    parser = stages.add_parser(
-        "reproduce-check",
+    stage = stages.add_parser("reproduction", help="published numbers next to ours")
+    actions = stage.add_subparsers(title="actions", metavar="ACTION", required=True)
+    parser = actions.add_parser(
+        "check",
         help="every published number next to ours, with a summary line",
         description="Compares whatever was run with the published tables and text; what was not run says so.",
     )
@@ -31,6 +33,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Compare, print the summary line, write the table."""
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_items, check_same_items
     from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published
     from worldprobe.benchmarks.ewok.analysis.reproduction import Results, check_reproduction, summary_line
     from worldprobe.benchmarks.ewok.contracts import Coefficients, Items, Reproduction, Summaries
@@ -38,6 +41,8 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.provenance import made
 
     published = read_published(args.published)
+    computed = [args.summaries, *([args.coefficients] if args.coefficients else [])]
+    check_same_items(computed)
     results = Results(read_table(args.summaries, Summaries))
     inputs = {"summaries": args.summaries, "published": args.published}
     if args.coefficients:
@@ -46,6 +51,7 @@ def run(args: argparse.Namespace) -> None:
         results.fitted_models, results.target_coding = details["models"], details["target_coding"]
         inputs["coefficients"] = args.coefficients
     if args.items:
+        check_items(args.items, computed)
         results.items = read_table(args.items, Items)
         results.is_official = are_official(results.items, published)
         inputs["items"] = args.items

@@ -72,13 +72,10 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
         "--checkpoint", required=True, metavar="CHECKPOINT", help="model folder, or hub id that was fetched before"
     )
     parser.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of the hub id")
-    parser.add_argument(
-        "--dtype", default="float32", metavar="DTYPE", help="precision of the weights: float32 (default), bfloat16 or float16"
-    )
+    parser.add_argument("--dtype", metavar="DTYPE", help="precision of the weights: float32 (default), bfloat16 or float16")
     add_engine_flags(parser)
     parser.add_argument(
         "--device",
-        default="auto",
         metavar="DEVICE",
         help="device: auto (default: all GPUs given, else the CPU), cpu, or e.g. cuda:0",
     )
@@ -127,14 +124,20 @@ def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def model_name(args: argparse.Namespace) -> str:
-    """The model's name in tables."""
-    from worldprobe.models.checkpoint import short_name
+    """The model's name in tables.
 
-    return args.model or short_name(args.checkpoint)
+    Raises:
+        UserError: it cannot be one.
+    """
+    from worldprobe.models.checkpoint import short_name
+    from worldprobe.models.registry import check_name
+
+    return short_name(args.checkpoint) if args.model is None else check_name(args.model, "--model")
 
 
 def run_logprobs(args: argparse.Namespace) -> None:
     """Items -> target scores."""
+    model_name(args)  # refused before a model is loaded
     items = read_items(args.items)
     since = time.monotonic()
     engine = open_engine(args)
@@ -153,6 +156,7 @@ def run_all(args: argparse.Namespace, prompting_only: bool = False) -> None:
     from worldprobe.benchmarks.ewok.asking.prompting import parse_eval_type
     from worldprobe.errors import UserError
 
+    model_name(args)  # refused before a model is loaded
     eval_types = [name.strip() for name in args.eval_types.split(",") if name.strip()]
     for eval_type in eval_types:
         if eval_type != "logprobs" or prompting_only:

@@ -27,7 +27,6 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Look and report."""
     from worldprobe.benchmarks import complete_registry, evidence, settings_checks
-    from worldprobe.benchmarks.ewok.wanted import is_released
     from worldprobe.config import merge, read_yaml
     from worldprobe.operations import locks, status
     from worldprobe.operations.settings import read_settings
@@ -40,11 +39,8 @@ def run(args: argparse.Namespace) -> None:
         settings = merge(settings, read_yaml(path).document or {})
     study, registry, _, _ = read_settings(settings, files, {}, REPOSITORY, settings_checks(), complete_registry)
     print(f"Study {study['study']}")
-    if study.get("ewok") is not None and is_released(study):
-        print("No model is asked: this study uses released results.")
-        return
     if not any(evidence(study, model) for model in study["models"]):
-        print("No model is asked: none of this study's benchmarks asks models.")
+        print("No model is asked: this study uses released results, or none of its benchmarks asks models.")
         return
     found = status.read_queue(args.directory)
     queue, silence = found or ([], "")

@@ -7,7 +7,9 @@ import os
 import sys
 from pathlib import Path
 
+from worldprobe.cli import worldsense_analysis
 from worldprobe.cli.arguments import add_seed_argument, positive, whole_number
+from worldprobe.cli.worldsense_asking import add_asking_parsers
 from worldprobe.errors import UserError
 
 #: Bumped when the same set, seed and skins give other trials.
@@ -15,7 +17,7 @@ METHOD = 2
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``worldsense audit``, ``skins check``, ``preview``, ``generate``, ``counts`` and ``export``."""
+    """``worldsense audit``, ``skins check``, ``preview``, ``generate``, ``counts``, ``export``, and what asks models."""
     stage = stages.add_parser("worldsense", help="WorldSense: audit trials, check skins, generate sets")
     actions = stage.add_subparsers(metavar="ACTION", required=True)
     trials_help = "official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)"
@@ -87,12 +89,14 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     counts.add_argument("trials", metavar="TRIALS", help=trials_help)
     counts.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="table of counts, as CSV")
     counts.set_defaults(run=run_counts)
+    add_asking_parsers(actions, trials_help)
     export = actions.add_parser("export", help="write trials in the official layout")
     export.add_argument("trials", metavar="TRIALS", help=trials_help)
     export.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="trials in the official layout: .jsonl.bz2, .jsonl.gz or .jsonl"
     )
     export.set_defaults(run=run_export)
+    worldsense_analysis.add_actions(actions)
 
 
 def _add_seed(parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,16 @@ from worldprobe.config.documents import Source, dotted, read_yaml
 from worldprobe.config.schemas import complaints, place, raise_first, with_defaults
 from worldprobe.errors import UserError, did_you_mean
 
+#: Keys of a card that do something with some engines only.
+OWN = {
+    "tokenizer": ("openai",),
+    "concurrency": ("openai",),
+    "revision": ("transformers", "vllm"),
+    "dtype": ("transformers", "vllm"),
+    "allow_pickle": ("transformers", "vllm"),
+    "tensor_parallel": ("transformers", "vllm"),
+}
+
 
 def read_registry(path: Path | str) -> dict[str, dict[str, Any]]:
     """The model registry: model id -> card, defaults filled in.
@@ -71,6 +81,12 @@ def _contradictions(model: str, card: Mapping[str, Any], source: Source) -> Sequ
         note("engine", "openai needs an endpoint.", "Add endpoint: the base URL of the server.")
     if card.get("engine", "transformers") != "openai" and card.get("endpoint"):
         note("endpoint", "only the engine openai has an endpoint.", "Set engine: openai, or remove the endpoint.")
+    for key, engines in OWN.items():
+        engine = card.get("engine", "transformers")
+        if card.get(key) not in (None, False) and engine not in engines:
+            note(key, f"does nothing with the engine {engine}.", f"Remove it; it is for {' and '.join(engines)}.")
+    if card.get("engine") == "openai" and card.get("trust_remote_code") and not card.get("tokenizer"):
+        note("trust_remote_code", "does nothing with the engine openai without a tokenizer.", "Remove it, or name a tokenizer.")
     control = card.get("control")
     if control and control["width"] % control["heads"]:
         note("control.heads", f"{control['heads']} heads do not divide a width of {control['width']}.", "Change heads or width.")

@@ -187,6 +187,10 @@ class Encoder:
             encoded.append(((*self.prefix, *ids[max(len(ids) - room, 0) :]), len(ids) > room))
         return encoded
 
+    def count(self, text: str) -> int:
+        """Tokens of a text, without a start token."""
+        return len(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
     def rendered(self, prompt: Prompt) -> str:
         """The text that is sent: a conversation as the chat template writes it, ready for the model's turn.
 

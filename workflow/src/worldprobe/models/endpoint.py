@@ -12,6 +12,7 @@ import socket
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from worldprobe.addresses import check_address
@@ -30,6 +31,8 @@ TIMEOUT_ATTEMPTS = 2
 MALFORMED_ATTEMPTS = 3
 #: Seconds until an answer counts as lost.
 TIMEOUT = 300.0
+#: Seconds that questions in flight may still take after one has failed for good.
+SECONDS_FOR_THE_LAST = 2.0
 #: Statuses that pass by themselves: time-out, conflict, too many requests, and every fault of the server (500 and above).
 PASSING = (408, 409, 425, 429)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -80,15 +83,44 @@ class MalformedAnswerError(Exception):
     """An answer without the parts that the API promises."""
 
 
+@dataclass
+class Spending:
+    """What a process asked of a server, and what it may; retries count, a limit stops it before the next question.
+
+    Attributes:
+        requests: requests that were begun.
+        tokens: tokens that the server counted, read and written.
+        max_requests, max_tokens: the limits; None for none.
+        is_blind: the server gave an answer without counting its tokens.
+    """
+
+    requests: int = 0
+    tokens: int = 0
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    is_blind: bool = False
+
+    def reached(self) -> str | None:
+        """Which limit is reached, in words."""
+        if self.max_requests is not None and self.requests >= self.max_requests:
+            return f"--max-requests {self.max_requests} is reached"
+        if self.max_tokens is not None and self.tokens >= self.max_tokens:
+            return f"--max-tokens {self.max_tokens} is reached ({self.tokens} were used)"
+        if self.max_tokens is not None and self.is_blind:
+            return f"it counts no tokens, so --max-tokens {self.max_tokens} cannot be kept"
+        return None
+
+
 class Client:
     """The server, as one question sees it.
 
     Args:
         connection: an ``openai.AsyncOpenAI``.
+        spending: counts tokens.
     """
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
+    def __init__(self, connection: Any, spending: Spending) -> None:
+        self._connection, self._spending = connection, spending
 
     async def get(self, path: str, timeout: float | None = None) -> Any:
         """The JSON at a path; ``timeout`` in seconds, where it is shorter than the endpoint's."""
@@ -96,7 +128,14 @@ class Client:
 
     async def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """The JSON that answers a request."""
-        return await self._connection.post(path, body=dict(body), cast_to=object)
+        found = await self._connection.post(path, body=dict(body), cast_to=object)
+        usage = found.get("usage") if isinstance(found, dict) else None
+        total = usage.get("total_tokens") if isinstance(usage, dict) else None
+        if isinstance(total, int):
+            self._spending.tokens += total
+        else:
+            self._spending.is_blind = True
+        return found
 
 
 #: One question: given the server, awaits the answer.
@@ -112,6 +151,7 @@ class Endpoint:
         attempts: tries per question.
         first_wait: seconds before the second try.
         timeout: seconds until an answer counts as lost.
+        spending: limits of what is asked; none, if not given.
 
     Raises:
         UserError: the URL is not valid or contains a key or password, or the key in the environment cannot be sent.
@@ -124,6 +164,7 @@ class Endpoint:
         attempts: int = ATTEMPTS,
         first_wait: float = FIRST_WAIT,
         timeout: float = TIMEOUT,
+        spending: Spending | None = None,
     ) -> None:
         parts = check_address(
             url, "--endpoint", f"Give the bare URL; the key is read from {KEY_VARIABLE}.", "http://127.0.0.1:8000/v1"
@@ -132,6 +173,7 @@ class Endpoint:
             raise UserError(f"--concurrency {concurrency}", "leaves no request in flight.", "Give 1 or more.")
         self.url = url.rstrip("/")
         self.concurrency, self.attempts, self.first_wait, self.timeout = concurrency, attempts, first_wait, timeout
+        self.spending = spending or Spending()
         self.is_local = parts.hostname in LOOPBACK
         self._key = read_key()
         if not self.is_local:
@@ -142,7 +184,7 @@ class Endpoint:
     def ask(self, questions: Iterable[tuple[Key, Question[Answer]]], attempts: int | None = None) -> Iterator[tuple[Key, Answer]]:
         """Answers as they come; only as many questions as fit in flight are taken ahead.
 
-        Where a question fails, all answers that have come by then are yielded before the failure is raised.
+        Where a question fails, all answers that have come by then, or come soon after, are yielded before the failure is raised.
 
         Args:
             questions: each with the key under which its answer is yielded.
@@ -152,7 +194,7 @@ class Endpoint:
             UserError: the server refuses, or fails for longer than we wait.
         """
         connection = self._connect()
-        client = Client(connection)
+        client = Client(connection, self.spending)
         loop = asyncio.new_event_loop()
         running: dict[asyncio.Task[Answer], Key] = {}
 
@@ -164,15 +206,30 @@ class Endpoint:
                 if task.exception() is None:
                     yield key, task.result()
             if failures:
+                if running:  # answers on their way are paid for
+                    loop.run_until_complete(asyncio.wait(running, timeout=SECONDS_FOR_THE_LAST))
+                for task in [task for task in running if task.done()]:
+                    key = running.pop(task)
+                    if task.exception() is None:
+                        yield key, task.result()
                 raise failures[0]
 
+        limit = None
         try:
             for name, question in questions:
+                if (limit := self.spending.reached()) is not None:
+                    break
+                self.spending.requests += 1
                 running[loop.create_task(self._patiently(client, question, attempts or self.attempts))] = name
                 while len(running) >= self.concurrency:
                     yield from finished()
             while running:
                 yield from finished()
+            if limit is not None:
+                fix = (
+                    "Finished answers are kept: the same command with a higher limit, or again with this one, goes on from here."
+                )
+                raise UserError(self.url, f"is asked nothing more: {limit}.", fix)
         finally:
             for task in running:
                 task.cancel()
@@ -215,7 +272,12 @@ class Endpoint:
         """Ask again, with growing waits, while what is wrong may pass."""
         import tenacity
 
+        begun = 0
+
         async def once() -> Answer:
+            nonlocal begun
+            begun += 1
+            self.spending.requests += begun > 1  # the first try was counted when it was begun
             try:
                 return await question(client)
             except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:

@@ -7,7 +7,7 @@ question, so that its caller can put each on disk as it comes; ``skip`` names th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol, get_args
 
 #: Flags of a score, in the order in which they are written.
@@ -58,12 +58,23 @@ class Decoding:
         stops: texts that end the answer; neither they nor what follows is kept.
         temperature: 0 takes the likeliest token; above it tokens are drawn.
         seed: of the draws; the same prompt and seed give the same answer, whatever else is asked.
+        thoughts: tokens of thoughts at most, in addition; 0: thoughts take from the answer's tokens.
     """
 
     max_new_tokens: int
     stops: tuple[str, ...] = ()
     temperature: float = 0.0
     seed: int = 0
+    thoughts: int = 0
+
+    @property
+    def most_tokens(self) -> int:
+        """New tokens at most, thoughts and answer together."""
+        return self.max_new_tokens + self.thoughts
+
+    def described(self) -> dict[str, Any]:
+        """All that can change an answer, as plain values; what was added later only where it is used, so that ids stay."""
+        return {key: value for key, value in asdict(self).items() if key != "thoughts" or value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +101,14 @@ class Written:
     """What a model wrote after a prompt.
 
     Attributes:
-        text: the new text, without the prompt.
+        text: the new text, without the prompt and without thoughts.
         finish: why it ended.
-        n_tokens: new tokens, without an end token.
+        n_tokens: new tokens, without thoughts and an end token.
         prompt_was_cut: the prompt did not fit into the model's context and lost its beginning.
         margin: choices: log probability of the chosen option minus that of the second best, nats; None where not known.
+        thoughts: what the model thought before it answered.
+        n_thought_tokens: their number of tokens.
+        n_prompt_tokens: tokens that were read; 0 where not known.
     """
 
     text: str
@@ -102,6 +116,9 @@ class Written:
     n_tokens: int = 0
     prompt_was_cut: bool = False
     margin: float | None = None
+    thoughts: str = ""
+    n_thought_tokens: int = 0
+    n_prompt_tokens: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)

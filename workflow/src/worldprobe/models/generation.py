@@ -59,7 +59,7 @@ class Writer:
         finish: list[Finish] = ["length"] * len(prompts)
         draws = [_draws(decoding.seed, prompt) for prompt in prompts] if decoding.temperature > 0 else []
         alive = list(range(len(prompts)))
-        for _ in range(decoding.max_new_tokens):
+        for _ in range(decoding.most_tokens):
             logits = self.passes.next_all(batch.step, batch.cache, self.uses_own_head, batch.padding())
             is_sound = torch.isfinite(logits.amax(-1)).tolist()
             chosen = _choose(logits, decoding.temperature, [draws[m] for m in alive] if draws else [])

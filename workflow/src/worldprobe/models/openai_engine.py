@@ -36,7 +36,8 @@ from worldprobe.models.offers import (
     read_echo,
     read_text,
 )
-from worldprobe.models.replies import before_stop, count_tokens, is_sound, messages, read_finish
+from worldprobe.models.replies import count_tokens, is_sound, messages, read_finish, read_written
+from worldprobe.models.thoughts import PROMPT_END, part_thoughts
 from worldprobe.provenance import versions
 
 #: vLLM's floor, which means minus infinity in JSON.
@@ -144,7 +145,7 @@ class OpenaiEngine:
         self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Written]]:
         """See ``Engine.write``; a conversation goes through the server's own chat template."""
-        how: dict[str, Any] = {"max_tokens": decoding.max_new_tokens, "stop": list(decoding.stops) or None}
+        how: dict[str, Any] = {"max_tokens": decoding.most_tokens, "stop": list(decoding.stops) or None}
         if decoding.temperature > 0:
             how |= {"temperature": decoding.temperature, "seed": decoding.seed}
 
@@ -166,13 +167,14 @@ class OpenaiEngine:
                     ]
                     transcript = Transcript(self.encoder.tokenizer, prompt["prompt"], decoding.stops)
                     transcript.tokens = new
-                    return Written(transcript.text(), read_finish(answer, decoding.stops), len(new), was_cut)
-                text = before_stop(read_text(answer), decoding.stops)
-                return Written(text, read_finish(answer, decoding.stops), count_tokens(answer), was_cut)
+                    finish, n_prompt = read_finish(answer, decoding.stops), len(prompt["prompt"])
+                    whole = Written(transcript.text(), finish, len(new), was_cut, n_prompt_tokens=n_prompt)
+                    return part_thoughts(whole, str(prompts[place])[-PROMPT_END:], decoding, self.encoder.count)
+                return read_written(answer, decoding, was_cut, self.encoder.count if self.encoder is not None else None)
 
             return ask
 
-        yield from self.endpoint.ask(self._questions(prompts, decoding.max_new_tokens, skip, question))
+        yield from self.endpoint.ask(self._questions(prompts, decoding.most_tokens, skip, question))
 
     def choose(
         self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
@@ -306,7 +308,7 @@ def open_engine(
         bos: auto, always or never, with a tokenizer; see ``Encoder``.
         concurrency: requests in flight.
         trust_remote_code: the tokenizer's own code may run.
-        **patience: attempts, first_wait and timeout; see ``Endpoint``.
+        **patience: attempts, first_wait, timeout and spending; see ``Endpoint``.
 
     Raises:
         UserError: the server is not there, refuses the key, or serves no such model; or the tokenizer is not the model's.

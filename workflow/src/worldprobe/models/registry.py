@@ -7,6 +7,28 @@ from typing import Any
 
 from worldprobe.errors import UserError, did_you_mean
 
+#: Names of rows that are not models; the registry's schema refuses them as well.
+RESERVED = ("human", "word2vec", "released")
+
+
+def check_name(name: str, where: object) -> str:
+    """A model's name for tables, as it was given.
+
+    Raises:
+        UserError: it is blank, cannot be shown or be part of a file's name, or is that of rows that are not a model's.
+    """
+    fix = "Choose a name such as gpt2-xl: letters, digits, dots, dashes and underscores."
+    if not name.strip() or name != name.strip() or not name.isprintable():
+        problem = (
+            f"{name!r} is not a name for a model: it is blank, begins or ends with a space, or contains a line break or the like."
+        )
+        raise UserError(where, problem, fix)
+    if "/" in name or "\\" in name or name in (".", ".."):
+        raise UserError(where, f'"{name}" is not a name for a model: it looks like a path.', fix)
+    if name in RESERVED:
+        raise UserError(where, f'"{name}" is the name of rows that are not a model\'s.', fix)
+    return name
+
 
 def card(registry: Mapping[str, Mapping[str, Any]], model: str, registry_name: object = "the registry") -> Mapping[str, Any]:
     """A model's entry.
@@ -44,8 +66,10 @@ def loading_options(entry: Mapping[str, Any]) -> list[str]:
     ['--checkpoint', 'someone/tiny', '--revision', 'main', '--dtype', 'bfloat16', '--engine', 'vllm']
     """
     engine = entry.get("engine") or "transformers"
-    options = ["--checkpoint", entry["checkpoint"], "--revision", entry.get("revision") or "main"]
-    options += ["--dtype", entry.get("dtype") or "float32", "--engine", engine]
+    options = ["--checkpoint", entry["checkpoint"]]
+    if engine != "openai":  # a server decides them
+        options += ["--revision", entry.get("revision") or "main", "--dtype", entry.get("dtype") or "float32"]
+    options += ["--engine", engine]
     if engine == "openai":
         options += [word for key in ("endpoint", "tokenizer") if entry.get(key) for word in (f"--{key}", str(entry[key]))]
     return [*options, *trust_options(entry)]

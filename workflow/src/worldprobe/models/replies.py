@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from worldprobe.models.engine import Finish, Prompt
+from worldprobe.models.engine import Decoding, Finish, Prompt, Written
+from worldprobe.models.offers import read_text
+from worldprobe.models.thoughts import part_thoughts
 
 
 def messages(prompt: Prompt) -> list[dict[str, str]]:
@@ -45,3 +48,28 @@ def is_sound(answer: Any) -> bool:
     logprobs = answer["choices"][0].get("logprobs") or {}
     values = logprobs.get("token_logprobs") or [entry.get("logprob") for entry in logprobs.get("content") or ()]
     return all(value is not None and math.isfinite(value) for value in values)
+
+
+def read_written(answer: Any, decoding: Decoding, was_cut: bool, count: Callable[[str], int] | None) -> Written:
+    """What a server wrote, thoughts apart: in a field of their own (``reasoning_content``, ``reasoning``), or between tags.
+
+    Args:
+        answer: a completion or a chat.
+        decoding: how it was written.
+        was_cut: the prompt lost its beginning.
+        count: text -> number of tokens; where not known, tokens are shared out by characters.
+    """
+    message = answer["choices"][0].get("message") or {}
+    thoughts = str(message.get("reasoning_content") or message.get("reasoning") or "").strip()
+    usage = answer.get("usage") or {}
+    whole = count_tokens(answer)
+    text = before_stop(read_text(answer), decoding.stops)
+    finish, n_prompt = read_finish(answer, decoding.stops), int(usage.get("prompt_tokens") or 0)
+    by_share = count or (lambda part: round(whole * len(part) / max(len(thoughts) + len(text), 1)))
+    n_thoughts = int((usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0)
+    if not thoughts and not n_thoughts:
+        return part_thoughts(Written(text, finish, whole, was_cut, n_prompt_tokens=n_prompt), "", decoding, by_share)
+    n_thoughts = n_thoughts or min(by_share(thoughts), whole)
+    written = Written(text, finish, max(whole - n_thoughts, 0), was_cut, None, thoughts, n_thoughts, n_prompt)
+    is_long = decoding.thoughts and (written.n_tokens > decoding.max_new_tokens or n_thoughts > decoding.thoughts)
+    return replace(written, finish="length") if is_long else written

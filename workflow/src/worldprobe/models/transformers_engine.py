@@ -17,6 +17,7 @@ from worldprobe.models.encoding import Encoder
 from worldprobe.models.engine import Decoding, EngineFacts, Prompt, Query, Scored, Written
 from worldprobe.models.generation import Writer, padding_difference, shared_beginning
 from worldprobe.models.passes import Passes, Prefix, Sequenced
+from worldprobe.models.thoughts import PROMPT_END, part_thoughts
 from worldprobe.models.tries import Row, pack
 from worldprobe.provenance import versions
 
@@ -93,7 +94,7 @@ class TransformersEngine:
         self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Written]]:
         """See ``Engine.write``: prompts of similar length together, what all begin with read once."""
-        encoded = self.encoder.encode_prompts(prompts, decoding.max_new_tokens)
+        encoded = self.encoder.encode_prompts(prompts, decoding.most_tokens)
         rows = [ids for ids, _ in encoded]
         prefix = self._prefix(rows)
         used = prefix.length if prefix else 0
@@ -102,11 +103,12 @@ class TransformersEngine:
         def work(members: Sequence[int]) -> list[tuple[int, Written]]:
             return list(zip(members, writer.write([rows[m] for m in members], prefix, decoding), strict=True))
 
-        for batch in self._writing(rows, used, decoding.max_new_tokens):
+        for batch in self._writing(rows, used, decoding.most_tokens):
             if any(m not in skip for m in batch):
                 for m, written in self.budget.run(batch, work):
                     if m not in skip:
-                        yield m, replace(written, prompt_was_cut=encoded[m][1])
+                        whole = replace(written, prompt_was_cut=encoded[m][1], n_prompt_tokens=len(rows[m]))
+                        yield m, part_thoughts(whole, self.rendered(prompts[m])[-PROMPT_END:], decoding, self.encoder.count)
 
     def choose(
         self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()

@@ -25,6 +25,7 @@ from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.constrain import OPTION_ROOM, Options
 from worldprobe.models.encoding import Encoder
 from worldprobe.models.engine import Decoding, EngineFacts, Finish, Prompt, Query, Scored, Written
+from worldprobe.models.thoughts import PROMPT_END, part_thoughts
 from worldprobe.provenance import versions
 
 #: Longest sequence, in tokens: key and value memory must have room for it, and no question here comes near it.
@@ -86,10 +87,10 @@ class VllmEngine:
         self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
     ) -> Iterator[tuple[int, Written]]:
         """See ``Engine.write``; the written tokens' log probabilities come along, to see that they are numbers."""
-        encoded = self.encoder.encode_prompts(prompts, decoding.max_new_tokens)
+        encoded = self.encoder.encode_prompts(prompts, decoding.most_tokens)
         draws = {"temperature": decoding.temperature, "seed": decoding.seed} if decoding.temperature > 0 else {}
         how = self._sampling(
-            max_tokens=decoding.max_new_tokens,
+            max_tokens=decoding.most_tokens,
             stop=list(decoding.stops),
             stop_token_ids=list(self.facts.ends),
             logprobs=0,
@@ -104,7 +105,9 @@ class VllmEngine:
             transcript = Transcript(self.encoder.tokenizer, encoded[m][0], decoding.stops)
             transcript.tokens = new
             finish: Finish = "length" if output.finish_reason == "length" else "end"
-            yield m, Written(transcript.text(), "stop" if isinstance(output.stop_reason, str) else finish, len(new), was_cut)
+            finish = "stop" if isinstance(output.stop_reason, str) else finish
+            whole = Written(transcript.text(), finish, len(new), was_cut, n_prompt_tokens=len(encoded[m][0]))
+            yield m, part_thoughts(whole, self.rendered(prompts[m])[-PROMPT_END:], decoding, self.encoder.count)
 
     def choose(
         self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()

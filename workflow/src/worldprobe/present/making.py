@@ -9,6 +9,8 @@ from typing import Any
 
 from worldprobe.benchmark import Plan, load
 from worldprobe.contracts import read_provenance, read_table
+from worldprobe.errors import UserError
+from worldprobe.files import digest_file
 from worldprobe.present.drawing import render
 from worldprobe.present.origins import missing_note
 from worldprobe.present.roster import Roster
@@ -55,8 +57,20 @@ def draw_figure(plan: Plan, tables: Paths, roster: Roster, out: Paths, width: st
     render(_build(plan, tables, roster, options), load(plan.draw), out, note, width=width)
 
 
+def _check_origins(plan: Plan, tables: Paths) -> None:
+    """Refuse tables of which one was built from another file than the one that is given next to it."""
+    for path in tables if len(tables) > 1 else ():
+        stated = read_provenance(path).inputs
+        for source, one in zip(tables, plan.inputs, strict=True):
+            if stated.get(one.name) not in (None, digest_file(source)):
+                raise UserError(
+                    path, f"was built from other {one.name} than {source}.", f"Give the {one.name} that it was built from."
+                )
+
+
 def _build(plan: Plan, tables: Paths, roster: Roster, options: Mapping[str, str]) -> Any:
     frames = [read_table(path, load(one.contract), one.columns) for path, one in zip(tables, plan.inputs, strict=True)]
+    _check_origins(plan, tables)
     extras = {"roster": roster, "provenance": read_provenance(tables[0]) if "provenance" in plan.extras else None}
     defaults = {option.name: option.choices[0] for option in plan.options}
     return load(plan.build)(*frames, *(extras[name] for name in plan.extras), **(defaults | dict(plan.fixed) | dict(options)))

@@ -210,7 +210,7 @@ def environment() -> Environment:
 
 
 def read_fragment(path: Path | str) -> str:
-    """A notebook that was run (``worldprobe report notebook``), as an HTML fragment.
+    """A notebook that was run (``worldprobe notebook run``), as an HTML fragment.
 
     Raises:
         UserError: the file cannot be read, or would run or fetch something.
@@ -218,7 +218,7 @@ def read_fragment(path: Path | str) -> str:
     text = read_text(path, "Run the notebook first, or leave it out.")
     harm = find_harm(text)
     if harm:
-        raise UserError(path, f"would run or fetch something: {harm}.", "Convert it with `worldprobe report notebook`.")
+        raise UserError(path, f"would run or fetch something: {harm}.", "Convert it with `worldprobe notebook run`.")
     return text
 
 

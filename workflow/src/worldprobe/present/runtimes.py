@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from worldprobe.errors import UserError
 
 #: Devices, as PyTorch names them, whose time is GPU time.
 GPUS = ("cuda", "mps", "xpu")
@@ -23,23 +26,34 @@ class RunTime:
 
 
 def read_run_times(folder: Path | str | None) -> list[RunTime]:
-    """Run times by rule, the slowest first; a rule's benchmarks are ``folder/rule.tsv`` or files under ``folder/rule/``."""
+    """Run times by rule, the slowest first; a rule's benchmarks are ``folder/rule.tsv`` or files under ``folder/rule/``.
+
+    Raises:
+        UserError: a file is not one of Snakemake's.
+    """
     if folder is None or not Path(folder).is_dir():
         return []
     rows: dict[str, list[tuple[float, float | None]]] = {}
     for path in sorted(Path(folder).rglob("*.tsv")):
         rule = path.relative_to(folder).parts[0].removesuffix(".tsv")
-        with open(path, encoding="utf-8", newline="") as stream:
-            for line in csv.DictReader(stream, delimiter="\t"):
-                seconds = _number(line.get("s"))
-                if seconds is not None:
-                    rows.setdefault(rule, []).append((seconds, _number(line.get("max_rss"))))
+        for line in _lines(path):
+            seconds = _number(line.get("s"))
+            if seconds is not None:
+                rows.setdefault(rule, []).append((seconds, _number(line.get("max_rss"))))
     times = []
     for rule, jobs in rows.items():
         peaks = [peak for _length, peak in jobs if peak is not None]
         lengths = [length for length, _peak in jobs]
         times.append(RunTime(rule, len(jobs), sum(lengths), max(lengths), max(peaks) if peaks else None))
     return sorted(times, key=lambda time: (-time.seconds, time.rule))
+
+
+def _lines(path: Path) -> list[dict[str, str]]:
+    try:
+        with open(path, encoding="utf-8", newline="") as stream:
+            return list(csv.DictReader(stream, delimiter="\t"))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(path, "is not a benchmark file of Snakemake.", "Remove it, or leave out --benchmarks.") from error
 
 
 @dataclass(frozen=True)
@@ -85,9 +99,10 @@ def with_all_attempts(times: Sequence[RunTime], answers: Sequence[AnswerTime], r
 
 def _number(text: str | None) -> float | None:
     try:
-        return float(text) if text not in (None, "-", "NA") else None
-    except ValueError:
+        number = float(text or "")
+    except ValueError:  # "-", "NA"
         return None
+    return number if math.isfinite(number) and number >= 0 else None
 
 
 def duration_in_words(seconds: float) -> str:

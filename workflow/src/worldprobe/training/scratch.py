@@ -210,7 +210,7 @@ def load_tokenizer(folder: Path | str) -> Tokenizer:
         UserError: the folder has no readable ``tokenizer.json`` of ours.
     """
     path = Path(folder) / "tokenizer.json"
-    fix = "Give the folder that `worldprobe controls tokenizer` wrote."
+    fix = "Give the folder that `worldprobe controls train-tokenizer` wrote."
     if not path.is_file():
         raise UserError(path, "there is no such file.", fix)
     try:

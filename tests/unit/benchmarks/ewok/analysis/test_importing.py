@@ -200,7 +200,7 @@ def test_an_incomplete_template_stops_the_analysis_by_name(tmp_path):
 
 def test_the_command_prints_the_steps_and_keeps_no_text(folder, tmp_path, capsys):
     out, surface = tmp_path / "judgements.parquet", tmp_path / "surface.parquet"
-    assert cli.main(["import", "ewok-results", str(folder), "--surface-out", str(surface), "--out", str(out)]) == 0
+    assert cli.main(["import", "released", str(folder), "--surface-out", str(surface), "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "drop_duplicates: 200 rows in, 150 out; 20 items in, 15 out" in printed
     assert len(read_table(out, Judgements)) == 2 * 14 * 6

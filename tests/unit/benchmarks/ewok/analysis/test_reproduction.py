@@ -164,7 +164,7 @@ def test_the_official_items_are_recognised_by_their_digest(published, reference,
 def test_the_command_writes_the_table_and_prints_the_summary_line(tmp_path, capsys, published):
     write_table(whole_paper(published), Summaries, tmp_path / "summaries.parquet", Provenance())
     out = tmp_path / "reproduction.parquet"
-    assert cli.main(["reproduce-check", str(tmp_path / "summaries.parquet"), "--out", str(out)]) == 0
+    assert cli.main(["reproduction", "check", str(tmp_path / "summaries.parquet"), "--out", str(out)]) == 0
     line = capsys.readouterr().out.strip()
     assert line == summary_line(read_table(out, Reproduction))
     assert read_provenance(out).details["summary"] == line

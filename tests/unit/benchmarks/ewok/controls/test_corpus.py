@@ -265,7 +265,18 @@ def test_the_command_writes_the_same_folder_twice_and_leaves_out_what_its_tables
     templates = tmp_path / "templates.parquet"
     assert cli.main(["templates", "compile", str(materials), "--out", str(templates)]) == 0
     for name in ("one", "two"):
-        command = ["controls", "corpus", str(templates), str(materials), "--stories", "900", "--sentences", "2200", "--seed", "7"]
+        command = [
+            "controls",
+            "write-corpus",
+            str(templates),
+            str(materials),
+            "--stories",
+            "900",
+            "--sentences",
+            "2200",
+            "--seed",
+            "7",
+        ]
         assert cli.main([*command, "--out", str(tmp_path / name)]) == 0
     files = ("documents.parquet", "templates.parquet", "fillers.parquet")
     assert all((tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes() for file in files)

@@ -30,8 +30,8 @@ def test_notebooks_run_and_become_fragments_that_the_report_takes(path, finished
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "workflow" / "src"), os.environ.get("PYTHONPATH", "")]))
     before = path.read_bytes()
     out = tmp_path / "fragment.html"
-    arguments = ["--study", str(finished_run), "--registry", str(finished_run / "models.yaml"), "--out", str(out)]
-    assert main(["report", "notebook", str(path), *arguments]) == 0
+    arguments = ["--results", str(finished_run), "--registry", str(finished_run / "models.yaml"), "--out", str(out)]
+    assert main(["notebook", "run", str(path), *arguments]) == 0
     assert path.read_bytes() == before
     assert len(read_fragment(out)) > 1000
     assert "Traceback" not in out.read_text()
@@ -41,7 +41,7 @@ def test_a_notebook_that_fails_says_why_and_writes_nothing(tmp_path, capsys):
     pytest.importorskip("ipykernel")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("raise ValueError('no such concept')")])
     nbformat.write(notebook, tmp_path / "broken.ipynb")
-    assert main(["report", "notebook", str(tmp_path / "broken.ipynb"), "--out", str(tmp_path / "x.html")]) == 2
+    assert main(["notebook", "run", str(tmp_path / "broken.ipynb"), "--out", str(tmp_path / "x.html")]) == 2
     assert "ValueError: no such concept" in capsys.readouterr().err
     assert not (tmp_path / "x.html").exists()
 
@@ -63,7 +63,7 @@ def test_a_notebook_that_fails_says_why_and_writes_nothing(tmp_path, capsys):
 def test_a_file_that_is_not_a_notebook_is_refused(content, tmp_path, capsys):
     path = tmp_path / "n.ipynb"
     path.write_bytes(content)
-    assert main(["report", "notebook", str(path), "--out", str(tmp_path / "n.html")]) == 2
+    assert main(["notebook", "run", str(path), "--out", str(tmp_path / "n.html")]) == 2
     said = capsys.readouterr().err
     assert "n.ipynb" in said
     assert "is not a notebook" in said or "is not UTF-8" in said

@@ -50,8 +50,13 @@ BENCHMARK = Benchmark(
     title="EWoK",
     check_settings="worldprobe.benchmarks.ewok.named_files:check_study",
     targets="worldprobe.benchmarks.ewok.targets:targets",
-    evidence="worldprobe.benchmarks.ewok.targets:evidence",
+    evidence="worldprobe.benchmarks.ewok.targets:left_by_asking",
     complete="worldprobe.benchmarks.ewok.targets:with_control_checkpoints",
     plans=(*TABLES, *FIGURES),
-    page=Page(sections=SECTIONS, summary=SUMMARIES, compose="worldprobe.benchmarks.ewok.report.part:compose"),
+    page=Page(
+        sections=SECTIONS,
+        summary=SUMMARIES,
+        compose="worldprobe.benchmarks.ewok.report.part:compose",
+        files="worldprobe.benchmarks.ewok.targets:page_files",
+    ),
 )

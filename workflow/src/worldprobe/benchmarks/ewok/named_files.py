@@ -10,7 +10,7 @@ from worldprobe.benchmarks.ewok.settings import check_settings
 from worldprobe.benchmarks.ewok.targets import prompt_file
 from worldprobe.config import Finding, Keys
 
-#: The archive of the official materials, which ``fetch_materials`` downloads.
+#: The archive of the official materials, which ``fetch_ewok_config`` downloads.
 ARCHIVE = "resources/downloads/ewok-config.zip"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from worldprobe.benchmark import FORMATS, Plan, Registry, Study
+from worldprobe.benchmark import FORMATS, PageFiles, Plan, Registry, Study
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
 from worldprobe.benchmarks.ewok.wanted import (
     control_models,
@@ -87,6 +87,11 @@ def evidence(study: Study, model: str, condition: str | None = None) -> list[str
     """
     wanted = conditions(study) if condition is None else [condition]
     return [paths(study).evidence(one, name, model) for one in wanted for name in study["ewok"]["eval_types"]]
+
+
+def left_by_asking(study: Study, model: str) -> list[str]:
+    """What asking a model leaves: nothing where released results take the place of its answers."""
+    return [] if is_released(study) else evidence(study, model)
 
 
 def judgements(
@@ -197,6 +202,18 @@ def made_from(study: Study, models: Iterable[str]) -> list[str]:
     if has_word2vec(study) and not is_released(study):
         found += [place.judgements(reference(study), "word2vec", "word2vec")]
     return found
+
+
+def page_files(study: Study, models: Iterable[str]) -> PageFiles:
+    """What the report's part on EWoK is built from; items are quoted only where they are our own."""
+    chosen = list(models)
+    return PageFiles(
+        summary=paths(study).table("summaries"),
+        eval_type=study["ewok"]["eval_types"][0],
+        made_from=tuple(made_from(study, chosen)),
+        item_text=item_table(study) if is_builtin(study) else "",
+        notebooks=tuple(StudyPaths(study["study"]).notebook(name) for name in notebooks(study, chosen)),
+    )
 
 
 def targets(study: Study, registry: Registry) -> list[str]:

@@ -34,9 +34,7 @@ def permute(i: int, n: int, keys: tuple[int, ...]) -> int:
         left, right = i >> half, i & low
         for key in keys:
             mixed = ((right + 1) * key) & _MASK
-            mixed ^= mixed >> 29
-            mixed = (mixed * 0xBF58476D1CE4E5B9) & _MASK
-            left, right = right, left ^ ((mixed >> 32) & low)
+            left, right = right, left ^ ((mixed ^ mixed >> 29) * 0xBF58476D1CE4E5B9 >> 32 & low)
         i = left << half | right
         if i < n:
             return i

@@ -18,6 +18,7 @@ from typing import IO, Any, cast
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.notation import read_description, read_relation
+from worldprobe.benchmarks.worldsense.official_blocks import parse_lines, to_columns
 from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, DISGUISES, PROBLEMS, answers_of
 from worldprobe.benchmarks.worldsense.worlds import LARGEST, SMALLEST, entities_of
 from worldprobe.errors import UserError, did_you_mean
@@ -62,6 +63,8 @@ _COMPLEXITY = re.compile(r"Complexity_([012])")
 #: The exact types of a right line, in the order of ``FIELDS``: one comparison instead of fifteen.
 _RIGHT_TYPES = tuple([kind[0] if isinstance(kind, tuple) else kind for kind in FIELDS.values()])
 _write_names = json.JSONEncoder(ensure_ascii=False).encode
+#: Bytes that are read, and parsed, at a time.
+BLOCK_SIZE = 1 << 23
 _OPENERS: dict[str, Callable[..., IO[bytes]]] = {".bz2": cast(Any, bz2.open), ".gz": cast(Any, gzip.open)}
 
 
@@ -77,20 +80,17 @@ def read_official(path: Path | str) -> pd.DataFrame:
     Raises:
         UserError: the first malformed line, unknown gold word, duplicated key or incomplete tuple, by file and line.
     """
-    rows: list[tuple[Any, ...]] = []
-    seen: dict[int, int] = {}
-    for number, text in _lines(path):
-        where = f"{path}, line {number}"
-        row = _read_line(text, where)
-        key = row[0]
-        if key in seen:
-            raise UserError(where, f"Key {key} is also the key of line {seen[key]}.", "Keep one of the two trials.")
-        seen[key] = number
-        rows.append((*row, number))
-    if not rows:
+    frames = [_read_block(block, first, str(path)) for first, block in _blocks(path)]
+    frames = [frame for frame in frames if len(frame)]
+    if not frames:
         raise UserError(path, "contains no trials.", "Give a file with one JSON object per line.")
-    frame = pd.DataFrame(dict(zip(COLUMNS, zip(*rows, strict=True), strict=True)))
+    frame = pd.concat(frames, ignore_index=True)
     frame["span"] = frame["span"].astype("Int64")
+    for place in frame["trial_id"].duplicated().to_numpy().nonzero()[0][:1]:
+        key = frame["trial_id"].iloc[place]
+        first = frame["line"][frame["trial_id"] == key].iloc[0]
+        where = f"{path}, line {frame['line'].iloc[place]}"
+        raise UserError(where, f"Key {key} is also the key of line {first}.", "Keep one of the two trials.")
     frame.insert(0, "number", range(len(frame)))
     check_tuples(frame, str(path))
     return frame
@@ -153,22 +153,23 @@ def check_tuples(frame: pd.DataFrame, name: str) -> None:
         raise UserError(where, problem, "Give whole tuples, the trials of each on adjacent lines.")
 
 
-def _lines(path: Path | str) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, numbered from 1."""
+def _blocks(path: Path | str) -> Iterator[tuple[int, bytes]]:
+    """Whole lines, some megabytes at a time, and the number of the first, counted from 1."""
     opener = _OPENERS.get(Path(path).suffix, cast(Callable[..., IO[bytes]], open))
     number, rest = 0, b""
     try:
         with opener(path, "rb") as stream, ThreadPoolExecutor(1) as reader:
-            # By blocks of a megabyte, the next one while this one is parsed: line by line takes half as long again.
-            ahead = reader.submit(stream.read, 1 << 20)
+            ahead = reader.submit(stream.read, BLOCK_SIZE)  # decompressed while the one before is parsed
             while block := ahead.result():
-                ahead = reader.submit(stream.read, 1 << 20)
-                *lines, rest = (rest + block).split(b"\n")
-                for line in lines:
-                    number += 1
-                    if line.strip():
-                        yield number, line
-        if rest.strip():
+                ahead = reader.submit(stream.read, BLOCK_SIZE)
+                whole, newline, end = block.rpartition(b"\n")
+                if newline:
+                    lines = rest + whole + newline
+                    yield number + 1, lines
+                    number, rest = number + lines.count(b"\n"), end
+                else:
+                    rest += end
+        if rest:
             yield number + 1, rest
     except EOFError as error:
         raise UserError(
@@ -178,6 +179,22 @@ def _lines(path: Path | str) -> Iterator[tuple[int, bytes]]:
         if error.errno is None:
             raise UserError(path, f"cannot be decompressed ({error}).", "Fetch or make it again.") from error
         raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path.") from error
+
+
+def _read_block(lines: bytes, first: int, name: str) -> pd.DataFrame:
+    """The trials of whole lines; where any is wrong or unusual, line by line."""
+    table = parse_lines(lines)
+    if table is not None:
+        frame = to_columns(table, SAME)
+        relations = frame[["description", "query", "size"]].drop_duplicates()
+        if not any(map(relation_fault, *(relations[column].tolist() for column in relations))):
+            frame["line"] = range(first, first + len(frame))
+            return frame[list(COLUMNS)]
+    numbered = [(number, line) for number, line in enumerate(lines.split(b"\n"), first) if line.strip()]
+    rows = [(*_read_line(line, f"{name}, line {number}"), number) for number, line in numbered]
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    frame["span"] = frame["span"].astype("Int64")
+    return frame
 
 
 def _read_line(text: bytes, where: str) -> tuple[Any, ...]:
@@ -256,13 +273,13 @@ def _check(trial: dict[str, Any], row: dict[str, Any], where: str) -> None:
     for field in ("tuple_id", "text", "skin", "wording"):
         if not row[field] or row[field].isspace():
             raise refuse(f"{field} is empty.", "Fix the field.")
-    fault = _relation_fault(row["description"], row["query"], size)
+    fault = relation_fault(row["description"], row["query"], size)
     if fault is not None:
         raise refuse(*fault)
 
 
 @lru_cache(maxsize=1 << 16)
-def _relation_fault(written: str, asked: str, size: int) -> tuple[str, str] | None:
+def relation_fault(written: str, asked: str, size: int) -> tuple[str, str] | None:
     """What is wrong with the relations of a trial, and the fix."""
     try:
         description, query = read_description(written), read_relation(asked)

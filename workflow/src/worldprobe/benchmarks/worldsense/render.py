@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from worldprobe.benchmarks.worldsense.skins import Skin
 from worldprobe.benchmarks.worldsense.vocabulary import problem_type
@@ -24,14 +25,18 @@ def render_clause(relation: Relation, names: Sequence[str], skin: Skin, flip: bo
     if kind in ("before", "foreign"):
         a, b = names[entities[0]], names[entities[1]]
         clauses = skin.clauses if kind == "before" else skin.foreign
-        return clauses["after"].format(x=b, y=a) if flip else clauses["before"].format(x=a, y=b)
+        return _fill(clauses["after"], b, a) if flip else _fill(clauses["before"], a, b)
     if kind == "between":
-        m, a, b = (names[e] for e in entities)
-        return skin.clauses["between"].format(m=m, x=b, y=a) if flip else skin.clauses["between"].format(m=m, x=a, y=b)
+        m, a, b = names[entities[0]], names[entities[1]], names[entities[2]]
+        return _fill(skin.clauses["between"], b, a, m) if flip else _fill(skin.clauses["between"], a, b, m)
     if kind in ("first", "last"):
         return skin.clauses[kind].format(x=names[entities[0]])
-    a, b = names[entities[flip]], names[entities[not flip]]
-    return skin.clauses[kind].format(x=a, y=b)
+    return _fill(skin.clauses[kind], names[entities[flip]], names[entities[not flip]])
+
+
+@lru_cache(maxsize=1 << 17)
+def _fill(clause: str, x: str, y: str, m: str = "") -> str:
+    return clause.format(x=x, y=y, m=m)
 
 
 def render_opposite(relation: Relation, names: Sequence[str], skin: Skin, flip: bool) -> str:
@@ -40,11 +45,11 @@ def render_opposite(relation: Relation, names: Sequence[str], skin: Skin, flip: 
     if kind in ("before", "foreign"):
         a, b = names[entities[0]], names[entities[1]]
         clauses = skin.clauses if kind == "before" else skin.foreign
-        return clauses["before"].format(x=b, y=a) if flip else clauses["after"].format(x=a, y=b)
+        return _fill(clauses["before"], b, a) if flip else _fill(clauses["after"], a, b)
     if kind != "between":
         raise ValueError(f"a {kind} relation has no opposite in words")
     m, a, b = (names[e] for e in entities)
-    return skin.clauses["outside"].format(m=m, x=b, y=a) if flip else skin.clauses["outside"].format(m=m, x=a, y=b)
+    return _fill(skin.clauses["outside"], b, a, m) if flip else _fill(skin.clauses["outside"], a, b, m)
 
 
 def render_description(clauses: Sequence[str], size: int, skin: Skin) -> str:

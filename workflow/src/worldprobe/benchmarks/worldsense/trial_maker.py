@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from worldprobe.benchmarks.worldsense.draws import arrangement, count_arrangements, count_orders, permute, round_keys
-from worldprobe.benchmarks.worldsense.notation import write_description, write_relation
+from worldprobe.benchmarks.worldsense.notation import write_relation
 from worldprobe.benchmarks.worldsense.problems import Cell, Core, cores, solve
 from worldprobe.benchmarks.worldsense.render import (
     render_clause,
@@ -19,7 +19,7 @@ from worldprobe.benchmarks.worldsense.render import (
 )
 from worldprobe.benchmarks.worldsense.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.vocabulary import DISGUISE, problem_type
-from worldprobe.benchmarks.worldsense.worlds import UNKNOWN, Relation
+from worldprobe.benchmarks.worldsense.worlds import UNKNOWN, Description, Relation
 
 #: Columns of a trial as it is made; ``number`` is added when the set is put together.
 COLUMNS = (
@@ -94,75 +94,102 @@ def make_tuple(stratum: Stratum, draw: int, seed: int, shift: int) -> list[Row]:
         Rows with the values of ``COLUMNS``, one for each answer.
     """
     cell, skin, wording = stratum
-    all_cores = cores(cell)
-    place = (shift + draw) % len(all_cores)
+    n_cores = len(cores(cell))
     drawn_as = cell._replace(complexity=1) if _has_twin(cell) else cell
-    number = permute(place, len(all_cores), round_keys(seed, *drawn_as))
-    core = all_cores[number]
-    n_choices = _n_choices(cell, len(skin.entities), _n_named(cell, core))
+    number = _draw_core((shift + draw) % n_cores, n_cores, round_keys(seed, *drawn_as))
+    facts = _facts_of(cell, number)
+    n_choices = _n_choices(cell, len(skin.entities), facts.n_named)
     first = n_choices // 2 if _has_twin(cell) and cell.complexity == 2 else 0
     keys = round_keys(seed, *drawn_as, skin.name, wording, number)
-    return _render(stratum, core, permute(first + draw // len(all_cores), n_choices, keys))
+    return _render(stratum, facts, permute(first + draw // n_cores, n_choices, keys))
 
 
-def _render(stratum: Stratum, core: Core, number: int) -> list[Row]:
+#: The same few draws again and again, in every skin and wording.
+_draw_core = lru_cache(maxsize=1 << 16)(permute)
+
+
+class _Facts(NamedTuple):
+    """What the tuples of an abstract tuple share.
+
+    Attributes:
+        description: the relations that all its trials state.
+        written: each of them in the official notation.
+        queries: for each answer: the relation, the same in notation, the gold answer in disguise, span, worlds, depth.
+        n_named: how many entities the trials name.
+    """
+
+    description: Description
+    written: tuple[str, ...]
+    queries: tuple[tuple[Relation, str, str, int | None, int, int], ...]
+    n_named: int
+
+
+@lru_cache(maxsize=1 << 15)
+def _facts_of(cell: Cell, number: int) -> _Facts:
+    core = cores(cell)[number]
+    queries = tuple(
+        (query, write_relation(query), DISGUISE[solved.answer], _span(query, core, cell.problem), solved.n_worlds, solved.depth)
+        for query, solved in zip(core.queries, solve(cell.problem, cell.size, core), strict=True)
+    )
+    return _Facts(core.description, tuple(map(write_relation, core.description)), queries, _n_named(cell, core))
+
+
+def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
     cell, skin, wording = stratum
     problem, size, complexity, arity = cell
-    n_relations = len(core.description)
-    n_named = _n_named(cell, core)
-    number, arranged = divmod(number, count_arrangements(len(skin.entities), n_named))
-    names = [skin.entities[i] for i in arrangement(arranged, len(skin.entities), n_named)]
+    kind = problem_type(problem)
+    n_relations = len(facts.description)
+    number, arranged = divmod(number, count_arrangements(len(skin.entities), facts.n_named))
+    names = [skin.entities[i] for i in arrangement(arranged, len(skin.entities), facts.n_named)]
     order = tuple(range(n_relations))
     if problem != "Infer.trivial":
         number, ordered = divmod(number, count_orders(n_relations))
         order = arrangement(ordered, n_relations, n_relations)
-    is_consistency = problem_type(problem) == "Consist"
     inserted = n_relations
-    if is_consistency:
+    if kind == "Consist":
         number, inserted = divmod(number, n_relations + 1)
     flip, flips = bool(number & 1), number >> 1
     if problem == "Infer.extrema":
         flip, flips = False, number
-    relations = [core.description[i] for i in order]
-    clauses = [render_clause(r, names, skin, bool(flips >> i & 1)) for i, r in enumerate(relations)]
+    written = [facts.written[i] for i in order]
+    described = f"[{','.join(written)}]"
     if problem == "Infer.trivial":
         shared = render_listing(names, skin)
-    elif not is_consistency:
-        shared = render_description(clauses, size, skin)
+    else:
+        clauses = [render_clause(facts.description[i], names, skin, bool(flips >> at & 1)) for at, i in enumerate(order)]
+        shared = "" if kind == "Consist" else render_description(clauses, size, skin)
     entities = _write_names(names[:size])
     rows = []
-    for query, solved in zip(core.queries, solve(problem, size, core), strict=True):
+    opposite = ""
+    for query, asks, gold, span, n_worlds, depth in facts.queries:
         asked = render_clause(query, names, skin, flip)
-        stated = relations
-        if is_consistency:
-            stated = [*relations[:inserted], query, *relations[inserted:]]
+        if kind == "Consist":
+            described = f"[{','.join([*written[:inserted], asks, *written[inserted:]])}]"
             shared = render_description([*clauses[:inserted], asked, *clauses[inserted:]], size, skin)
-        opposite = render_opposite(query, names, skin, flip) if problem_type(problem) == "Compl" else ""
+        elif kind == "Compl":
+            opposite = render_opposite(query, names, skin, flip)
         text = render_question(problem, wording, skin, shared, asked, opposite)
-        written, asks = write_description(tuple(stated)), write_relation(query)
-        gold = DISGUISE[solved.answer]
-        span = _span(query, core, problem)
-        rows.append((written, asks, text, gold, span, solved.n_worlds, solved.depth))
+        rows.append((described, asks, text, gold, span, n_worlds, depth))
     digest = hashlib.blake2b(repr((cell, skin.name, wording, entities, rows)).encode(), digest_size=16).digest()
     tuple_id = digest[:8].hex()
-    turned = _turn(rows, digest[8])
-    shared_fields = (problem, size, complexity, arity)
+    cell_fields = (problem, size, complexity, arity)
     return [
         (
             _key(tuple_id, asks, gold),
             tuple_id,
-            *shared_fields,
+            *cell_fields,
             span,
             skin.name,
             wording,
-            written,
+            described,
             asks,
             entities,
             text,
             gold,
-            *facts,
+            n_worlds,
+            depth,
         )
-        for written, asks, text, gold, span, *facts in turned
+        for described, asks, text, gold, span, n_worlds, depth in _turn(rows, digest[8])
     ]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.near_ties import near_tie_of
+from worldprobe.asking.near_ties import near_tie_of
 from worldprobe.benchmarks.ewok.vocabulary import DESIGN
 from worldprobe.benchmarks.ewok.ways import way_of
 from worldprobe.errors import UserError

@@ -11,6 +11,7 @@ from worldprobe.benchmarks.ewok import contracts
 from worldprobe.benchmarks.ewok.analysis import judge
 from worldprobe.contracts import Table, read_provenance, read_table, table_name
 from worldprobe.errors import UserError
+from worldprobe.models.registry import check_name
 from worldprobe.provenance import Provenance
 
 KINDS: dict[str, type[Table]] = {contract.Config.name: contract for contract in contracts.EVIDENCE}
@@ -53,14 +54,16 @@ def kind_of(path: Path) -> str:
 def read_evidence(path: Path, model: str | None = None) -> Evidence:
     """Read one table of evidence; ``model`` names the series whatever the file says."""
     kind = kind_of(path)
+    if model is not None and model != NAMES.get(kind):
+        check_name(model, "--model")
     provenance = read_provenance(path)
     rows = read_table(path, KINDS[kind], NEEDED.get(kind))
     name = model or provenance.model or NAMES.get(kind) or path.stem
-    _check_name(name, kind, path, "--model" if model else path)
+    _check_name(name, kind, path)
     return Evidence(kind, rows, provenance, name)
 
 
-def _check_name(name: str, kind: str, path: Path, where: object) -> None:
+def _check_name(name: str, kind: str, path: Path) -> None:
     """Refuse names that tables cannot show, and a model named like a yardstick: tables would not list it with the models.
 
     Raises:
@@ -68,9 +71,9 @@ def _check_name(name: str, kind: str, path: Path, where: object) -> None:
     """
     fix = "Name the model by --model."
     if not name.strip() or not name.isprintable():
-        raise UserError(where, f"{name!r} is not a name for a model: it is blank or contains a line break or the like.", fix)
+        raise UserError(path, f"{name!r} is not a name for a model: it is blank or contains a line break or the like.", fix)
     if kind in ("target_scores", "responses") and name in NAMES.values():
-        raise UserError(where, f'"{name}" is the name of a yardstick, but {path} contains a model\'s {kind}.', fix)
+        raise UserError(path, f'"{name}" is the name of a yardstick, but the file contains a model\'s {kind}.', fix)
 
 
 def judge_evidence(

@@ -61,7 +61,7 @@ def check_same_items(paths: Sequence[Path]) -> None:
     """
     first: tuple[Path, str] | None = None
     for path in paths:
-        digest = read_provenance(path).inputs.get(ITEMS)
+        digest = _digest_of_items(path)
         if digest is None:
             continue
         if first is not None and digest != first[1]:
@@ -69,10 +69,29 @@ def check_same_items(paths: Sequence[Path]) -> None:
         first = first or (path, digest)
 
 
+def items_of(paths: Sequence[Path]) -> dict[str, str]:
+    """Provenance details that name the items of tables that were computed from the same: ``{"items": digest}``, or nothing."""
+    found = {digest for path in paths if (digest := _digest_of_items(path)) is not None}
+    return {ITEMS: found.pop()} if len(found) == 1 else {}
+
+
+def _digest_of_items(path: Path) -> str | None:
+    """Digest of the items that a table was computed from: among its inputs, or, further on, among its details."""
+    made = read_provenance(path)
+    stated = made.inputs.get(ITEMS) or made.details.get(ITEMS)
+    return stated if isinstance(stated, str) else None
+
+
+def check_templates(templates: Path, items: Path) -> None:
+    """Raise UserError where the items' provenance says that they were filled from another templates table than this file."""
+    if read_provenance(items).inputs.get("templates") not in (None, digest_file(templates)):
+        raise UserError(templates, f"is not the templates table that {items} was filled from.", "Give the one that it was.")
+
+
 def check_items(items: Path, paths: Sequence[Path]) -> None:
     """Raise UserError where a table's provenance says that it was computed from another items table than this file."""
     digest = digest_file(items)
     for path in paths:
-        found = read_provenance(path).inputs.get(ITEMS)
+        found = _digest_of_items(path)
         if found not in (None, digest):
             raise UserError(path, f"was computed from other items than those in {items}.", FIX)

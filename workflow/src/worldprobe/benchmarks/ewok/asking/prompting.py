@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.asking.dialogue import Exchange, OneRound, converse
+from worldprobe.asking.near_ties import near_tie_of
 from worldprobe.asking.readers import first_numeral
 from worldprobe.asking.store import Store
 from worldprobe.benchmarks.ewok.asking.logprobs import ITEM_COLUMNS
 from worldprobe.benchmarks.ewok.asking.prompts import Prompt
-from worldprobe.benchmarks.ewok.near_ties import near_tie_of
 from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER

@@ -13,6 +13,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.baselines.words import fillers_of, without_possessive, words, words_as_original
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
+from worldprobe.errors import UserError
 
 #: Words -> how often each occurs, on any scale; 0: unknown.
 Frequencies = Callable[[Collection[str]], Mapping[str, float]]
@@ -24,7 +25,8 @@ class Surface:
 
     Attributes:
         features: a SurfaceFeatures table.
-        counts: number of distinct words, of those without a frequency, and of their occurrences in the items.
+        counts: number of distinct words, of those without a frequency, of their occurrences in the items, and of texts without
+            a word, whose items have no mean log frequency.
     """
 
     features: pd.DataFrame
@@ -40,6 +42,9 @@ def surface_features(items: pd.DataFrame, frequencies: Frequencies, is_compat: b
         items: an Items table.
         frequencies: f of all words, asked once.
         is_compat: take words as the paper's script does (punctuation inside words deleted).
+
+    Raises:
+        UserError: a target and its contexts have no word at all.
     """
     names = _agents(items) if is_compat else set()
     spelt: dict[tuple[str, str], list[str]] = {}
@@ -59,6 +64,9 @@ def surface_features(items: pd.DataFrame, frequencies: Frequencies, is_compat: b
             n_words, log_mean = (
                 (measure["context1"] + measure["context2"]) / 2 + measure[f"target{target}"] for measure in (length, mean)
             )
+            if not n_words:
+                fix = "Correct the texts: each should be a sentence."
+                raise UserError("items", f"target {target} of {item_id} and its contexts have no words.", fix)
             rows.append((item_id, target, float(n_words), log_mean))
     missing = {word for word, frequency in known.items() if frequency == 0}
     return Surface(
@@ -66,6 +74,7 @@ def surface_features(items: pd.DataFrame, frequencies: Frequencies, is_compat: b
         counts={
             "n_distinct_words": len(known),
             "n_distinct_words_without_frequency": len(missing),
+            "n_texts_without_words": sum(not sentence for sentence in spelt.values()),
             "n_occurrences_without_frequency": sum(word in missing for sentence in spelt.values() for word in sentence),
         },
     )

@@ -23,7 +23,7 @@ from worldprobe.log import Progress
 #: the first bytes of a pickle and of a NumPy archive.
 PICKLE, NPZ = b"\x80", b"PK\x03\x04"
 MOST_DIMENSIONS = 100_000
-FIX = "Give word2vec binary or text format, or what `worldprobe baselines vectors` wrote."
+FIX = "Give word2vec binary or text format, or what `worldprobe baselines train-vectors` wrote."
 TEXTS = (("target1", "context1"), ("target1", "context2"), ("target2", "context1"), ("target2", "context2"))
 
 
@@ -39,7 +39,7 @@ def bag_similarities(
         skip: filler classes whose words do not count (the paper leaves out the names of agents).
 
     Raises:
-        UserError: the vectors know none of the items' words.
+        UserError: no target and context have a known word each.
 
     Returns:
         a Similarities table, and counts of words: in all, out of vocabulary, distinct out of vocabulary. A text without any
@@ -72,9 +72,10 @@ def bag_similarities(
                 cosine = _cosine(bag(getattr(row, target), skipped), bag(getattr(row, context), skipped))
                 rows.append((row.item_id, int(target[-1]), int(context[-1]), cosine))
             progress.advance()
-    if tally["n_words"] == tally["n_out_of_vocabulary"]:
-        raise UserError("--vectors", "none of the items' words has a vector.", "Give vectors of the items' language.")
     table = pd.DataFrame(rows, columns=["item_id", "target", "context", "similarity"])
+    if table["similarity"].isna().all():
+        problem = "no target can be compared with a context: the items' words have no vectors."
+        raise UserError("--vectors", problem, "Give vectors of the items' language.")
     return table, {
         "n_words_of_distinct_texts": tally["n_words"],
         "n_out_of_vocabulary": tally["n_out_of_vocabulary"],

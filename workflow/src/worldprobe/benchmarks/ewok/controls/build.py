@@ -87,5 +87,5 @@ def check_documents(documents: pd.DataFrame, where: str) -> pd.DataFrame:
         UserError: there is no document, or none with a text.
     """
     if not documents["text"].str.strip().astype(bool).any():
-        raise UserError(where, "contains no document with a text.", "Write the corpus again (worldprobe controls corpus).")
+        raise UserError(where, "contains no document with a text.", "Write the corpus again (worldprobe controls write-corpus).")
     return documents

@@ -1,0 +1,41 @@
+# Notebooks that read a finished study.
+
+
+localrules:
+    run_notebook,
+
+
+rule run_notebook:
+    """A notebook, run over the finished study, as a part of the report."""
+    input:
+        notebook=in_repository("notebooks/{notebook}.ipynb"),
+        summary_table="<ewok>/summaries.parquet",
+        judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS) + targets.yardsticks(study),
+        registry=registry_file,
+        materials=builtin_files(),
+    output:
+        fragment="<results>/notebooks/{notebook}.html",
+    log:
+        "<logs>/run_notebook/{notebook}.log",
+    benchmark:
+        "<benchmarks>/run_notebook/{notebook}.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        folder=subpath(input.summary_table, parent=True),
+        condition=targets.reference(study),
+        materials=builtin_source,
+        code=code(
+            "cli/notebook.py",
+            "present/notebooks.py",
+            "present/drawing.py",
+            "benchmarks/ewok/analysis/compare.py",
+            "benchmarks/ewok/figures/concepts.py",
+            "benchmarks/ewok/materials",
+        ),
+    message:
+        "Running the notebook {wildcards.notebook}"
+    shell:
+        "python -m worldprobe notebook run {input.notebook:q} --results {params.folder:q} --registry {input.registry:q}"
+        " --condition {params.condition:q}"
+        " --materials {params.materials:q} --out {output.fragment:q} &> {log:q}"

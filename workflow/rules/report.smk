@@ -1,0 +1,61 @@
+# One page with everything on it: each benchmark of the study adds its part, its tables and its figures.
+
+
+#: What each part is built from.
+PAGES = benchmarks.page_files(study, MODELS_WITH_ANSWERS)
+
+
+localrules:
+    build_report,
+
+
+rule build_report:
+    """The report: tables, figures, what they say and how they were made, as one HTML page that opens offline."""
+    input:
+        summary_tables=[page.summary for page in PAGES],
+        registry=registry_file,
+        tables=benchmarks.plan_files(study, registry, "table", "json"),
+        figures=benchmarks.plan_files(study, registry, "figure", "svg"),
+        notebooks=[path for page in PAGES for path in page.notebooks],
+        made_from=[path for page in PAGES for path in page.made_from],
+        item_tables=[page.item_text for page in PAGES if page.item_text],
+        rulegraph=in_repository("resources/rulegraph.svg"),
+    output:
+        page="<results>/report.html",
+    log:
+        "<logs>/build_report.log",
+    benchmark:
+        "<benchmarks>/build_report.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        headlines=flag("--headlines", [page.eval_type for page in PAGES]),
+        answers=ANSWERS,
+        study=study["study"],
+        jobs=STUDY.benchmarks,
+        code=code("cli/report.py", "present/assets", *benchmarks.page_folders(study)),
+    message:
+        "Building the report"
+    shell:
+        "python -m worldprobe report build {input.summary_tables:q} --registry {input.registry:q} --study {params.study:q}"
+        " --tables {input.tables:q} --figures {input.figures:q} --made-from {input.made_from:q} --notebooks {input.notebooks:q}"
+        " --benchmarks {params.jobs:q} --answers {params.answers:q} --rulegraph {input.rulegraph:q}"
+        " --item-text {input.item_tables:q} {params.headlines} --out {output.page:q} &> {log:q}"
+
+
+rule report:
+    """The report alone, with all that it shows."""
+    input:
+        "<results>/report.html",
+
+
+rule tables:
+    """All tables."""
+    input:
+        benchmarks.plan_files(study, registry, "table"),
+
+
+rule figures:
+    """All figures."""
+    input:
+        benchmarks.plan_files(study, registry, "figure"),

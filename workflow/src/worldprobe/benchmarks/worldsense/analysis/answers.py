@@ -1,0 +1,206 @@
+"""Answers of models to a set's trials: the official layout, or our table of responses.
+
+An official file is named ``<prompting>___<model>___results.jsonl`` (also ``.bz2`` and ``.gz``); a line has ``Key`` and ``resp``.
+A file may have part of the trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from json import loads
+from pathlib import Path
+
+import numpy as np
+import pyarrow as arrow
+from pyarrow import json
+
+from worldprobe.benchmarks.worldsense.analysis.decompress import Pending, Reader
+from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, TYPES, WORDS, Questions
+from worldprobe.benchmarks.worldsense.official import is_official
+from worldprobe.benchmarks.worldsense.vocabulary import ANSWERS, problem_type
+from worldprobe.errors import UserError
+
+_SCHEMA = arrow.schema([("Key", arrow.int64()), ("resp", arrow.string())])
+SEPARATOR = "___"
+#: Why an answer does not count: the model gave none, or a word that the trial's problem does not accept.
+EMPTY, FOREIGN = "empty", "foreign"
+
+
+@dataclass(frozen=True)
+class Series:
+    """What one model answered under one prompting strategy.
+
+    Attributes:
+        prompting: name of the strategy.
+        model: name of the model.
+        answers: number of the answer to each trial in ``WORDS``, INVALID or ABSENT, shape (samples, trials).
+        invalid: why answers are invalid -> how many are.
+        n_foreign_keys: answers to trials that the set does not have.
+    """
+
+    prompting: str
+    model: str
+    answers: np.ndarray
+    invalid: dict[str, int]
+    n_foreign_keys: int = 0
+
+
+def name_of_results(path: Path | str) -> tuple[str, str]:
+    """Prompting and model of an official file of results, from its name.
+
+    Raises:
+        UserError: the name has another form.
+
+    >>> name_of_results("results/basic___GPT4___results.jsonl.bz2")
+    ('basic', 'GPT4')
+    """
+    parts = Path(path).name.split(SEPARATOR)
+    if len(parts) != 3 or not parts[0] or not parts[1] or parts[2].split(".")[0] != "results":
+        fix = "Name the file <prompting>___<model>___results.jsonl."
+        raise UserError(path, "its name does not state prompting and model.", fix)
+    return parts[0], parts[1]
+
+
+def read_series(paths: Sequence[Path | str], questions: Questions, pending: Sequence[Pending | None] = ()) -> list[Series]:
+    """The answers of all files, sorted by prompting and model.
+
+    Args:
+        paths: official results and tables of responses, in any mixture.
+        questions: of the set.
+        pending: the files that are being read already, in the same order.
+
+    Raises:
+        UserError: a file is not readable, malformed, or about another set; or two have the same prompting and model.
+    """
+    found: dict[tuple[str, str], tuple[Series, Path | str]] = {}
+    for number, path in enumerate(paths):
+        started = pending[number] if number < len(pending) else None
+        read = _read_official(path, questions, started) if is_official(path) else _read_table(path, questions)
+        for series in read:
+            key = (series.prompting, series.model)
+            if key in found:
+                problem = f"also contains answers of {series.model} under {series.prompting}, as {found[key][1]} does."
+                raise UserError(path, problem, "Give each prompting and model once.")
+            found[key] = (series, path)
+    return [found[key][0] for key in sorted(found)]
+
+
+def _read_official(path: Path | str, questions: Questions, pending: Pending | None) -> list[Series]:
+    prompting, model = name_of_results(path)
+    content = (pending or Reader().start(path)).wait()
+    try:
+        table = json.read_json(
+            arrow.BufferReader(content),
+            parse_options=json.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="ignore"),
+        ).combine_chunks()
+        if table.num_columns != 2 or any(column.null_count for column in table.columns):
+            raise ValueError
+        keys = table["Key"].to_numpy()
+        encoded = table["resp"].combine_chunks().dictionary_encode()
+        words, codes = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+    except (arrow.ArrowException, ValueError):
+        keys, codes, words = _read_lines(path, content)
+    row, is_known = _rows(questions, keys)
+    _refuse_twice(path, keys, row, is_known)
+    if not is_known.any():
+        raise UserError(path, "contains no answer to a trial of the set.", "Give the results of the same set.")
+    number = np.array([WORDS.index(word) if word in WORDS else INVALID for word in words], np.int8)[codes]
+    answers, _ = _place(questions, row[is_known], number[is_known])
+    n_invalid = int((answers == INVALID).sum())
+    empty = np.array([word == "" for word in words])[codes][is_known]
+    invalid = {EMPTY: int(empty.sum()), FOREIGN: n_invalid - int(empty.sum())}
+    return [Series(prompting, model, answers[None, :], {k: n for k, n in invalid.items() if n}, int((~is_known).sum()))]
+
+
+def _read_lines(path: Path | str, content: bytes) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """The lines one by one, for a message about the first one that is malformed.
+
+    Raises:
+        UserError: by line.
+    """
+    keys: list[int] = []
+    responses: list[str] = []
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            row = loads(line.decode("utf-8-sig"))
+        except (ValueError, RecursionError) as error:
+            raise UserError(where, "is not a JSON object in UTF-8.", "Fix the line, or fetch the file again.") from error
+        if not isinstance(row, dict) or not {"Key", "resp"} <= row.keys():
+            raise UserError(where, "does not have the fields Key and resp.", 'Write {"Key": ..., "resp": "..."} per line.')
+        key, response = row["Key"], row["resp"]
+        if not isinstance(key, int) or isinstance(key, bool) or not -(2**63) <= key < 2**63:
+            raise UserError(where, "Key is not a whole number of 64 bits.", "Copy the Key of the trial.")
+        if isinstance(response, int) and not isinstance(response, bool):
+            response = str(response)  # 1, 2 and 3 written as numbers
+        if not isinstance(response, str):
+            raise UserError(where, "resp is not text.", "Write the answer as text; an empty one where there is none.")
+        keys.append(key)
+        responses.append(response)
+    if not keys:
+        raise UserError(path, "contains no answers.", "Give a file with one JSON object per line.")
+    words = list(dict.fromkeys(responses))
+    place = {word: code for code, word in enumerate(words)}
+    return np.array(keys, np.int64), np.array([place[word] for word in responses]), words
+
+
+def _read_table(path: Path | str, questions: Questions) -> list[Series]:
+    """A table of responses of ours."""
+    from worldprobe.benchmarks.worldsense.contracts import Responses
+    from worldprobe.contracts import read_provenance, read_table
+
+    table = read_table(path, Responses, ["trial_id", "prompting", "sample", "answer", "status"])
+    model = read_provenance(path).model
+    if model is None:
+        raise UserError(path, "does not state whose answers it contains.", "Ask the model again with this worldprobe.")
+    found = []
+    for prompting, rows in table.groupby("prompting", sort=True):
+        row, is_known = _rows(questions, rows["trial_id"].to_numpy())
+        if not is_known.any():
+            raise UserError(path, "contains no answer to a trial of the set.", "Give the responses to the same set.")
+        known = rows[is_known]
+        codes = known["answer"].map({word: code for code, word in enumerate(WORDS)}).fillna(INVALID).to_numpy(np.int8)
+        samples = known["sample"].to_numpy()
+        placed, invalid = [], known.loc[known["status"] != "ok", "status"].value_counts().sort_index()
+        counts = {str(status): int(number) for status, number in invalid.items()}
+        for sample in np.unique(samples):
+            here = samples == sample
+            answers, n_foreign = _place(questions, row[is_known][here], codes[here])
+            placed.append(answers)
+            if n_foreign:
+                counts[FOREIGN] = counts.get(FOREIGN, 0) + n_foreign
+        found.append(Series(str(prompting), model, np.stack(placed), counts, int((~is_known).sum())))
+    return found
+
+
+def _rows(questions: Questions, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The row of each key's trial, and whether there is one."""
+    if len(keys) == len(questions.trial_id) and np.array_equal(keys, questions.trial_id):
+        return np.arange(len(keys)), np.ones(len(keys), bool)
+    order = np.argsort(questions.trial_id)
+    place = np.searchsorted(questions.trial_id, keys, sorter=order)
+    row = order[np.minimum(place, len(order) - 1)]
+    return row, questions.trial_id[row] == keys
+
+
+def _refuse_twice(path: Path | str, keys: np.ndarray, row: np.ndarray, is_known: np.ndarray) -> None:
+    if len(np.unique(keys)) < len(keys):
+        _, first = np.unique(keys, return_index=True)
+        again = int(np.setdiff1d(np.arange(len(keys)), first)[0])
+        earlier = int(np.flatnonzero(keys == keys[again])[0])
+        problem = f"answers {earlier + 1} and {again + 1} have the same Key, {keys[again]}."
+        raise UserError(path, problem, "Keep one answer per trial.")
+
+
+def _place(questions: Questions, row: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, int]:
+    """Answers in the order of the trials; words that a trial's problem does not accept are invalid, and counted."""
+    kinds = [TYPES.index(problem_type(name)) for name in questions.tuples["problem"].cat.categories]
+    kind_of_tuple = np.array(kinds)[questions.tuples["problem"].cat.codes.to_numpy()]
+    kind_of_word = np.array([next(n for n, kind in enumerate(TYPES) if word in ANSWERS[kind]) for word in WORDS])
+    is_foreign = (number >= 0) & (kind_of_word[number] != kind_of_tuple[questions.tuple_of[row]])
+    answers = np.full(len(questions.trial_id), ABSENT, np.int8)
+    answers[row] = np.where(is_foreign, INVALID, number)
+    return answers, int(is_foreign.sum())

@@ -1,0 +1,117 @@
+"""Files of JSON lines, compressed or not, read as a whole and as fast as the processors allow.
+
+The blocks of a bzip2 file depend on nothing but themselves, so they are decompressed side by side: the standard library releases
+the interpreter's lock meanwhile. Imports nothing heavy, so that reading starts before the libraries are loaded.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from worldprobe.errors import UserError
+
+#: Begins a block, and ends a stream of blocks; 48 bits each, at any bit.
+_BLOCK = 0x314159265359
+_END = 0x177245385090
+_MAGIC_BITS = 48
+
+
+class Reader:
+    """Reads files in the background.
+
+    Args:
+        n_threads: how many blocks are decompressed at a time; None: as many as there are processors.
+    """
+
+    def __init__(self, n_threads: int | None = None) -> None:
+        self.pool = ThreadPoolExecutor(n_threads or os.cpu_count())
+
+    def start(self, path: Path | str) -> Pending:
+        """Start to read a file.
+
+        Raises:
+            UserError: it cannot be read.
+        """
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path.") from error
+        if Path(path).suffix != ".bz2":
+            return Pending(path, content, [])
+        return Pending(path, content, [self.pool.submit(bz2.decompress, block) for block in _blocks(content)])
+
+
+class Pending:
+    """A file that is being read."""
+
+    def __init__(self, path: Path | str, content: bytes, blocks: list[Future[bytes]]) -> None:
+        self.path = path
+        self._content = content
+        self._blocks = blocks
+
+    def wait(self) -> bytes:
+        """The text of the file.
+
+        Raises:
+            UserError: it cannot be decompressed, or ends early.
+        """
+        suffix = Path(self.path).suffix
+        try:
+            if self._blocks:
+                return b"".join([block.result() for block in self._blocks])
+        except (OSError, ValueError, EOFError):
+            pass  # a chance pattern inside a block: read it in sequence
+        try:
+            if suffix == ".bz2":
+                return bz2.decompress(self._content)
+            return gzip.decompress(self._content) if suffix == ".gz" else self._content
+        except (EOFError, ValueError) as error:
+            raise UserError(self.path, "the file ends early; it was cut short.", "Fetch or make it again.") from error
+        except (OSError, zlib.error) as error:
+            raise UserError(self.path, f"cannot be decompressed ({error}).", "Fetch or make it again.") from error
+
+
+def _blocks(content: bytes) -> list[bytes]:
+    """Each block of a bzip2 file as a file of its own; none where the file is not whole."""
+    if not content.startswith(b"BZh"):
+        return []
+    begins = sorted([(place, _BLOCK) for place in _find(content, _BLOCK)] + [(place, _END) for place in _find(content, _END)])
+    if not begins or begins[-1][1] != _END or -(-(begins[-1][0] + _MAGIC_BITS + 32) // 8) != len(content):
+        return []
+    ends = begins[1:]
+    return [_alone(content, begin, end) for (begin, kind), (end, _) in zip(begins, ends, strict=False) if kind == _BLOCK]
+
+
+def _find(content: bytes, magic: int) -> Iterator[int]:
+    """The bits at which a pattern begins."""
+    for offset in range(8):  # bits into a byte at which the pattern begins
+        inner = 5 if offset else 6  # whole bytes inside the pattern
+        needle = ((magic >> offset) & ((1 << 8 * inner) - 1)).to_bytes(inner, "big")
+        at = content.find(needle)
+        while at >= 0:
+            begin = 8 * (at - (offset > 0)) + offset
+            if begin >= 0 and _bits(content, begin, _MAGIC_BITS) == magic:
+                yield begin
+            at = content.find(needle, at + 1)
+
+
+def _bits(content: bytes, begin: int, number: int) -> int:
+    end = begin + number
+    last = -(-end // 8)
+    return (int.from_bytes(content[begin // 8 : last], "big") >> (8 * last - end)) & ((1 << number) - 1)
+
+
+def _alone(content: bytes, begin: int, end: int) -> bytes:
+    """A block with the head of a file before it, and its own checksum as the file's after it."""
+    block = _bits(content, begin, end - begin)
+    checksum = _bits(content, begin + _MAGIC_BITS, 32)
+    length = end - begin + _MAGIC_BITS + 32
+    padding = -length % 8
+    whole = ((block << (_MAGIC_BITS + 32)) | (_END << 32) | checksum) << padding
+    return b"BZh9" + whole.to_bytes((length + padding) // 8, "big")

@@ -1,0 +1,1 @@
+"""Asking models about trials: prompt sets, solved examples, dialogues, and controls of known behaviour."""

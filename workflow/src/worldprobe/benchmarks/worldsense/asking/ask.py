@@ -1,0 +1,269 @@
+"""Asks a model about trials under one prompting strategy: answers, whole conversations, and counts for the provenance."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from worldprobe.asking.dialogue import Exchange, converse
+from worldprobe.asking.near_ties import near_tie_of
+from worldprobe.asking.questions import answer
+from worldprobe.asking.store import Store
+from worldprobe.benchmarks.worldsense.asking.dialogue import TrialDialogue
+from worldprobe.benchmarks.worldsense.asking.examples import SHARED, Pool
+from worldprobe.benchmarks.worldsense.asking.prompts import PromptSet
+from worldprobe.benchmarks.worldsense.vocabulary import answers_of, problem_type
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
+from worldprobe.models.engine import Decoding, Engine, Message, Prompt, Query, Scored, Written
+
+#: Columns of trials that asking reads.
+TRIAL_COLUMNS = ("trial_id", "tuple_id", *SHARED, "skin", "text")
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What can be chosen about asking, whatever the prompt set.
+
+    Attributes:
+        is_chat: ask through the model's chat template; else as text that the model continues.
+        samples: how often each trial is asked.
+        temperature: 0 takes the likeliest token.
+        seed: of the draws; sample k has seed + k.
+        thoughts: tokens of thoughts at most, in addition to a reply's own limit.
+    """
+
+    is_chat: bool = False
+    samples: int = 1
+    temperature: float = 0.0
+    seed: int = 0
+    thoughts: int = 0
+
+    def decoding(self, tokens: int, stops: Sequence[str], sample: int) -> Decoding:
+        """How a reply is written."""
+        how = Decoding(
+            tokens, () if self.is_chat else tuple(stops), self.temperature, self.seed + sample if self.temperature else 0
+        )
+        return replace(how, thoughts=self.thoughts) if self.thoughts else how
+
+
+def write_prompts(trials: pd.DataFrame, prompts: PromptSet, pool: Pool | None) -> list[str]:
+    """The text that asks each trial, examples and all, without the system message.
+
+    Args:
+        trials: columns ``TRIAL_COLUMNS``.
+        prompts: the strategy.
+        pool: where its examples come from, if it has any.
+
+    Raises:
+        UserError: a text contains nothing that the set rewrites, or there are too few examples.
+    """
+    written = []
+    for _, tuple_id, *cell, skin, text in trials[list(TRIAL_COLUMNS)].itertuples(index=False, name=None):
+        kind = problem_type(cell[0])
+        solved: list[tuple[str, str]] = []
+        if prompts.examples is not None and pool is not None:
+            drawn = pool.draw(prompts.examples.number, prompts.examples.other_domain, tuple(cell), skin, tuple_id)
+            solved = [
+                (_body(prompts, example, kind, f"an example of {skin}"), prompts.written(kind, gold)) for example, gold in drawn
+            ]
+        written.append(prompts.whole(_body(prompts, text, kind, f"a trial of {cell[0]}, {skin}, {cell[3]}"), solved))
+    return written
+
+
+def _body(prompts: PromptSet, text: str, kind: str, what: str) -> str:
+    body = prompts.body(text, kind)
+    if body is None:
+        problem = f"finds nothing to rewrite in the text of {what}."
+        raise UserError(f"prompting {prompts.name}", problem, "Copy the set and add this wording to its list `rewrite`.")
+    return body
+
+
+def ask(
+    trials: pd.DataFrame,
+    engine: Engine,
+    prompts: PromptSet,
+    store: Store,
+    asking: Asking,
+    pool: Pool | None = None,
+    method: int = 1,
+    model: str = "",
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Ask about every trial.
+
+    Args:
+        trials: columns ``TRIAL_COLUMNS``.
+        engine: a loaded model.
+        prompts: the strategy.
+        store: the engine's answers.
+        asking: the form, and how replies are drawn.
+        pool: where examples come from.
+        method: version of the computation.
+        model: the model's name, for the progress lines.
+
+    Returns:
+        responses (contract Responses, in the order of its key), and facts for the provenance.
+    """
+    texts = write_prompts(trials, prompts, pool)
+    kinds = [problem_type(problem) for problem in trials["problem"]]
+    what = f"Asking {model or engine.facts.checkpoint} ({prompts.name})"
+    protocol = f"worldsense {method}"
+    facts: dict[str, Any] = {
+        "prompting": prompts.name,
+        "prompt_set": prompts.digest,
+        "form": "chat" if asking.is_chat and not prompts.compares else "text",
+    }
+    if prompts.compares:
+        rows, origins = _compare(texts, trials, engine, prompts, store, protocol, what)
+    else:
+        rows, origins = _hold(texts, kinds, trials, engine, prompts, store, asking, protocol, what)
+        facts |= {"samples": asking.samples, "temperature": asking.temperature, "thoughts": asking.thoughts}
+    if pool is not None and prompts.examples is not None:
+        facts["examples_seed"] = pool.seed
+    frame = _frame(rows, prompts.name, facts["form"])
+    return frame, {**facts, **_counts(frame, near_tie_of(engine.facts.dtype)), "answers": origins}
+
+
+def _compare(
+    texts: Sequence[str], trials: pd.DataFrame, engine: Engine, prompts: PromptSet, store: Store, protocol: str, what: str
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The likeliest of the accepted answers behind each prompt, each after one space."""
+    queries: list[Query] = []
+    wanted: list[tuple[tuple[str, ...], int]] = []
+    for text, problem in zip(texts, trials["problem"], strict=True):
+        options = answers_of(problem)
+        wanted.append((options, len(queries)))
+        queries += [Query(text, option) for option in options]
+    found = answer(queries, engine, store, protocol, what=what, total=len(texts))
+    rows = []
+    for trial_id, text, (options, first), problem in zip(trials["trial_id"], texts, wanted, trials["problem"], strict=True):
+        scores: list[Scored] = found.values[first : first + len(options)]
+        finite = [(score.logprob, option) for score, option in zip(scores, options, strict=True) if score.logprob is not None]
+        ranked = sorted(finite, reverse=True)
+        margin = ranked[0][0] - ranked[1][0] if len(finite) == len(options) else None
+        was_cut = any("truncated" in score.flags for score in scores)
+        status = "truncated" if was_cut else "not_finite" if margin is None else "ok" if margin > 0 else "invalid"
+        chosen = ranked[0][1] if status == "ok" else ""
+        rows.append(
+            {
+                "trial_id": trial_id,
+                "sample": 0,
+                "answer": prompts.meant(problem_type(problem), chosen) if chosen else None,
+                "status": status,
+                "reply": chosen,
+                "conversation": _conversation(text, [Written(chosen)] if chosen else [], None),
+                "finish": "not_finite" if status == "not_finite" else "end",
+                "n_tokens": sum(score.n_tokens for score in scores),
+                "margin": margin,
+            }
+        )
+    return rows, found.origins
+
+
+def _hold(
+    texts: Sequence[str],
+    kinds: Sequence[str],
+    trials: pd.DataFrame,
+    engine: Engine,
+    prompts: PromptSet,
+    store: Store,
+    asking: Asking,
+    protocol: str,
+    what: str,
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """A conversation about each trial and sample."""
+    openings: list[tuple[Prompt, TrialDialogue]] = []
+    for sample in range(asking.samples):
+        first = asking.decoding(prompts.tokens, prompts.stops, sample)
+        then = asking.decoding(prompts.follow_up_tokens, prompts.stops, sample)
+        of_kind = {
+            kind: TrialDialogue(prompts.answers[kind], first, prompts.second_question(kind), then)
+            for kind in dict.fromkeys(kinds)
+        }
+        openings += [
+            (_opening(text, prompts.system, asking.is_chat), of_kind[kind]) for text, kind in zip(texts, kinds, strict=True)
+        ]
+    exchanges, origins = converse(openings, engine, store, protocol, what, len(trials) * asking.samples)
+    rows = []
+    for place, exchange in enumerate(exchanges):
+        sample, trial = divmod(place, len(texts))
+        rows.append(_row(exchange, int(trials["trial_id"].iloc[trial]), sample, kinds[trial], prompts))
+    return rows, origins
+
+
+def _opening(text: str, system: str | None, is_chat: bool) -> Prompt:
+    if not is_chat:
+        return f"{system}\n\n{text}\n" if system else f"{text}\n"
+    return (*((Message("system", system),) if system else ()), Message("user", text))
+
+
+def _row(exchange: Exchange, trial_id: int, sample: int, kind: str, prompts: PromptSet) -> dict[str, Any]:
+    replies, reading = exchange.replies, exchange.reading
+    assert reading is not None
+    thoughts = [reply.thoughts for reply in replies if reply.thoughts]
+    return {
+        "trial_id": trial_id,
+        "sample": sample,
+        "answer": None if reading.value is None else prompts.meant(kind, reading.value),
+        "status": reading.status,
+        "reply": replies[0].text,
+        "follow_up": replies[1].text if len(replies) > 1 else None,
+        "thoughts": "\n\n".join(thoughts) if thoughts else None,
+        "conversation": _conversation(exchange.prompt, replies[-1:], prompts.system),
+        "finish": replies[-1].finish,
+        "n_tokens": sum(reply.n_tokens for reply in replies),
+        "n_thought_tokens": sum(reply.n_thought_tokens for reply in replies),
+    }
+
+
+def _conversation(prompt: Prompt, last: Sequence[Written], system: str | None) -> str:
+    """All that was said, as JSON; of a text that a model continued, the text so far is one message."""
+    if isinstance(prompt, str):
+        messages = [{"role": "user", "content": prompt}]
+    else:
+        messages = [{"role": message.role, "content": message.content} for message in prompt]
+    return json.dumps([*messages, *({"role": "assistant", "content": one.text} for one in last)], ensure_ascii=False)
+
+
+def _frame(rows: Sequence[dict[str, Any]], prompting: str, form: str) -> pd.DataFrame:
+    """The rows as the contract wants them."""
+
+    def column(name: str, dtype: str, default: Any = None) -> pd.Series:
+        return pd.Series([row.get(name, default) for row in rows], dtype=dtype)
+
+    frame = pd.DataFrame(
+        {
+            "trial_id": column("trial_id", "int64"),
+            "prompting": pd.Series([prompting] * len(rows), dtype="str"),
+            "sample": column("sample", "int64"),
+            **{name: column(name, "str") for name in ("answer", "status", "reply", "follow_up", "thoughts", "conversation")},
+            "form": pd.Series([form] * len(rows), dtype="str"),
+            "finish": column("finish", "str"),
+            "n_tokens": column("n_tokens", "int64", 0),
+            "n_thought_tokens": column("n_thought_tokens", "int64", 0),
+            "margin": column("margin", "float64"),
+        }
+    )
+    return frame.sort_values(["trial_id", "sample"], ignore_index=True)
+
+
+def _counts(frame: pd.DataFrame, near: float) -> dict[str, Any]:
+    """How often each status, answer and finish occurs, follow-ups, tokens, and ties within ``near`` nats."""
+    counts: dict[str, Any] = {
+        name: {str(value): int(n) for value, n in sorted(Counter(frame[name].dropna()).items())}
+        for name in ("status", "answer", "finish")
+    }
+    counts["answer_values"] = counts.pop("answer")
+    counts["follow_ups"] = int(frame["follow_up"].notna().sum())
+    counts["tokens"] = {"replies": int(frame["n_tokens"].sum()), "thoughts": int(frame["n_thought_tokens"].sum())}
+    if frame["margin"].notna().any():
+        counts["near_ties"] = {"within_nats": near, "trials": int((frame["margin"] < near).sum())}
+    wrong = len(frame) - counts["status"].get("ok", 0)
+    if wrong:
+        LOGGER.warning("%d of %d responses contain no answer and count as wrong: %s", wrong, len(frame), counts["status"])
+    return counts

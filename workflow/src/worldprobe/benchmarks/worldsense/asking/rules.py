@@ -1,0 +1,222 @@
+"""Controls of known behaviour: models without weights that answer a prompt by a rule, from its text alone.
+
+They say what the measures read for a model that is known: ``solver`` must be right about every trial in the words of our skins,
+which also tests that each text says what its abstract problem says; ``random`` and ``positive`` are at chance, without bias and
+with all of it; ``mention`` believes that things are arranged as they are mentioned; ``query`` reads only what is asked, not what
+is described.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from worldprobe.benchmarks.worldsense.asking.prompts import PromptSet, known_sets, load_prompt_set
+from worldprobe.benchmarks.worldsense.reading import Statement, StatementReader
+from worldprobe.benchmarks.worldsense.skins import FOLDER, Skin, read_skins
+from worldprobe.benchmarks.worldsense.vocabulary import ANSWERS
+from worldprobe.benchmarks.worldsense.worlds import UNKNOWN, Relation, holds
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.models.engine import Decoding, EngineFacts, Prompt, Query, Scored, Written
+from worldprobe.provenance import versions
+
+#: What a rule says of a text that it cannot read; it is no answer, so it is counted as invalid.
+UNREADABLE = "I cannot read this."
+#: Log probability of the answer that a rule gives, and of each other one, in nats.
+LIKELY, UNLIKELY = math.log(0.98), math.log(0.01)
+
+Rule = Callable[[Statement, str], str]
+
+
+def _coin(*words: object) -> int:
+    """A number from 0 to 2**32 - 1 that depends on the words only."""
+    return int.from_bytes(hashlib.sha256(repr(words).encode()).digest()[:4], "big")
+
+
+def _solve(statement: Statement, text: str) -> str:
+    return statement.answer() or UNREADABLE
+
+
+def _draw(statement: Statement, text: str) -> str:
+    """KNOWN and UNKNOWN are drawn alike, so that the bias is 0; of a pair each with a half."""
+    number = _coin("random", text)
+    if statement.problem_type == "Compl":
+        return ("1", "3", "2", "3")[number % 4]
+    return ANSWERS[statement.problem_type][number % 2]
+
+
+def _affirm(statement: Statement, text: str) -> str:
+    return ANSWERS[statement.problem_type][0]
+
+
+def _believe_mention(statement: Statement, text: str) -> str:
+    """The world is the order of mention, which is the order in which the statement numbers its entities."""
+    places = range(statement.size)
+    if statement.problem_type == "Consist":
+        return "POSSIBLE" if all(holds(relation, places) for relation in statement.description) else "IMPOSSIBLE"
+    return _of_query(statement, lambda query: holds(query, places))
+
+
+def _read_query(statement: Statement, text: str) -> str:
+    """Whether the query is true depends on its own words: a number drawn from the names and the relation that it mentions."""
+    query = statement.query or statement.description[-1]
+    named = [statement.names[entity] if entity < len(statement.names) else "?" for entity in query.entities]
+    is_true = bool(_coin("query", query.kind, named) % 2)
+    if statement.problem_type == "Consist":
+        return "POSSIBLE" if is_true else "IMPOSSIBLE"
+    return _of_query(statement, lambda _: is_true)
+
+
+def _of_query(statement: Statement, judge: Callable[[Relation], bool]) -> str:
+    """TRUE or FALSE, 1 or 2; 3 for what the description says nothing of."""
+    query = statement.query
+    assert query is not None
+    if statement.problem_type == "Compl" and (query.kind == "foreign" or UNKNOWN in query.entities):
+        return "3"
+    return ANSWERS[statement.problem_type][0 if judge(query) else 1]
+
+
+RULES: dict[str, Rule] = {
+    "solver": _solve,
+    "random": _draw,
+    "positive": _affirm,
+    "mention": _believe_mention,
+    "query": _read_query,
+}
+
+
+class _Frame(NamedTuple):
+    """How a prompt set wraps the texts of one kind of problem, and readers of the texts that it makes."""
+
+    prompts: PromptSet
+    kind: str
+    pattern: re.Pattern[str]
+
+
+class RuleEngine:
+    """A rule as an engine: it answers in one word, and gives that answer nearly all probability.
+
+    Args:
+        name: which rule.
+        skins: the words of the texts.
+    """
+
+    def __init__(self, name: str, skins: Sequence[Skin]) -> None:
+        self.rule = RULES[name]
+        self.facts = EngineFacts(
+            checkpoint=name,
+            revision=None,
+            checkpoint_digest=hashlib.sha256(f"rule {name}".encode()).hexdigest(),
+            engine="rule",
+            dtype="none",
+            bos={},
+            max_length=1_000_000,
+            packages=versions([]),
+            has_chat=True,
+            notes={"mode": "rule", "device": "none"},
+        )
+        self._skins = list(skins)
+        self._sets = [load_prompt_set(one) for one in known_sets()]
+        self._frames = [_frame(one, kind) for one in self._sets for kind in ANSWERS]
+        self._readers: dict[tuple[str, str], StatementReader] = {}
+
+    def score(
+        self, queries: Sequence[Query], *, skip: Collection[int] = (), per_token: bool = False
+    ) -> Iterator[tuple[int, Scored]]:
+        """See ``Engine.score``: a target's probability as an answer to its context."""
+        last, said = "", ""
+        for i, query in enumerate(queries):
+            if i in skip:
+                continue
+            context = query.context or ""
+            if context != last:
+                last, said = context, self._answer(context)
+            value = LIKELY if query.target == said else UNLIKELY
+            yield i, Scored(value, 1, (), (value,) if per_token else None, (query.target,) if per_token else None)
+
+    def write(
+        self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
+    ) -> Iterator[tuple[int, Written]]:
+        """See ``Engine.write``."""
+        for i, prompt in enumerate(prompts):
+            if i not in skip:
+                yield i, Written(self._answer(_first_question(prompt)), "end", 1)
+
+    def choose(
+        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
+    ) -> Iterator[tuple[int, Written]]:
+        """See ``Engine.choose``; a text that cannot be read has no choice, so the first option is taken."""
+        for i, prompt in enumerate(prompts):
+            if i not in skip:
+                said = self._answer(_first_question(prompt))
+                yield i, Written(said if said in options[i] else options[i][0], "end", 1)
+
+    def rendered(self, prompt: Prompt) -> str:
+        """See ``Engine.rendered``."""
+        return prompt if isinstance(prompt, str) else "\n".join(f"<{message.role}> {message.content}" for message in prompt)
+
+    def _answer(self, prompt: str) -> str:
+        for prompts, kind, pattern in self._frames:
+            match = pattern.fullmatch(prompt.rstrip())
+            statement = self._read(match["text"], prompts) if match else None
+            if statement is not None and statement.problem_type == kind:
+                return prompts.written(kind, self.rule(statement, match["text"]) if match else UNREADABLE)
+        return UNREADABLE
+
+    def _read(self, text: str, prompts: PromptSet) -> Statement | None:
+        """The statement of a text as a set words it, by whichever skin's words it is in."""
+        for skin in self._skins:
+            if skin.situation.partition("{")[0] not in text:
+                continue
+            key = (skin.name, prompts.name if prompts.rewrite else "")
+            if key not in self._readers:
+                self._readers[key] = StatementReader(_reworded(skin, prompts))
+            try:
+                return self._readers[key].read(text)
+            except ValueError:
+                continue
+        return None
+
+
+def _first_question(prompt: Prompt) -> str:
+    """What was asked first: a rule gives the same answer to a second question."""
+    if isinstance(prompt, str):
+        return prompt
+    return next(message.content for message in prompt if message.role == "user")
+
+
+def _frame(prompts: PromptSet, kind: str) -> _Frame:
+    mark = "\N{OBJECT REPLACEMENT CHARACTER}"
+    before, _, after = replace(prompts, rewrite=(), examples=None).body(mark, kind).partition(mark)  # type: ignore[union-attr]
+    begin = ""
+    if prompts.examples is not None:
+        begin = f"{re.escape(prompts.examples.opening)}.*{re.escape(prompts.examples.heading)}\n"
+    return _Frame(prompts, kind, re.compile(f"{begin}{re.escape(before)}(?P<text>.+?){re.escape(after.rstrip())}", re.DOTALL))
+
+
+def _reworded(skin: Skin, prompts: PromptSet) -> Skin:
+    """The skin with its questions as a prompt set rewrites them."""
+    if not prompts.rewrite:
+        return skin
+    questions: dict[str, dict[str, str]] = {}
+    for kind, wordings in skin.questions.items():
+        for wording, text in wordings.items():
+            body = replace(prompts, question="{text}").body(text, kind)
+            questions.setdefault(kind, {})[wording] = text if body is None else body
+    return replace(skin, questions=questions)
+
+
+def open_engine(name: str, skin_folder: Path | None = None) -> RuleEngine:
+    """The rule of a name, for texts in the words of a folder's skins; those of the repository, if none is given.
+
+    Raises:
+        UserError: there is no such rule.
+    """
+    if name not in RULES:
+        raise UserError(f"--checkpoint {name}", f"is not a rule{did_you_mean(name, RULES)}", f"Choose one of {', '.join(RULES)}.")
+    return RuleEngine(name, read_skins(skin_folder or FOLDER))

@@ -1,0 +1,70 @@
+"""The groups of skins by which the paper averages: domains, and whether the training sets have the relation (Section 5.4).
+
+The test skins are listed here, so that an analysis need not read forty files; any other skin is looked up in its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+#: Values of ``intraining``: relation in the training sets, not in them, and skins of the training sets themselves.
+IN, OUT, MEMORISED = "ind", "ood", "memorization"
+TRAININGS = (IN, OUT, MEMORISED)
+
+
+class SkinGroup(NamedTuple):
+    """The groups of a skin; None where it belongs to none, as the skins of lines in the plane do."""
+
+    domain: str | None
+    training: str | None
+
+
+_TEST = {
+    "spatial": (
+        "obj_LeftRight",
+        "people_LeftRight",
+        "obj_FrontBack",
+        "people_FrontBack",
+        "obj_AboveBelow",
+        "people_AboveBelow",
+    ),
+    "temporal": ("trips", "courses", "activities", "shopping", "conversation", "race"),
+    "scalar": ("old/young", "tall/short", "rich/poor", "faster/slower", "happier/sadder", "stronger/weaker"),
+}
+_TRAINED = {"old/young", "tall/short", "faster/slower", "happier/sadder", "trips", "activities", "conversation", "race"}
+#: The test skins in the order of the paper's Table 3.
+TEST_SKINS = tuple(skin for skins in _TEST.values() for skin in skins)
+KNOWN = {skin: SkinGroup(domain, IN if skin in _TRAINED else OUT) for domain, skins in _TEST.items() for skin in skins}
+
+
+def group_skins(names: Iterable[str], folder: Path | str | None = None) -> dict[str, SkinGroup]:
+    """The groups of skins by name; one that is known nowhere belongs to none.
+
+    Args:
+        names: of skins.
+        folder: of further skins; None: those of the repository.
+
+    Raises:
+        UserError: a skin of the folder is at fault.
+
+    >>> group_skins(["trips"])["trips"]
+    SkinGroup(domain='temporal', training='ind')
+    """
+    wanted = list(names)
+    found = dict(KNOWN)
+    if folder is not None or any(name not in KNOWN for name in wanted):
+        found |= _of_folder(folder)
+    return {name: found.get(name, SkinGroup(None, None)) for name in wanted}
+
+
+def _of_folder(folder: Path | str | None) -> dict[str, SkinGroup]:
+    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
+    from worldprobe.benchmarks.worldsense.vocabulary import DOMAINS
+
+    groups = {}
+    for skin in read_skins(folder or FOLDER):
+        training = {"test": IN if skin.in_training else OUT, "train": MEMORISED}.get(skin.use)
+        groups[skin.name] = SkinGroup(skin.domain, training) if skin.domain in DOMAINS else SkinGroup(None, None)
+    return groups

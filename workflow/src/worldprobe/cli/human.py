@@ -1,0 +1,15 @@
+"""``human``: a study with people, from lists to accuracy. The commands are in the modules ``human_*``."""
+
+from __future__ import annotations
+
+import argparse
+
+from worldprobe.cli import human_lists
+
+
+def add_parsers(stages: argparse._SubParsersAction) -> None:
+    """The stage and its actions, in the order of a study."""
+    actions = stages.add_parser("human", help="people's answers to the same items").add_subparsers(
+        metavar="ACTION", required=True
+    )
+    human_lists.add_parsers(actions)

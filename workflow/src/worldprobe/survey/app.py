@@ -1,0 +1,338 @@
+"""The web application: which page a person sees, and the few things that a page can change."""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from worldprobe.survey import deletion, people, progress, reservation, tallies
+from worldprobe.survey.bodies import AnswerBody, ConsentBody, DemographicsBody, EmptyBody, WithdrawBody
+from worldprobe.survey.entry import COOKIE_SECONDS, BadLinkError, Doorkeeper
+from worldprobe.survey.guard import Buckets, Guard
+from worldprobe.survey.pages import STATIC, Pages
+from worldprobe.survey.people import Visitor
+from worldprobe.survey.store import UnavailableError
+from worldprobe.survey.study import Survey
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the survey is reached.
+
+    Attributes:
+        url: its public address, e.g. ``https://lab.example/study/``.
+        hosts: values of the Host header that are served; the public one is added.
+    """
+
+    url: str
+    hosts: tuple[str, ...] = ()
+
+    @property
+    def prefix(self) -> str:
+        """Its path on the public host, with slashes at both ends."""
+        return (urlsplit(self.url).path.rstrip("/") or "") + "/"
+
+    @property
+    def is_secure(self) -> bool:
+        """Reached by TLS."""
+        return urlsplit(self.url).scheme == "https"
+
+    @property
+    def all_hosts(self) -> frozenset[str]:
+        """Values of the Host header that are served."""
+        return frozenset({urlsplit(self.url).netloc, *self.hosts})
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """Origins whose pages may change anything."""
+        public = urlsplit(self.url)
+        return frozenset({f"{public.scheme}://{public.netloc}", *(f"http://{host}" for host in self.hosts)})
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who makes a request.
+
+    Attributes:
+        kind: of their cookie.
+        visitor: before consent.
+        participant: after it.
+    """
+
+    kind: str
+    visitor: Visitor | None
+    participant: str
+
+
+class Application:
+    """The endpoints of one survey.
+
+    Args:
+        survey: its store, lists and settings.
+        site: where it is reached.
+    """
+
+    def __init__(self, survey: Survey, site: Site) -> None:
+        self.survey, self.site = survey, site
+        self.pages = Pages(survey.settings, site.prefix)
+        self.door = Doorkeeper(survey.settings, survey.key, survey.answers.clock)
+        per_minute = survey.settings.new_per_minute
+        self.newcomers = Buckets(per_minute / 60, per_minute)
+
+    # Pages -----------------------------------------------------------------------------------------------------------------
+
+    def show(self, request: Request) -> Response:
+        """The page at which this person is; or, for an entry link, the way to it without its parameters."""
+        if self.door.is_entry(request.query_params):
+            return self._enter(request)
+        caller = self._caller(request)
+        if caller.kind == "none" and self.survey.settings.entry == "open":
+            response = self._page("consent") if reservation.has_place(self.survey) else self._page("full")
+            self._set_cookie(response, "entry", self.door.new_visitor())
+            return response
+        if caller.kind in ("none", "refused", "withdrawn", "declined"):
+            name = "no_link" if caller.kind == "none" else caller.kind
+            return self._page(name, code=self.survey.settings.codes["no_consent"], link=self._link("no_consent"))
+        if caller.kind == "entry":
+            return self._page("consent" if reservation.has_place(self.survey) else "full")
+        return self._show_person(caller.participant)
+
+    def _show_person(self, participant: str) -> Response:
+        survey = self.survey
+        session = progress.find_session(survey, participant)
+        state = progress.look_up(survey, session) if session else None
+        if state is None:
+            response = self._page("no_link")
+            response.delete_cookie(survey.settings.cookie, path=self.site.prefix)
+            return response
+        if state.stage == "complete":
+            code = survey.settings.codes["complete"]
+            if code:
+                people.note_code(survey.identities, participant, code)
+            return self._page("complete", code=code, link=self._link("complete"), participant=participant)
+        if state.stage == "ineligible":
+            return self._page("ineligible", code=survey.settings.codes["ineligible"], link=self._link("ineligible"))
+        one, wording = survey.plan.lists[state.name], survey.plan.wording(state.name)
+        asked = {"evalType": one.eval_type, "task": wording.task, "answers": wording.answers}
+        config = asked | {"response": survey.settings.response}
+        return self._page(state.stage, eval_type=one.eval_type, wording=wording, n_trials=len(one.trials), config=config)
+
+    def show_withdrawal(self, request: Request) -> Response:
+        """The page that asks whether a person really wants to withdraw."""
+        if self._caller(request).kind != "person":
+            return RedirectResponse(self.site.prefix, 303)
+        return self._page("withdraw")
+
+    def _enter(self, request: Request) -> Response:
+        survey, settings = self.survey, self.survey.settings
+        try:
+            visitor = self.door.read_link(request.query_params)
+        except BadLinkError:
+            return self._page("bad_link", status=400)
+        participant = people.find_participant(survey.identities, visitor)
+        response = RedirectResponse(self.site.prefix, 303)
+        if participant is None:
+            self._set_cookie(response, "entry", visitor)
+        elif settings.another_submission == "refuse" and not people.has_submission(survey.identities, participant, visitor):
+            tallies.add(survey.answers, "refused another submission")
+            self._set_cookie(response, "refused")
+        else:
+            if people.add_submission(survey.identities, participant, visitor):
+                tallies.add(survey.answers, "came with another submission")
+            self._enter_known(response, participant, visitor)
+        return response
+
+    def _enter_known(self, response: Response, participant: str, visitor: Visitor) -> None:
+        """Somebody who was here before: on with their session, or, one list per domain, to the consent for the next."""
+        survey = self.survey
+        session = progress.find_session(survey, participant)
+        state = progress.look_up(survey, session) if session else None
+        is_next = survey.settings.participation == "once_per_domain" and state is not None and state.stage == "complete"
+        if state is None or (is_next and not people.has_code(survey.identities, participant, visitor)):
+            self._set_cookie(response, "entry", visitor)
+        else:
+            self._set_cookie(response, "person", participant=participant)
+
+    # Changes ---------------------------------------------------------------------------------------------------------------
+
+    def consent(self, request: Request, body: ConsentBody) -> Response:
+        """Consent was given: reserve a list."""
+        caller = self._caller(request)
+        if caller.kind == "person":
+            return JSONResponse({"state": "moved"})
+        if caller.kind != "entry" or caller.visitor is None:
+            return _error(403, "there is no entry to consent to; use the link again")
+        if not self.newcomers.take("all"):
+            tallies.add(self.survey.answers, "newcomers over the limit")
+            return _error(429, "too many people begin at once; try again in a minute")
+        participant = people.register(self.survey.identities, caller.visitor)
+        try:
+            reservation.reserve(self.survey, participant)
+        except reservation.FullError:
+            if progress.find_session(self.survey, participant) is None:
+                people.forget(self.survey.identities, participant)
+            return JSONResponse({"state": "full"})
+        response = JSONResponse({"state": "moved"})
+        self._set_cookie(response, "person", participant=participant)
+        return response
+
+    def decline(self, request: Request, body: EmptyBody) -> Response:
+        """Consent was refused: nothing is stored; or, for a second thought, asked for again."""
+        caller = self._caller(request)
+        if caller.kind not in ("entry", "declined") or caller.visitor is None:
+            return _error(403, "there is nothing to decline")
+        response = JSONResponse({"state": "moved"})
+        self._set_cookie(response, "declined" if caller.kind == "entry" else "entry", caller.visitor)
+        return response
+
+    def demographics(self, request: Request, body: DemographicsBody) -> Response:
+        """What a person says about themselves."""
+        session = self._session(request)
+        if session is None:
+            return _error(404, "there is no session")
+        settings = self.survey.settings
+        answers: dict[str, str] = {}
+        for name in settings.demographics:
+            value = getattr(body, name)
+            if value is not None:
+                answers[name] = " ".join(str(value).split())
+                if not answers[name] or not _is_plain(answers[name]):
+                    return _error(422, f"{name} is not plain text")
+        if body.age is not None and body.age > 120:
+            return _error(422, "age is over 120")
+        is_eligible = int(answers.get("age", settings.youngest)) >= settings.youngest
+        if settings.languages and "language" in answers:
+            is_eligible &= answers["language"].casefold() in {name.casefold() for name in settings.languages}
+        progress.note_demographics(self.survey, session, answers, is_eligible)
+        return JSONResponse({"state": "moved"})
+
+    def begin(self, request: Request, body: EmptyBody) -> Response:
+        """The instructions were read."""
+        session = self._session(request)
+        if session is None:
+            return _error(404, "there is no session")
+        progress.note_instructed(self.survey, session)
+        return JSONResponse({"state": "moved"})
+
+    def trial(self, request: Request) -> Response:
+        """The trial that this person is at."""
+        session = self._session(request)
+        state = progress.look_up(self.survey, session) if session else None
+        if state is None or state.stage not in ("trials", "complete"):
+            return _error(404, "there is no trial")
+        return JSONResponse(progress.show_trial(self.survey, state.session))
+
+    def answer(self, request: Request, body: AnswerBody) -> Response:
+        """An answer: acknowledged when it is on the disk, with the next trial."""
+        session = self._session(request)
+        state = progress.look_up(self.survey, session) if session else None
+        if state is None:
+            return _error(404, "there is no such trial")
+        if body.answer > len(self.survey.plan.wording(state.name).answers):
+            return _error(422, "answer is not one of the answers")
+        answer = progress.Answer(body.token, body.answer, body.rt_ms, body.n_blurs)
+        outcome, following = progress.take_answer(self.survey, state.session, answer)
+        status = {progress.UNKNOWN: 404, progress.CONFLICTING: 409, progress.FUTURE: 409}.get(outcome, 200)
+        return JSONResponse({"outcome": outcome, **following}, status)
+
+    def withdraw(self, request: Request, body: WithdrawBody) -> Response:
+        """Delete everything about this person."""
+        caller = self._caller(request)
+        if caller.kind != "person":
+            return _error(404, "there is nobody to withdraw")
+        deletion.withdraw(self.survey.answers, self.survey.identities, caller.participant)
+        response = JSONResponse({"state": "moved"})
+        self._set_cookie(response, "withdrawn")
+        return response
+
+    # Parts -----------------------------------------------------------------------------------------------------------------
+
+    def _caller(self, request: Request) -> Caller:
+        return Caller(*self.door.read_cookie(request.cookies.get(self.survey.settings.cookie)))
+
+    def _session(self, request: Request) -> str | None:
+        caller = self._caller(request)
+        return progress.find_session(self.survey, caller.participant) if caller.kind == "person" else None
+
+    def _page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
+        return HTMLResponse(self.pages.render(name, **values), status)
+
+    def _link(self, outcome: str) -> str | None:
+        code = self.survey.settings.codes[outcome]
+        return self.survey.settings.return_url.replace("{code}", quote(code)) if code else None
+
+    def _set_cookie(self, response: Response, kind: str, visitor: Visitor | None = None, participant: str = "") -> None:
+        response.set_cookie(
+            self.survey.settings.cookie,
+            self.door.write_cookie(kind, visitor, participant),
+            max_age=COOKIE_SECONDS,
+            path=self.site.prefix,
+            httponly=True,
+            secure=self.site.is_secure,
+            samesite="lax",
+        )
+
+
+def build_app(survey: Survey, site: Site) -> Guard:
+    """The whole ASGI application of a survey."""
+    application = Application(survey, site)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    page = functools.partial(app.add_api_route, methods=["GET"], response_model=None)
+    change = functools.partial(app.add_api_route, methods=["POST"], response_model=None)
+    page("/", application.show)
+    page("/withdraw", application.show_withdrawal)
+    page("/health", lambda: {"state": "ready"})
+    page("/api/trial", application.trial)
+    changes: dict[str, Callable[..., Response]] = {
+        "consent": application.consent,
+        "decline": application.decline,
+        "demographics": application.demographics,
+        "begin": application.begin,
+        "answer": application.answer,
+        "withdraw": application.withdraw,
+    }
+    for name, endpoint in changes.items():
+        change(f"/api/{name}", endpoint)
+
+    def is_page(request: Request) -> bool:
+        return not request.url.path.startswith(("/api/", "/static/", "/health"))
+
+    async def unavailable(request: Request, error: Exception) -> Response:
+        response: Response = application._page("busy", status=503) if is_page(request) else _error(503, "not stored; try again")
+        response.headers["retry-after"] = "1"
+        return response
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        return _error(422, "this is not what the page sends")
+
+    async def http_error(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        if is_page(request) and status == 404:
+            return application._page("not_found", status=404)
+        return _error(status, "the request cannot be answered")
+
+    app.add_exception_handler(UnavailableError, unavailable)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http_error)
+    settings = survey.settings
+    return Guard(app, settings.cookie, site.all_hosts, site.origins, settings.return_origin, site.is_secure)
+
+
+def _error(status: int, reason: str) -> JSONResponse:
+    return JSONResponse({"error": reason}, status)
+
+
+def _is_plain(text: str) -> bool:
+    """Text that a file can contain: no control character, no half of a surrogate pair."""
+    return not any(unicodedata.category(char) in ("Cc", "Cs") for char in text)

@@ -1,0 +1,195 @@
+"""One person's way through their list: which trial comes next, and what becomes of an answer."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Any
+
+from worldprobe.survey.study import Survey, shown_trials
+
+#: What became of an answer.
+STORED, REPEATED, CONFLICTING, FUTURE, UNKNOWN = "stored", "repeated", "conflicting", "future", "unknown"
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a session is.
+
+    Attributes:
+        session: its random key.
+        stage: demographics, instructions, trials, complete, ineligible or returned.
+        name: the list.
+    """
+
+    session: str
+    stage: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a page sends.
+
+    Attributes:
+        token: of the trial.
+        answer: 1 to 5.
+        rt_ms: from sight to answer, as the browser measured it.
+        n_blurs: how often the window lost the focus meanwhile.
+    """
+
+    token: str
+    answer: int
+    rt_ms: int
+    n_blurs: int
+
+
+def find_session(survey: Survey, participant: str) -> str | None:
+    """The session that a person's page shows: the unfinished one, or else the latest."""
+    with survey.answers.read() as connection:
+        row = connection.execute(
+            "SELECT session FROM sessions WHERE participant = ?"
+            " ORDER BY status IN ('active', 'expired') DESC, started_at DESC, session LIMIT 1",
+            (participant,),
+        ).fetchone()
+    return row["session"] if row else None
+
+
+def look_up(survey: Survey, session: str) -> State | None:
+    """Where a session is; None where there is no such session (any more)."""
+    with survey.answers.read() as connection:
+        return _state(connection, survey, session)
+
+
+def _state(connection: sqlite3.Connection, survey: Survey, session: str) -> State | None:
+    row = connection.execute("SELECT * FROM sessions WHERE session = ?", (session,)).fetchone()
+    if row is None:
+        return None
+    stage = "trials"
+    if row["status"] in ("complete", "ineligible", "returned"):
+        stage = row["status"]
+    elif survey.settings.demographics and row["asked_at"] is None:
+        stage = "demographics"
+    elif row["instructed_at"] is None:
+        stage = "instructions"
+    return State(session, stage, row["list"])
+
+
+def note_demographics(survey: Survey, session: str, answers: dict[str, str], is_eligible: bool) -> None:
+    """Store what a person says about themselves, once; an ineligible person's list is free again, and nothing is kept.
+
+    Raises:
+        UnavailableError: nothing was stored.
+    """
+    with survey.answers.write() as connection:
+        state = _state(connection, survey, session)
+        if state is None or state.stage != "demographics":
+            return
+        now = survey.answers.now()
+        if is_eligible:
+            rows = [(session, question, answer) for question, answer in answers.items()]
+            connection.executemany("INSERT INTO demographics VALUES (?, ?, ?)", rows)
+            connection.execute("UPDATE sessions SET asked_at = ?, touched_at = ? WHERE session = ?", (now, now, session))
+        else:
+            connection.execute("DELETE FROM trials WHERE session = ?", (session,))
+            connection.execute("UPDATE sessions SET status = 'ineligible', asked_at = ? WHERE session = ?", (now, session))
+
+
+def note_instructed(survey: Survey, session: str) -> None:
+    """Note that a person has read the instructions.
+
+    Raises:
+        UnavailableError: nothing was stored.
+    """
+    with survey.answers.write() as connection:
+        state = _state(connection, survey, session)
+        if state is not None and state.stage == "instructions":
+            now = survey.answers.now()
+            connection.execute("UPDATE sessions SET instructed_at = ?, touched_at = ? WHERE session = ?", (now, now, session))
+
+
+def show_trial(survey: Survey, session: str) -> dict[str, Any]:
+    """The trial that a person's page shows now, or that there is none left; the first sight is noted.
+
+    Raises:
+        UnavailableError: nothing was stored.
+    """
+    with survey.answers.write() as connection:
+        return _show(connection, survey, session, is_loaded=True)
+
+
+def take_answer(survey: Survey, session: str, answer: Answer) -> tuple[str, dict[str, Any]]:
+    """Store an answer; it is on the disk when this returns.
+
+    The same answer again changes nothing and is acknowledged again, as its acknowledgement may have been lost. Another answer to
+    an answered trial, or one to a trial that was not shown yet, is refused and noted.
+
+    Returns:
+        What became of it, and the trial that comes next.
+
+    Raises:
+        UnavailableError: nothing was stored.
+    """
+    with survey.answers.write() as connection:
+        now = survey.answers.now()
+        state = _state(connection, survey, session)
+        row = connection.execute("SELECT * FROM trials WHERE token = ? AND session = ?", (answer.token, session)).fetchone()
+        if row is None or state is None or state.stage not in ("trials", "complete"):
+            return UNKNOWN, {}
+        if row["answer"] is not None:
+            outcome = REPEATED if row["answer"] == answer.answer else CONFLICTING
+        elif row["shown_at"] is None:
+            outcome = FUTURE
+        else:
+            outcome = STORED
+            connection.execute(
+                "UPDATE trials SET answer = ?, answered_at = ?, rt_ms = ?, n_blurs = ? WHERE session = ? AND position = ?",
+                (answer.answer, max(now, row["shown_at"]), answer.rt_ms, answer.n_blurs, session, row["position"]),
+            )
+            _touch(connection, session, now, now - survey.settings.expiry_ms)
+        if outcome in (CONFLICTING, FUTURE):
+            connection.execute("INSERT INTO events (session, at, kind) VALUES (?, ?, ?)", (session, now, outcome))
+        return outcome, _show(connection, survey, session, is_loaded=False)
+
+
+def _touch(connection: sqlite3.Connection, session: str, now: int, before: int) -> None:
+    """Note a sign of life; whoever comes back after their place expired goes on, and is marked late."""
+    connection.execute(
+        "UPDATE sessions SET touched_at = ?, is_late = is_late OR status = 'expired' OR touched_at < ?,"
+        " status = CASE status WHEN 'expired' THEN 'active' ELSE status END WHERE session = ?",
+        (now, before, session),
+    )
+
+
+def _show(connection: sqlite3.Connection, survey: Survey, session: str, is_loaded: bool) -> dict[str, Any]:
+    """The first unanswered trial as the page needs it: its texts and a random token, nothing that tells which it is."""
+    rows = connection.execute(
+        "SELECT count(*) AS total, count(answer) AS done FROM trials WHERE session = ? AND kind != 'practice'", (session,)
+    ).fetchone()
+    row = connection.execute(
+        "SELECT * FROM trials WHERE session = ? AND answer IS NULL ORDER BY position LIMIT 1", (session,)
+    ).fetchone()
+    progress = {"done": rows["done"], "total": rows["total"]}
+    now = survey.answers.now()
+    if row is None:
+        connection.execute(
+            "UPDATE sessions SET status = 'complete', finished_at = coalesce(finished_at, ?)"
+            " WHERE session = ? AND status IN ('active', 'expired') AND instructed_at IS NOT NULL",
+            (now, session),
+        )
+        return {"state": "complete", **progress}
+    if row["shown_at"] is None:
+        connection.execute("UPDATE trials SET shown_at = ? WHERE session = ? AND position = ?", (now, session, row["position"]))
+    elif is_loaded:
+        connection.execute("UPDATE trials SET is_resumed = 1 WHERE session = ? AND position = ?", (session, row["position"]))
+    trial = shown_trials(survey.plan, survey.settings, row["list"])[row["number"]]
+    every = survey.settings.break_every
+    return {
+        "state": "trial",
+        "token": row["token"],
+        "practice": row["kind"] == "practice",
+        "contexts": list(trial.contexts),
+        "target": trial.target,
+        "break": bool(every and rows["done"] and rows["done"] % every == 0),
+        **progress,
+    }

@@ -1,0 +1,115 @@
+"""The folder of one running survey: its two databases, its key, and the lists and settings that they were created for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from worldprobe.errors import UserError
+from worldprobe.survey import schema
+from worldprobe.survey.plan import Plan, Trial
+from worldprobe.survey.settings import Settings
+from worldprobe.survey.store import ANSWERS, IDENTITIES, Database, create, read_facts
+
+KEY = "key"
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Everything that a request needs.
+
+    Attributes:
+        settings: of the study.
+        plan: its lists.
+        answers: ratings and sessions, under random keys.
+        identities: who the people are.
+        key: signs cookies.
+    """
+
+    settings: Settings
+    plan: Plan
+    answers: Database
+    identities: Database
+    key: bytes
+
+    def close(self) -> None:
+        """Close both databases; their logs are moved into the files."""
+        self.answers.close()
+        self.identities.close()
+
+
+def open_survey(folder: Path, plan: Plan, settings: Settings, clock: Callable[[], float] = time.time) -> Survey:
+    """Open the folder of a survey, creating what is missing.
+
+    Args:
+        folder: of this survey alone; created, readable by its owner only.
+        plan: its lists.
+        settings: of the study.
+        clock: the time in seconds since 1970.
+
+    Raises:
+        UserError: the folder belongs to other lists, another study or a newer worldprobe, or cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        key = _read_key(folder / KEY)
+        facts = {"study": settings.study, "lists_digest": plan.digest, "participation": settings.participation}
+        facts["practice"] = str(settings.practice).lower()
+        for name, tables, rows in ((ANSWERS, schema.ANSWERS, _list_rows(plan, settings)), (IDENTITIES, schema.IDENTITIES, None)):
+            path = folder / name
+            if not path.exists():
+                with contextlib.suppress(FileExistsError):
+                    create(path, tables, facts, rows)
+            _check_facts(path, facts)
+        return Survey(settings, plan, Database(folder / ANSWERS, clock), Database(folder / IDENTITIES, clock), key)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise UserError(folder, f"cannot be used ({reason}).", "Choose a folder that you may write in.") from error
+    except sqlite3.OperationalError as error:
+        raise UserError(folder, f"its databases cannot be used ({error}).", "Free disk space, or choose a local disk.") from error
+
+
+def shown_trials(plan: Plan, settings: Settings, name: str) -> tuple[Trial, ...]:
+    """What a list shows: examples first where the settings want them, then its own trials. A trial's number is its place here."""
+    return (*(plan.wording(name).practice if settings.practice else ()), *plan.lists[name].trials)
+
+
+def _read_key(path: Path) -> bytes:
+    if not path.exists():
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(secrets.token_hex(32).encode())
+    key = path.read_bytes().strip()
+    if len(key) < 32:
+        raise UserError(
+            path, "is too short to sign cookies with.", "Delete it: a new one is made, and people enter again by their links."
+        )
+    return key
+
+
+def _list_rows(plan: Plan, settings: Settings) -> Callable[[sqlite3.Connection], None]:
+    def insert(connection: sqlite3.Connection) -> None:
+        for one in plan.lists.values():
+            trials = shown_trials(plan, settings, one.name)
+            connection.execute("INSERT INTO lists VALUES (?, ?, ?)", (one.name, one.eval_type, one.domain))
+            rows = [(one.name, number, trial.kind, trial.question) for number, trial in enumerate(trials)]
+            connection.executemany("INSERT INTO list_trials VALUES (?, ?, ?, ?)", rows)
+        if settings.participation == "once":
+            connection.execute("CREATE UNIQUE INDEX one_session ON sessions (participant)")
+
+    return insert
+
+
+def _check_facts(path: Path, wanted: dict[str, str]) -> None:
+    found = read_facts(path)
+    for name, value in wanted.items():
+        if found.get(name) != value:
+            label = {"lists_digest": "lists"}.get(name, name)
+            problem = f"was created for another value of {label}: {found.get(name, 'none')}, not {value}."
+            raise UserError(path, problem, "Serve it with the lists and settings that it was created for, or give a new folder.")
