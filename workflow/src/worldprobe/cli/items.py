@@ -71,6 +71,12 @@ def _add_filling_arguments(parser: argparse.ArgumentParser) -> None:
     add("--filter", metavar="REGEX", help="keep items in whose slots (e.g. agent1:sex=male,object1) this is found")
     add("--compat", action="store_true", help="repeat the original generator, quirks included")
     add("--release-filter", action="store_true", help="keep only the items of the official release")
+    add(
+        "--flags",
+        type=Path,
+        metavar="FLAGS",
+        help="templates to exclude or reverse: flags from `materials review --read`, or the filled spreadsheet",
+    )
     add("--out", type=Path, required=True, metavar="ITEMS", help="items table (Parquet)")
 
 
@@ -155,7 +161,21 @@ def _fill_and_write(args: argparse.Namespace, templates: pd.DataFrame, materials
     made.details |= filling_details(filling, is_part)
     if fewer:
         made.details["fewer_items"] = fewer
+    if args.flags:
+        items = _flagged(items, templates, made, args.flags)
     _write(finish_items(items, materials.rules, materials.source if args.release_filter else None), made, args)
+
+
+def _flagged(items: pd.DataFrame, templates: pd.DataFrame, made: Provenance, path: Path) -> pd.DataFrame:
+    """The items as a second reader's flags leave them."""
+    from worldprobe.benchmarks.ewok.materials.review import apply_flags, read_sheet
+    from worldprobe.files import digest_file
+
+    flags = read_sheet(path, templates)
+    made.inputs["flags"] = digest_file(path)
+    counts = flags["verdict"].value_counts()
+    made.details["flags"] = {verdict: int(counts.get(verdict, 0)) for verdict in ("exclude", "reverse")}
+    return apply_flags(items, flags)
 
 
 def run_gather(args: argparse.Namespace) -> None:

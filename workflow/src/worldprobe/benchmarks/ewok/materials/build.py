@@ -33,7 +33,7 @@ from worldprobe.log import LOGGER, Progress
 from worldprobe.provenance import Provenance
 
 #: What an items table states about its filling, as details of its provenance.
-_SHARED = ("compat", "mode", "swap", "filter")
+_SHARED = ("compat", "mode", "swap", "filter", "flags")
 
 
 @dataclass(frozen=True)

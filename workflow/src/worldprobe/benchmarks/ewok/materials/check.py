@@ -12,7 +12,9 @@ from worldprobe.benchmarks.ewok.materials.fill_fixed import enough_for
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.placeholders import split_restrictions
 from worldprobe.benchmarks.ewok.materials.problems import Place, Problems
+from worldprobe.benchmarks.ewok.materials.sentences_check import check_sentences
 from worldprobe.benchmarks.ewok.materials.slots import Slots, is_ambiguous, open_slots
+from worldprobe.benchmarks.ewok.materials.templates_check import check_templates
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
 from worldprobe.errors import did_you_mean
 
@@ -37,6 +39,8 @@ def check_all(materials: Materials, versions: int) -> int:
     slots = open_slots(templates, fillers)
     check_slots(slots, fillers, materials.problems)
     check_versions(slots, fillers, versions, materials.problems)
+    check_sentences(materials)
+    check_templates(templates, materials.problems)
     return len(templates)
 
 

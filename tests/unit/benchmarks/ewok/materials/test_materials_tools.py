@@ -1,0 +1,244 @@
+"""Counting, comparing, showing, starting and reviewing materials: what each tool must notice, on small invented materials."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.materials.balance import compare_sides, count_templates, cramers_v, cross_design
+from worldprobe.benchmarks.ewok.materials.check import check_all
+from worldprobe.benchmarks.ewok.materials.cues import bag_of_words, word_cues
+from worldprobe.cli import main
+from worldprobe.contracts import read_provenance, read_table
+
+CONTEXT, TARGET = "contexts/context-garden-work.yml", "targets/target-garden-work.yml"
+PROBE = """\
+    - type: indirect
+      pattern: "{pattern}"
+      segments:
+        - segmentA: {a}
+          segmentB: {b}
+          contrast: {contrast}
+"""
+FINE = {"pattern": "[agent1] puts [object1] {segment1}", "a": "onto the cart", "b": "into the pit", "contrast": "place"}
+
+MOVES = "[agent1] moves [object1] {segment1}."
+
+
+def add_probe(garden, **changes):
+    """The garden with one more probe, fine but for the changes."""
+    probe = PROBE
+    for key, text in (FINE | changes).items():
+        probe = probe.replace(f"{{{key}}}", text)
+    return garden.with_(CONTEXT, garden.files[CONTEXT] + probe)
+
+
+def problems(garden) -> list[str]:
+    materials = garden.read()
+    check_all(materials, 1)
+    return [str(problem) for problem in materials.problems]
+
+
+def many_templates(rng, n_concepts=24, **columns) -> pd.DataFrame:
+    """Templates of many concept pairs whose sentences are random words; columns: functions of the number of the pair."""
+    words = np.array(["alder", "birch", "cedar", "elm", "fir", "hazel", "larch", "maple", "oak", "pine", "rowan", "yew"])
+
+    def sentence():
+        return " ".join(rng.choice(words, 4, replace=False))
+
+    rows = []
+    for i in range(n_concepts):
+        row = {text: f"{{agent1}} {sentence()}" for text in ("context1", "context2", "target1", "target2")}
+        row |= {"domain": "garden-work", "concept_a": f"a{i}", "concept_b": f"b{i}", "template_id": f"garden-work_{i + 1}_1"}
+        row |= {"context_type": "direct", "context_contrast": "antonym", "target_contrast": "concept swap"}
+        rows.append(row | {name: make(row) for name, make in columns.items()})
+    return pd.DataFrame(rows)
+
+
+def lengths(words) -> dict[str, float]:
+    """Every word is as frequent as any other."""
+    return dict.fromkeys(words, 1000.0)
+
+
+def test_a_garden_without_faults_has_no_warning(garden):
+    assert problems(add_probe(garden)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"a": "onto an cart"}, '"an" does not suit "cart"'),
+        ({"a": "onto a old cart"}, '"a" does not suit "old"'),
+        ({"a": "onto the cart, and it are full"}, '"it are" does not agree'),
+        ({"a": "where it does not falls"}, '"falls" follows a negated auxiliary'),
+        ({"b": "into the smaLl pit"}, '"smaLl" has a capital inside the word'),
+        ({"a": "Onto the cart, onto the path"}, '"Onto" has a capital inside the sentence'),
+        ({"contrast": "negation"}, "no side negates the other"),
+        ({"b": "not onto the cart", "contrast": "antonym"}, 'labelled "antonym"'),
+        ({"pattern": "[agent1] moves the [object1] {segment1}"}, "bring their own article"),
+        ({"pattern": "[agent1] moves [object1] the {segment1}", "a": "upward", "b": "downward"}, "says nearly the same as line"),
+    ],
+)
+def test_each_fault_of_a_sentence_is_told_with_its_line(garden, changes, said):
+    found = problems(add_probe(garden, **changes))
+    assert len(found) == 1
+    assert said in found[0]
+    assert "context-garden-work.yml, line " in found[0]
+
+
+def test_sides_that_are_exchanged_are_told(garden):
+    """The same context calls for one target in one entry and for the other in the next."""
+    found = problems(add_probe(garden, pattern=MOVES, a="downward", b="upward", contrast="antonym"))
+    assert any("rules out a target after a context that calls for it" in problem for problem in found)
+
+
+def test_templates_and_different_pairs_are_counted():
+    templates = many_templates(np.random.default_rng(0), n_concepts=3)
+    twice = pd.concat([templates, templates.assign(context1=templates["context1"] + " now")])
+    counts = count_templates(twice).set_index("domain").loc["garden-work"]
+    assert counts.to_dict() == {"templates": 6, "concepts": 6, "target_pairs": 3, "context_pairs": 6}
+
+
+def test_a_feature_that_follows_the_domain_has_an_association_of_one():
+    templates = many_templates(np.random.default_rng(0), n_concepts=8)
+    half = ["garden-work"] * 4 + ["field-work"] * 4
+    kind = ["direct"] * 4 + ["indirect"] * 4
+    _, strength = cross_design(templates.assign(domain=half, context_type=kind))
+    assert strength["context_type"] == pytest.approx(1)
+    assert strength["target_contrast"] == 0
+
+
+def test_cramers_v_is_the_one_of_the_textbook():
+    assert cramers_v(np.array([[10.0, 20.0], [30.0, 40.0]])) == pytest.approx(0.0890870806, abs=1e-9)
+
+
+def test_a_side_that_is_always_longer_is_found_and_chance_is_not():
+    longer = many_templates(np.random.default_rng(0), context1=lambda row: row["context1"] + " indeed")
+    p = compare_sides(longer, lengths).set_index(["part", "domain", "measure"])["p"]
+    assert p["context", "garden-work", "words"] < 0.01
+    assert p["target", "garden-work", "words"] == 1
+
+
+def test_many_sentences_of_one_pair_of_concepts_are_one_piece_of_evidence():
+    templates = many_templates(np.random.default_rng(0), context1=lambda row: row["context1"] + " indeed")
+    sides = compare_sides(templates.assign(concept_a="lift", concept_b="lower"), lengths)
+    assert sides.set_index(["part", "measure", "domain"])["p"]["context", "words", "garden-work"] == 1
+
+
+def test_a_word_that_goes_with_one_side_is_above_what_chance_does():
+    telling = many_templates(np.random.default_rng(0), context2=lambda row: row["context2"] + " not")
+    cues = word_cues(telling)
+    above = cues.table[cues.table["pmi"] > cues.table["bound"]]
+    assert above["word"].tolist() == ["not"]
+    assert word_cues(many_templates(np.random.default_rng(0))).table.eval("pmi > bound").sum() == 0
+
+
+def test_models_of_bare_words_find_what_leaks_and_are_at_chance_otherwise():
+    rng = np.random.default_rng
+    repeated = many_templates(rng(1), target1=lambda r: r["context1"] + " again", target2=lambda r: r["context2"] + " again")
+    assert bag_of_words(repeated).set_index("domain").loc["all", "shared_words"] > 0.95
+    negated = many_templates(rng(1), context2=lambda r: r["context2"] + " not", target2=lambda r: r["target2"] + " badly")
+    assert bag_of_words(negated).set_index("domain").loc["all", "side_words"] > 0.7
+    fair = bag_of_words(many_templates(rng(1), n_concepts=200)).set_index("domain").loc["all"]
+    assert fair.between(0.4, 0.6).all()
+
+
+def test_stats_are_printed_and_written(garden, tmp_path, capsys):
+    assert main(["materials", "stats", str(garden.write()), "--out", str(tmp_path / "stats")]) == 0
+    assert "Cramer's V" in capsys.readouterr().out
+    tables = ["associations", "bag_of_words", "counts", "design", "sides", "words"]
+    assert sorted(p.stem for p in (tmp_path / "stats").glob("*.csv")) == tables
+
+
+def test_a_concept_is_shown_filled_and_an_unknown_one_told(garden, capsys):
+    folder = str(garden.write())
+    assert main(["materials", "preview", folder, "lift"]) == 0
+    shown = capsys.readouterr().out
+    assert "garden-work_1_1  lift / lower  (direct context, antonym; concept swap)" in shown
+    assert "{" not in shown
+    assert main(["materials", "preview", folder, "lfit"]) == 2
+    assert 'did you mean "lift"?' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("has_others", [False, True])
+def test_a_new_domain_compiles_as_it_is_and_is_never_written_over(garden, tmp_path, capsys, has_others):
+    folder = garden.write() if has_others else tmp_path / "empty"
+    assert main(["materials", "new-domain", str(folder), "kitchen-work"]) == 0
+    assert main(["materials", "check", str(folder)]) == 0
+    assert f"{3 if has_others else 2} templates, no errors, 0 warnings" in capsys.readouterr().out
+    first = (folder / "contexts" / "context-kitchen-work.yml").read_text()
+    assert first.startswith("# GARDEN canary 0000\n") == has_others
+    assert main(["materials", "new-domain", str(folder), "kitchen-work"]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert main(["materials", "new-domain", str(folder), "kitchen"]) == 2
+
+
+def fill_sheet(sheet, verdicts):
+    """Write verdicts into the rows of a spreadsheet, as a reader would."""
+    canary, *lines = sheet.read_text().splitlines()
+    rows = list(csv.DictReader(lines))
+    for row, verdict in zip(rows, verdicts, strict=False):
+        row["verdict"] = verdict
+    with sheet.open("w", newline="") as file:
+        file.write(canary + "\n")
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return rows
+
+
+def review(garden, tmp_path):
+    """The folder of a garden with two templates, and its spreadsheet."""
+    folder, sheet = str(add_probe(garden).write()), tmp_path / "sheet.csv"
+    assert main(["materials", "review", folder, "--out", str(sheet)]) == 0
+    return folder, sheet
+
+
+def test_verdicts_come_back_as_flags_that_items_exclude_or_reverse(garden, tmp_path):
+    folder, sheet = review(garden, tmp_path)
+    flags, plain, reviewed = tmp_path / "flags.csv", tmp_path / "plain.parquet", tmp_path / "reviewed.parquet"
+    fill_sheet(sheet, ["exclude", "Reverse "])
+    assert main(["materials", "review", folder, "--read", str(sheet), "--out", str(flags)]) == 0
+    assert main(["items", "build", folder, "--versions", "0-1", "--out", str(plain)]) == 0
+    before = read_table(plain, Items)
+    for given in (flags, sheet):
+        assert main(["items", "build", folder, "--versions", "0-1", "--flags", str(given), "--out", str(reviewed)]) == 0
+        after = read_table(reviewed, Items)
+        assert after["item_id"].tolist() == [i for i in before["item_id"] if i.startswith("garden-work_2_")]
+        both = before.merge(after, on="item_id", suffixes=("", "_now"))
+        assert (both["target1"] == both["target2_now"]).all()
+        assert (both["target2"] == both["target1_now"]).all()
+        assert (both["context1"] == both["context1_now"]).all()
+        assert read_provenance(reviewed).details["flags"] == {"exclude": 1, "reverse": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda rows: rows[0].update(verdict="revers"), 'did you mean "reverse"?'),
+        (lambda rows: rows[0].update(template_id="garden-work_9_9"), 'no template "garden-work_9_9"'),
+        (lambda rows: rows[0].update(key="0"), "have changed since the sheet was written"),
+        (lambda rows: rows[1].update(rows[0]), "as is line"),
+        (lambda rows: [row.pop("verdict") for row in rows], 'no column "verdict"'),
+    ],
+)
+def test_a_sheet_that_does_not_fit_is_refused_with_its_line(garden, tmp_path, capsys, change, said):
+    folder, sheet = review(garden, tmp_path)
+    rows = fill_sheet(sheet, [])
+    change(rows)
+    pd.DataFrame(rows).to_csv(sheet, index=False)
+    assert main(["materials", "review", folder, "--read", str(sheet), "--out", str(tmp_path / "f.csv")]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "f.csv").exists()
+
+
+def test_a_sheet_of_ewoks_own_materials_is_not_written_in_the_open(garden, tmp_path, capsys):
+    for name in list(garden.files):
+        if name.endswith(".yml"):
+            garden.replace(name, "GARDEN canary", "EWoK canary")
+    assert main(["materials", "review", str(garden.write()), "--out", str(tmp_path / "s.csv")]) == 2
+    assert "forbid plain-text" in capsys.readouterr().err

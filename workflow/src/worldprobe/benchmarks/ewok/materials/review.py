@@ -1,0 +1,146 @@
+"""A second reader's verdicts: a spreadsheet with one row per template goes out, flags to exclude or reverse templates come back.
+
+The original study had its items read by people and excluded or reversed what they flagged (EWoK, Section 3). A row knows its
+template by a digest of the four texts, so verdicts on texts that have changed since are refused, not applied to others.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
+from worldprobe.commented_csv import read_rows
+from worldprobe.errors import UserError, did_you_mean
+
+VERDICTS = ("keep", "exclude", "reverse")
+#: What the reader sees; the last two columns are the reader's.
+COLUMNS = (
+    *("template_id", "key", "domain", "concept_a", "concept_b", "context_type", "context_contrast", "target_contrast"),
+    *TEXTS,
+    *("verdict", "comment"),
+)
+FLAG_COLUMNS = ("template_id", "key", "verdict", "comment")
+
+
+def template_key(texts: Sequence[str]) -> str:
+    """A short digest of a template's four texts.
+
+    >>> template_key(("a", "b", "c", "d"))
+    '1a84020153d6'
+    """
+    return hashlib.sha256("\x1f".join(texts).encode()).hexdigest()[:12]
+
+
+def review_sheet(templates: pd.DataFrame, examples: pd.DataFrame, canary: str | None) -> str:
+    """The spreadsheet as CSV: one row per template with a filled example and empty cells for verdict and comment.
+
+    Args:
+        templates: a templates table.
+        examples: one item of each template, with the column ``template_id``.
+        canary: goes first, as a comment line.
+    """
+    keys = template_keys(templates)
+    designs = templates.set_index("template_id")
+    rows = []
+    for item in examples.to_dict("records"):
+        template_id = item["template_id"]
+        design = designs.loc[template_id]
+        features = [design[c] if isinstance(design[c], str) else "" for c in COLUMNS[2:8]]
+        rows.append([template_id, keys[template_id], *features, *(item[text] for text in TEXTS), "", ""])
+    return _written(COLUMNS, rows, canary)
+
+
+def read_sheet(path: Path, templates: pd.DataFrame) -> pd.DataFrame:
+    """The verdicts of a filled spreadsheet, or of the flags made from one: a row for each template excluded or reversed.
+
+    Args:
+        path: of the sheet, as `materials review` wrote it; columns may have been added or reordered.
+        templates: the templates that it was written for.
+
+    Returns:
+        The columns ``FLAG_COLUMNS``, sorted by template.
+
+    Raises:
+        UserError: a missing column, an unknown verdict or template, a template twice, or texts that have changed.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(path, f"cannot be read ({error.strerror}).", "Give the filled spreadsheet, saved as CSV.") from error
+    rows = list(read_rows(path, content))
+    header = rows[0][1] if rows else []
+    for column in ("template_id", "key", "verdict"):
+        if column not in header:
+            fix = "Give the sheet that `worldprobe materials review` wrote, saved as CSV with commas."
+            raise UserError(path, f'has no column "{column}".', fix)
+    keys = template_keys(templates)
+    seen: dict[str, int] = {}
+    flags = []
+    for line, cells in rows[1:]:
+        row = dict(zip(header, cells, strict=False))
+        template_id, verdict = row.get("template_id", ""), row.get("verdict", "").strip().lower()
+        _check_row(path, line, row, keys, verdict)
+        if template_id in seen:
+            raise UserError(f"{path}, line {line}", f"is about {template_id}, as is line {seen[template_id]}.", "Keep one row.")
+        seen[template_id] = line
+        if verdict in ("exclude", "reverse"):
+            flags.append((template_id, row["key"], verdict, row.get("comment", "")))
+    return pd.DataFrame(flags, columns=list(FLAG_COLUMNS)).sort_values("template_id", ignore_index=True)
+
+
+def _check_row(path: Path, line: int, row: dict[str, str], keys: dict[str, str], verdict: str) -> None:
+    where, template_id = f"{path}, line {line}", row.get("template_id", "")
+    if verdict and verdict not in VERDICTS:
+        near = did_you_mean(verdict, VERDICTS, f"; write {', '.join(VERDICTS)}, or nothing.")
+        raise UserError(where, f'the verdict "{verdict}" is not known{near}', "Correct the verdict; an empty one keeps the item.")
+    fix = "Write a new sheet from the present materials, and copy the verdicts that still hold."
+    if template_id not in keys:
+        raise UserError(where, f'there is no template "{template_id}".', fix)
+    if keys[template_id] != row.get("key"):
+        raise UserError(where, f"the texts of {template_id} have changed since the sheet was written.", fix)
+
+
+def flags_text(flags: pd.DataFrame, canary: str | None) -> str:
+    """The flags as CSV, for `items build --flags`."""
+    return _written(FLAG_COLUMNS, flags[list(FLAG_COLUMNS)].to_numpy().tolist(), canary)
+
+
+def apply_flags(items: pd.DataFrame, flags: pd.DataFrame) -> pd.DataFrame:
+    """The items without those of excluded templates, and with the targets of reversed templates exchanged.
+
+    Raises:
+        UserError: no item is left.
+    """
+    verdict = dict(zip(flags["template_id"], flags["verdict"], strict=True))
+    found = items["item_id"].str.rpartition("_v")[0].map(verdict)
+    kept = items[(found != "exclude").to_numpy()].copy()
+    if kept.empty:
+        raise UserError("--flags", "all items are excluded.", "Keep some templates.")
+    reverse = (found[kept.index] == "reverse").to_numpy()
+    kept.loc[reverse, ["target1", "target2"]] = kept.loc[reverse, ["target2", "target1"]].to_numpy()
+    return kept
+
+
+def template_keys(templates: pd.DataFrame) -> dict[str, str]:
+    """Template id -> key."""
+    return {template_id: template_key(texts) for template_id, *texts in _rows(templates)}
+
+
+def _rows(templates: pd.DataFrame) -> Iterator[tuple[str, ...]]:
+    return zip(*(templates[column].tolist() for column in ("template_id", *TEXTS)), strict=True)
+
+
+def _written(header: tuple[str, ...], rows: list[list[str]], canary: str | None) -> str:
+    text = io.StringIO()
+    if canary:
+        text.write(canary.rstrip("\n") + "\n")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
