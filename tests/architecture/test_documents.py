@@ -18,6 +18,7 @@ DOCUMENTS = [
     "docs/scoring.md",
     "docs/cluster.md",
     "docs/worldsense.md",
+    "docs/human_study.md",
 ]
 
 
@@ -51,9 +52,18 @@ def test_the_page_on_clusters_shows_what_models_plan_prints(
 ) -> None:
     monkeypatch.chdir(ROOT)
     assert main(["models", "plan"]) == 0
-    printed = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("control")]
-    assert len(printed) == 21
+    printed = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(("control", "rule"))]
+    assert len(printed) == 24
     assert "\n".join(printed) in (ROOT / "docs" / "cluster.md").read_text()
+
+
+def test_the_page_on_human_studies_names_every_setting() -> None:
+    schema = yaml.safe_load((ROOT / "workflow" / "schemas" / "survey.schema.yaml").read_text())["properties"]
+    wanted = {
+        f"{key}.{inner}" if inner else key for key, entry in schema.items() for inner in (entry.get("properties") or {"": None})
+    }
+    table = (ROOT / "docs" / "human_study.md").read_text().split("## Settings")[1].split("##")[0]
+    assert set(re.findall(r"^\| `([\w.]+)` \|", table, re.MULTILINE)) == wanted
 
 
 def test_the_citation_file_and_the_readme_name_both_papers() -> None:

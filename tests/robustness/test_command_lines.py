@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import resource
+import signal
+from collections.abc import Iterator
+
 import pytest
 
 SUMMARIZE = "summarize {judgements_a} --bootstrap 5"
@@ -88,6 +92,36 @@ NAMES = ["''", "' '", "' a'", "'a\nb'", "a/b", "../a", "'a\\b'", "..", "human", 
 @pytest.mark.parametrize("option", SILENT)
 def test_an_option_that_does_nothing_with_a_server_is_refused(check, option: str) -> None:
     assert f"error: {option.split()[0]}\n" in check(f"{SERVER} {option}", "does nothing with --engine openai")
+
+
+@pytest.fixture
+def little_room() -> Iterator[None]:
+    """Files cannot grow beyond 4 KB, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{BUILD} --out {{out}}",
+        "items export {items} {templates} --out {folder}/new",
+        "items export {items} {templates} --password {secret} --out {folder}/new.zip",
+        "controls train-tokenizer {corpus} --out {folder}/new",
+        "controls write-corpus {templates} {materials} --stories 20 --sentences 5 --out {folder}/new",
+        "report build {summaries} --out {folder}/r.html",
+    ],
+)
+def test_a_full_disk_is_a_message_and_leaves_what_was_there(request, check, tmp_path_factory, line: str) -> None:
+    corpus = tmp_path_factory.mktemp("corpus") / "corpus"
+    if "{corpus}" in line:
+        check("controls write-corpus {templates} {materials} --stories 20 --sentences 5 --out {corpus}", status=0, corpus=corpus)
+    request.getfixturevalue("little_room")
+    check(line, "cannot be written", corpus=corpus)
 
 
 @pytest.mark.parametrize("name", NAMES)

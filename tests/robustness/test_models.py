@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 
 #: File, change of its JSON (key -> value; None removes the key), and a word of the message.
 CHANGED: list[tuple[str, dict[str, Any], str]] = [
-    *(("config.json", {"n_embd": value}, "cannot be loaded") for value in ("wide", 0, -8, 1.5, [8], {})),
+    *(("config.json", {"n_embd": value}, "cannot be") for value in ("wide", 0, -8, 1.5, [8], {})),
     *(("config.json", {"n_head": value}, "") for value in ("two", 0, -1, 3, [2])),
     *(("config.json", {"n_layer": value}, "") for value in ("one", 2, 1.5, [1])),
     *(("config.json", {"vocab_size": value}, "") for value in ("many", 0, 5, 100_000, [300])),

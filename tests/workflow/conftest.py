@@ -39,7 +39,7 @@ def snakemake(snakemake_command: Callable[..., list[str]], environment: dict[str
     def run(folder: Path, *arguments: str, configuration: tuple[Path, ...] = ()) -> subprocess.CompletedProcess[str]:
         command = snakemake_command(folder, *arguments, configuration=configuration)
         now = os.environ | {name: environment[name] for name in ("PATH", "COLUMNS")}  # with what a test has set since
-        return subprocess.run(command, env=now, capture_output=True, text=True, timeout=1200)
+        return subprocess.run(command, env=now, capture_output=True, text=True, timeout=3000)
 
     return run
 

@@ -102,7 +102,7 @@ def test_a_study_without_ewok_makes_what_the_other_benchmark_is_for_and_nothing_
     snakemake: Snakemake, tmp_path: Path
 ) -> None:
     study = tmp_path / "study.yaml"
-    study.write_text("study: other\newok: null\nworldsense: {sets: [test]}\n")
+    study.write_text("study: other\newok: null\nworldsense: {sets: [test], promptings: []}\n")
     assert planned(snakemake(tmp_path, "--dry-run", configuration=(study,))) == {"generate_test": 1, "all": 1}
 
 

@@ -80,6 +80,6 @@ def weight_inputs(wildcards):
     if entry.get("control"):
         return [entry["checkpoint"]]
     local = model_files(entry)
-    if local or entry["engine"] == "openai":
+    if local or entry["engine"] in ("openai", "rule"):
         return local
     return [f"{MODELS}/{wildcards.model}/{source_key(entry)}.json"]

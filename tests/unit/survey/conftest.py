@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.testclient import TestClient
 
 from worldprobe.survey.app import Site, build_app
@@ -37,7 +38,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def make_plan(n_lists: int = 4, n_tests: int = 6, eval_type: str = "likert", domains: tuple[str, ...] = ("plants",)) -> Plan:
+def build_plan(n_lists: int = 4, n_tests: int = 6, eval_type: str = "likert", domains: tuple[str, ...] = ("plants",)) -> Plan:
     """Lists of invented sentences with a catch trial in the middle of each."""
     lists = {}
     for number in range(n_lists):
@@ -94,9 +95,10 @@ def write_settings(tmp_path: Path) -> Callable[..., Settings]:
 class Person:
     """Somebody with a browser of their own."""
 
-    def __init__(self, app: Any, number: int = 1, url: str = URL) -> None:
+    def __init__(self, app: Any, portal: BlockingPortal, number: int = 1, url: str = URL) -> None:
         self.number = number
         self.browser = TestClient(app, base_url=url, follow_redirects=False, raise_server_exceptions=True)
+        self.browser.portal = portal  # one event loop for all people; a new one per request is slow
 
     def open(self, path: str | None = None) -> Any:
         """Follow the person's link, or another path, to the page at its end."""
@@ -132,11 +134,18 @@ class Person:
         return n
 
 
+@pytest.fixture
+def make_plan() -> Callable[..., Plan]:
+    return build_plan
+
+
 class Lab:
     """A survey and everybody who takes part in it."""
 
     def __init__(self, folder: Path, plan: Plan, settings: Settings, clock: Clock) -> None:
         self.folder, self.plan, self.settings, self.clock = folder, plan, settings, clock
+        self._loop = start_blocking_portal()
+        self.portal = self._loop.__enter__()
         self.start()
 
     def start(self) -> None:
@@ -146,8 +155,16 @@ class Lab:
     def stop(self) -> None:
         self.survey.close()
 
+    def leave(self) -> None:
+        self.stop()
+        self._loop.__exit__(None, None, None)
+
     def person(self, number: int = 1) -> Person:
-        return Person(self.app, number)
+        return Person(self.app, self.portal, number)
+
+    @staticmethod
+    def link(number: int = 1, submission: int | None = None) -> str:
+        return entry(number, submission)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with self.survey.answers.read() as connection:
@@ -159,12 +176,12 @@ def make_lab(tmp_path: Path, clock: Clock, write_settings: Callable[..., Setting
     labs = []
 
     def make(plan: Plan | None = None, **keys: Any) -> Lab:
-        labs.append(Lab(tmp_path / "survey", plan or make_plan(), write_settings(**keys), clock))
+        labs.append(Lab(tmp_path / "survey", plan or build_plan(), write_settings(**keys), clock))
         return labs[-1]
 
     yield make
     for lab in labs:
-        lab.stop()
+        lab.leave()
 
 
 @pytest.fixture

@@ -1,4 +1,17 @@
-"""One person's way from the link to the completion code."""
+"""One person's way: from the link to the code, and every way back in."""
+
+import html
+
+import pytest
+
+from worldprobe.benchmarks.ewok.asking.prompts import load_prompts
+from worldprobe.survey.plan import read_wording
+
+PID = f"{1:024x}"
+
+
+def count_sessions(lab):
+    return lab.rows("SELECT count(*) FROM sessions")[0][0]
 
 
 def test_a_person_goes_from_consent_to_the_code(lab):
@@ -11,4 +24,294 @@ def test_a_person_goes_from_consent_to_the_code(lab):
     person.post("begin")
     assert 'id="trial"' in person.open("/").text
     assert person.finish() == 8
-    assert "DONE1234" in person.open("/").text
+    page = person.open("/").text
+    assert "DONE1234" in page
+    assert "https://app.prolific.com/submissions/complete?cc=DONE1234" in page
+
+
+def test_the_address_loses_the_ids_at_once(lab):
+    response = lab.person().browser.get(lab.link(1))
+    assert (response.status_code, response.headers["location"]) == (303, "/")
+
+
+def test_looking_at_a_link_reserves_nothing_and_stores_nothing(lab):
+    for number in range(50):
+        lab.person(number).open()
+    assert count_sessions(lab) == 0
+    with lab.survey.identities.read() as connection:
+        assert connection.execute("SELECT count(*) FROM people").fetchone()[0] == 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "?PROLIFIC_PID=",
+        f"?PROLIFIC_PID={PID}&STUDY_ID={PID}",
+        f"?PROLIFIC_PID={PID.upper()}x&STUDY_ID={PID}&SESSION_ID={PID}",
+        f"?PROLIFIC_PID=../../etc/passwd&STUDY_ID={PID}&SESSION_ID={PID}",
+        f"?PROLIFIC_PID=%3Cscript%3Ealert(1)%3C/script%3E&STUDY_ID={PID}&SESSION_ID={PID}",
+        f"?PROLIFIC_PID={PID}%00&STUDY_ID={PID}&SESSION_ID={PID}",
+        f"?PROLIFIC_PID={PID}%0A&STUDY_ID={PID}&SESSION_ID={PID}",
+    ],
+)
+def test_a_link_without_a_person_says_what_to_do(lab, query):
+    person = lab.person()
+    page = person.open(f"/{query}").text
+    assert "go back to the study there and open its link again" in page
+    assert "<script>alert" not in page
+    assert person.post("consent", {"agree": True}).status_code == 403
+    assert count_sessions(lab) == 0
+
+
+def test_consent_needs_the_tick(lab):
+    person = lab.person()
+    person.open()
+    for body in ({}, {"agree": False}, {"agree": "true"}, {"agree": 1}, {"agree": True, "more": 1}, []):
+        assert person.browser.post("/api/consent", json=body, headers={"origin": "http://127.0.0.1:8000"}).status_code == 422
+    assert count_sessions(lab) == 0
+
+
+def test_who_declines_leaves_no_trace_and_may_think_again(lab):
+    person = lab.person()
+    person.open()
+    assert person.post("decline").json() == {"state": "moved"}
+    page = person.open("/").text
+    assert "NOCONS77" in page
+    assert "DONE1234" not in page
+    person.post("decline")
+    assert "Before you begin" in person.open("/").text
+    assert count_sessions(lab) == 0
+
+
+def test_the_same_person_continues_in_another_browser_at_the_first_unanswered_trial(lab):
+    first = lab.person(1)
+    first.begin()
+    trial = first.trial()
+    for _ in range(3):
+        trial = first.answer(trial).json()
+    second = lab.person(1)
+    second.open()
+    again = second.trial()
+    assert again["token"] == trial["token"]
+    assert second.finish() == 5
+    assert count_sessions(lab) == 1
+    assert lab.rows("SELECT position FROM trials WHERE is_resumed") == [(4,)]
+
+
+def test_who_has_finished_sees_the_same_code_again(lab):
+    person = lab.person()
+    person.begin()
+    person.finish()
+    other = lab.person(1)
+    assert "DONE1234" in other.open().text
+    assert other.post("consent", {"agree": True}).json() == {"state": "moved"}
+    assert count_sessions(lab) == 1
+
+
+def test_another_submission_of_the_same_person_is_resumed_or_refused(make_lab):
+    lab = make_lab(another_submission="refuse")
+    person = lab.person()
+    person.begin()
+    assert "been here before" in lab.person(1).open(lab.link(1, submission=99)).text
+    assert 'id="trial"' in lab.person(1).open(lab.link(1)).text
+    assert dict(lab.rows("SELECT kind, n FROM tallies")) == {"refused another submission": 1}
+
+
+def test_another_submission_is_noted_when_it_is_resumed(lab):
+    lab.person().begin()
+    assert 'id="trial"' in lab.person(1).open(lab.link(1, submission=99)).text
+    with lab.survey.identities.read() as connection:
+        assert connection.execute("SELECT count(*) FROM submissions").fetchone()[0] == 2
+
+
+def test_a_person_takes_one_list_of_each_domain_where_the_study_says_so(make_lab, make_plan):
+    lab = make_lab(make_plan(4, domains=("plants", "stones")), participation="once_per_domain")
+    for number in range(2):
+        person = lab.person(1)
+        assert "Before you begin" in person.open(lab.link(1, submission=number)).text
+        person.post("consent", {"agree": True})
+        person.post("demographics", {})
+        person.post("begin")
+        person.finish()
+        assert "DONE1234" in person.open("/").text
+        assert "DONE1234" in lab.person(1).open(lab.link(1, submission=number)).text
+    third = lab.person(1)
+    third.open(lab.link(1, submission=2))
+    assert third.post("consent", {"agree": True}).json() == {"state": "full"}
+    assert sorted(lab.rows("SELECT domain FROM sessions")) == [("plants",), ("stones",)]
+
+
+def test_people_without_a_recruiter_are_known_by_their_browser(make_lab):
+    lab = make_lab(entry="open", codes={})
+    person = lab.person(0)
+    assert "Before you begin" in person.open("/").text
+    person.post("consent", {"agree": True})
+    person.post("demographics", {})
+    person.post("begin")
+    person.finish()
+    assert "close this window" in person.open("/").text
+    assert count_sessions(lab) == 1
+
+
+@pytest.mark.parametrize(("age", "is_asked"), [(17, False), (0, False), (18, True), (120, True), (None, True)])
+def test_who_is_too_young_keeps_no_list_and_leaves_no_answers(lab, age, is_asked):
+    person = lab.person()
+    person.open()
+    person.post("consent", {"agree": True})
+    assert person.post("demographics", {"age": age}).status_code == 200
+    assert ("Instructions" in person.open("/").text) == is_asked
+    if not is_asked:
+        assert "looking for other people" in person.open().text
+        assert person.browser.get("/api/trial").status_code == 404
+        assert lab.rows("SELECT count(*) FROM trials") == lab.rows("SELECT count(*) FROM demographics") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"age": 121},
+        {"age": -1},
+        {"age": "30"},
+        {"age": 30.5},
+        {"age": True},
+        {"gender": "x"},
+        {"country": "a\0b"},
+        {"country": "x" * 61},
+        {"country": "  "},
+        {"email": "a@b.c"},
+    ],
+)
+def test_demographics_that_no_page_sends_are_refused(lab, body):
+    person = lab.person()
+    person.open()
+    person.post("consent", {"agree": True})
+    assert person.post("demographics", body).status_code == 422
+    assert "About you" in person.open("/").text
+
+
+def test_only_the_questions_of_the_study_are_stored(make_lab):
+    lab = make_lab(demographics=["age"])
+    person = lab.person()
+    person.open()
+    person.post("consent", {"agree": True})
+    assert "first language" not in person.open("/").text
+    person.post("demographics", {"age": 40, "country": "Chile"})
+    assert lab.rows("SELECT question, answer FROM demographics") == [("age", "40")]
+
+
+def test_languages_decide_who_may_take_part(make_lab):
+    lab = make_lab(languages=["English"])
+    for number, (language, is_eligible) in enumerate([("english", True), ("Quechua", False), (None, True)]):
+        person = lab.person(number)
+        person.open()
+        person.post("consent", {"agree": True})
+        person.post("demographics", {"language": language})
+        assert ("Instructions" in person.open("/").text) == is_eligible
+
+
+def test_the_words_are_the_papers(make_lab, make_plan, repository):
+    prompt = load_prompts()["likert"]
+    wording = read_wording(prompt.instructions, prompt.block, prompt.answers, prompt.trials)
+    paper = (
+        "In this study, you will see multiple examples. In each example, you will be given a scenario. Your task will be to read "
+        'the scenario and answer how much it makes sense. Your response must be on a scale from 1 to 5, with 1 meaning "makes no '
+        'sense", and 5 meaning "makes perfect sense".'
+    )
+    assert wording.instructions == paper
+    task = (
+        'How much does this scenario make sense? Please answer using a number from 1 to 5, with 1 meaning "makes no sense", and '
+        '5 meaning "makes perfect sense".'
+    )
+    assert wording.task == task
+    plan = make_plan()
+    plan = type(plan)(plan.digest, plan.lists, {"likert": wording})
+    lab = make_lab(plan)
+    person = lab.person()
+    person.open()
+    person.post("consent", {"agree": True})
+    person.post("demographics", {})
+    assert paper in html.unescape(person.open("/").text)
+    person.post("begin")
+    shown = [person.trial()]
+    shown.append(person.answer(shown[0]).json())
+    assert [one["target"] for one in shown] == [trial["target"] for trial in prompt.trials]
+    assert all(one["practice"] for one in shown)
+
+
+def test_two_ways_of_asking_have_their_own_pages_and_answers(make_lab, make_plan):
+    plan = make_plan(1, eval_type="choice")
+    lab = make_lab(plan)
+    person = lab.person()
+    person.begin()
+    trial = person.trial()
+    assert len(trial["contexts"]) == 2
+    assert person.answer(trial, 3).status_code == 422
+    assert person.answer(trial, 2).status_code == 200
+    assert "Which context makes more sense?" in person.open("/").text
+
+
+def test_the_papers_way_can_be_switched_on(make_lab):
+    lab = make_lab(style="paper")
+    person = lab.person()
+    person.begin()
+    page = person.open("/").text
+    assert "&#34;response&#34;: &#34;text&#34;" in page
+    seen = []
+    trial = person.trial()
+    while trial["state"] == "trial":
+        seen.append(trial["target"])
+        assert not trial["break"]
+        trial = person.answer(trial).json()
+    assert seen == [trial.target for trial in next(iter(lab.plan.lists.values())).trials]
+
+
+def test_a_break_is_offered_but_not_before_the_end(make_lab, make_plan):
+    lab = make_lab(make_plan(1, 20), break_every=5)
+    person = lab.person()
+    person.begin()
+    trial, breaks = person.trial(), []
+    while trial["state"] == "trial":
+        if trial["break"]:
+            breaks.append(trial["done"])
+        trial = person.answer(trial).json()
+    assert breaks == [5, 10]
+
+
+def test_every_person_has_an_order_of_their_own_and_catch_trials_keep_their_places(make_lab, make_plan):
+    lab = make_lab(make_plan(1, 20))
+    orders = []
+    for number in range(3):
+        lab.person(number).begin()
+    for (session,) in lab.rows("SELECT session FROM sessions"):
+        rows = lab.rows(f"SELECT number, kind FROM trials WHERE session = '{session}' ORDER BY position")
+        orders.append([number for number, _ in rows])
+        assert [kind for _, kind in rows].index("catch") == 11
+        assert sorted(orders[-1]) == list(range(22))
+    assert orders[0] != orders[1] != orders[2]
+
+
+def test_full_lists_end_in_a_friendly_page(make_lab, make_plan):
+    lab = make_lab(make_plan(2), ratings_per_item=1)
+    for number in range(2):
+        lab.person(number).begin()
+    late = lab.person(5)
+    assert "All places are taken" in late.open().text
+    assert late.post("consent", {"agree": True}).json() == {"state": "full"}
+    with lab.survey.identities.read() as connection:
+        assert connection.execute("SELECT count(*) FROM people").fetchone()[0] == 2
+
+
+def test_what_is_left_of_a_withdrawn_person_is_a_dated_count(lab):
+    person = lab.person()
+    person.begin()
+    person.answer(person.trial())
+    assert "Do you want to withdraw?" in person.open("/withdraw").text
+    assert person.post("withdraw", {"sure": True}).status_code == 200
+    assert "were deleted" in person.open("/").text
+    for table in ("sessions", "trials", "demographics", "events"):
+        assert lab.rows(f"SELECT count(*) FROM {table}") == [(0,)]
+    assert lab.rows("SELECT * FROM tallies") == [("2027-01-15", "withdrawn", 1)]
+    for path in lab.folder.iterdir():
+        assert PID.encode() not in path.read_bytes()
+        assert b"Chile" not in path.read_bytes()

@@ -3,3 +3,4 @@
 
 include: "settings.smk"
 include: "sets.smk"
+include: "answers.smk"

@@ -1,6 +1,9 @@
 # WorldSense's settings, as options of its commands (docs/worldsense.md).
 
 
+from worldprobe.benchmarks.worldsense import targets as worldsense_targets
+from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set, prompt_file
+
 worldsense = study["worldsense"]
 
 
@@ -20,11 +23,63 @@ def skin_files():
 
 def subset():
     """Which part of a set the study asks for, as options."""
+    return flags(flag("--seed", str(worldsense["seed"])), flag("--per-cell", worldsense["per_cell"]), kinds())
+
+
+def kinds():
+    """Which kinds of trials the study asks for, as options."""
     return flags(
-        flag("--seed", worldsense.get("seed", 0)),
-        flag("--sizes", worldsense.get("sizes")),
-        flag("--problems", worldsense.get("problems")),
-        flag("--skins", worldsense.get("skins")),
-        flag("--per-cell", worldsense.get("per_cell")),
+        flag("--sizes", worldsense["sizes"]),
+        flag("--problems", worldsense["problems"]),
+        flag("--skins", worldsense["skins"]),
         flag("--skin-folder", skin_folder()),
     )
+
+
+def prompting_files():
+    """The files of the prompt sets: an edit asks again."""
+    files = [prompt_file(name) for name in worldsense["promptings"]]
+    return [in_repository(path.relative_to(HOME)) if path.is_relative_to(HOME) else str(path) for path in files]
+
+
+def needs_examples():
+    """Whether a strategy shows solved examples."""
+    return any(load_prompt_set(name).examples for name in worldsense["promptings"])
+
+
+def example_tables():
+    """Solved trials from which examples are drawn, one table per set, where they are needed."""
+    return [worldsense_targets.examples_table(study, name) for name in worldsense_targets.asked_sets(study) if needs_examples()]
+
+
+def asking_options(wildcards):
+    """How trials are asked, as options."""
+    how, card = worldsense["asking"], registry[wildcards.model]
+    chat = how["chat_template"] if how["chat_template"] != "auto" else "always" if card["chat"] else "never"
+    return flags(
+        flag("--prompting", ",".join(prompting_files())),
+        flag("--chat", chat),
+        flag("--temperature", how["temperature"] or None),
+        flag("--samples", how["samples"] if how["samples"] > 1 else None),
+        flag("--seed", how["seed"] or None),
+        flag("--thoughts", how["thoughts"] or None),
+        flag("--examples-seed", how["examples_seed"] or None),
+        flag("--skin-folder", worldsense["skin_folder"]),
+        flag("--examples", example_tables()),
+    )
+
+
+def speed_and_spending(wildcards):
+    """What changes how fast a model answers, and what a server is asked at most in one run, as options; neither changes an answer."""
+    if registry[wildcards.model]["engine"] != "openai":
+        return speed(wildcards)
+    return flags(
+        speed(wildcards),
+        *(flag(f"--{key.replace('_', '-')}", worldsense["asking"][key]) for key in ("max_requests", "max_tokens")),
+    )
+
+
+def examples_subset():
+    """As ``subset``, with the seed after the study's: solved trials for examples."""
+    seed = flag("--seed", str(worldsense["seed"] + 1))
+    return flags(seed, flag("--per-cell", worldsense["asking"]["examples_per_cell"]), kinds())

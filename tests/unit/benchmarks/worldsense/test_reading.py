@@ -1,19 +1,25 @@
 """Rendering, then reading: every text states exactly what the abstract fields say, and is answered from its words alone."""
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from worldprobe.benchmarks.worldsense.audit import audit_trials
 from worldprobe.benchmarks.worldsense.notation import read_description, read_relation
 from worldprobe.benchmarks.worldsense.problems import cells, cores
 from worldprobe.benchmarks.worldsense.reading import Statement, StatementReader, read_statement
+from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.skins import Skin, entities_needed, read_skins
 from worldprobe.benchmarks.worldsense.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
 from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, LINEAR_PROBLEMS, WORDINGS, answers_of, problem_type
 from worldprobe.benchmarks.worldsense.worlds import Description, Relation, normalise, rename
+from worldprobe.cli import main
+from worldprobe.errors import UserError
 
 SKINS = read_skins()
 
@@ -130,3 +136,30 @@ def test_words_that_can_be_read_in_two_ways_are_refused() -> None:
     skin = next(skin for skin in SKINS if skin.name == "tall/short")
     odd = replace(skin, clauses=skin.clauses | {"before": "{x} meets {y}", "after": "{x} meets {y}"})
     refuse(odd, ask(odd, "Consist", "James meets David and David meets Frank"), "several ways")
+
+
+@pytest.mark.parametrize("name", ["test", "train-10k", "ood-query", "ood-problem"])
+def test_the_audit_decides_sets_by_their_texts_alone(tmp_path: Path, capsys, name: str) -> None:
+    table, size = tmp_path / f"{name}.parquet", "4"
+    assert main(["worldsense", "generate", name, "--per-cell", "1", "--sizes", size, "--out", str(table)]) == 0
+    assert main(["worldsense", "audit", str(table), "--from-text"]) == 0
+    assert "agree with the solver, which read every text (100.000 %)" in capsys.readouterr().out
+
+
+def test_a_text_that_says_something_else_than_its_fields_is_listed(tmp_path: Path, capsys) -> None:
+    plan = plan_set("test", [3], ["Infer.normal"], 1)
+    trials = next(stream_set(plan, blocks_of(plan, SKINS, ["tall/short"]), seed=0))
+    words = {"taller": "shorter", "shorter": "taller"}
+    turned = trials["text"].map(lambda text: re.sub("taller|shorter", lambda match: words[match.group()], text))
+    audit = audit_trials(trials.assign(text=turned), "turned", SKINS)
+    binary = trials["text"].ne(turned).sum()
+    assert len(audit.wrong) == binary > 2
+    assert set(audit.wrong["reason"]) == {"the text does not state what the abstract fields say"}
+    swapped = trials.assign(gold=trials["gold"].map({"Emmanuel": "Megi", "Megi": "Emmanuel"}))
+    assert len(audit_trials(swapped, "swapped", SKINS).wrong) == len(trials)
+    with pytest.raises(UserError, match="trial 0: the text is not a question in the words of the skin tall/short"):
+        audit_trials(trials.assign(text="Who is taller?"), "other", SKINS)
+    with pytest.raises(UserError, match="is not a skin; did you mean"):
+        audit_trials(trials.assign(skin="tal/short"), "other", SKINS)
+    assert main(["worldsense", "audit", "no.parquet", "--skin-folder", str(tmp_path)]) == 2
+    assert "no effect without --from-text" in capsys.readouterr().err

@@ -168,3 +168,16 @@ def test_a_stratum_that_is_drawn_to_its_end_has_no_tuple_twice() -> None:
         drawn = [make_tuple(stratum, draw, seed=0, shift=0) for draw in range(n_distinct(cell, len(few.entities)))]
         tuples = [rows[0][COLUMNS.index("tuple_id")] for rows in drawn]
         assert len(set(tuples)) == len(tuples) > 20, cell
+
+
+def test_a_table_without_spans_is_read_back(tmp_path: Path) -> None:
+    """Lines of the plane have no span: a whole column of whole numbers is missing."""
+    table, official = tmp_path / "lines.parquet", tmp_path / "lines.jsonl"
+    assert main(["worldsense", "generate", "ood-problem", "--per-cell", "1", "--out", str(table)]) == 0
+    trials = read_trials(table)
+    assert str(trials["span"].dtype) == "Int64"
+    assert trials["span"].isna().all()
+    assert main(["worldsense", "audit", str(table)]) == 0
+    assert main(["worldsense", "counts", str(table), "--out", str(tmp_path / "counts.csv")]) == 0
+    assert main(["worldsense", "export", str(table), "--out", str(official)]) == 0
+    pd.testing.assert_series_equal(read_trials(official)["span"], trials["span"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from worldprobe.cli import human_lists
+from worldprobe.cli import human_agreement, human_answers, human_lists, human_survey
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -13,3 +13,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         metavar="ACTION", required=True
     )
     human_lists.add_parsers(actions)
+    human_survey.add_parsers(actions)
+    human_answers.add_simulate_parser(actions)
+    human_answers.add_clean_parser(actions)
+    human_agreement.add_parsers(actions)

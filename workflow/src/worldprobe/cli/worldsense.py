@@ -28,6 +28,12 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     audit.add_argument("trials", metavar="TRIALS", help=trials_help)
     audit.add_argument("--out", type=Path, metavar="FILE.csv", help="one row for each trial whose gold answer is wrong")
+    audit.add_argument(
+        "--from-text",
+        action="store_true",
+        help="decide every answer by what the text states in the words of its skin, and compare it with the abstract fields",
+    )
+    _add_folder(audit)
     audit.set_defaults(run=run_audit)
     skins = actions.add_parser("skins", help="the words of relations and entities").add_subparsers(
         metavar="ACTION", required=True
@@ -113,13 +119,17 @@ def run_audit(args: argparse.Namespace) -> int:
     """Read, solve, print, write; exit status 1 where a gold answer is wrong."""
     from worldprobe.benchmarks.worldsense.audit import audit_trials
     from worldprobe.benchmarks.worldsense.audit_text import write_audit
+    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials import read_trials
     from worldprobe.files import write_text
 
-    audit = audit_trials(read_trials(args.trials), args.trials)
+    if args.skin_folder and not args.from_text:
+        raise UserError("--skin-folder", "has no effect without --from-text.", "Add --from-text, or leave it out.")
+    skins = read_skins(args.skin_folder or FOLDER) if args.from_text else None
+    audit = audit_trials(read_trials(args.trials), args.trials, skins)
     if args.out:
         write_text(args.out, audit.wrong.to_csv(index=False, lineterminator="\n"))
-    print(write_audit(audit, args.trials))
+    print(write_audit(audit, args.trials, is_from_text=args.from_text))
     return 1 if len(audit.wrong) else 0
 
 

@@ -74,7 +74,7 @@ def read_yaml(path: Path | str, is_prose: bool = False) -> Source:
         raise UserError(path, f"contains a value that YAML cannot build ({error}).", "Put text in quotes.") from error
     source = Source(str(path), document, lines)
     for keys, problem in odd_values(document, is_prose=is_prose):
-        raise UserError(source.place(keys) or str(path), f"{dotted(keys)}: {problem}.", "Change the value.")
+        raise UserError(source.place(keys) or str(path), f"{dotted(keys)}: {problem}.".removeprefix(": "), "Change it.")
     return source
 
 
@@ -83,7 +83,7 @@ def odd_values(document: Any, keys: Keys = (), is_prose: bool = False) -> Iterat
     if isinstance(document, Mapping):
         for key, value in document.items():
             if isinstance(key, str) and _has_control_character(key):
-                yield keys, "a key contains a control character"
+                yield keys, f"the key {key!r} contains a control character"
             yield from odd_values(value, (*keys, key), is_prose)
     elif isinstance(document, Sequence) and not isinstance(document, str | bytes):
         for number, value in enumerate(document):

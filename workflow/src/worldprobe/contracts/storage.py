@@ -80,7 +80,7 @@ def read_table(
             value that breaks the contract.
     """
     table = _read(path, contract, columns, allow_empty)
-    frame = table.to_pandas()
+    frame = _to_pandas(table, contract)
     if columns is None:
         try:
             contract.to_schema().validate(frame)
@@ -112,7 +112,17 @@ def read_tables(
     schemas = {part.schema.remove_metadata() for part in parts}
     if len(schemas) > 1:  # string in one file and large_string in another
         parts = [part.cast(parts[0].schema) for part in parts]
-    return arrow.concat_tables(parts).unify_dictionaries().combine_chunks().to_pandas()
+    table = arrow.concat_tables(parts).unify_dictionaries().combine_chunks()
+    return _to_pandas(table, contract)
+
+
+def _to_pandas(table: arrow.Table, contract: type[Table]) -> pd.DataFrame:
+    """Whole numbers that may be missing stay whole numbers; left to itself, arrow makes them floats where one is missing."""
+    frame: pd.DataFrame = table.to_pandas()
+    for name, column in contract.to_schema().columns.items():
+        if name in frame and str(column.dtype) == "Int64":
+            frame[name] = table[name].to_pandas(types_mapper={arrow.int64(): pd.Int64Dtype()}.get)
+    return frame
 
 
 def _read(

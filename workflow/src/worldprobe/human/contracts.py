@@ -23,6 +23,8 @@ LIST = r"^[a-z0-9][a-z0-9_-]{0,127}$"
 QUESTION = r"^(q[0-9a-f]{16}|catch-(likert|choice)-[1-5])$"
 DIGEST = r"^[0-9a-f]{64}$"
 PARTICIPANT = r"^[A-Za-z0-9_-]{8,64}$"
+#: Why a person's correlation with the others is not defined; not_measured: left out by an earlier step.
+ISC_STATUSES = ("defined", "constant", "too_few", "no_co_rater", "constant_others", "not_measured")
 TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
 
 
@@ -154,3 +156,98 @@ class Demographics(Table):
         name = "demographics"
         unique = ["participant"]
         metadata = {"version": 1, "key": ["participant"]}
+
+
+class CleanAnswers(Table):
+    """The answers that count after cleaning: one row per person and question."""
+
+    participant: Series[str] = pa.Field(str_matches=PARTICIPANT)
+    session: Series[int] = pa.Field(gt=0)
+    list: Series[str] = pa.Field(str_matches=LIST)
+    question: Series[str] = pa.Field(str_matches=QUESTION)
+    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES)
+    cell: Series[str] = pa.Field(
+        description="The sub-item: Likert a question; Choice a target with two contexts in either order."
+    )
+    answer: Series[int] = pa.Field(ge=1, le=5, description="As given.")
+    value: Series[int] = pa.Field(ge=1, le=5, description="Likert: the rating; Choice: the context chosen, as the item has them.")
+    expected: Series[int] = pa.Field(ge=1, le=5)
+    rt_ms: Series[float] = pa.Field(ge=0, nullable=True)
+
+    class Config(Table.Config):
+        name = "clean_answers"
+        unique = ["participant", "session", "question"]
+        metadata = {"version": 1, "key": ["eval_type", "participant", "session", "question"]}
+
+
+class CleaningSteps(Table):
+    """What each step of cleaning left: ratings (without catch trials) and people, before and after."""
+
+    position: Series[int] = pa.Field(gt=0)
+    step: Series[str] = pa.Field(description="From human.cleaning.STEPS; isc has a row for each pass.")
+    pass_number: Series[int] = pa.Field(ge=0, description="Of the correlation; 0 elsewhere, and where no pass excluded anybody.")
+    is_on: Series[bool] = pa.Field(description="False: switched off.")
+    n_ratings_before: Series[int] = pa.Field(ge=0)
+    n_ratings_after: Series[int] = pa.Field(ge=0)
+    n_people_before: Series[int] = pa.Field(ge=0)
+    n_people_after: Series[int] = pa.Field(ge=0)
+
+    class Config(Table.Config):
+        name = "cleaning_steps"
+        unique = ["position"]
+        metadata = {"version": 1, "key": ["position"]}
+
+
+class Raters(Table):
+    """Everybody in the export: how they agree with the others, and which step left them out."""
+
+    participant: Series[str] = pa.Field(str_matches=PARTICIPANT)
+    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES)
+    r: Series[float] = pa.Field(
+        ge=-1, le=1, nullable=True, description="With the mean of the others, in the last pass that the person was in."
+    )
+    std_error: Series[float] = pa.Field(ge=0, nullable=True, description="sqrt((1 - r^2) / (n - 2)).")
+    n_corated: Series[int] = pa.Field(ge=0, description="Questions that someone else answered too.")
+    isc_status: Series[str] = pa.Field(isin=ISC_STATUSES)
+    pass_number: Series[int] = pa.Field(ge=0, description="The pass that excluded the person; 0: none did.")
+    excluded_by: Series[str] = pa.Field(description="The step; empty: the person's answers count.")
+
+    class Config(Table.Config):
+        name = "raters"
+        unique = ["participant"]
+        metadata = {"version": 1, "key": ["participant"]}
+
+
+class SubItems(Table):
+    """Every sub-item that was to be asked: how many answers count, and what they say."""
+
+    cell: Series[str]
+    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES)
+    n_items: Series[int] = pa.Field(gt=0, description="Items that have these sentences.")
+    n: Series[int] = pa.Field(ge=0)
+    mean: Series[float] = pa.Field(
+        ge=1, le=5, nullable=True, description="Likert: of the ratings; Choice: of the contexts chosen."
+    )
+    sd: Series[float] = pa.Field(ge=0, nullable=True, description="With n - 1; missing below two.")
+    min: Series[float] = pa.Field(ge=1, le=5, nullable=True)
+    max: Series[float] = pa.Field(ge=1, le=5, nullable=True)
+    median_rt_ms: Series[float] = pa.Field(ge=0, nullable=True)
+    status: Series[str] = pa.Field(isin=["ok", "below_minimum", "missing"])
+
+    class Config(Table.Config):
+        name = "sub_items"
+        unique = ["eval_type", "cell"]
+        metadata = {"version": 1, "key": ["eval_type", "cell"]}
+
+
+class PeopleCounts(Table):
+    """Who took part: counts only; answers that fewer than five people gave are merged."""
+
+    attribute: Series[str] = pa.Field(isin=["age", "gender", "country", "first_language"])
+    answer: Series[str]
+    n: Series[int] = pa.Field(ge=0)
+
+    class Config(Table.Config):
+        name = "people_counts"
+        unique = ["attribute", "answer"]
+        metadata = {"version": 1, "key": ["attribute", "answer"]}

@@ -43,6 +43,7 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     placement = _placement(torch, device)
+    _check_configuration(checkpoint)
     tokenizer = load_tokenizer(checkpoint)
     try:
         loaded: Any = AutoModelForCausalLM.from_pretrained(
@@ -69,6 +70,20 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
     _check_report(checkpoint, report)
     _check_vocabulary(checkpoint, tokenizer, model.get_input_embeddings().weight.shape[0])
     return model.eval(), tokenizer
+
+
+def _check_configuration(checkpoint: Checkpoint) -> None:
+    """Read config.json first: the tokenizer reads it too, and would be blamed for its faults."""
+    from transformers import AutoConfig
+
+    try:
+        AutoConfig.from_pretrained(str(checkpoint.folder), local_files_only=True, trust_remote_code=checkpoint.trust_remote_code)
+    except Exception as error:  # as above
+        raise UserError(
+            f"{checkpoint.name}/config.json",
+            f"cannot be used: {_first_line(error)}",
+            "Correct it, or fetch or save the model again; or use a version of transformers that supports its family.",
+        ) from error
 
 
 def load_tokenizer(checkpoint: Checkpoint) -> Any:

@@ -313,7 +313,9 @@ def open_engine(
     Raises:
         UserError: the server is not there, refuses the key, or serves no such model; or the tokenizer is not the model's.
     """
-    endpoint = Endpoint(url, **({"concurrency": concurrency} if concurrency else {}), **patience)
+    if concurrency:
+        patience["concurrency"] = concurrency
+    endpoint = Endpoint(url, **patience)
     card = find_model(endpoint, model)
     is_vllm = card.get("owned_by") == "vllm"
     longest = longest_sequence(endpoint, card)

@@ -90,13 +90,13 @@ def is_on_hub(entry: Mapping[str, Any]) -> bool:
     """Must the model be fetched from the hub before it is loaded?"""
     from worldprobe.models.checkpoint import folder_of
 
-    return entry.get("engine") != "openai" and not entry.get("control") and folder_of(entry["checkpoint"]) is None
+    return entry.get("engine") not in ("openai", "rule") and not entry.get("control") and folder_of(entry["checkpoint"]) is None
 
 
 def state(entry: Mapping[str, Any]) -> str:
     """Where a model is: on a server, trained by a study, in a folder, fetched, or still to come."""
-    if entry.get("engine") == "openai":
-        return "on a server"
+    if entry.get("engine") in ("openai", "rule"):
+        return "on a server" if entry["engine"] == "openai" else "a rule"
     from worldprobe.models.checkpoint import folder_of, is_folder, locate
 
     if entry.get("control"):

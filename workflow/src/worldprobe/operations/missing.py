@@ -17,7 +17,7 @@ from worldprobe.paths import StudyPaths
 #: What the main process passes to its jobs on a cluster, which read the configuration again while answers come in.
 VARIABLE = "WORLDPROBE_MISSING"
 #: The steps a model goes through, in this order.
-STEPS = ("fetch_model", "train_control", "score")
+STEPS = ("fetch_model", "train_control", "score", "ask")
 
 
 def missing_models(

@@ -66,6 +66,8 @@ def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
         return Needs(card.get("tensor_parallel") or 0, 1, CONTROL_MEMORY_MB, 30)
     if card.get("engine") == "openai":  # a server elsewhere does the work
         return Needs(0, 1, CONTROL_MEMORY_MB, 240)
+    if card.get("engine") == "rule":
+        return Needs(0, 1, CONTROL_MEMORY_MB, 30)
     weights_gb = (card.get("parameters") or 7e9) * BYTES[card["dtype"]] / 1e9
     gpus = card.get("tensor_parallel") or 1
     while not card.get("tensor_parallel") and weights_gb > gpus * gpu_memory_gb * WEIGHT_SHARE:

@@ -88,7 +88,7 @@ def model_files(card: Mapping[str, Any]) -> list[str]:
 def is_folder(card: Mapping[str, Any]) -> bool:
     """Whether a checkpoint is a folder of the user's rather than a hub id."""
     place = card["checkpoint"] or ""
-    return card["engine"] != "openai" and (place.startswith((".", "/", "~")) or os.path.isdir(place))
+    return card["engine"] not in ("openai", "rule") and (place.startswith((".", "/", "~")) or os.path.isdir(place))
 
 
 def source_key(card: Mapping[str, Any]) -> str:

@@ -322,9 +322,13 @@ def build_app(survey: Survey, site: Site) -> Guard:
             return application._page("not_found", status=404)
         return _error(status, "the request cannot be answered")
 
+    async def broken(request: Request, error: Exception) -> Response:
+        return _error(500, "internal error")  # the guard logs it
+
     app.add_exception_handler(UnavailableError, unavailable)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http_error)
+    app.add_exception_handler(Exception, broken)
     settings = survey.settings
     return Guard(app, settings.cookie, site.all_hosts, site.origins, settings.return_origin, site.is_secure)
 

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 Text = Annotated[str, StringConstraints(max_length=60)]
+
+
+def _need(is_given: bool) -> bool:
+    if not is_given:
+        raise ValueError("not given")
+    return is_given
+
+
+#: true, and nothing that equals it, such as 1.
+Yes = Annotated[bool, AfterValidator(_need)]
 
 
 class Body(BaseModel):
@@ -18,7 +28,7 @@ class Body(BaseModel):
 class ConsentBody(Body):
     """The tick and the button of the consent page."""
 
-    agree: Literal[True]
+    agree: Yes
 
 
 class EmptyBody(Body):
@@ -28,7 +38,7 @@ class EmptyBody(Body):
 class WithdrawBody(Body):
     """The button of the withdrawal page."""
 
-    sure: Literal[True]
+    sure: Yes
 
 
 class DemographicsBody(Body):

@@ -111,6 +111,29 @@ def read_plan(frame: pd.DataFrame, digest: str, wordings: Mapping[str, Wording])
     return Plan(digest, lists, wordings)
 
 
+def read_wording(instructions: str, block: str, answers: Sequence[str], examples: Sequence[Mapping[str, str]]) -> Wording:
+    r"""The words of a prompt, as people see them: without the headings and the place for an answer.
+
+    Args:
+        instructions: the prompt's instructions, under a heading.
+        block: its block, with a section "## Task".
+        answers: its answers.
+        examples: texts of its trial examples.
+
+    >>> wording = read_wording("# HOW\n\nRead.", "## Scenario\n{target}\n\n## Task\nRate it.\n\n## Response", ["1", "2"], [])
+    >>> wording.instructions, wording.task, wording.answers
+    ('Read.', 'Rate it.', ('Context 1', 'Context 2'))
+    """
+    paragraphs = [line for line in instructions.splitlines() if not line.startswith("#")]
+    task = block.partition("## Task\n")[2].partition("\n\n##")[0]
+    labels = ("Context 1", "Context 2") if len(answers) == 2 else ("makes no sense", "", "", "", "makes perfect sense")
+    practice = tuple(
+        Trial("practice", "", tuple(one[name] for name in sorted(one) if name.startswith("context")), one["target"])
+        for one in examples
+    )
+    return Wording("\n".join(paragraphs).strip(), task.strip(), labels, practice)
+
+
 def shuffled(trials: Sequence[Trial], seed: int, is_shuffled: bool = True) -> list[int]:
     """The order in which one person sees a list: indices of its trials.
 

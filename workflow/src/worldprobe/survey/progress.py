@@ -8,6 +8,8 @@ from typing import Any
 
 from worldprobe.survey.study import Survey, shown_trials
 
+#: No break is offered when the end is nearer than this.
+FEWEST_AFTER_BREAK = 8
 #: What became of an answer.
 STORED, REPEATED, CONFLICTING, FUTURE, UNKNOWN = "stored", "repeated", "conflicting", "future", "unknown"
 
@@ -183,13 +185,13 @@ def _show(connection: sqlite3.Connection, survey: Survey, session: str, is_loade
     elif is_loaded:
         connection.execute("UPDATE trials SET is_resumed = 1 WHERE session = ? AND position = ?", (session, row["position"]))
     trial = shown_trials(survey.plan, survey.settings, row["list"])[row["number"]]
-    every = survey.settings.break_every
+    every, n_left = survey.settings.break_every, rows["total"] - rows["done"]
     return {
         "state": "trial",
         "token": row["token"],
         "practice": row["kind"] == "practice",
         "contexts": list(trial.contexts),
         "target": trial.target,
-        "break": bool(every and rows["done"] and rows["done"] % every == 0),
+        "break": bool(every and rows["done"] and rows["done"] % every == 0 and n_left >= FEWEST_AFTER_BREAK),
         **progress,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import socket
 import threading
 from urllib.parse import urlsplit
@@ -86,9 +87,13 @@ def serve(survey: Survey, site: Site, bound: socket.socket) -> None:
     stopped = threading.Event()
     reporter = threading.Thread(target=_report, args=(survey, stopped), daemon=True)
     reporter.start()
+    # When it has ended, uvicorn raises the signal that ended it once more, which would kill us before the databases are closed.
+    former = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         uvicorn.Server(config).run(sockets=[bound])
     finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
         stopped.set()
         reporter.join(timeout=5)
         survey.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
 import os
 import secrets
 import sqlite3
@@ -18,6 +20,8 @@ from worldprobe.survey.settings import Settings
 from worldprobe.survey.store import ANSWERS, IDENTITIES, Database, create, read_facts
 
 KEY = "key"
+#: Needed besides the databases to list identities; may be kept elsewhere, as the survey does not need it.
+TOKEN = "identities-token"
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,13 @@ def open_survey(folder: Path, plan: Plan, settings: Settings, clock: Callable[[]
         for name, tables, rows in ((ANSWERS, schema.ANSWERS, _list_rows(plan, settings)), (IDENTITIES, schema.IDENTITIES, None)):
             path = folder / name
             if not path.exists():
+                own = facts | ({"token_digest": _write_token(folder / TOKEN)} if name == IDENTITIES else {})
                 with contextlib.suppress(FileExistsError):
-                    create(path, tables, facts, rows)
+                    create(path, tables, own, rows)
             _check_facts(path, facts)
-        return Survey(settings, plan, Database(folder / ANSWERS, clock), Database(folder / IDENTITIES, clock), key)
+        survey = Survey(settings, plan, Database(folder / ANSWERS, clock), Database(folder / IDENTITIES, clock), key)
+        _note_settings(survey)
+        return survey
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise UserError(folder, f"cannot be used ({reason}).", "Choose a folder that you may write in.") from error
@@ -80,11 +87,66 @@ def shown_trials(plan: Plan, settings: Settings, name: str) -> tuple[Trial, ...]
     return (*(plan.wording(name).practice if settings.practice else ()), *plan.lists[name].trials)
 
 
+def open_databases(folder: Path, clock: Callable[[], float] = time.time) -> tuple[Database, Database]:
+    """The answers and the identities of a survey that may be running, for the commands that need neither lists nor settings.
+
+    Raises:
+        UserError: the folder contains no survey of this version.
+    """
+    for name in (ANSWERS, IDENTITIES):
+        read_facts(folder / name)
+    return Database(folder / ANSWERS, clock), Database(folder / IDENTITIES, clock)
+
+
+def check_token(identities: Database, path: Path) -> None:
+    """Compare a file with the token that the survey wrote when it was created.
+
+    Raises:
+        UserError: it is not that token.
+    """
+    try:
+        token = path.read_bytes()[:1000].strip()
+    except OSError as error:
+        raise UserError(path, f"cannot be read ({error.strerror}).", "Give the survey's file identities-token.") from error
+    with identities.read() as connection:
+        wanted = connection.execute("SELECT value FROM facts WHERE name = 'token_digest'").fetchone()[0]
+    if not hmac.compare_digest(hashlib.sha256(token).hexdigest(), wanted):
+        raise UserError(path, "is not the token of this survey.", "Give the file identities-token that `human serve` wrote.")
+
+
+def read_setting(answers: Database, name: str) -> int:
+    """A number that the settings stated when the survey was last served: expiry_ms, wanted_per_list or retention_days."""
+    with answers.read() as connection:
+        return int(connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()[0])
+
+
+def _note_settings(survey: Survey) -> None:
+    """Note what may change from one start to the next, such as a higher number of people."""
+    settings = survey.settings
+    wanted = -(-settings.ratings_per_item // survey.plan.n_rounds)
+    noted = {"expiry_ms": settings.expiry_ms, "wanted_per_list": wanted, "retention_days": settings.retention_days}
+    with survey.answers.write() as connection:
+        for name, value in noted.items():
+            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, str(value)))
+
+
+def _write_secret(path: Path) -> bytes:
+    """A new random word, in a file that only its owner can read."""
+    secret = secrets.token_hex(32).encode()
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(secret)
+    return secret
+
+
+def _write_token(path: Path) -> str:
+    return hashlib.sha256(_write_secret(path)).hexdigest()
+
+
 def _read_key(path: Path) -> bytes:
     if not path.exists():
-        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(secrets.token_hex(32).encode())
+        _write_secret(path)
     key = path.read_bytes().strip()
     if len(key) < 32:
         raise UserError(

@@ -46,5 +46,5 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
         "add_prefix_space": True,
         "clean_up_tokenization_spaces": False,
     }
-    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer.json").write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
     (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")

@@ -1,12 +1,13 @@
 """What is wrong with a set of trials: answers that the solver contradicts, and what gives answers away.
 
-The solver sees the abstract fields only, except where relations are in the text alone (the official ``Infer.parallel``).
+The solver sees the abstract fields only, except where relations are in the text alone (the official ``Infer.parallel``), or
+where the skins are given: then it sees what the texts state.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,10 +15,12 @@ import pandas as pd
 
 from worldprobe.benchmarks.worldsense.notation import read_description, read_relation
 from worldprobe.benchmarks.worldsense.planar_text import read_planar_text
+from worldprobe.benchmarks.worldsense.reading import Statement, StatementReader
+from worldprobe.benchmarks.worldsense.skins import Skin
 from worldprobe.benchmarks.worldsense.solver import count_worlds, decide, gold_answer
 from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, problem_type
-from worldprobe.benchmarks.worldsense.worlds import PLANAR, UNKNOWN, Description, Relation, normalise
-from worldprobe.errors import UserError
+from worldprobe.benchmarks.worldsense.worlds import PLANAR, UNKNOWN, Description, Relation, normalise, rename
+from worldprobe.errors import UserError, did_you_mean
 
 #: Columns of the CSV: one row for each trial whose gold answer is wrong.
 WRONG = ("Key", "tuple_ID", "problemname", "problemsize", "released_gold", "solver_gold", "reason")
@@ -44,20 +47,25 @@ class Audit:
     imbalance: pd.DataFrame
 
 
-def audit_trials(trials: pd.DataFrame, name: str) -> Audit:
+def audit_trials(trials: pd.DataFrame, name: str, skins: Sequence[Skin] | None = None) -> Audit:
     """Compare every gold answer with the solver's and look for shortcuts.
 
     Args:
         trials: trials in our columns (``read_official`` or our table).
         name: the file's name, for messages.
+        skins: where given, every answer is decided by what the text states in the words of its skin, not by the abstract
+            fields; each text must state what they say.
 
     Raises:
         UserError: a trial whose relations cannot be read from its text.
     """
     released = trials["gold"].map(ANSWER_OF)
-    solved, reasons = zip(*_solve_all(trials, released, name), strict=True)
+    if skins is None:
+        solved, reasons = zip(*_solve_all(trials, released, name), strict=True)
+    else:
+        solved, reasons = zip(*_solve_texts(trials, released, name, skins), strict=True)
     checked = trials.assign(released_gold=released, solver_gold=solved, reason=reasons)
-    checked["is_wrong"] = checked["released_gold"] != checked["solver_gold"]
+    checked["is_wrong"] = checked["reason"] != ""
     wrong = checked[checked["is_wrong"]].rename(
         columns={"trial_id": "Key", "tuple_id": "tuple_ID", "problem": "problemname", "size": "problemsize"}
     )
@@ -85,6 +93,38 @@ def _solve_all(trials: pd.DataFrame, released: pd.Series, name: str) -> Iterator
             yield _solve(problem, size, relations, asked, gold)
         else:
             yield _solve_written(problem, int(size), description, query, gold)
+
+
+def _solve_texts(trials: pd.DataFrame, released: pd.Series, name: str, skins: Sequence[Skin]) -> Iterator[tuple[str, str]]:
+    readers = {skin.name: StatementReader(skin) for skin in skins}
+    columns = ["problem", "skin", "text", "description", "query", "entities"]
+    numbers = trials["line"] if "line" in trials else trials["number"]
+    word = "line" if "line" in trials else "trial"
+    rows = zip(*(trials[column].tolist() for column in columns), released.tolist(), numbers.tolist(), strict=True)
+    for problem, skin, text, description, query, entities, gold, number in rows:
+        where = f"{name}, {word} {number}"
+        if skin not in readers:
+            raise UserError(where, f"{skin!r} is not a skin{did_you_mean(skin, readers)}", "Name the folder with --skin-folder.")
+        try:
+            read = readers[skin].read(text)
+            is_stated = _states(read, problem, description, query, json.loads(entities))
+        except ValueError as error:
+            fix = "Name the skins that the set was made with (--skin-folder), or audit it without --from-text."
+            raise UserError(where, f"{error}.", fix) from error
+        if is_stated:
+            yield _solve(problem, read.size, read.description, read.query or read.description[0], gold)
+        else:
+            yield read.answer() or "none", "the text does not state what the abstract fields say"
+
+
+def _states(read: Statement, problem: str, description: str, query: str, entities: list[str]) -> bool:
+    """Whether a text states, under the entities' names, what the abstract fields say."""
+    if read.problem_type != problem_type(problem) or read.size != len(entities) or not set(read.names) <= set(entities):
+        return False
+    names = [entities.index(entity) for entity in read.names]
+    if [normalise(rename(r, names)) for r in read.description] != list(map(normalise, read_description(description))):
+        return False
+    return read.query is None or normalise(rename(read.query, names)) == normalise(read_relation(query))
 
 
 @lru_cache(maxsize=1 << 17)

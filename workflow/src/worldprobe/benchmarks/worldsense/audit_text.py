@@ -11,19 +11,21 @@ from worldprobe.benchmarks.worldsense.audit import Audit
 _FORMS = {2: "binary", 3: "ternary"}
 
 
-def write_audit(audit: Audit, name: str) -> str:
+def write_audit(audit: Audit, name: str, *, is_from_text: bool = False) -> str:
     """A readable summary: agreement, wrong tuples with reasons, what gives answers away, imbalance.
 
     Args:
         audit: what was found.
         name: the file that was audited.
+        is_from_text: whether the texts decided.
     """
+    seen = ", which read every text" if is_from_text else ""
     table = audit.agreement
     n_trials, n_agree = int(table["trials"].sum()), int(table["agree"].sum())
     lines = [
         f"{name}: {n_trials:,} trials in {int(table['tuples'].sum()):,} tuples",
         "",
-        f"Gold answers: {n_agree:,} of {n_trials:,} agree with the solver ({100 * n_agree / n_trials:.3f} %)",
+        f"Gold answers: {n_agree:,} of {n_trials:,} agree with the solver{seen} ({100 * n_agree / n_trials:.3f} %)",
         "",
         *_columns(
             ("problem", "trials", "agree", "tuples", "tuples with a wrong gold answer"),

@@ -53,8 +53,13 @@ class Leaning:
     best_guess: float
 
 
-def lean_of_parts(cell: Cell) -> list[Leaning]:
-    """How much each number of relations reveals, over all abstract problems of a cell, each counted once."""
+def lean_of_parts(cell: Cell, most: int | None = None) -> list[Leaning]:
+    """How much each number of relations reveals, over all abstract problems of a cell, each counted once.
+
+    Args:
+        cell: problem, size, complexity, query form.
+        most: only parts of at most so many relations; they are few for any size.
+    """
     weights = WEIGHTS[problem_type(cell.problem)]
     tallies: dict[int, defaultdict[tuple[object, ...], list[float]]] = defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
     entailed: defaultdict[int, float] = defaultdict(float)
@@ -62,6 +67,8 @@ def lean_of_parts(cell: Cell) -> list[Leaning]:
     for core in cores(cell):
         for number, weight in enumerate(weights):
             for n_relations, part in parts_of(cell.problem, core, number):
+                if most is not None and n_relations > most:
+                    break  # they come by size
                 totals[n_relations] += abs(weight)
                 if entails(cell, part, is_whole=n_relations == _n_stated(core)):
                     entailed[n_relations] += abs(weight)
@@ -103,7 +110,7 @@ def is_avoidable(cell: Cell) -> bool:
 
 
 def parts_of(problem: str, core: Core, number: int) -> Iterator[tuple[int, Part]]:
-    """All non-empty sets of the relations that a core's trial states, with their numbers of relations.
+    """All non-empty sets of the relations that a core's trial states, with their numbers of relations, the smallest first.
 
     Args:
         problem: the problem's name.
@@ -113,12 +120,12 @@ def parts_of(problem: str, core: Core, number: int) -> Iterator[tuple[int, Part]
     query = core.queries[number]
     is_consistency = problem_type(problem) == "Consist"
     stated = (*core.description, query) if is_consistency else core.description
-    for n_relations in range(len(stated) + 1):
+    for n_relations in range(1, len(stated) + 2):
         for chosen in combinations(stated, n_relations):
-            if n_relations:
-                yield n_relations, Part(chosen, None)
-            if not is_consistency:
-                yield n_relations + 1, Part(chosen, query)
+            yield n_relations, Part(chosen, None)
+        if not is_consistency:
+            for chosen in combinations(stated, n_relations - 1):
+                yield n_relations, Part(chosen, query)
 
 
 def entails(cell: Cell, part: Part, *, is_whole: bool) -> bool:

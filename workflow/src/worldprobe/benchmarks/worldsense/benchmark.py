@@ -8,5 +8,7 @@ BENCHMARK = Benchmark(
     name="worldsense",
     title="WorldSense",
     check_settings="worldprobe.benchmarks.worldsense.settings:check_settings",
-    targets="worldprobe.benchmarks.worldsense.settings:targets",
+    targets="worldprobe.benchmarks.worldsense.targets:targets",
+    evidence="worldprobe.benchmarks.worldsense.targets:evidence",
+    complete="worldprobe.benchmarks.worldsense.settings:complete_registry",
 )

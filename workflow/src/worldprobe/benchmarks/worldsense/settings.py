@@ -1,4 +1,4 @@
-"""WorldSense's block of a configuration: its mistakes that the schema cannot see, and the files that it asks for."""
+"""WorldSense's block of a configuration: its mistakes that the schema cannot see, and what it means for the registry."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from worldprobe.benchmark import Registry, Study
-from worldprobe.config import Finding
-from worldprobe.paths import StudyPaths
+from worldprobe.benchmark import Study
+from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
+from worldprobe.benchmarks.worldsense.targets import asked_models, asked_sets
+from worldprobe.config import Finding, with_defaults
+from worldprobe.errors import UserError, did_you_mean
+
+#: The rules that every study knows, also with a registry of its own.
+RULES = {f"rule_{name}": name for name in ("solver", "random", "positive", "mention", "query")}
 
 
 def check_settings(block: Mapping[str, Any]) -> Iterator[Finding]:
@@ -16,8 +21,47 @@ def check_settings(block: Mapping[str, Any]) -> Iterator[Finding]:
     folder = block["skin_folder"]
     if folder is not None and not Path(folder).is_dir():
         yield ("skin_folder",), f"there is no folder {folder}.", "Correct the path, or remove the key."
+    names: dict[str, int] = {}
+    for number, prompting in enumerate(block["promptings"]):
+        try:
+            name = load_prompt_set(prompting).name
+        except UserError as error:
+            yield ("promptings", number), f"{error.where}: {error.problem}", error.fix
+            continue
+        if name in names:
+            yield ("promptings", number), f"is the second set named {name}.", "Give the file another name."
+        names[name] = number
+    if block["asking"]["samples"] > 1 and not block["asking"]["temperature"]:
+        problem = "are all alike with temperature 0."
+        yield ("asking", "samples"), problem, "Set a temperature above 0, or ask once."
 
 
-def targets(study: Study, registry: Registry) -> list[str]:
-    """The sets that a study asks for; no model is asked yet, so the registry plays no part."""
-    return [f"{StudyPaths(study['study']).root}/worldsense/trials/{name}.parquet" for name in study["worldsense"]["sets"]]
+def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The registry with the rules that it lacks, once every model that is asked can be.
+
+    Raises:
+        UserError: a control is not in the registry, or has weights; or a model cannot be trained, as its corpus is EWoK's.
+    """
+    block = study["worldsense"]
+    if not block["promptings"] or not asked_sets(study):
+        return registry
+    own = {name: {"checkpoint": rule, "engine": "rule", "family": "rule", "display_name": name} for name, rule in RULES.items()}
+    lacking = with_defaults({name: card for name, card in own.items() if name not in registry}, "models")
+    registry = registry | {model: {"model": model} | card for model, card in lacking.items()}
+    rules = [model for model, card in registry.items() if card["engine"] == "rule"]
+    for model in block["controls"]:
+        if model not in rules:
+            problem = f"{model} is not a rule of the registry{did_you_mean(model, rules)}"
+            raise UserError("worldsense.controls", problem, f"Choose from {', '.join(rules)}.")
+    for model in study["models"]:
+        if study["ewok"] is not None and model in rules:
+            problem = f"{model} is a rule for WorldSense's trials, and EWoK asks about other things."
+            raise UserError("models", problem, "Name it in worldsense.controls.")
+    for model in asked_models(study):
+        if model not in registry:
+            problem = f"{model} is not in the registry{did_you_mean(model, registry)}"
+            raise UserError("worldsense.models", problem, "Correct the name, or add an entry to the registry.")
+        if not registry[model]["checkpoint"]:
+            problem = f"{model} learns from EWoK's stories, and this study has no EWoK."
+            raise UserError("worldsense.models", problem, "Name other models, or put the block `ewok` back.")
+    return registry

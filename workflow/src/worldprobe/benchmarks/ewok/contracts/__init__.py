@@ -11,6 +11,7 @@ from worldprobe.benchmarks.ewok.contracts.evidence import (
     TokenScores,
 )
 from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID, PREFERENCES, TEMPLATE_ID
+from worldprobe.benchmarks.ewok.contracts.people import HumanStatistics
 from worldprobe.benchmarks.ewok.contracts.statistics import (
     Agreements,
     Coefficients,
@@ -40,6 +41,7 @@ __all__ = [
     "ControlTemplates",
     "Correlations",
     "FeatureMeans",
+    "HumanStatistics",
     "Items",
     "Judgements",
     "Ratings",

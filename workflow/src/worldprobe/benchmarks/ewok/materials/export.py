@@ -92,10 +92,10 @@ def write_archive(files: Iterable[tuple[str, str]], path: Path, password: str) -
     """
     import pyzipper
 
-    with (
-        whole_file(path) as temporary,
-        pyzipper.AESZipFile(temporary, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES) as archive,
-    ):
+    packed = io.BytesIO()  # on a full disk, pyzipper would end with a traceback of its own
+    with pyzipper.AESZipFile(packed, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES) as archive:
         archive.setpassword(password.encode())
         for name, text in files:
             archive.writestr(name, text.encode())
+    with whole_file(path) as temporary:
+        temporary.write_bytes(packed.getvalue())

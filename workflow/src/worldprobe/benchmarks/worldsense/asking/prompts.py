@@ -134,13 +134,18 @@ def known_sets() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
+def prompt_file(name: str | Path) -> Path:
+    """The file of a set in resources/prompts/worldsense, or the file itself."""
+    return Path(name) if str(name).endswith((".yaml", ".yml")) else FOLDER / f"{name}.yaml"
+
+
 def load_prompt_set(name: str | Path) -> PromptSet:
     """A set of resources/prompts/worldsense, or of a YAML file.
 
     Raises:
         UserError: no such set, or something is missing, unknown or of the wrong form in it.
     """
-    path = Path(name) if str(name).endswith((".yaml", ".yml")) else FOLDER / f"{name}.yaml"
+    path = prompt_file(name)
     if path.parent == FOLDER and path.stem not in known_sets():
         problem = f"there is no such set of prompts{did_you_mean(str(name), known_sets())}"
         raise UserError(f"--prompting {name}", problem, f"Choose from {', '.join(known_sets())}, or give a YAML file.")

@@ -1,0 +1,308 @@
+"""Cleaning: numbers worked out by hand, rows in any order, and people of every kind."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from worldprobe.contracts import validate
+from worldprobe.errors import UserError
+from worldprobe.human.answers import check_export, read_answers
+from worldprobe.human.cleaning import STEPS, Cleaned, Rules, clean
+from worldprobe.human.contracts import CleaningSteps, ListKeys, Participants, Raters, RawRatings, SubItems
+from worldprobe.human.correlation import correlate_people
+from worldprobe.human.lists import Layout, build_lists, digest_lists
+from worldprobe.human.simulation import Crowd, simulate
+
+DIGEST = "ab" * 32
+QUESTIONS = [f"q{number:016d}" for number in range(6)]
+#: Ratings of six sentences by people; the first two sentences are plausible, ... a dot: not asked.
+HAND = {
+    "person-ada": "551145",
+    "person-ben": "541255",
+    "person-cyd": "541154",
+    "person-dee": "115521",
+    "person-eve": "333333",
+}
+
+
+def hand_made(ratings: dict[str, str] = HAND) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """An export and its key."""
+    raw = pd.DataFrame(
+        [
+            {
+                "participant": name,
+                "session": 1,
+                "list": "likert-r1-x-001",
+                "position": position + 1,
+                "presented": position + 1,
+                "question": QUESTIONS[position],
+                "kind": "test",
+                "eval_type": "likert",
+                "response": response,
+                "rt_ms": 1000.0 * (position + 1),
+                "shown_at": "2026-01-01T10:00:00Z",
+                "answered_at": "2026-01-01T10:00:05Z",
+                "is_resumed": False,
+                "n_blurs": 0,
+                "lists_digest": DIGEST,
+            }
+            for name, given in ratings.items()
+            for position, response in enumerate(given)
+            if response != "."
+        ]
+    )
+    key = pd.DataFrame(
+        {
+            "question": QUESTIONS,
+            "kind": "test",
+            "eval_type": "likert",
+            "item_id": [f"garden_{number}_1_v0" for number in range(1, 7)],
+            "target": 1,
+            "context": [1, 1, 2, 2, 1, 1],
+            "unit": [f"garden_{number}_1" for number in range(1, 7)],
+            "expected": [5, 5, 1, 1, 5, 5],
+        }
+    )
+    return validate(raw, RawRatings), sessions_of(raw), validate(key, ListKeys)
+
+
+def sessions_of(raw: pd.DataFrame) -> pd.DataFrame:
+    table = raw.groupby(["participant", "session"], as_index=False)[["list", "eval_type", "lists_digest"]].first()
+    times = {"started_at": "2026-01-01T10:00:00Z", "finished_at": "2026-01-01T10:10:00Z"}
+    return validate(table.assign(status="complete", is_late=False, **times), Participants)
+
+
+def run(raw: pd.DataFrame, sessions: pd.DataFrame, key: pd.DataFrame, **rules) -> Cleaned:
+    cleaned = clean(read_answers(raw, key), sessions, key, Rules(**({"min_corated": 3, "minimum": 3} | rules)))
+    validate(cleaned.steps, CleaningSteps)
+    validate(cleaned.raters, Raters)
+    validate(cleaned.sub_items, SubItems)
+    return cleaned
+
+
+def test_numbers_that_were_worked_out_by_hand() -> None:
+    # Pass 1, numpy.corrcoef of each row with the mean of the other four rows:
+    matrix = np.array([[int(x) for x in row] for row in HAND.values()], float)
+    others = (matrix.sum(axis=0) - matrix) / 4
+    by_hand = [np.corrcoef(a, b)[0, 1] for a, b in list(zip(matrix, others, strict=True))[:4]]
+    assert by_hand[3] < 0.3 < min(by_hand[:3])
+    cleaned = run(*hand_made())
+    raters = cleaned.raters.set_index("participant")
+    assert raters.loc["person-dee", ["r", "pass_number", "excluded_by"]].tolist() == [pytest.approx(by_hand[3]), 1, "isc"]
+    assert raters.loc["person-eve", ["isc_status", "excluded_by"]].tolist() == ["constant", "isc"]
+    assert np.isnan(raters.loc["person-eve", "r"])
+    # After it, three people: Ada 551145 with the mean of 541255 and 541154, which is 5, 4, 1, 1.5, 5, 4.5.
+    expected = np.corrcoef([5, 5, 1, 1, 4, 5], [5, 4, 1, 1.5, 5, 4.5])[0, 1]
+    assert raters.loc["person-ada", "r"] == pytest.approx(expected)
+    assert raters.loc["person-ada", "std_error"] == pytest.approx(np.sqrt((1 - expected**2) / 4))
+    sub_items = cleaned.sub_items.set_index("cell")
+    assert sub_items.loc[QUESTIONS[1], ["n", "mean", "min", "max", "median_rt_ms"]].tolist() == [3, 13 / 3, 4, 5, 2000]
+    assert sub_items.loc[QUESTIONS[1], "sd"] == pytest.approx(np.sqrt(1 / 3))
+    assert cleaned.is_settled
+
+
+def test_every_step_is_counted_and_hands_its_rows_to_the_next() -> None:
+    raw, sessions, key = hand_made()
+    sessions.loc[0, "status"], sessions.loc[1, "status"] = "partial", "returned"
+    steps = run(raw, sessions, key).steps
+    assert list(dict.fromkeys(steps.step)) == list(STEPS)
+    for before, after in pairwise(steps.itertuples()):
+        assert before.n_ratings_after == after.n_ratings_before
+        assert before.n_people_after == after.n_people_before
+    assert steps.set_index("step").loc["returned", "n_people_after"] == 4
+    assert steps.set_index("step").loc["incomplete", "n_people_after"] == 3
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_every_step_can_be_left_out(step: str) -> None:
+    raw, sessions, key = hand_made({**HAND, "person-fay": "x51145"})
+    cleaned = run(raw, sessions, key, skip=(step,), too_fast_ms=1.0, drop_below_minimum=True)
+    is_on = cleaned.steps.groupby("step").is_on.all()
+    assert [name for name in STEPS if not is_on[name]] == [step] if step != "invalid_answer" else not is_on[step]
+
+
+def test_the_order_of_rows_makes_no_difference() -> None:
+    raw, sessions, key = hand_made()
+    first = run(raw, sessions, key)
+    for seed in range(3):
+        again = run(*(frame.sample(frac=1, random_state=seed) for frame in (raw, sessions, key)))
+        pd.testing.assert_frame_equal(first.raters, again.raters)
+        pd.testing.assert_frame_equal(first.steps, again.steps)
+        pd.testing.assert_frame_equal(first.sub_items, again.sub_items)
+
+
+def test_people_who_share_nothing_with_a_newcomer_keep_their_correlation() -> None:
+    raw, sessions, key = hand_made({name: given[:4] + ".." for name, given in HAND.items()})
+    newcomer, more, _ = hand_made({"person-new": "....15", "person-two": "....51"})
+    alone = run(raw, sessions, key).raters.set_index("participant").r
+    both = run(pd.concat([raw, newcomer]), pd.concat([sessions, more]), key).raters.set_index("participant").r
+    pd.testing.assert_series_equal(alone, both[alone.index])
+
+
+@pytest.mark.parametrize(
+    "response",
+    ["0", "6", "3.5", "5.", "1w5", "q", "", None, "nan", "NaN", "٤", "²", "1e0", "+4", "=1+1", "‮5", "5\x00", "🙂", "05"],
+)
+def test_what_is_no_answer_loses_the_answer_and_not_the_person(response) -> None:
+    raw, sessions, key = hand_made()
+    raw.loc[0, "response"] = response
+    cleaned = run(raw, sessions, key)
+    steps = cleaned.steps.set_index("step")
+    assert steps.loc["invalid_answer", "n_ratings_before"] - steps.loc["invalid_answer", "n_ratings_after"] == 1
+    assert "person-ada" in set(cleaned.answers.participant)
+
+
+@pytest.mark.parametrize("response", [" 5", "5 ", "5\n"])
+def test_space_around_an_answer_does_no_harm(response) -> None:
+    raw, sessions, key = hand_made()
+    raw.loc[0, "response"] = response
+    assert len(run(raw, sessions, key).answers) == len(run(*hand_made()).answers)
+
+
+def test_undefined_correlations_have_a_status_each_and_only_constant_people_go() -> None:
+    ratings = {**HAND, "person-few": "5.1...", "person-gus": "2222.."}
+    raw, sessions, key = hand_made(ratings)
+    raters = run(raw, sessions, key).raters.set_index("participant")
+    assert raters.loc["person-few", ["isc_status", "excluded_by"]].tolist() == ["too_few", ""]
+    assert raters.loc["person-gus", ["isc_status", "excluded_by"]].tolist() == ["constant", "isc"]
+    alone = run(*hand_made({"person-one": "551155"})).raters.iloc[0]
+    assert [alone.isc_status, alone.excluded_by] == ["no_co_rater", ""]
+    flat = run(*hand_made({"person-one": "551155", "person-two": "333333"}), passes=1).raters.set_index("participant")
+    assert flat.isc_status["person-one"] in ("constant_others", "no_co_rater")
+    assert flat.excluded_by["person-two"] == "isc"
+
+
+def test_one_pass_is_less_than_until_stable_and_says_so() -> None:
+    random = np.random.default_rng(3)
+    good = np.array([5, 5, 1, 1, 5, 1])
+    ratings = {f"person-{n:03d}": "".join(map(str, random.integers(1, 6, 6) if n % 2 else good)) for n in range(20)}
+    raw, sessions, key = hand_made(ratings)
+    once, stable = run(raw, sessions, key, passes=1), run(raw, sessions, key)
+    assert stable.raters.pass_number.max() > 1
+    assert stable.is_settled
+    assert not once.is_settled
+    assert set(once.answers.participant) > set(stable.answers.participant)
+    assert (stable.raters[stable.raters.excluded_by == ""].r.dropna() >= 0.3).all()
+
+
+def test_a_second_session_with_the_same_list_and_a_question_answered_twice_count_once() -> None:
+    raw, sessions, key = hand_made()
+    second = raw[raw.participant == "person-ada"].assign(session=2, response="1")
+    twice = raw[(raw.participant == "person-ben") & (raw.position == 1)].assign(position=7, presented=7, response="1")
+    both = validate(pd.concat([raw, second, twice]), RawRatings)
+    cleaned = run(both, sessions_of(both), key)
+    pd.testing.assert_frame_equal(cleaned.sub_items, run(raw, sessions, key).sub_items)
+    steps = cleaned.steps.set_index("step")
+    assert steps.loc["duplicates", "n_ratings_before"] - steps.loc["duplicates", "n_ratings_after"] == 7
+    # Kept, they still compare a person with others only.
+    run(both, sessions_of(both), key, skip=("duplicates",))
+
+
+def test_failed_catch_trials_and_speed_leave_whole_sessions_out() -> None:
+    raw, sessions, key = hand_made()
+    catch = raw[raw.position == 1].assign(position=9, presented=9, question="catch-likert-4", kind="catch", response="4")
+    catch.loc[catch.participant == "person-ben", "response"] = "5"
+    key = pd.concat(
+        [key, key.iloc[:1].assign(question="catch-likert-4", kind="catch", item_id="", target=0, context=0, expected=4)]
+    )
+    both = pd.concat([raw, catch])
+    both.loc[both.participant == "person-cyd", "rt_ms"] = 100.0
+    cleaned = run(both, sessions, key, failed_catch=1, too_fast_ms=1000.0, skip=("isc",))
+    gone = cleaned.raters.set_index("participant").excluded_by
+    assert [gone["person-ben"], gone["person-cyd"], gone["person-ada"]] == ["failed_catch", "too_fast", ""]
+    assert set(cleaned.answers.kind) == {"test"}
+    off = run(both, sessions, key, failed_catch=None)
+    assert off.steps.set_index("step").is_on[["failed_catch", "too_fast"]].tolist() == [False, False]
+
+
+def test_sub_items_below_the_minimum_are_listed_and_dropped_on_request_only() -> None:
+    raw, sessions, key = hand_made({"person-ada": "551145", "person-ben": "541255", "person-cyd": "54115."})
+    kept, dropped = run(raw, sessions, key), run(raw, sessions, key, drop_below_minimum=True)
+    assert kept.sub_items.status.tolist() == ["ok"] * 5 + ["below_minimum"]
+    assert set(kept.answers.cell) - set(dropped.answers.cell) == {QUESTIONS[5]}
+    unasked = run(raw[raw.position < 6], sessions, key).sub_items
+    assert unasked.status.tolist() == ["ok"] * 5 + ["missing"]
+
+
+def test_somebody_who_never_answered_is_in_the_table_of_raters() -> None:
+    raw, sessions, key = hand_made()
+    ghost = sessions.iloc[:1].assign(participant="person-zoe", status="partial", finished_at=None)
+    raters = run(raw, pd.concat([sessions, ghost]), key).raters.set_index("participant")
+    assert raters.loc["person-zoe", ["isc_status", "excluded_by"]].tolist() == ["not_measured", "incomplete"]
+
+
+def test_answers_to_other_lists_are_refused() -> None:
+    raw, sessions, key = hand_made()
+    mixed = raw.copy()
+    mixed.loc[3, "lists_digest"] = "cd" * 32
+    for tables in ((mixed, sessions), (raw, sessions.assign(lists_digest="cd" * 32))):
+        with pytest.raises(UserError, match="answered other lists"):
+            check_export(*tables, key, DIGEST)
+    with pytest.raises(UserError, match="does not have the question"):
+        check_export(raw, sessions, key.iloc[1:], DIGEST)
+    with pytest.raises(UserError, match="not in participants"):
+        check_export(raw, sessions.iloc[1:], key, DIGEST)
+    check_export(raw, sessions, key, DIGEST)
+
+
+def test_correlations_are_those_of_a_plain_loop() -> None:
+    random = np.random.default_rng(8)
+    person, question = (part.ravel() for part in np.meshgrid(np.arange(12), np.arange(30), indexing="ij"))
+    is_asked = random.random(len(person)) < 0.5
+    person, question = person[is_asked], question[is_asked]
+    value = random.integers(1, 6, len(person))
+    found = correlate_people(person, question, value, 3)
+    for who in range(12):
+        pairs = []
+        for asked, own in zip(question[person == who], value[person == who], strict=True):
+            rest = value[(question == asked) & (person != who)]
+            if len(rest):
+                pairs.append((own, rest.mean()))
+        assert found.r[who] == pytest.approx(np.corrcoef(np.array(pairs).T)[0, 1])
+        assert found.n[who] == len(pairs)
+
+
+@pytest.fixture(scope="module")
+def crowd(questions_of):
+    """A function: kind of five people among many -> share of them that is left out, over seeds, at 57 trials."""
+    lists = build_lists(questions_of(57), Layout(n_catch=0))
+    digest = digest_lists(lists.trials)
+
+    def share_left_out(seeds: int, per_list: int = 5, **settings) -> dict[str, float]:
+        gone: dict[str, list[bool]] = {}
+        for seed in range(seeds):
+            export, people = simulate(lists.trials, lists.key, digest, Crowd(per_list, seed=seed, **settings))
+            cleaned = clean(read_answers(export.raw, lists.key), export.participants, lists.key, Rules())
+            left_out = cleaned.raters.set_index("participant").excluded_by != ""
+            for kind, part in people.groupby("person_kind"):
+                gone.setdefault(str(kind), []).extend(left_out[part.participant])
+        return {kind: float(np.mean(values)) for kind, values in gone.items()}
+
+    return share_left_out
+
+
+def test_exclusion_rates_are_those_that_were_computed_beforehand(crowd) -> None:
+    """At 57 trials: of random raters 1.4 % are kept, of the good nobody is left out; binomial limits of 100 and 1,900 people."""
+    shares = {"random": 0.05}
+    rates = crowd(20, noise=0.2, shares=shares)
+    assert rates["good"] == 0
+    assert 0.94 <= rates["random"] <= 1
+    for kind in ("constant", "reversed"):
+        assert crowd(2, noise=0.2, shares={kind: 0.05})[kind] == 1
+    # Right in 60 % and guessing otherwise is good enough, even where all others are no better.
+    assert crowd(2, noise=0.4)["good"] <= 0.02
+
+
+def test_a_study_of_the_papers_size_is_cleaned_in_seconds(questions_of) -> None:
+    import time
+
+    lists = build_lists(questions_of(57), Layout(n_catch=0))
+    export, _ = simulate(lists.trials, lists.key, digest_lists(lists.trials), Crowd(65, shares={"random": 0.1}))
+    assert len(export.participants) == 1300
+    start = time.process_time()
+    clean(read_answers(export.raw, lists.key), export.participants, lists.key, Rules())
+    assert time.process_time() - start < 20  # about one; the original took 85

@@ -1,0 +1,209 @@
+"""What every request passes: size, origin, host, numbers; and what every response carries."""
+
+import hashlib
+import re
+
+import anyio
+import pytest
+
+from worldprobe.survey import guard
+from worldprobe.survey.app import Site, build_app
+from worldprobe.survey.pages import STATIC
+from worldprobe.survey.serve import site_of
+
+OWN = {"origin": "http://127.0.0.1:8000", "content-type": "application/json"}
+
+
+@pytest.fixture
+def person(lab):
+    person = lab.person()
+    person.begin()
+    return person
+
+
+def test_large_bodies_are_refused(person):
+    response = person.browser.post("/api/answer", content=b"[" + b" " * 16_384 + b"]", headers=OWN)
+    assert response.status_code == 413
+
+    def chunks():
+        for _ in range(40):
+            yield b" " * 1000
+
+    assert person.browser.post("/api/answer", content=chunks(), headers=OWN).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "application/json-x"]
+)
+def test_only_json_is_read(person, kind):
+    response = person.browser.post("/api/begin", content=b"{}", headers=OWN | {"content-type": kind})
+    assert response.status_code == 415
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"origin": "http://127.0.0.1:8000"}, 200),
+        ({"sec-fetch-site": "same-origin"}, 200),
+        ({"sec-fetch-site": "same-origin", "origin": "http://127.0.0.1:8000"}, 200),
+        ({}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "http://127.0.0.1:8000.evil.example"}, 403),
+        ({"origin": "https://127.0.0.1:8000"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site", "origin": "http://127.0.0.1:8000"}, 403),
+        ({"sec-fetch-site": "none"}, 403),
+    ],
+)
+def test_other_pages_change_nothing(lab, headers, status):
+    person = lab.person()
+    person.open()
+    kind = {"content-type": "application/json"}
+    assert person.browser.post("/api/consent", content=b'{"agree": true}', headers=kind | headers).status_code == status
+    assert lab.rows("SELECT count(*) FROM sessions") == [(int(status == 200),)]
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/withdraw", "/api/trial", "/nothing", "/static/nothing", "/static/survey.js", "/api/answer"]
+)
+def test_every_response_carries_the_headers_that_protect_it(lab, path):
+    response = lab.person().browser.get(path)
+    policy = response.headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "form-action 'self' https://app.prolific.com" in policy
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["referrer-policy"] == "no-referrer"
+    assert ("no-store" in response.headers["cache-control"]) == (path != "/static/survey.js")
+    assert "access-control-allow-origin" not in response.headers
+    assert "server" not in response.headers
+
+
+def test_pages_contain_no_inline_script_or_style(lab):
+    person = lab.person()
+    pages = [person.open("/nothing").text, person.open().text]
+    person.post("consent", {"agree": True})
+    pages.append(person.open("/").text)
+    person.post("demographics", {})
+    pages.append(person.open("/").text)
+    person.post("begin")
+    pages.append(person.open("/").text)
+    person.finish()
+    pages += [person.open("/").text, person.open("/withdraw").text]
+    for page in pages:
+        assert not re.search(r"<script(?![^>]*\bsrc=)", page)
+        assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", page)
+        assert "https://" not in page.replace("https://app.prolific.com/submissions/complete?cc=", "")
+
+
+def test_docs_of_the_interface_are_off(lab):
+    for path in ("/docs", "/redoc", "/openapi.json"):
+        assert lab.person().browser.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1:9", "127.0.0.1:8000.evil.example", ""])
+def test_other_names_are_not_served(lab, host):
+    assert lab.person().browser.get("/", headers={"host": host}).status_code == 400
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_other_methods_are_refused(lab, method):
+    assert lab.person().browser.request(method, "/").status_code == 405
+
+
+def test_an_address_that_is_too_long_is_refused(lab):
+    assert lab.person().browser.get("/?x=" + "a" * 7000).status_code == 414
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/static//etc/passwd", "/%00"]
+)
+def test_no_path_leads_out_of_the_static_files(lab, path):
+    response = lab.person().browser.get(path)
+    assert response.status_code in (400, 404)
+    assert "import" not in response.text
+
+
+def test_one_visitor_who_floods_is_held_up_and_others_go_on(lab, person):
+    statuses = [person.browser.get("/api/trial").status_code for _ in range(120)]
+    assert 429 in statuses
+    other = lab.person(2)
+    assert other.open().status_code == 200
+
+
+def test_fifty_people_behind_one_address_are_let_through():
+    buckets = guard.Buckets(*guard.PER_ADDRESS, clock=(times := iter(x / 50 for x in range(100_000))).__next__)
+    # 50 people, one request a second each, for half an hour: one request every 20 ms.
+    assert all(buckets.take("campus") for _ in range(50 * 1800))
+    assert next(times) > 1000
+
+
+def test_what_is_remembered_of_addresses_is_bounded():
+    buckets = guard.Buckets(0.001, 5, clock=lambda: 0.0)
+    for number in range(3 * guard.MOST_BUCKETS):
+        buckets.take(str(number))
+    assert len(buckets._levels) <= guard.MOST_BUCKETS + 1
+
+
+def test_a_body_that_never_ends_is_given_up(monkeypatch):
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.05)
+
+    async def receive():
+        await anyio.sleep(10)
+
+    refusal, _ = anyio.run(guard._read_body, receive)
+    assert refusal[0] == 408
+
+
+def test_a_fault_of_ours_shows_and_logs_nothing_that_a_person_sent(lab, person, monkeypatch, caplog):
+    def fail(*_):
+        raise RuntimeError("secret words of a person")
+
+    monkeypatch.setattr("worldprobe.survey.progress.show_trial", fail)
+    monkeypatch.setattr("worldprobe.log.LOGGER.propagate", True)
+    response = person.browser.get("/api/trial")
+    assert (response.status_code, response.json()) == (500, {"error": "internal error"})
+    assert "RuntimeError" in caplog.text
+    assert "secret words" not in caplog.text
+
+
+def test_cookies_are_out_of_reach_of_scripts_and_secure_behind_tls(lab):
+    plain = lab.person().browser.get(lab.link(1)).headers["set-cookie"]
+    assert "HttpOnly" in plain
+    assert "SameSite=lax" in plain
+    assert "Secure" not in plain
+    app = build_app(lab.survey, Site("https://lab.example/study/", ("127.0.0.1:8000",)))
+    behind = type(lab.person())(app, lab.portal, 1, "https://lab.example")
+    response = behind.browser.get(lab.link(1))
+    assert "Secure" in response.headers["set-cookie"]
+    assert "Path=/study/" in response.headers["set-cookie"]
+    assert response.headers["location"] == "/study/"
+    assert response.headers["strict-transport-security"]
+
+
+def test_pages_behind_a_proxy_stay_below_their_path(lab):
+    app = build_app(lab.survey, Site("https://lab.example/study/"))
+    page = type(lab.person())(app, lab.portal, 1, "https://lab.example").browser.get("/").text
+    assert set(re.findall(r'(?:src|href)="(/[^"]*)"', page)) <= {
+        "/study/static/icon.svg",
+        "/study/static/survey.css",
+        "/study/static/survey.js",
+    }
+
+
+@pytest.mark.parametrize("url", ["ftp://x/", "lab.example", "https://a@b/", "https://x/?a=1", "https:///x"])
+def test_public_addresses_that_make_no_sense_are_refused(url):
+    from worldprobe.errors import UserError
+
+    with pytest.raises(UserError, match="is not the address of a page"):
+        site_of(url, "127.0.0.1", 80)
+
+
+def test_vendored_files_are_those_of_npm():
+    folder = STATIC / "vendor"
+    stated = dict(re.findall(r"\| (\S+\.js) \|.*\| ([0-9a-f]{64}) \|", (folder / "README.md").read_text()))
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.js")}
+    assert found == stated
+    assert len(found) == 3

@@ -1,0 +1,336 @@
+"""What comes out: tables without identities, identities without ratings, and nothing of people who withdrew."""
+
+import csv
+import io
+import json
+import sqlite3
+import zipfile
+
+import pandas as pd
+import pytest
+import pyzipper
+import yaml
+
+from worldprobe.cli import main
+from worldprobe.contracts import read_table, write_table
+from worldprobe.errors import UserError
+from worldprobe.human.contracts import Demographics, Participants, RawRatings, StudyLists
+from worldprobe.human.lists import digest_lists
+from worldprobe.provenance import made
+from worldprobe.survey import export
+from worldprobe.survey.deletion import find_person, purge, withdraw
+from worldprobe.survey.submissions import import_submissions
+
+PID = [f"{number:024x}" for number in range(5)]
+
+
+@pytest.fixture
+def busy_lab(lab):
+    """One person who finished, one in the middle, one who left long ago."""
+    finished, gone, halfway = (lab.person(number) for number in (1, 2, 3))
+    gone.begin()
+    gone.answer(gone.trial())
+    lab.clock.seconds += 3 * 3600
+    finished.begin()
+    finished.finish(4)
+    halfway.begin()
+    for _ in range(3):
+        halfway.answer(halfway.trial(), 2)
+    return lab
+
+
+def test_an_export_keeps_to_its_contracts(busy_lab, tmp_path, capsys):
+    out = tmp_path / "export"
+    assert main(["human", "export", str(busy_lab.folder), "--out", str(out)]) == 0
+    ratings = read_table(out / "raw_ratings.parquet", RawRatings)
+    people = read_table(out / "participants.parquet", Participants)
+    demographics = read_table(out / "demographics.parquet", Demographics)
+    assert len(people) == 3
+    assert (ratings["kind"] == "catch").sum() >= 1
+    assert set(ratings["kind"]) == {"test", "catch"}
+    whole = ratings[ratings["participant"].isin(people[people["status"] == "complete"]["participant"])]
+    assert sorted(whole["presented"]) == sorted(whole["position"]) == list(range(1, 8))
+    assert set(whole["response"]) == {"4"}
+    name = whole["list"].iloc[0]
+    shown = {trial.question: place for place, trial in enumerate(busy_lab.plan.lists[name].trials, start=1)}
+    assert dict(zip(whole["question"], whole["position"], strict=True)) == shown
+    assert set(ratings["lists_digest"]) == {"ab" * 32}
+    assert set(demographics["age"]) == {30.0}
+    assert demographics["first_language"].isna().all()
+    assert set(demographics["country"]) == {"Chile"}
+
+
+def test_who_is_in_the_middle_is_partial_and_who_left_has_expired(busy_lab):
+    before = busy_lab.survey.answers.now() - busy_lab.settings.expiry_ms
+    people = export.export_participants(busy_lab.survey.answers, before)
+    assert sorted(people["status"]) == ["complete", "expired", "partial"]
+    assert people["finished_at"].notna().sum() == 1
+
+
+def test_the_same_answers_give_the_same_bytes(busy_lab, tmp_path):
+    for name in ("one", "two"):
+        assert main(["human", "export", str(busy_lab.folder), "--out", str(tmp_path / name)]) == 0
+    for path in (tmp_path / "one").glob("*.*"):
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_no_identity_is_anywhere_but_in_its_own_database(busy_lab, tmp_path):
+    main(["human", "export", str(busy_lab.folder), "--out", str(tmp_path / "export")])
+    busy_lab.stop()
+    texts = {path: path.read_bytes() for folder in (busy_lab.folder, tmp_path / "export") for path in folder.iterdir()}
+    busy_lab.start()
+    assert len(texts) > 8
+    secrets = [PID[1], PID[2], PID[3], f"{10_001:024x}", f"{7:024x}", "127.0.0.1", "testclient", "python-httpx"]
+    for path, content in texts.items():
+        for secret in secrets:
+            assert secret.encode() not in content or path.name.startswith("identities.sqlite"), (path.name, secret)
+
+
+def test_no_identity_is_logged(lab, caplog, monkeypatch):
+    monkeypatch.setattr("worldprobe.log.LOGGER.propagate", True)
+    with caplog.at_level(0):
+        person = lab.person(1)
+        person.begin()
+        person.finish()
+        person.open("/?PROLIFIC_PID=" + PID[1] + "x")
+    ours = "\n".join(record.getMessage() for record in caplog.records if not record.name.startswith("httpx"))
+    assert PID[1] not in ours
+
+
+def test_an_export_contains_no_text_of_items(busy_lab, tmp_path):
+    main(["human", "export", str(busy_lab.folder), "--out", str(tmp_path / "export")])
+    busy_lab.stop()
+    for folder in (busy_lab.folder, tmp_path / "export"):
+        for path in folder.iterdir():
+            assert b"grows" not in path.read_bytes()
+    busy_lab.start()
+
+
+def test_cells_that_spreadsheets_would_compute_are_neutralised_and_parquet_keeps_them(lab, tmp_path):
+    formulas = ["=HYPERLINK(0)", "+1", "-1", "@SUM(A1)"]
+    for number, formula in enumerate(formulas):
+        person = lab.person(number)
+        person.open()
+        person.post("consent", {"agree": True})
+        assert person.post("demographics", {"country": formula}).status_code == 200
+    main(["human", "export", str(lab.folder), "--out", str(tmp_path / "export")])
+    cells = [row["country"] for row in csv.DictReader(io.StringIO((tmp_path / "export" / "demographics.csv").read_text()))]
+    assert sorted(cells) == sorted(f"'{formula}" for formula in formulas)
+    assert sorted(read_table(tmp_path / "export" / "demographics.parquet", Demographics)["country"]) == sorted(formulas)
+
+
+def test_words_of_all_scripts_are_kept(lab):
+    words = "<script>alert(1)</script> ' ; DROP TABLE sessions --", "العربية\u200f", "日本 \U0001f600", "../../etc"
+    for number, word in enumerate(words):
+        person = lab.person(number)
+        person.open()
+        person.post("consent", {"agree": True})
+        assert person.post("demographics", {"country": word}).status_code == 200
+        assert "<script>alert" not in person.open("/").text
+    assert set(export.export_demographics(lab.survey.answers)["country"]) == set(words)
+
+
+def test_texts_leave_in_an_encrypted_archive_only(busy_lab, tmp_path, capsys):
+    rows = [
+        {
+            "list": one.name,
+            "position": place,
+            "question": trial.question,
+            "kind": trial.kind,
+            "eval_type": "likert",
+            "round": 1,
+            "domain": "plants" if trial.kind == "test" else None,
+            "version": 0 if trial.kind == "test" else -1,
+            "first_context": trial.contexts[0] if trial.contexts else None,
+            "second_context": None,
+            "target": trial.target,
+        }
+        for one in busy_lab.plan.lists.values()
+        for place, trial in enumerate(one.trials, start=1)
+    ]
+    frame = pd.DataFrame(rows).astype({"second_context": "str", "first_context": "str", "domain": "str"})
+    lists = tmp_path / "lists.parquet"
+    write_table(frame, StudyLists, lists, made(1, canary="CANARY 123"))
+    command = ["human", "export", str(busy_lab.folder), "--with-text", str(lists)]
+    assert main([*command, "--out", str(tmp_path / "texts.zip")]) == 2
+    assert "leave this machine encrypted only" in capsys.readouterr().err
+    assert main([*command, "--password", "w", "--out", str(tmp_path / "texts.csv")]) == 2
+    assert main([*command, "--password", "w", "--out", str(tmp_path / "texts.zip")]) == 2  # other lists
+    with busy_lab.survey.answers.write() as connection:
+        connection.execute("UPDATE facts SET value = ? WHERE name = 'lists_digest'", (digest_lists(frame),))
+    assert main([*command, "--password", "w", "--out", str(tmp_path / "texts.zip")]) == 0
+    content = (tmp_path / "texts.zip").read_bytes()
+    assert b"grows" not in content
+    with pytest.raises(RuntimeError), zipfile.ZipFile(tmp_path / "texts.zip") as plain:
+        plain.read("ratings_with_texts.csv")
+    with pyzipper.AESZipFile(tmp_path / "texts.zip") as archive:
+        archive.setpassword(b"w")
+        text = archive.read("ratings_with_texts.csv").decode()
+    assert text.startswith("# CANARY 123\n")
+    assert "Fern" in text
+
+
+def test_identities_need_their_token_and_stay_out_of_the_repository(busy_lab, tmp_path, capsys, repository):
+    token = busy_lab.folder / "identities-token"
+    (tmp_path / "wrong").write_text("0" * 64)
+    base = ["human", "identities", str(busy_lab.folder)]
+    assert main([*base, "--token", str(tmp_path / "wrong"), "--out", str(tmp_path / "pay.csv")]) == 2
+    assert main([*base, "--token", str(token), "--out", str(repository / "pay.csv")]) == 2
+    assert main([*base, "--token", str(token), "--out", str(tmp_path / "results" / "pay.csv")]) == 2
+    assert not (repository / "pay.csv").exists()
+    assert main([*base, "--token", str(token), "--out", str(tmp_path / "pay.csv")]) == 0
+    assert (tmp_path / "pay.csv").stat().st_mode & 0o077 == 0
+    rows = {row["pid"]: row for row in csv.DictReader(io.StringIO((tmp_path / "pay.csv").read_text()))}
+    assert rows[PID[1]]["status"] == "complete"
+    assert (rows[PID[1]]["n_answers"], rows[PID[1]]["n_catch"], rows[PID[1]]["n_catch_failed"]) == ("6", "1", "1")
+    assert rows[PID[2]]["n_answers"] == "0"
+    assert PID[1] not in capsys.readouterr().out
+
+
+def test_the_code_that_was_given_is_noted(busy_lab):
+    person = busy_lab.person(1)
+    person.open()
+    rows = {row["pid"]: row for row in export.list_identities(busy_lab.survey.answers, busy_lab.survey.identities)}
+    assert rows[PID[1]]["code"] == "DONE1234"
+    assert rows[PID[3]]["code"] is None
+
+
+@pytest.mark.parametrize("by", ["pid", "key"])
+def test_withdrawal_leaves_no_byte_in_any_file(busy_lab, by, capsys):
+    key = find_person(busy_lab.survey.identities, PID[1])
+    name = PID[1] if by == "pid" else key
+    assert main(["human", "withdraw", str(busy_lab.folder), name]) == 0
+    for path in busy_lab.folder.iterdir():
+        assert PID[1].encode() not in path.read_bytes(), path.name
+        assert key.encode() not in path.read_bytes(), path.name
+    assert main(["human", "withdraw", str(busy_lab.folder), name]) == 2
+    assert PID[1] not in capsys.readouterr().err
+    ratings = export.export_ratings(busy_lab.survey.answers)
+    assert key not in set(ratings["participant"])
+    assert len(ratings) > 0
+    with busy_lab.survey.answers.read() as connection:
+        assert connection.execute("SELECT kind, n FROM tallies").fetchall()[0]["n"] == 1
+
+
+def test_a_withdrawn_persons_list_is_free_again(make_lab, make_plan):
+    lab = make_lab(make_plan(1), ratings_per_item=1)
+    person = lab.person(1)
+    person.begin()
+    person.finish()
+    key = find_person(lab.survey.identities, PID[1])
+    withdraw(lab.survey.answers, lab.survey.identities, key)
+    lab.person(2).begin()
+    assert "personal link" in person.open("/").text
+
+
+def test_purging_deletes_old_identities_and_keeps_answers(busy_lab):
+    lab = busy_lab
+    n_before = len(export.export_ratings(lab.survey.answers))
+    lab.clock.seconds += 89 * 24 * 3600
+    assert purge(lab.survey.identities, 90) == 0
+    lab.clock.seconds += 2 * 24 * 3600
+    lab.person(4).begin()
+    assert purge(lab.survey.identities, 90) == 3
+    content = b"".join(path.read_bytes() for path in lab.folder.iterdir())
+    assert PID[1].encode() not in content
+    assert PID[4].encode() in content
+    assert len(export.export_ratings(lab.survey.answers)) == n_before
+    assert main(["human", "purge", str(lab.folder)]) == 0
+
+
+def submissions(*rows):
+    return pd.DataFrame(rows, columns=["Submission id", "Participant id", "Status"], dtype="str")
+
+
+def test_prolifics_list_frees_the_places_of_people_who_gave_them_back(busy_lab):
+    lab = busy_lab
+    frame = submissions(
+        [f"{10_001:024x}", PID[1], "RETURNED"],
+        [f"{10_002:024x}", PID[2], "TIMED-OUT"],
+        [f"{10_003:024x}", PID[3], "Awaiting Review"],
+        ["x", PID[4], "RETURNED"],
+    )
+    found = import_submissions(lab.survey.answers, lab.survey.identities, frame, "prolific.csv")
+    assert (found.n_freed, found.n_kept, found.n_incomplete, found.n_unknown) == (1, 1, 1, 1)
+    again = import_submissions(lab.survey.answers, lab.survey.identities, frame, "prolific.csv")
+    assert (again.n_freed, again.n_kept) == (0, 1)
+    assert "returned your submission" in lab.person(2).open().text
+    gone = lab.person(2)
+    gone.open()
+    assert gone.browser.get("/api/trial").status_code == 404
+    rows = {row["pid"]: row["outcome"] for row in export.list_identities(lab.survey.answers, lab.survey.identities)}
+    assert rows[PID[2]] == "TIMED-OUT"
+
+
+def test_a_person_who_came_back_with_a_new_submission_keeps_the_place(busy_lab):
+    frame = submissions(["a", PID[3], "RETURNED"], ["b", PID[3], "ACTIVE"])
+    found = import_submissions(busy_lab.survey.answers, busy_lab.survey.identities, frame, "prolific.csv")
+    assert found.n_freed == 0
+
+
+def test_a_list_of_submissions_that_is_none_is_refused(busy_lab, tmp_path):
+    stores = busy_lab.survey.answers, busy_lab.survey.identities
+    with pytest.raises(UserError, match='no column "Submission id"'):
+        import_submissions(*stores, pd.DataFrame({"Participant id": ["x"], "Status": ["ACTIVE"]}), "p.csv")
+    with pytest.raises(UserError, match="is not one of Prolific's"):
+        import_submissions(*stores, submissions(["a", PID[1], "LOST"]), "p.csv")
+    (tmp_path / "p.csv").write_text("a;b\n1;2\n")
+    assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 2
+    (tmp_path / "p.csv").write_text(f"Submission id,Participant id,Status\nx,{PID[2]},RETURNED\n")
+    assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
+
+
+def test_lists_of_people_who_are_not_kept_are_asked_for_again(make_lab, make_plan, tmp_path, capsys):
+    lab = make_lab(make_plan(1), ratings_per_item=1)
+    person = lab.person(1)
+    person.begin()
+    person.finish()
+    key = find_person(lab.survey.identities, PID[1])
+    assert "All places are taken" in lab.person(2).open().text
+    (tmp_path / "gone.csv").write_text(f"participant\n{key}\nunknown-key\n")
+    assert main(["human", "reopen", str(lab.folder), str(tmp_path / "gone.csv")]) == 0
+    assert capsys.readouterr().out == "1 lists reopened\n1 people of the table are not in this survey\n"
+    assert main(["human", "reopen", str(lab.folder), str(tmp_path / "gone.csv")]) == 0
+    lab.person(2).begin()
+    assert "DONE1234" in person.open("/").text
+    assert main(["human", "status", str(lab.folder), "--lists"]) == 0
+    assert "likert-r1-000         0     1        0         0         1       0" in capsys.readouterr().out
+
+
+def test_a_backup_of_a_running_survey_is_whole_and_can_be_served(busy_lab, tmp_path, make_lab):
+    copy = tmp_path / "copy"
+    assert main(["human", "backup", str(busy_lab.folder), "--out", str(copy)]) == 0
+    with sqlite3.connect(copy / "answers.sqlite") as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    before = export.export_ratings(busy_lab.survey.answers)
+    busy_lab.person(4).begin()
+    busy_lab.stop()
+    busy_lab.folder = copy
+    busy_lab.start()
+    pd.testing.assert_frame_equal(export.export_ratings(busy_lab.survey.answers), before)
+    person = busy_lab.person(3)
+    person.open()
+    person.finish()
+
+
+def test_commands_on_a_folder_without_a_survey_say_so(tmp_path, capsys):
+    for command in (["status"], ["export", "--out", str(tmp_path / "o")], ["backup", "--out", str(tmp_path / "b")], ["purge"]):
+        assert main(["human", command[0], str(tmp_path / "none"), *command[1:]]) == 2
+        assert "there is no such database" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == []
+
+
+def test_serving_is_refused_before_anything_is_written(tmp_path, capsys, write_settings):
+    settings = tmp_path / "settings.yaml"
+    write_settings()
+    base = ["human", "serve", str(tmp_path / "none.parquet"), str(settings), str(tmp_path / "new")]
+    assert main(base) == 2
+    assert main([*base, "--host", "0.0.0.0"]) == 2
+    assert "can be reached by other machines" in capsys.readouterr().err
+    settings.write_text(yaml.safe_dump({"study": "x"}))
+    assert main(base) == 2
+    assert not (tmp_path / "new").exists()
+
+
+def test_health_is_told_without_a_cookie(lab):
+    assert json.loads(lab.person().browser.get("/health").text) == {"state": "ready"}

@@ -1,0 +1,69 @@
+# Models answer trials (docs/worldsense.md). Finished answers outlive their job: they are in results/.answers.
+
+
+localrules:
+    generate_examples,
+
+
+rule generate_examples:
+    """Solved trials like those of a set, drawn with another seed, for strategies that show examples."""
+    input:
+        skins=skin_files(),
+    output:
+        trials="<worldsense>/examples/{name}.parquet",
+    log:
+        "<logs>/generate_examples/{name}.log",
+    benchmark:
+        "<benchmarks>/generate_examples/{name}.tsv"
+    wildcard_constraints:
+        name="[a-z-]+",
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        subset=examples_subset(),
+        code=code("cli/worldsense.py"),
+    message:
+        "Generating examples for WorldSense's set {wildcards.name}"
+    shell:
+        "python -m worldprobe worldsense generate {wildcards.name:q} {params.subset} --out {output.trials:q} &> {log:q}"
+
+
+rule ask:
+    """Responses: what a model answers in every trial of every set, by every prompting strategy, loaded once."""
+    input:
+        trial_tables=[worldsense_targets.trial_table(study, name) for name in worldsense_targets.asked_sets(study)],
+        example_tables=example_tables(),
+        prompt_sets=prompting_files(),
+        weights=weight_inputs,
+    output:
+        responses=worldsense_targets.left_by(study, "{model}"),
+    log:
+        "<logs>/ask/{model}.log",
+    benchmark:
+        "<benchmarks>/ask/{model}.tsv"
+    conda:
+        engine_environment
+    threads: need("threads")
+    resources:
+        gpu=need("gpus"),
+        gpu_model=on_site("gpu_model"),
+        constraint=on_site("constraint"),
+        slurm_partition=on_site("partition"),
+        mem_mb=need("mem_mb"),
+        runtime=need("runtime"),
+        speed=speed_and_spending,
+    params:
+        checkpoint=card("checkpoint"),
+        revision=card("revision"),
+        dtype=card("dtype"),
+        loading=loading,
+        asking=asking_options,
+        answers=ANSWERS,
+        method=1,
+    message:
+        "Asking {wildcards.model} (WorldSense)"
+    shell:
+        "python -m worldprobe worldsense ask {input.trial_tables:q} --model {wildcards.model:q}"
+        " --checkpoint {params.checkpoint:q} --revision {params.revision:q} --dtype {params.dtype:q}"
+        " {params.loading} {resources.speed} {params.asking}"
+        " --method {params.method} --answers {params.answers:q} --out {output.responses:q} &> {log:q}"

@@ -1,0 +1,29 @@
+"""What is found of people's answers."""
+
+from __future__ import annotations
+
+import pandera.pandas as pa
+from pandera.typing import Series
+
+from worldprobe.contracts.table import Table
+
+
+class HumanStatistics(Table):
+    """Numbers about people, with intervals over people (EWoK, Section 4.4 and Appendix B.1)."""
+
+    quantity: Series[str] = pa.Field(
+        isin=["accuracy", "split_half_r", "noise_ceiling_r", "label_r", "label_r_binarised", "likert_choice_r", "n_people"],
+        description="split_half_r: Spearman-Brown; noise_ceiling_r: its square root; likert_choice_r: over items and targets.",
+    )
+    eval_type: Series[str] = pa.Field(isin=["likert", "choice"])
+    grouping: Series[str] = pa.Field(description="overall, domain, version, context_type, context_contrast, target_contrast.")
+    group: Series[str]
+    value: Series[float] = pa.Field(nullable=True, description="Missing: not defined.")
+    ci_low: Series[float] = pa.Field(nullable=True, description="95 %, people of each list drawn again; or over random halves.")
+    ci_high: Series[float] = pa.Field(nullable=True)
+    n: Series[int] = pa.Field(ge=0, description="Targets, sub-items or, for n_people, answers.")
+
+    class Config(Table.Config):
+        name = "human_statistics"
+        unique = ["quantity", "eval_type", "grouping", "group"]
+        metadata = {"version": 1, "key": ["quantity", "eval_type", "grouping", "group"]}

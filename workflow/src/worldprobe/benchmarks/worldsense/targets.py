@@ -1,0 +1,61 @@
+"""The files that a study of WorldSense makes: plain lists of paths, for rules and for status. Imports nothing heavy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from worldprobe.benchmark import Registry, Study
+from worldprobe.paths import StudyPaths
+
+
+def root(study: Study) -> str:
+    """The folder of everything."""
+    return f"{StudyPaths(study['study']).root}/worldsense"
+
+
+def trial_table(study: Study, name: str) -> str:
+    """A set of trials."""
+    return f"{root(study)}/trials/{name}.parquet"
+
+
+def examples_table(study: Study, name: str) -> str:
+    """Solved trials like those of a set, from which examples are drawn."""
+    return f"{root(study)}/examples/{name}.parquet"
+
+
+def asked_sets(study: Study) -> list[str]:
+    """The sets that models are asked about: all but those for training."""
+    return [name for name in study["worldsense"]["sets"] if not name.startswith("train-")]
+
+
+def promptings(study: Study) -> list[str]:
+    """Names of the prompt sets."""
+    return [Path(name).stem if name.endswith((".yaml", ".yml")) else name for name in study["worldsense"]["promptings"]]
+
+
+def asked_models(study: Study) -> list[str]:
+    """The models that are asked, and the rules."""
+    block = study["worldsense"]
+    models = list(study["models"]) if block["models"] is None else list(block["models"])
+    return models + [model for model in block["controls"] if model not in models]
+
+
+def responses(study: Study, name: str, prompting: str, model: str) -> str:
+    """A model's responses to a set under one prompting."""
+    return f"{root(study)}/responses/{name}/{prompting}/{model}.parquet"
+
+
+def evidence(study: Study, model: str) -> list[str]:
+    """What asking a model leaves; nothing of one that WorldSense does not ask."""
+    return left_by(study, model) if model in asked_models(study) else []
+
+
+def left_by(study: Study, model: str) -> list[str]:
+    """A model's responses, in the order in which it is asked: set by set, all promptings of each; ``model`` may be a wildcard."""
+    return [responses(study, name, one, model) for name in asked_sets(study) for one in promptings(study)]
+
+
+def targets(study: Study, registry: Registry) -> list[str]:
+    """Every file that a study asks for."""
+    sets = [trial_table(study, name) for name in study["worldsense"]["sets"]]
+    return sets + [path for model in asked_models(study) for path in evidence(study, model)]

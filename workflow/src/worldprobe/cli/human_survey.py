@@ -1,0 +1,334 @@
+"""``human serve|status|backup|export|identities|withdraw|purge|import-submissions|reopen``: the survey and its folder."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from worldprobe.cli.arguments import whole_number
+from worldprobe.cli.materials import PASSWORD_HELP, password
+from worldprobe.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from worldprobe.survey.plan import Plan
+    from worldprobe.survey.store import Database
+
+#: Bumped when the same answers give another export.
+METHOD = 1
+
+
+def add_parsers(actions: argparse._SubParsersAction) -> None:
+    """Add the actions."""
+    _add_serve(actions)
+    status = _add(actions, "status", "people and answers of a survey, and who is still wanted; changes nothing", run_status)
+    status.add_argument("--lists", action="store_true", help="a line per list")
+    backup = _add(actions, "backup", "copy a survey's databases as they are at one moment, while it runs", run_backup)
+    backup.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="new folder for the copies")
+    export = _add(actions, "export", "ratings, sessions and demographics as tables, without texts or identities", run_export)
+    export.add_argument("--with-text", type=Path, metavar="LISTS", help="add the texts of this lists table; --out is a .zip then")
+    export.add_argument("--password", metavar="WORD", help=f"of the .zip with texts {PASSWORD_HELP}")
+    export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the tables, or a .zip")
+    pay = _add(actions, "identities", "whom to pay: ids of the recruiter, codes, minutes, catch trials failed", run_identities)
+    pay.add_argument("--token", type=Path, required=True, metavar="FILE", help="the survey's file identities-token")
+    pay.add_argument("--out", type=Path, required=True, metavar="FILE", help="CSV file outside the repository")
+    withdraw = _add(actions, "withdraw", "delete all that one person has said, and who they are", run_withdraw)
+    withdraw.add_argument("person", metavar="PERSON", help="id of the recruiter, or key; - reads it from standard input")
+    purge = _add(actions, "purge", "delete identities when their retention is over; answers stay, without a name", run_purge)
+    days = whole_number(0, 36_500)
+    purge.add_argument("--older-than", type=days, metavar="DAYS", help="days since consent (default: as in the settings)")
+    returned = _add(actions, "import-submissions", "free the lists of people who gave their place back on Prolific", run_import)
+    returned.add_argument("submissions", type=Path, metavar="CSV", help="Prolific's export of the study's submissions")
+    reopen = _add(actions, "reopen", "ask somebody else for the lists of people whose answers are not kept", run_reopen)
+    reopen.add_argument("people", type=Path, metavar="TABLE", help="CSV or Parquet table whose column participant names them")
+
+
+def _add(
+    actions: argparse._SubParsersAction, name: str, what: str, run: Callable[[argparse.Namespace], None]
+) -> argparse.ArgumentParser:
+    """An action on the folder of a survey."""
+    parser: argparse.ArgumentParser = actions.add_parser(name, help=what)
+    parser.add_argument("folder", type=Path, metavar="SURVEY", help="folder of the survey, as given to `human serve`")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_serve(actions: argparse._SubParsersAction) -> None:
+    parser = actions.add_parser(
+        "serve",
+        help="serve the survey until Ctrl-C",
+        description="Serves lists to people and stores their answers in one folder. Stop it with Ctrl-C or SIGTERM and start it "
+        "again at any time: everybody continues where they were.",
+    )
+    add = parser.add_argument
+    add("lists", type=Path, metavar="LISTS", help="lists table, from `human lists`")
+    add("settings", type=Path, metavar="SETTINGS", help="settings (YAML); copy resources/survey/settings.yaml")
+    add("folder", type=Path, metavar="SURVEY", help="folder of this survey; created, and readable by you only")
+    add("--prompts", default="ewok", metavar="NAME", help="prompts whose words are shown: a set in resources/prompts, or a file")
+    add("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on")
+    add("--port", type=whole_number(0, 65_535), default=8080, metavar="N", help="port to listen on; 0 takes a free one")
+    add("--public", action="store_true", help="allow a --host that other machines can reach")
+    add("--public-url", metavar="URL", help="address under which people reach the survey through your proxy, with its path")
+    parser.set_defaults(run=run_serve)
+
+
+def run_serve(args: argparse.Namespace) -> None:
+    """Check everything, then serve."""
+    from worldprobe.log import LOGGER
+    from worldprobe.survey.serve import listen, serve, site_of
+    from worldprobe.survey.settings import read_settings
+    from worldprobe.survey.study import open_survey
+
+    is_local = args.host in ("127.0.0.1", "::1", "localhost")
+    if not is_local and not args.public:
+        fix = "Put a proxy with TLS in front of 127.0.0.1 (docs/human_study.md), or add --public if you really mean it."
+        raise UserError(f"--host {args.host}", "can be reached by other machines.", fix)
+    settings = read_settings(args.settings)
+    plan = _read_plan(args.lists, args.prompts)
+    bound = listen(args.host, args.port)
+    port = bound.getsockname()[1]
+    try:
+        site = site_of(args.public_url, args.host, port)
+        survey = open_survey(args.folder, plan, settings)
+    except UserError:
+        bound.close()
+        raise
+    if not is_local and not site.is_secure:
+        LOGGER.warning("Without TLS, answers and ids can be read on their way; put a proxy with TLS in front")
+    LOGGER.info("Survey %s: %d lists, answers in %s", settings.study, len(plan.lists), args.folder)
+    LOGGER.info("Serving %s; stop with Ctrl-C", site.url)
+    serve(survey, site, bound)
+
+
+def _read_plan(path: Path, prompts: str) -> Plan:
+    from worldprobe.benchmarks.ewok.asking.prompts import load_prompts
+    from worldprobe.contracts import read_table
+    from worldprobe.human.contracts import StudyLists
+    from worldprobe.human.lists import digest_lists
+    from worldprobe.survey.plan import read_plan, read_wording
+
+    frame = read_table(path, StudyLists)
+    texts = load_prompts(prompts)
+    wordings = {}
+    for eval_type in sorted(set(frame["eval_type"])):
+        if eval_type not in texts:
+            raise UserError(f"--prompts {prompts}", f"has no prompt for {eval_type}.", "Use a set that has one.")
+        prompt = texts[eval_type]
+        wordings[eval_type] = read_wording(prompt.instructions, prompt.block, prompt.answers, prompt.trials)
+    return read_plan(frame, digest_lists(frame), wordings)
+
+
+@contextmanager
+def _databases(folder: Path) -> Iterator[tuple[Database, Database]]:
+    """The two databases, closed at the end; a busy one is the user's to try again."""
+    from worldprobe.survey.store import UnavailableError
+    from worldprobe.survey.study import open_databases
+
+    answers, identities = open_databases(folder)
+    try:
+        yield answers, identities
+    except UnavailableError as error:
+        raise UserError(folder, f"could not be changed now ({error}).", "Run the same command again.") from error
+    finally:
+        answers.close()
+        identities.close()
+
+
+def run_status(args: argparse.Namespace) -> None:
+    """Count and print."""
+    from worldprobe.survey.status import count
+    from worldprobe.survey.study import read_setting
+
+    with _databases(args.folder) as (answers, _):
+        before = answers.now() - read_setting(answers, "expiry_ms")
+        wanted = read_setting(answers, "wanted_per_list")
+        with answers.read() as connection:
+            status = count(connection, before, wanted)
+    print(status.line())
+    print(f"{len(status.lists)} lists, {wanted} people wanted from each; {status.n_late} finished after their place had expired")
+    for kind, n in status.tallies.items():
+        print(f"{kind}: {n}")
+    if status.tallies.get("newcomers over the limit"):
+        print("ALARM: more people began in a minute than new_per_minute allows; ids may be invented")
+    if args.lists:
+        names = ("complete", "live", "expired", "returned", "reopened", "needed")
+        width = max(len(one.name) for one in status.lists)
+        print(f"{'list':{width}}  " + "  ".join(names))
+        for one in status.lists:
+            print(f"{one.name:{width}}  " + "  ".join(f"{getattr(one, name):{len(name)}d}" for name in names))
+
+
+def run_backup(args: argparse.Namespace) -> None:
+    """Copy both databases."""
+    from worldprobe.files import whole_folder
+    from worldprobe.survey.store import ANSWERS, IDENTITIES
+
+    with _databases(args.folder) as (answers, identities), whole_folder(args.out, "human backup") as temporary:
+        temporary.chmod(0o700)
+        # Identities last: everybody in the answers is in them.
+        for database, name in ((answers, ANSWERS), (identities, IDENTITIES)):
+            database.back_up(temporary / name)
+            (temporary / name).chmod(0o600)
+
+
+def run_export(args: argparse.Namespace) -> None:
+    """Write the three tables, or the archive with texts."""
+    from worldprobe.contracts import validate, write_table
+    from worldprobe.files import whole_folder
+    from worldprobe.human.contracts import Demographics, Participants, RawRatings
+    from worldprobe.provenance import made
+    from worldprobe.survey import export
+    from worldprobe.survey.study import read_setting
+
+    if args.with_text is not None:
+        _export_texts(args)
+        return
+    if args.password:
+        raise UserError("--password", "is only for an export with texts.", "Add --with-text, or leave it out.")
+    with _databases(args.folder) as (answers, _):
+        before = answers.now() - read_setting(answers, "expiry_ms")
+        tables = (
+            ("raw_ratings", RawRatings, export.export_ratings(answers)),
+            ("participants", Participants, export.export_participants(answers, before)),
+            ("demographics", Demographics, export.export_demographics(answers)),
+        )
+    with whole_folder(args.out, "human export") as temporary:
+        for name, contract, frame in tables:
+            write_table(frame, contract, temporary / f"{name}.parquet", made(METHOD, packages=["pandas", "pyarrow"]))
+            text = export.as_csv(validate(frame, contract))
+            (temporary / f"{name}.csv").write_text(text, encoding="utf-8", newline="")
+
+
+def _export_texts(args: argparse.Namespace) -> None:
+    """Ratings with the sentences that were shown, in an encrypted archive only."""
+    import pyzipper
+
+    from worldprobe.contracts import read_provenance, read_table
+    from worldprobe.files import whole_file
+    from worldprobe.human.contracts import StudyLists
+    from worldprobe.human.lists import digest_lists
+    from worldprobe.survey import export
+
+    word = password(args)
+    if not word:
+        raise UserError("--password", "is missing: texts of items leave this machine encrypted only.", "Give a password.")
+    if args.out.suffix != ".zip":
+        problem = "is not a .zip file: texts of items are written encrypted only."
+        raise UserError(f"--out {args.out}", problem, "Name a .zip file.")
+    lists = read_table(args.with_text, StudyLists)
+    with _databases(args.folder) as (answers, _):
+        ratings = export.export_ratings(answers)
+    if len(ratings) and ratings["lists_digest"].iloc[0] != digest_lists(lists):
+        raise UserError(args.with_text, "is not the table of lists that this survey shows.", "Give the one it was served with.")
+    texts = lists[["question", "first_context", "second_context", "target"]].drop_duplicates("question")
+    joined = ratings.merge(texts, on="question", how="left").sort_values(["participant", "session", "presented"])
+    canary = read_provenance(args.with_text).canary
+    with whole_file(args.out) as temporary, pyzipper.AESZipFile(temporary, "w", encryption=pyzipper.WZ_AES) as archive:
+        archive.setpassword(word.encode())
+        archive.writestr("ratings_with_texts.csv", (f"# {canary}\n" if canary else "") + export.as_csv(joined))
+
+
+def run_identities(args: argparse.Namespace) -> None:
+    """Write whom to pay; never into the repository or a results folder."""
+    from worldprobe.files import whole_file
+    from worldprobe.paths import REPOSITORY
+    from worldprobe.survey.export import list_identities, neutralize
+    from worldprobe.survey.study import check_token
+
+    place = args.out.resolve()
+    if place.is_relative_to(REPOSITORY) or "results" in place.parts:
+        fix = "Name a file elsewhere: it contains identities."
+        raise UserError(f"--out {args.out}", "is in the repository or in results/.", fix)
+    with _databases(args.folder) as (answers, identities):
+        check_token(identities, args.token)
+        rows = list_identities(answers, identities)
+    stream = io.StringIO()
+    names = ["pid", "study", "submission", "participant", "code", "outcome", "status", "is_late"]
+    names += ["minutes", "n_answers", "n_catch", "n_catch_failed"]
+    writer = csv.DictWriter(stream, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: neutralize("" if row[name] is None else row[name]) for name in names} for row in rows)
+    with whole_file(args.out) as temporary:
+        temporary.chmod(0o600)
+        temporary.write_text(stream.getvalue(), encoding="utf-8", newline="")
+    print(f"{len(rows)} submissions. Excluding answers from an analysis is no reason not to pay for them.")
+
+
+def run_withdraw(args: argparse.Namespace) -> None:
+    """Delete one person."""
+    from worldprobe.survey.deletion import find_person, withdraw
+
+    name = sys.stdin.readline().strip() if args.person == "-" else args.person
+    with _databases(args.folder) as (answers, identities):
+        participant = find_person(identities, name) or name
+        if not withdraw(answers, identities, participant):
+            raise UserError("PERSON", "is not known to this survey.", "Give the recruiter's id, or the key of the last page.")
+    print("Deleted. Copies made by `human backup` or `human export` still contain the answers: delete or renew them.")
+
+
+def run_purge(args: argparse.Namespace) -> None:
+    """Delete old identities."""
+    from worldprobe.survey.deletion import purge
+    from worldprobe.survey.study import read_setting
+
+    with _databases(args.folder) as (answers, identities):
+        days = args.older_than if args.older_than is not None else read_setting(answers, "retention_days")
+        n = purge(identities, days)
+    print(f"{n} identities of people who consented more than {days} days ago were deleted; their answers stay.")
+
+
+def run_import(args: argparse.Namespace) -> None:
+    """Read the recruiter's file."""
+    from worldprobe.commented_csv import read_frame
+    from worldprobe.survey.submissions import import_submissions
+
+    frame = read_frame(args.submissions, _read_bytes(args.submissions))
+    with _databases(args.folder) as (answers, identities):
+        found = import_submissions(answers, identities, frame, args.submissions)
+    print(", ".join(f"{n} {status.lower()}" for status, n in found.statuses.items()))
+    print(f"{found.n_freed} lists are free again")
+    print(f"{found.n_kept} gave their place back but had finished here: their answers are kept")
+    print(f"{found.n_incomplete} kept their place but are not complete here")
+    print(f"{found.n_unknown} never consented here")
+
+
+def run_reopen(args: argparse.Namespace) -> None:
+    """Reopen lists."""
+    from worldprobe.survey.submissions import reopen
+
+    with _databases(args.folder) as (answers, _):
+        n_changed, n_unknown = reopen(answers, _read_people(args.people))
+    print(f"{n_changed} lists reopened")
+    if n_unknown:
+        print(f"{n_unknown} people of the table are not in this survey")
+
+
+def _read_people(path: Path) -> list[str]:
+    import pandas as pd
+
+    from worldprobe.commented_csv import read_frame
+
+    if path.suffix == ".parquet":
+        try:
+            frame: pd.DataFrame = pd.read_parquet(path)
+        except (OSError, ValueError) as error:
+            raise UserError(path, "is not a readable Parquet file.", "Check the path.") from error
+    else:
+        frame = read_frame(path, _read_bytes(path))
+    if "participant" not in frame:
+        raise UserError(path, 'has no column "participant".', "Give the table of excluded people.")
+    return sorted(set(frame["participant"].astype(str)))
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path and your permission to read it.") from error

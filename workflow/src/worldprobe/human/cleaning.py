@@ -1,0 +1,253 @@
+"""From an export to the answers that count: named steps, each of which can be left out, and each of which is counted.
+
+Excluding somebody's answers here says nothing about pay: that is decided by other rules, before any of this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.human.answers import name_cells
+from worldprobe.human.correlation import CONSTANT, DEFINED, correlate_people
+
+#: The steps in their order.
+STEPS = ("returned", "incomplete", "duplicates", "invalid_answer", "failed_catch", "too_fast", "isc", "minimum")
+_SESSION = ["participant", "session"]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What counts.
+
+    Attributes:
+        skip: steps to leave out.
+        failed_catch: a session with this many failed catch trials is left out; None: catch trials exclude nobody.
+        too_fast_ms: a session with a lower median time per answer is left out; None: time excludes nobody.
+        isc: people whose correlation with the others is below this are left out.
+        passes: how often that is repeated with those who are left; None: until nobody is below.
+        min_corated: with fewer questions that others answered too, a correlation is not defined.
+        minimum: answers that a sub-item should have.
+        drop_below_minimum: leave out sub-items that have fewer; otherwise they are listed and kept.
+    """
+
+    skip: tuple[str, ...] = ()
+    failed_catch: int | None = 2
+    too_fast_ms: float | None = None
+    isc: float = 0.3
+    passes: int | None = None
+    min_corated: int = 5
+    minimum: int = 5
+    drop_below_minimum: bool = False
+
+
+@dataclass
+class Cleaned:
+    """The answers that count, and what became of the others.
+
+    Attributes:
+        answers: rows of ``answers.read_answers`` that are left, test trials only.
+        steps: contracts.CleaningSteps.
+        raters: contracts.Raters.
+        is_settled: whether the last pass of the correlation excluded nobody.
+        sub_items: contracts.SubItems.
+    """
+
+    answers: pd.DataFrame
+    steps: pd.DataFrame
+    raters: pd.DataFrame
+    is_settled: bool
+    sub_items: pd.DataFrame
+
+
+@dataclass
+class _Run:
+    """The answers on their way, and the record of each step."""
+
+    answers: pd.DataFrame
+    rules: Rules
+    steps: list[dict[str, object]] = field(default_factory=list)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def keep(self, step: str, is_kept: pd.Series | np.ndarray, pass_number: int = 0) -> None:
+        """Keep these rows; count rows and people before and after; remember who went."""
+        before = self.answers
+        self.answers = before[np.asarray(is_kept, dtype=bool)].reset_index(drop=True)
+        for name in sorted(set(before["participant"]) - set(self.answers["participant"])):
+            self.reasons.setdefault(name, step)
+        self.record(step, before, True, pass_number)
+
+    def record(self, step: str, before: pd.DataFrame, is_on: bool, pass_number: int = 0) -> None:
+        """One row of the table of steps; catch trials are no ratings and are not counted."""
+        old, new = (frame[frame["kind"] == "test"] for frame in (before, self.answers))
+        self.steps.append(
+            {
+                "position": len(self.steps) + 1,
+                "step": step,
+                "pass_number": pass_number,
+                "is_on": is_on,
+                "n_ratings_before": len(old),
+                "n_ratings_after": len(new),
+                "n_people_before": before["participant"].nunique(),
+                "n_people_after": self.answers["participant"].nunique(),
+            }
+        )
+
+    def is_on(self, step: str, is_set: bool = True) -> bool:
+        """Whether a step is taken; one that is not is in the table of steps all the same."""
+        if step in self.rules.skip or not is_set:
+            self.record(step, self.answers, False)
+            return False
+        return True
+
+
+def clean(answers: pd.DataFrame, participants: pd.DataFrame, key: pd.DataFrame, rules: Rules) -> Cleaned:
+    """Apply the steps.
+
+    Args:
+        answers: of ``answers.read_answers``.
+        participants: contracts.Participants of the same export.
+        key: contracts.ListKeys, which says what was to be asked.
+        rules: which steps, and their limits.
+
+    Returns:
+        What is left. The same for any order of rows.
+    """
+    facts = participants.set_index(_SESSION)["status"].rename("status")
+    run = _Run(answers.join(facts, on=_SESSION), rules)
+    if run.is_on("returned"):
+        run.keep("returned", run.answers["status"] != "returned")
+    if run.is_on("incomplete"):
+        run.keep("incomplete", ~run.answers["status"].isin(["partial", "expired"]))
+    if run.is_on("duplicates"):
+        run.keep("duplicates", ~find_duplicates(run.answers))
+    # Without this step nothing later could be computed, so an answer that is not a number goes in any case.
+    is_answered = run.answers["answer"].notna() | (run.answers["kind"] == "catch")
+    if run.is_on("invalid_answer"):
+        run.keep("invalid_answer", is_answered)
+    else:
+        run.answers = run.answers[is_answered].reset_index(drop=True)
+    if run.is_on("failed_catch", rules.failed_catch is not None):
+        run.keep("failed_catch", ~_fails_catch(run.answers, rules.failed_catch or 0))
+    if run.is_on("too_fast", rules.too_fast_ms is not None):
+        run.keep("too_fast", ~_is_too_fast(run.answers, rules.too_fast_ms or 0.0))
+    run.answers = run.answers[run.answers["kind"] == "test"].reset_index(drop=True)
+    raters, is_settled = _apply_isc(run)
+    sub_items = summarize_sub_items(run.answers, key, rules.minimum)
+    if run.is_on("minimum", rules.drop_below_minimum):
+        full = sub_items.loc[sub_items["status"] == "ok", "cell"]
+        run.keep("minimum", run.answers["cell"].isin(full))
+    return Cleaned(run.answers, pd.DataFrame(run.steps), _complete(raters, participants, run.reasons), is_settled, sub_items)
+
+
+def find_duplicates(answers: pd.DataFrame) -> pd.Series:
+    """Answers of sessions that repeat a unit of an earlier session of the same person, and questions answered twice in one.
+
+    A later session in the other way of asking counts as a repetition: nobody is asked in both.
+    """
+    tests = answers[answers["kind"] == "test"]
+    first = tests.groupby(["participant", "unit"])["session"].transform("min")
+    is_late = pd.Series(False, index=answers.index)
+    is_late[tests.index] = tests["session"] > first
+    again = is_late.groupby([answers["participant"], answers["session"]]).transform("any")
+    ways = answers.groupby("participant")["eval_type"].transform("first")
+    is_test = answers["kind"] == "test"
+    is_twice = is_test & answers[is_test].duplicated([*_SESSION, "question"]).reindex(answers.index, fill_value=False)
+    return again | (answers["eval_type"] != ways) | is_twice
+
+
+def _fails_catch(answers: pd.DataFrame, limit: int) -> pd.Series:
+    is_failed = (answers["kind"] == "catch") & (answers["answer"] != answers["expected"])
+    return is_failed.groupby([answers["participant"], answers["session"]]).transform("sum") >= limit
+
+
+def _is_too_fast(answers: pd.DataFrame, limit: float) -> pd.Series:
+    """Sessions whose median time is below the limit; a session without any time is not fast."""
+    times = answers["rt_ms"].where(answers["kind"] == "test")
+    return times.groupby([answers["participant"], answers["session"]]).transform("median") < limit
+
+
+def _apply_isc(run: _Run) -> tuple[pd.DataFrame, bool]:
+    """Leave out those below the threshold, again and again; everybody's last correlation."""
+    rules = run.rules
+    is_on = "isc" not in rules.skip
+    found: dict[str, dict[str, object]] = {}
+    pass_number = 0
+    while True:
+        pass_number += 1
+        table = measure_people(run.answers, rules.min_corated)
+        found.update({str(name): {str(k): v for k, v in row.items()} for name, row in table.to_dict("index").items()})
+        is_out = (table["isc_status"] == CONSTANT) | ((table["isc_status"] == DEFINED) & (table["r"] < rules.isc))
+        is_limit = rules.passes is not None and pass_number > rules.passes
+        if not is_on or not is_out.any() or is_limit:
+            break
+        out = table.index[is_out]
+        for name in out:
+            found[name]["pass_number"] = pass_number
+        run.keep("isc", ~run.answers["participant"].isin(out), pass_number)
+    if not is_on or pass_number == 1:
+        run.record("isc", run.answers, is_on)
+    raters = pd.DataFrame.from_dict(
+        found, orient="index", columns=["eval_type", "r", "n", "std_error", "isc_status", "pass_number"]
+    )
+    return raters, not is_out.any()
+
+
+def measure_people(answers: pd.DataFrame, min_corated: int) -> pd.DataFrame:
+    """Everybody's correlation with the others who were asked in the same way, all domains pooled.
+
+    Returns:
+        By participant: eval_type, r, n, std_error, isc_status, pass_number (0).
+    """
+    parts = []
+    for way, rows in answers.groupby("eval_type", sort=True):
+        names = np.unique(rows["participant"].to_numpy(str))
+        # Where repeated sessions are kept, a person's first answer to a question is compared with the others'.
+        order = rows.drop_duplicates(["participant", "cell"]).sort_values(["participant", "cell"])
+        person = np.searchsorted(names, order["participant"].to_numpy(str))
+        cell = pd.factorize(order["cell"], sort=True)[0]
+        measured = correlate_people(person, cell, order["value"].to_numpy(float), min_corated)
+        parts.append(
+            pd.DataFrame(
+                {
+                    "eval_type": str(way),
+                    "r": measured.r,
+                    "n": measured.n,
+                    "std_error": measured.std_error,
+                    "isc_status": measured.status,
+                    "pass_number": 0,
+                },
+                index=names,
+            )
+        )
+    columns = ["eval_type", "r", "n", "std_error", "isc_status", "pass_number"]
+    return pd.concat(parts) if parts else pd.DataFrame(columns=columns)
+
+
+def summarize_sub_items(answers: pd.DataFrame, key: pd.DataFrame, minimum: int) -> pd.DataFrame:
+    """Counts and statistics of every sub-item of the key, asked or not (contracts.SubItems)."""
+    wanted = name_cells(key[key["kind"] == "test"])
+    table = wanted.groupby(["eval_type", "cell"]).agg(n_items=("item_id", "nunique"))
+    groups = answers.groupby(["eval_type", "cell"])
+    found = groups["value"].agg(n="size", mean="mean", sd="std", min="min", max="max")
+    table = table.join(found).join(groups["rt_ms"].median().rename("median_rt_ms"))
+    table["n"] = table["n"].fillna(0).astype("int64")
+    table["status"] = np.select([table["n"] == 0, table["n"] < minimum], ["missing", "below_minimum"], "ok")
+    return table.reset_index().astype(dict.fromkeys(("mean", "sd", "min", "max", "median_rt_ms"), "float64"))
+
+
+def _complete(raters: pd.DataFrame, participants: pd.DataFrame, reasons: dict[str, str]) -> pd.DataFrame:
+    """A row for everybody in the export (contracts.Raters), also those who went before the correlation, or never answered."""
+    people = participants.sort_values(_SESSION).groupby("participant")
+    table = raters.drop(columns="eval_type").reindex(people["eval_type"].first().index)
+    table["eval_type"] = people["eval_type"].first()
+    is_unknown = table["isc_status"].isna()
+    table["isc_status"] = table["isc_status"].fillna("not_measured")
+    table["n"] = table["n"].fillna(0).astype("int64")
+    table["pass_number"] = table["pass_number"].fillna(0).astype("int64")
+    missing = people["status"].first().where(lambda status: status == "returned", "incomplete")
+    table["excluded_by"] = [reasons.get(name, missing[name] if is_unknown[name] else "") for name in table.index]
+    table = table.astype({"r": "float64", "std_error": "float64"})
+    return table.rename_axis("participant").reset_index().rename(columns={"n": "n_corated"})

@@ -1,0 +1,81 @@
+"""An export of a survey: a folder with three tables, as Parquet for us and as CSV for spreadsheets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from worldprobe.contracts import Table, read_table, validate, write_table
+from worldprobe.errors import UserError
+from worldprobe.human.contracts import Demographics, Participants, RawRatings
+from worldprobe.provenance import Provenance
+
+#: File -> table; demographics may be missing where none were asked.
+FILES: dict[str, type[Table]] = {"raw_ratings": RawRatings, "participants": Participants, "demographics": Demographics}
+#: What a spreadsheet would take for a formula at the beginning of a cell (OWASP, CSV injection).
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Export:
+    """What came back.
+
+    Attributes:
+        raw: contracts.RawRatings.
+        participants: contracts.Participants.
+        demographics: contracts.Demographics; None where the folder has none.
+    """
+
+    raw: pd.DataFrame
+    participants: pd.DataFrame
+    demographics: pd.DataFrame | None
+
+
+def read_export(folder: Path | str) -> Export:
+    """Read the tables of an export.
+
+    Raises:
+        UserError: the folder or one of its tables is missing or damaged.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        problem = "is not a folder." if place.exists() else "there is no such folder."
+        raise UserError(place, problem, "Give the folder that `human export` or `human simulate` wrote.")
+    for name in ("raw_ratings", "participants"):
+        if not (place / f"{name}.parquet").is_file():
+            raise UserError(place, f"has no {name}.parquet.", "Give the folder that `human export` or `human simulate` wrote.")
+    people = place / "demographics.parquet"
+    return Export(
+        read_table(place / "raw_ratings.parquet", RawRatings),
+        read_table(place / "participants.parquet", Participants),
+        read_table(people, Demographics, allow_empty=True) if people.is_file() else None,
+    )
+
+
+def write_export(folder: Path, export: Export, provenance: Provenance) -> None:
+    """Write the tables into a folder, each as Parquet and as CSV.
+
+    Args:
+        folder: an existing folder, e.g. of ``files.whole_folder``.
+        export: the tables.
+        provenance: what made them.
+    """
+    frames = {"raw_ratings": export.raw, "participants": export.participants, "demographics": export.demographics}
+    for name, frame in frames.items():
+        if frame is not None:
+            write_table(frame, FILES[name], folder / f"{name}.parquet", provenance)
+            neutralize(validate(frame, FILES[name])).to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+
+
+def neutralize(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows with an apostrophe before every text that a spreadsheet would run as a formula.
+
+    >>> neutralize(pd.DataFrame({"gender": ["=1+1", "woman"]}))["gender"].tolist()
+    ["'=1+1", 'woman']
+    """
+    safe = frame.copy()
+    for name in safe.select_dtypes(["object", "string"]):
+        safe[name] = [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in safe[name]]
+    return safe
