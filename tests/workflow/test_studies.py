@@ -248,3 +248,35 @@ def test_what_is_trained_alike_is_shared_and_what_is_not_lies_apart() -> None:
     assert here == targets.control_checkpoint({"ewok": {"controls": dict(settings)}}, "a", {"control": {"steps": 5, "layers": 1}})
     assert here != targets.control_checkpoint(study, "a", {"control": {"layers": 2, "steps": 5}})
     assert here != targets.control_checkpoint({"ewok": {"controls": settings | {"seed": 2}}}, "a", card)
+
+
+EXPERIMENTS = sorted((Path(__file__).parents[2] / "config" / "experiments").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+def test_every_experiment_plans_a_study_of_its_own(snakemake: Snakemake, path: Path, tmp_path: Path) -> None:
+    run = snakemake(tmp_path, "--dry-run", configuration=(path,))
+    found = planned(run)
+    settings = yaml.safe_load(path.read_text())
+    assert settings["study"] == path.stem
+    assert found["score"] == 5
+    assert found["build_report"] == 1
+    n_conditions = len(settings["ewok"].get("conditions", {})) or 1
+    assert found["gather_items"] == n_conditions
+    assert found.get("table_conditions", 0) == found.get("figure_conditions", 0) == (n_conditions > 1)
+
+
+def test_an_experiment_compares_its_conditions_in_a_table_and_a_figure(
+    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], repository: Path, tmp_path: Path
+) -> None:
+    """Western and non-western names, few items, one small model, with the control models of another study."""
+    shutil.copytree(finished / "results" / "controls", tmp_path / "results" / "controls")
+    small = tmp_path / "small.yaml"
+    small.write_text("models: [reduced_gpt2]\newok:\n  items: {versions: 0-0, filter: agent}\n  eval_types: [logprobs]\n")
+    files = [f"results/names/ewok/{name}" for name in ("tables/conditions.csv", "figures/conditions.svg")]
+    run = snakemake(tmp_path, *files, configuration=(*reduced, repository / "config" / "experiments" / "names.yaml", small))
+    assert run.returncode == 0, said(run)
+    assert "train_control" not in said(run), "the same training is shared"
+    table, figure = ((tmp_path / name).read_text() for name in files)
+    assert "Non-western names" in table
+    assert {"Western names", "Non-western names"} <= set(re.findall(r"<!-- (.*?) -->", figure))

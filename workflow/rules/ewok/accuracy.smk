@@ -92,12 +92,13 @@ rule compare_conditions:
         "../../../envs/analysis.yaml"
     params:
         conditions=judgements_by_condition,
+        titles=condition_titles,
         missing=missing,
         code=code("cli/compare.py"),
     message:
         "Comparing conditions"
     shell:
-        "python -m worldprobe compare-conditions {params.conditions} {params.missing}"
+        "python -m worldprobe compare-conditions {params.conditions} {params.titles} {params.missing}"
         " --out {output.comparison_table:q} &> {log:q}"
 
 

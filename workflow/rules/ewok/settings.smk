@@ -134,6 +134,12 @@ def judgements_by_condition(wildcards):
     return flags(*(flag("--condition", [name, *tables]) for name, tables in by_name.items()))
 
 
+def condition_titles(wildcards):
+    """What tables and figures call each condition, as options."""
+    titles = {name: condition.get("title") for name, condition in ewok["conditions"].items()}
+    return flags(*(flag("--title", [name, title]) for name, title in titles.items() if title))
+
+
 def missing(wildcards):
     """The models without answers, as an option; they are named in what is made without them."""
     return flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items()])

@@ -45,6 +45,14 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         metavar=("NAME", "JUDGEMENTS"),
         help="name of a condition and its judgements tables; give it once per condition, the reference first",
     )
+    conditions.add_argument(
+        "--title",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "TITLE"),
+        help="what tables and figures call a condition (default: its name); give it once per condition",
+    )
     _add_test_arguments(conditions)
     conditions.add_argument(
         "--out", type=Path, metavar="FILE", help="condition_comparisons table; JSON where the name ends in .json"
@@ -102,11 +110,14 @@ def run_conditions(args: argparse.Namespace) -> None:
             problem = f"{name} is given twice." if name in paths else f'"{name}" has no name or no judgements table.'
             raise UserError("--condition", problem, "Give each condition once, as NAME JUDGEMENTS [JUDGEMENTS ...].")
         paths[name] = [Path(file) for file in files]
+    titles = dict(args.title)
+    for name in titles.keys() - paths.keys():
+        raise UserError("--title", f'there is no condition "{name}".', f"Choose one of: {', '.join(paths)}.")
     judgements = {name: read_judgements(files, COLUMNS) for name, files in paths.items()}
     comparisons = compare_conditions(judgements, args.permutations, args.seed, args.cluster)
     missing = missing_models(args.missing, pd.concat([rows["model"] for rows in judgements.values()]).unique())
     inputs = {f"{name}: {path}": path for name, files in paths.items() for path in files}
-    conditions = {"reference": next(iter(paths)), "conditions": list(paths)}
+    conditions = {"reference": next(iter(paths)), "conditions": list(paths)} | ({"titles": titles} if titles else {})
     _write(comparisons, ConditionComparisons, args, CONDITIONS_METHOD, inputs, missing | conditions)
 
 

@@ -56,10 +56,12 @@ def test_the_command_names_conditions_and_missing_models(tmp_path, capsys):
     files = {name: [str(tmp_path / f"{name}-{model}.parquet") for model in ("ant", "bee")] for name in ("main", "nonce")}
     out = tmp_path / "conditions.parquet"
     command = ["compare-conditions", *(x for name in files for x in ("--condition", name, *files[name])), "--permutations", "50"]
-    assert cli.main([*command, "--missing", "cat=out of memory", "--out", str(out)]) == 0
+    titled = ["--title", "nonce", "Nonce words"]
+    assert cli.main([*command, *titled, "--missing", "cat=out of memory", "--out", str(out)]) == 0
     assert len(read_table(out, ConditionComparisons)) == 8
     details = read_provenance(out).details
     assert (details["reference"], details["missing_models"]) == ("main", {"cat": "out of memory"})
+    assert details["titles"] == {"nonce": "Nonce words"}
     assert "templates in both" in capsys.readouterr().out
 
     mixed = ["--condition", "main", files["main"][0], files["nonce"][1], "--condition", "nonce", *files["nonce"]]
@@ -67,6 +69,8 @@ def test_the_command_names_conditions_and_missing_models(tmp_path, capsys):
     assert "other items" in capsys.readouterr().err
     assert cli.main([*command, "--missing", "ant=lost"]) == 2
     assert "the tables contain it" in capsys.readouterr().err
+    assert cli.main([*command, "--title", "nonsense", "X", "--out", str(out)]) == 2
+    assert 'there is no condition "nonsense"' in capsys.readouterr().err
 
 
 def test_conditions_with_equal_answers_are_not_told_apart():

@@ -137,7 +137,7 @@ def test_the_command_writes_the_table_and_what_was_missing(tmp_path, capsys):
     files = [str(ngrams(tmp_path / "all.gz", "cat\t1999\t5\t1", "it\t2000\t1\t1"))]
     command = [
         "baselines",
-        "surface",
+        "measure-surface",
         str(tmp_path / "items.parquet"),
         "--frequency",
         "ngrams",

@@ -48,6 +48,21 @@ def test_the_figure_marks_every_condition_and_its_interval(compared, tmp_path):
     assert len(difference.collections) == 4  # a mark and an interval for each condition but the reference
 
 
+def test_conditions_bear_the_titles_that_the_study_gives_them(compared):
+    from worldprobe.benchmarks.ewok.figures.conditions import draw, tidy
+    from worldprobe.benchmarks.ewok.tables.conditions import conditions
+
+    titled = Provenance(details={"titles": {"main": "Real words", "nonce": "Nonwords"}})
+    frame = tidy(compared, Roster(), titled)
+    figure = draw(frame)
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[:3] == ["Real words", "Nonwords", "western"]
+    assert figure.axes[1].get_title() == "difference from Real words"
+    sheet = conditions(compared, Roster(), titled)
+    assert sheet.title == "Accuracy in each condition, compared with Real words."
+    assert {row[1] for row in sheet.cells()} == {"Nonwords", "western"}
+
+
 def test_both_are_commands(compared, tmp_path):
     write_table(compared, ConditionComparisons, tmp_path / "conditions.parquet", Provenance())
     for kind, name in (("table", "conditions.json"), ("figure", "conditions.svg")):
@@ -58,4 +73,4 @@ def test_a_way_of_asking_that_was_not_compared_is_named(compared):
     from worldprobe.benchmarks.ewok.figures.conditions import tidy
 
     with pytest.raises(UserError, match="was not compared"):
-        tidy(compared, Roster(), "choice_free_two")
+        tidy(compared, Roster(), eval_type="choice_free_two")

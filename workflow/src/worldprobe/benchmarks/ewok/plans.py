@@ -108,6 +108,7 @@ TABLES = (
         (CONDITIONS,),
         "worldprobe.benchmarks.ewok.tables.conditions:conditions",
         wanted=_conditions,
+        extras=("roster", "provenance"),
     ),
     Plan(
         "table",
@@ -245,6 +246,7 @@ FIGURES = (
         "worldprobe.benchmarks.ewok.figures.conditions:draw",
         _scored_conditions,
         (EVAL_TYPE,),
+        extras=("roster", "provenance"),
     ),
     Plan(
         "figure",

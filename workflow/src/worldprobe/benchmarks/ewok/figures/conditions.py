@@ -13,18 +13,22 @@ from matplotlib.ticker import MultipleLocator
 from worldprobe.errors import UserError
 from worldprobe.present import style
 from worldprobe.present.roster import Roster
+from worldprobe.provenance import Provenance
 
 MARKS = ("o", "D", "s", "^", "v", "P", "X")
-COLUMNS = ["model", "name", "condition", "reference", "eval_type", "mean"]
+COLUMNS = ["model", "name", "condition", "title", "reference", "eval_type", "mean"]
 COLUMNS += ["difference", "ci_low", "ci_high", "p_holm", "n_templates"]
 
 
-def tidy(comparisons: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
+def tidy(
+    comparisons: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, eval_type: str = "logprobs"
+) -> pd.DataFrame:
     """One row per model and condition, the reference first (its difference is 0).
 
     Args:
         comparisons: the ConditionComparisons table.
         roster: names and order of the models.
+        provenance: of that table, with the titles of the conditions.
         eval_type: way of asking.
 
     Raises:
@@ -39,7 +43,10 @@ def tidy(comparisons: pd.DataFrame, roster: Roster, eval_type: str = "logprobs")
     first = rows.sort_values("n_templates", ascending=False, kind="stable").drop_duplicates("model")
     first = first.assign(condition=first.reference, mean=first.mean_reference, difference=0.0, ci_low=np.nan, ci_high=np.nan)
     first = first.assign(p_holm=np.nan)
-    return style.with_identity(pd.concat([first, others], ignore_index=True), roster)[COLUMNS].reset_index(drop=True)
+    both = pd.concat([first, others], ignore_index=True)
+    titles = provenance.details.get("titles", {}) if provenance else {}
+    both = both.assign(title=both.condition.map(lambda name: titles.get(name, name)))
+    return style.with_identity(both, roster)[COLUMNS].reset_index(drop=True)
 
 
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
@@ -48,6 +55,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     names = dict(zip(frame.model, frame.name, strict=True))
     reference = str(frame.reference.iloc[0])
     conditions = [reference, *(name for name in dict.fromkeys(frame.condition) if name != reference)]
+    titles = dict(zip(frame.condition, frame.title.astype(str), strict=True))
     colours = dict(zip(conditions, [style.INK, *style.family_colours([f"c{i}" for i in conditions[1:]]).values()], strict=True))
     marks = {name: MARKS[number % len(MARKS)] for number, name in enumerate(conditions)}
     size = style.BODY if width == "double" else style.SMALL
@@ -75,14 +83,14 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     panels[0].xaxis.set_major_locator(MultipleLocator(0.1))
     panels[1].locator_params(axis="x", nbins=5)
     panels[0].set_xlim(min(0.45, float(frame["mean"].min()) - 0.03), 1.0)
-    for number, (axes, title) in enumerate(zip(panels, ("accuracy", f"difference from {reference}"), strict=True)):
+    for number, (axes, title) in enumerate(zip(panels, ("accuracy", f"difference from {titles[reference]}"), strict=True)):
         axes.set_ylim(len(models) - 0.4, -0.6)
         axes.set_yticks(range(len(models)), [names[model] for model in models] if number == 0 else [], fontsize=size)
         axes.tick_params(axis="y", length=0)
         axes.tick_params(axis="x", labelsize=size)
         axes.spines["left"].set_visible(False)
         axes.set_title(title, fontsize=size)
-    handles = [Line2D([], [], marker=marks[c], ms=4.5, color=colours[c], mec="white", ls="", label=c) for c in conditions]
+    handles = [Line2D([], [], marker=marks[c], ms=4.5, color=colours[c], mec="white", ls="", label=titles[c]) for c in conditions]
     handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance"))
     handles += [Line2D([], [], marker="o", ms=4, color="white", mec=style.INK, ls="", label="p ≥ 0.05 (Holm)")]
     figure.legend(

@@ -7,30 +7,35 @@ import pandas as pd
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.present.roster import Roster
 from worldprobe.present.sheet import Column, Sheet, decimals, p_value, span, whole_number
+from worldprobe.provenance import Provenance
 
 
-def conditions(comparisons: pd.DataFrame, roster: Roster) -> Sheet:
+def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance | None = None) -> Sheet:
     """Accuracy in the reference and in each other condition, with the paired difference, a row per model and condition.
 
     Args:
         comparisons: the ConditionComparisons table.
         roster: names and order of the models.
+        provenance: of that table, with the titles of the conditions.
     """
+    titles = provenance.details.get("titles", {}) if provenance else {}
     overall = comparisons[comparisons.grouping == "overall"]
     order = {model: number for number, model in enumerate(roster.in_order(overall.model))}
     frame = overall.assign(
         name=overall.model.map(lambda model: roster[model].name),
         way=overall.eval_type.map(in_words),
+        title=overall.condition.map(lambda name: titles.get(name, name)),
         place=overall.model.map(order),
     )
     frame = frame.sort_values(["eval_type", "place", "condition"], kind="stable").drop(columns="place").reset_index(drop=True)
     reference = str(frame.reference.iloc[0])
+    reference = titles.get(reference, reference)
     columns = [
         Column("Model", ("name",), is_number=False, once=True),
         Column("Asked by", ("way",), is_number=False, once=True),
-        Column("Condition", ("condition",), is_number=False),
+        Column("Condition", ("title",), is_number=False),
         Column(reference, ("mean_reference",), decimals(3), over="Accuracy"),
-        Column("condition", ("mean_condition",), decimals(3), over="Accuracy"),
+        Column("this condition", ("mean_condition",), decimals(3), over="Accuracy"),
         Column("Difference", ("difference",), decimals(3)),
         Column("95% interval", ("ci_low", "ci_high"), span),
         Column("p (Holm)", ("p_holm",), p_value),
