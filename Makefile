@@ -7,8 +7,8 @@ TESTS = not (slurm or survey)
 reproduce: python
 	@.venv/bin/python -m worldprobe unlock
 	@if envs/install-r; then $(RUN); else echo "Going on without the mixed-effects model."; $(RUN) --config "ewok={mixed_model: {enabled: false}}"; fi
-	@echo "Tables:  results/default/ewok/tables/"
-	@echo "Figures: results/default/ewok/figures/"
+	@echo "Tables:  results/default/ewok/tables/, results/default/worldsense/tables/"
+	@echo "Figures: results/default/ewok/figures/, results/default/worldsense/figures/"
 	@echo "Report:  results/default/report.html"
 
 test: python

@@ -21,20 +21,26 @@ def repository() -> Path:
 
 
 #: What takes minutes begins first, so that the last of several processes does not begin it when the others have finished.
-LONG = ("test_default_study.py", "test_slurm.py", "whole_run", "test_vllm_engine.py")
+LONG = ("workflow/test_default_study.py", "workflow/test_slurm.py", "workflow/", "test_vllm_engine.py")
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several processes (pytest -n), a file's tests go to one of them, and so do all tests that share the whole run."""
-    for item in items:
-        group = (
-            "whole_run" if "finished" in getattr(item, "fixturenames", ()) else str(item.path.relative_to(item.config.rootpath))
-        )
-        item.add_marker(pytest.mark.xdist_group(group))
+    """Begin with the tests that take long."""
 
     def begins(item: pytest.Item) -> int:
-        group = item.get_closest_marker("xdist_group").args[0]
-        return next((place for place, name in enumerate(LONG) if name in group), len(LONG))
+        return next((place for place, name in enumerate(LONG) if name in item.nodeid), len(LONG))
 
     items.sort(key=begins)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """With several processes (pytest -n), a file's tests go to one of them, and so do all tests that share one whole run."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return "whole run" if file.startswith("tests/workflow/") and not file.endswith(LONG[:2]) else file
+
+    return Scheduling(config, log)

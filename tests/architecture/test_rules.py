@@ -13,6 +13,7 @@ from worldprobe import benchmarks
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
 from worldprobe.cli import STAGES
 from worldprobe.imports import IRRELEVANT, PACKAGE, closure
+from worldprobe.models.registry import loading_options
 
 ROOT = Path(__file__).resolve().parents[2]
 #: rule name -> its text
@@ -29,7 +30,7 @@ LOCAL = {
     for name in re.findall(r"\w+", block)
 }
 #: Rules that only gather files under a name.
-TARGETS = {"tables", "figures", "report", "materials"}
+TARGETS = {"tables", "figures", "report", "materials", "human_study"}
 COMMANDS = sorted(set(RULES) - TARGETS)
 
 
@@ -130,6 +131,19 @@ def is_made_of_flags(value: str) -> bool:
     return body is not None and "flag" in body[0]
 
 
+def test_options_that_change_speed_alone_are_a_resource_and_no_parameter() -> None:
+    """A changed parameter reruns a rule, a changed resource does not."""
+    text = (ROOT / "workflow" / "rules" / "models.smk").read_text()
+    functions = dict(re.findall(r"^def (\w+)(.*?)(?=^(?:def|rule) |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert "speed=speed" in directives(RULES["score"])["resources"]
+    assert "speed" not in directives(RULES["score"])["params"]
+    for option in ("--gpus", "--tensor-parallel", "--concurrency"):
+        assert [name for name, body in functions.items() if option in body] == ["speed"]
+        assert option not in "".join(RULES.values())
+    card = {"checkpoint": "a/b", "engine": "openai", "endpoint": "http://x/v1", "concurrency": 4, "tensor_parallel": 2}
+    assert loading_options(card) == ["--engine", "openai", "--endpoint", "http://x/v1"]
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_rule_reruns_when_code_that_moves_its_numbers_changes(name: str) -> None:
     """Cheap rules have a digest of their command's code and all that it imports; the others a version that reaches the file."""
@@ -184,12 +198,12 @@ def test_no_rule_hides_work_in_a_lambda() -> None:
 #: Captions of Snakemake's report: named by a rule's output, by name of the table or figure, or in ewok/settings.smk.
 TEXT = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").rglob("*.smk"))
 EXCEPTIONS = {(kind, name): caption for kind, name, caption in re.findall(r'\("(table|figure)", "(\w+)"\): "(\w+)"', TEXT)}
-CAPTIONS = {EXCEPTIONS.get((plan.kind, plan.name), plan.name) for plan in BENCHMARK.plans}
+CAPTIONS = {EXCEPTIONS.get((plan.kind, plan.name), plan.name) for plan in BENCHMARK.plans} | {"worldsense"}
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if re.match("(table|figure)s?_", name)])
 def test_tables_and_figures_stand_in_snakemakes_report(name: str) -> None:
-    assert re.search(r"\breport\(|=report_files\(", directives(RULES[name])["output"])
+    assert re.search(r"\breport\(|=\w*report_files\(", directives(RULES[name])["output"])
 
 
 def test_every_caption_is_used_and_computes_its_numbers() -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.log import LOGGER
 
 torch = pytest.importorskip("torch")
-SOURCE = Path(contracts.__file__).resolve().parents[4]
 
 
 def run(line: str) -> int:
@@ -205,12 +203,22 @@ def test_a_store_that_cannot_be_written_is_refused(scored, check, tmp_path, plac
 
 def test_two_processes_on_one_store_end_with_the_same_bytes(scored, tmp_path) -> None:
     line, table, _ = scored
-    words = [sys.executable, "-m", "worldprobe", *line.split(), "--answers", str(tmp_path / "answers"), "--out"]
     places = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
-    environment = os.environ | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
-    both = [subprocess.Popen([*words, str(place)], env=environment, stderr=subprocess.PIPE) for place in places]
+    forks = multiprocessing.get_context("fork")  # torch is loaded already, which would take most of the time
+    start = forks.Barrier(2, timeout=60)
+
+    def score(place: Path) -> None:
+        os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the tokenizer's threads are not there after a fork
+        torch.set_num_threads(1)
+        start.wait()
+        os._exit(run(f"{line} --answers {tmp_path / 'answers'} --out {place}"))
+
+    both = [forks.Process(target=score, args=(place,)) for place in places]
     for process in both:
-        _, printed = process.communicate(timeout=200)
-        assert process.returncode == 0, printed.decode()
+        process.start()
+    for process in both:
+        process.join(timeout=100)
+        process.kill()
+    assert [process.exitcode for process in both] == [0, 0]
     assert {place.read_bytes() for place in places} == {table.read_bytes()}
     assert not list(tmp_path.rglob(".*part*"))

@@ -121,7 +121,7 @@ def test_a_full_disk_is_a_message_and_leaves_what_was_there(request, check, tmp_
     if "{corpus}" in line:
         check("controls write-corpus {templates} {materials} --stories 20 --sentences 5 --out {corpus}", status=0, corpus=corpus)
     request.getfixturevalue("little_room")
-    check(line, "cannot be written", corpus=corpus)
+    assert ".part" not in check(line, "cannot be written", corpus=corpus), "the user's path is named, not a temporary one"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -68,6 +68,14 @@ def test_a_file_that_a_study_names_must_be_there(check, repository, tmp_path, mo
     check("config check config/config.yaml {mine}", mine=path)
 
 
+def test_a_missing_registry_is_named_with_its_key_and_line(check, repository, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(repository)
+    path = tmp_path / "mine.yaml"
+    path.write_text("study: mine\nregistry: nowhere.yaml\n")
+    for line in ("config check config/config.yaml {mine}", "status --configfile {mine}"):
+        assert f"{path}, line 2\n  problem: registry: there is no file nowhere.yaml." in check(line, mine=path)
+
+
 @pytest.mark.parametrize("text", WRONG)
 def test_a_configuration_that_cannot_work_is_refused(check, repository, tmp_path, monkeypatch, text: str) -> None:
     monkeypatch.chdir(repository)

@@ -57,7 +57,7 @@ class Told:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
-    monkeypatch.setattr(Endpoint.__init__, "__defaults__", (4, 2, 0.01, 5.0))
+    monkeypatch.setattr(Endpoint.__init__, "__defaults__", (4, 2, 0.01, 5.0, None))
     told = Told()
     told.answers = {"models": (200, {"data": [{"id": "m"}]})}
 

@@ -215,7 +215,8 @@ def test_no_flipped_bit_of_a_page_changes_a_number(study, tmp_path, name: str) -
 
 
 def test_the_study_itself_passes_every_command(check, tmp_path: Path) -> None:
-    for number, (name, line) in enumerate(COMMANDS):
+    whole = dict.fromkeys(line.replace("{bad}", f"{{{name}}}") for name, line in COMMANDS)  # some differ in {bad} alone
+    for number, line in enumerate(whole):
         if "nowhere" not in line and "controls write-corpus" not in line:
             fresh = line.replace("{out}", f"{{folder}}/{number}.parquet").replace("{folder}/new", f"{{folder}}/new_{number}")
-            check(fresh.replace("{bad}", f"{{{name}}}"), status=0)
+            check(fresh, status=0)

@@ -2,8 +2,12 @@
 
 import bz2
 import json
+from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
+import pyarrow as arrow
+import pyarrow.parquet as parquet
 import pytest
 
 from worldprobe.benchmarks.worldsense.skins import FOLDER
@@ -164,6 +168,7 @@ SKINS = {
     "a missing converse": ('  after: "{x} is shorter than {y}"\n', "", "converse of before"),
     "an unknown key": ("situation:", "situatoin:", 'did you mean "situation"'),
     "two entities with one name": ("  - David\n", "  - james\n", "reads as 'James' does"),
+    "an entity of nothing but a blank": ("  - David\n", '  - " "\n', "entities"),
     "an entity inside another": ("  - David\n", "  - James Brown\n", "cannot be told apart"),
     "a wrong article": ("is taller than {y}", "is a older person than {y}", "wrong article"),
     "a repeated article": ('first: "{x} is taller', 'first: "{x} is is taller', "repeats 'is'"),
@@ -266,3 +271,47 @@ def test_a_killed_process_is_reported_and_nothing_waits(tmp_path: Path, monkeypa
     plan = sets.plan_set("ood-size", per_cell=1)
     with pytest.raises(UserError, match="killed"):
         list(sets.stream_set(plan, sets.blocks_of(plan, read_skins()), 0, 2))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "what"),
+    [("description", "[(0; 1)]", "(0; 1)"), ("query", "?", "relation"), ("entities", "[1,", "JSON"), ("entities", "[1]", "JSON")],
+)
+def test_a_field_of_a_table_that_cannot_be_read_stops_every_command(
+    tmp_path: Path, capsys, column: str, value: str, what: str
+) -> None:
+    table = small_table(tmp_path)
+    change_table(table, lambda frame: frame.assign(**{column: frame[column].where(frame["number"] != 3, value)}))
+    for command in (
+        ["audit"],
+        ["counts", "--out", str(tmp_path / "made.jsonl")],
+        ["export", "--out", str(tmp_path / "made.jsonl")],
+    ):
+        assert run([command[0], str(table), *command[1:]]) == 2
+        error = capsys.readouterr().err
+        assert f"trial 3, column {column}" in error
+        assert what in error
+    assert not (tmp_path / "made.jsonl").exists()
+
+
+def test_an_incomplete_tuple_is_not_exported(tmp_path: Path, capsys) -> None:
+    table = small_table(tmp_path)
+    change_table(table, lambda frame: frame[frame["number"] != 3])
+    assert run(["export", str(table), "--out", str(tmp_path / "made.jsonl")]) == 2
+    assert "1 trial" in capsys.readouterr().err
+    assert not (tmp_path / "made.jsonl").exists()
+
+
+def small_table(folder: Path) -> Path:
+    """A table of some trials of ours."""
+    path = folder / "small.parquet"
+    few = ["--sizes", "3", "--problems", "Infer.normal", "--skins", "tall/short", "--per-cell", "1"]
+    assert run(["generate", "test", *few, "--out", str(path)]) == 0
+    return path
+
+
+def change_table(path: Path, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
+    """Change rows of a table; what it says of itself stays."""
+    table = parquet.read_table(path)
+    frame = change(table.to_pandas())
+    parquet.write_table(arrow.Table.from_pandas(frame, table.schema, preserve_index=False), path)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -73,37 +73,31 @@ class Server:
     def start(self) -> None:
         command = [sys.executable, "-m", "worldprobe", "human", "serve", str(self.lists), str(self.settings), str(self.folder)]
         environment = dict(os.environ, PYTHONPATH=str(ROOT / "workflow" / "src"))
-        log = subprocess.PIPE
-        self.process = subprocess.Popen(
-            [*command, "--port", str(self.port)], stderr=log, stdout=subprocess.DEVNULL, text=True, env=environment
-        )
-        deadline, seen = time.monotonic() + SECONDS_TO_START, []
-        while time.monotonic() < deadline:
-            if not select.select([self.process.stderr], [], [], 1)[0]:
-                continue
-            line = self.process.stderr.readline()
-            seen.append(line)
-            if found := re.search(r"Serving http://127\.0\.0\.1:(\d+)/", line):
+        log = self.folder.parent / "log"
+        with open(log, "w", encoding="utf-8") as stream:
+            command += ["--port", str(self.port)]
+            self.process = subprocess.Popen(command, stderr=stream, stdout=subprocess.DEVNULL, env=environment)
+        deadline = time.monotonic() + SECONDS_TO_START
+        while time.monotonic() < deadline and self.process.poll() is None:
+            if found := re.search(r"Serving http://127\.0\.0\.1:(\d+)/", log.read_text()):
                 self.port = int(found[1])
                 return
-            if not line:
-                break
-        raise AssertionError(f"the server did not start: {''.join(seen)}")
+            time.sleep(0.05)
+        raise AssertionError(f"the server did not start: {log.read_text()}")
 
     def kill(self) -> None:
         """As a power cut would end it."""
         self.process.kill()
         self.process.wait()
-        self.process.stderr.close()
 
     def stop(self) -> str:
         """As Ctrl-C would end it; the rest of its log."""
         self.process.send_signal(signal.SIGTERM)
-        _, log = self.process.communicate(timeout=60)
-        return log
+        self.process.wait(timeout=60)
+        return (self.folder.parent / "log").read_text()
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        with sqlite3.connect(self.folder / "answers.sqlite") as connection:
+        with closing(sqlite3.connect(self.folder / "answers.sqlite")) as connection:
             return connection.execute(query).fetchall()
 
     def link(self, number: int) -> str:

@@ -52,7 +52,8 @@ class Volunteer:
                 continue
             self.statuses[response.status_code] += 1
             if response.status_code < 500 and response.status_code != 429:
-                self.times.append(time.perf_counter() - began)
+                if path == "/api/answer":
+                    self.times.append(time.perf_counter() - began)
                 return response
             await asyncio.sleep(0.2)
         raise AssertionError("no answer from the server")
@@ -92,7 +93,10 @@ def test_two_hundred_people_at_once_lose_nothing(make_server, capsys):
     times = sorted(seconds for person in people for seconds in person.times)
     with capsys.disabled():
         shares = {share: 1000 * times[int(len(times) * share)] for share in (0.5, 0.95, 0.99)}
-        print("\n200 people, one answer a second each: " + ", ".join(f"p{100 * k:.0f} {v:.0f} ms" for k, v in shares.items()))
+        print(
+            "\n200 people, one answer a second each, answers: "
+            + ", ".join(f"p{100 * k:.0f} {v:.0f} ms" for k, v in shares.items())
+        )
     assert "Stopped" in server.stop()
 
 

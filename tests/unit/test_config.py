@@ -9,6 +9,7 @@ import yaml
 from worldprobe import config
 from worldprobe.cli import main
 from worldprobe.errors import UserError
+from worldprobe.operations.settings import check_folders, model_files
 
 CARD = "  checkpoint: folder\n  family: gpt2\n  display_name: GPT\n"
 
@@ -268,6 +269,22 @@ def test_the_environment_of_a_site_may_not_hold_what_is_not_a_number(tmp_path: P
         with pytest.raises(UserError, match=r"GPU_MEMORY_GB|gpu_memory_gb"):
             config.read_site(path, {"WORLDPROBE_GPU_MEMORY_GB": text})
     assert config.read_site(path, {"WORLDPROBE_GPU_MEMORY_GB": "40"})["gpu_memory_gb"] == 40
+
+
+def test_a_folder_of_the_users_home_is_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("model", "tokenizer"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+    cards = [
+        {"checkpoint": "~/model", "engine": "transformers"},
+        {"checkpoint": "served", "engine": "openai", "tokenizer": "~/tokenizer"},
+    ]
+    for card, name in zip(cards, ("model", "tokenizer"), strict=True):
+        check_folders("mine", card, "models.yaml")
+        assert model_files(card) == [str(tmp_path / name / "config.json")]
+    with pytest.raises(UserError, match="there is no folder ~/nowhere"):
+        check_folders("mine", {"checkpoint": "~/nowhere", "engine": "transformers"}, "models.yaml")
 
 
 def test_only_a_control_model_may_do_without_a_checkpoint(tmp_path: Path) -> None:

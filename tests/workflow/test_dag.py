@@ -94,6 +94,28 @@ def both_benchmarks(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFacto
     return snakemake(folder, "--dry-run", "--printshellcmds", configuration=(folder / "both.yaml",))
 
 
+@pytest.fixture(scope="module")
+def worldsense(
+    snakemake: Snakemake, repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> subprocess.CompletedProcess[str]:
+    """The WorldSense paper's study."""
+    files = (repository / "config" / "worldsense.yaml",)
+    return snakemake(tmp_path_factory.mktemp("worldsense"), "--dry-run", "--printshellcmds", configuration=files)
+
+
+def test_worldsense_as_printed_asks_its_models_every_set_and_needs_nothing_of_ewok(
+    worldsense: subprocess.CompletedProcess[str],
+) -> None:
+    found = jobs(worldsense)
+    asked = {
+        shlex.split(line)[shlex.split(line).index("--model") + 1] for line in commands(worldsense) if " worldsense ask " in line
+    }
+    assert {"GPT3.5", "GPT4", "Llama2-chat-70B"} < asked
+    assert len(asked) == found["ask"] == 8  # and five rules that know no language
+    assert found["generate_examples"] == 5
+    assert not set(found) & {"compile_templates", "score", "train_control", "train_vectors", "write_corpus", "summarize"}
+
+
 def test_peoples_ratings_are_judged_and_stand_beside_the_models(rated: subprocess.CompletedProcess[str]) -> None:
     users = {
         words[3]
@@ -104,15 +126,41 @@ def test_peoples_ratings_are_judged_and_stand_beside_the_models(rated: subproces
     assert "compare" not in users
 
 
+@pytest.fixture(scope="module")
+def simulated(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """The study with simulated people, without any model."""
+    folder = tmp_path_factory.mktemp("simulated")
+    experiment = Path(__file__).resolve().parents[2] / "config" / "experiments" / "human_simulation.yaml"
+    (folder / "paper.yaml").write_text("ewok: {human: {study: paper}}\n")
+    return snakemake(folder, "human_study", "--dry-run", "--printshellcmds", configuration=(experiment, folder / "paper.yaml"))
+
+
+def test_a_study_with_people_asks_no_model_and_the_papers_way_says_zero_where_it_means_zero(
+    simulated: subprocess.CompletedProcess[str],
+) -> None:
+    found = jobs(simulated)
+    assert not found["score"]
+    assert found["sample_human_lists"] == found["simulate_human_answers"] == found["clean_human_ratings"] == 1
+    assert found["judge_human"] == found["measure_human_agreement"] == found["figure_human_agreement"] == 1
+    parser = build_parser()
+    lines = [shlex.split(line.split("&>")[0])[3:] for line in commands(simulated) if " human " in line]
+    parsed = {words[1]: parser.parse_args(words) for words in lines}
+    assert (parsed["lists"].catch, parsed["lists"].per_domain, parsed["lists"].length) == (0, True, [1, 10_000])
+    assert (parsed["clean"].failed_catch, parsed["clean"].passes, parsed["clean"].isc) == (0, 0, 0.3)
+    assert dict(parsed["simulate"].kinds) == {"constant": 0.01, "fast": 0.01, "random": 0.03, "straight_liner": 0.01}
+
+
 def test_every_command_of_the_studies_is_one_that_the_real_parser_takes(
     default: subprocess.CompletedProcess[str],
     paper: subprocess.CompletedProcess[str],
     rated: subprocess.CompletedProcess[str],
     from_release: subprocess.CompletedProcess[str],
     both_benchmarks: subprocess.CompletedProcess[str],
+    worldsense: subprocess.CompletedProcess[str],
 ) -> None:
     parser = build_parser()
-    lines = [line for run in (default, paper, rated, from_release, both_benchmarks) for line in commands(run)]
+    studies = (default, paper, rated, from_release, both_benchmarks, worldsense)
+    lines = [line for run in studies for line in commands(run)]
     assert len(lines) > 150
     for line in lines:
         words = shlex.split(line)
@@ -134,18 +182,15 @@ def test_every_rule_is_part_of_one_of_the_studies(
     rated: subprocess.CompletedProcess[str],
     from_release: subprocess.CompletedProcess[str],
     both_benchmarks: subprocess.CompletedProcess[str],
+    worldsense: subprocess.CompletedProcess[str],
+    simulated: subprocess.CompletedProcess[str],
     tmp_path: Path,
 ) -> None:
     listed = re.findall(r"^(\w+) \(", snakemake(tmp_path, "--list-rules").stdout, re.MULTILINE)
     assert len(listed) > 30
-    never_a_job = {
-        "tables",
-        "figures",
-        "report",
-        "fetch_ewok_config",
-    }  # parts; what is there; what is not asked for
-    used = {rule for run in (default, paper, rated, from_release, both_benchmarks) for rule in jobs(run)}
-    assert set(listed) - used == never_a_job
+    never_a_job = {"tables", "figures", "report", "fetch_ewok_config"}  # parts; what is there; what is not asked for
+    studies = (default, paper, rated, from_release, both_benchmarks, worldsense, simulated)
+    assert set(listed) - {rule for run in studies for rule in jobs(run)} == never_a_job
 
 
 @pytest.fixture

@@ -412,7 +412,7 @@ def test_status_tells_each_state(storm: Storm) -> None:
     assert re.search(r"crashed +running +job \d+ on node2, asking for ", storm.told_at_work)
     assert "is at work" in storm.told_at_work
     assert re.search(r"crashed +unknown +SLURM does not answer", storm.told_without_slurmctld)
-    assert "jobs go on" in storm.told_without_slurmctld
+    assert "jobs continue" in storm.told_without_slurmctld
     assert storm.told_at_the_end.rstrip().endswith("All models are done.")
 
 

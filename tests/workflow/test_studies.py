@@ -1,5 +1,6 @@
 """Studies next to each other, other ways into the workflow, and what a user changes or puts in place."""
 
+import html
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from worldprobe.benchmarks.ewok import targets
+from worldprobe.contracts import read_provenance
 from worldprobe.operations.missing import failure, missing_models, reason
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
@@ -199,6 +201,9 @@ def test_a_study_without_logprobs_runs_to_its_report_and_new_weights_or_prompts_
         changed.write_bytes(changed.read_bytes() + b" ")
         assert planned(snakemake(study, "--dry-run", configuration=configuration))["score"] == 1, changed
         os.utime(changed, (before, before))
+    registry = tmp_path / "models.yaml"  # memory and time follow from it; they decide nothing but where a job runs
+    registry.write_text(registry.read_text().replace("parameters: 10000", "parameters: 90000000"))
+    assert "score" not in planned(snakemake(study, "--dry-run", configuration=configuration))
 
 
 def test_knobs_of_speed_ask_nothing_again(
@@ -224,6 +229,32 @@ def test_a_model_that_failed_is_left_out_named_and_tried_again(
     lines = [line for line in said(run).splitlines() if " worldprobe compare " in line]
     assert all("reduced_llama.parquet" not in line and "--missing 'reduced_llama=the disk is full'" in line for line in lines)
     assert lines
+
+
+def test_a_model_that_cannot_be_loaded_does_not_keep_the_others_from_tables_and_report(
+    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "study"
+    shutil.copytree(finished, folder, copy_function=shutil.copy2)
+    results = folder / "results" / "reduced"
+    for path in (results / "ewok").glob("*/main/*/reduced_llama.parquet"):
+        path.unlink()
+    shutil.rmtree(results / "ewok" / "tables")  # what is there already needs no model
+    (results / "ewok" / "summaries.parquet").unlink()
+    (results / "report.html").unlink()
+    (weights,) = (folder / "results" / "controls").glob("*/models/*/reduced_llama/model.safetensors")
+    weights.write_bytes(weights.read_bytes()[:100])
+    for _ in range(2):  # the first run finds out, the second goes on without it
+        assert snakemake(folder, "--keep-going", configuration=reduced).returncode != 0
+    made = read_provenance(results / "ewok" / "summaries.parquet").details["missing_models"]
+    assert list(made) == ["reduced_llama"]
+    assert made["reduced_llama"].startswith("cannot be loaded")
+    table = (results / "ewok" / "tables" / "mean_accuracy.md").read_text()
+    rows = [line for line in table.splitlines() if line.startswith("|")]
+    assert any("GPT-2 control" in row for row in rows)
+    assert not any("Llama control" in row for row in rows)
+    for text in (table, html.unescape((results / "report.html").read_text())):
+        assert "Without 1 of the study's models, whose answers could not be computed: Llama control (cannot be loaded" in text
 
 
 def test_only_a_job_that_ended_with_an_error_of_its_own_counts_as_failed(tmp_path: Path) -> None:

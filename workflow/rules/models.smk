@@ -1,6 +1,9 @@
 # Models: what their cards say, fetching them, and how their jobs load them.
 
 
+from worldprobe.models.registry import loading_options, trust_options
+
+
 def card(field):
     """A function that looks a field up in the registry entry of a job's model."""
 
@@ -33,16 +36,7 @@ def on_site(fact):
 
 def loading(wildcards):
     """How a model is loaded, as options: its engine with what only that engine takes, and what its checkpoint may do."""
-    entry = registry[wildcards.model]
-    is_server = entry["engine"] == "openai"
-    return flags(
-        flag("--revision", not is_server and entry["revision"]),
-        flag("--dtype", not is_server and entry["dtype"]),
-        flag("--engine", entry["engine"]),
-        flag("--endpoint", is_server and entry["endpoint"]),
-        flag("--tokenizer", is_server and entry["tokenizer"]),
-        trust(wildcards),
-    )
+    return flags(*map(quote, loading_options(registry[wildcards.model])))
 
 
 def speed(wildcards):
@@ -58,11 +52,7 @@ def speed(wildcards):
 
 def trust(wildcards):
     """What a model's checkpoint may do, as options."""
-    entry = registry[wildcards.model]
-    return flags(
-        flag("--allow-pickle", entry["allow_pickle"]),
-        flag("--trust-remote-code", entry["trust_remote_code"]),
-    )
+    return flags(*trust_options(registry[wildcards.model]))
 
 
 def engine_environment(wildcards):

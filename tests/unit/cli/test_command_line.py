@@ -26,6 +26,17 @@ def test_an_unknown_option_is_named_without_its_value(capsys, tmp_path):
         assert 'did you mean "--password"?' in message
 
 
+@pytest.mark.parametrize("rest", [[], ["items"], ["items", "build"], ["--help"]])
+def test_an_unknown_option_before_the_stage_is_named(capsys, rest):
+    for option in ("--verison", "--verison=hunter2"):
+        status, message = run(capsys, option, *rest)
+        assert status == 2
+        assert 'unknown option --verison; did you mean "--version"?' in message
+        assert "hunter2" not in message
+    assert run(capsys, "-q", *rest)[0] == 2
+    assert run(capsys, "--verbose", "items", "--help")[0] == 0
+
+
 def test_a_misplaced_password_is_not_taken_for_a_stage_and_printed(capsys):
     status, message = run(capsys, "--password", "hunter2", "items", "build")
     assert status == 2

@@ -3,9 +3,11 @@
 import json
 
 import pytest
+import yaml
 
 from worldprobe import cli
 from worldprobe.cli import evaluate
+from worldprobe.errors import UserError
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +50,34 @@ def test_the_published_row_is_beside_it_and_other_items_are_said_to_be_others(ev
 def test_a_name_that_is_no_model_gets_one_clear_error(tmp_path, capsys):
     assert cli.main(["evaluate", "no/such model", "--versions", "0", "--work", str(tmp_path)]) == 2
     assert "there is no such model folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("card", "options"),
+    [
+        (
+            {"engine": "vllm", "dtype": "bfloat16", "revision": "v2", "tensor_parallel": 2, "trust_remote_code": True},
+            "--revision v2 --dtype bfloat16 --engine vllm --trust-remote-code --tensor-parallel 2",
+        ),
+        (
+            {"engine": "openai", "endpoint": "http://127.0.0.1:9/v1", "tokenizer": "folder", "concurrency": 3},
+            "--engine openai --endpoint http://127.0.0.1:9/v1 --tokenizer folder --concurrency 3",
+        ),
+    ],
+)
+def test_the_card_says_by_which_engine_and_how_a_model_is_scored(tmp_path, monkeypatch, card, options):
+    registry = tmp_path / "models.yaml"
+    registry.write_text(yaml.safe_dump({"mine": {"checkpoint": "a/b", "family": "f", "display_name": "Mine"} | card}))
+    lines = []
+
+    def step(*words):
+        lines.append(" ".join(map(str, words)))
+        if words[0] == "score":
+            raise UserError("score", "is not run here.", "Stop.")
+
+    monkeypatch.setattr(evaluate, "step", step)
+    assert cli.main(["evaluate", "mine", "--registry", str(registry), "--work", str(tmp_path / "work")]) == 2
+    assert f" --model mine --checkpoint a/b {options} --answers" in lines[-1]
 
 
 def test_a_password_is_in_no_printed_command(tmp_path, capsys, caplog, monkeypatch):

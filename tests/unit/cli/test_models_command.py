@@ -14,6 +14,7 @@ from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate, short_name
 from worldprobe.models.fetch import fetch
+from worldprobe.models.registry import state
 from worldprobe.operations.plan import plan
 
 REGISTRY = """
@@ -117,6 +118,33 @@ def test_a_model_that_cannot_be_fetched_says_what_to_do(registry, monkeypatch, k
     with pytest.raises(UserError) as refused:
         fetch("someone/tiny", revision="main")
     assert all(word in str(refused.value) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["gpt2"], "gpt2"),
+        (["--checkpoint", "gpt2"], "gpt2"),
+        (["hub:gpt2"], "hub:gpt2"),
+        (["a/b"], "a/b"),
+        (["tiny"], "someone/tiny"),
+        (["--checkpoint", "tiny"], "tiny"),
+    ],
+)
+def test_a_hub_id_needs_no_slash_and_a_name_of_the_registry_means_its_checkpoint(registry, monkeypatch, words, name):
+    asked = []
+
+    def note(*given):
+        asked.append(given[0])
+        raise UserError("the hub", "is not asked here.", "Stop.")
+
+    monkeypatch.setattr("worldprobe.models.fetch.fetch", note)
+    assert main(["models", "fetch", *words, "--registry", str(registry)]) == 2
+    assert asked == [name]
+
+
+def test_a_model_on_a_server_is_not_said_to_be_fetched():
+    assert state({"engine": "openai", "checkpoint": "served"}) == "on a server"
 
 
 def test_fetch_takes_safetensors_only_and_scoring_finds_what_was_fetched(

@@ -60,7 +60,9 @@ def test_every_command_says_what_it_does(words, parser, line):
     assert not line.endswith(".")
     assert parser.description[0].isupper()
     assert parser.description.endswith((".", "?"))
-    parser.format_help()
+    shown = parser.format_help()
+    assert "%%" not in shown
+    assert not re.search(r"(?<!\.)\b(csv|latex|html|pdf|png)\b", parser.description), parser.description
 
 
 def test_registry_is_one_flag_everywhere():

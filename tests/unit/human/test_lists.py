@@ -202,3 +202,10 @@ def test_odd_characters_have_digests_too(text, questions_of) -> None:
     lists = build_lists(questions, Layout())
     assert len(digest_lists(lists.trials)) == 64
     validate(lists.trials, StudyLists)
+
+
+def test_lists_that_are_too_short_for_every_template_are_not_made_without_a_question(builtin_items) -> None:
+    asked = ask_people(builtin_items[builtin_items.version == 0].head(60), ["likert"], "template")
+    lists = build_lists(asked, Layout(shortest=1, longest=1, n_catch=1))
+    assert lists.balance["n_trials"].min() == 1
+    assert set(lists.balance["list"]) == set(lists.trials["list"])

@@ -24,7 +24,7 @@ from worldprobe.asking.questions import Write, answer, question_id
 from worldprobe.asking.store import open_store
 from worldprobe.errors import UserError
 from worldprobe.models import echoes
-from worldprobe.models.endpoint import Endpoint
+from worldprobe.models.endpoint import Endpoint, Spending
 from worldprobe.models.engine import Decoding, Message, Query
 from worldprobe.models.openai_engine import OpenaiEngine, open_engine
 
@@ -506,3 +506,49 @@ def test_spans_refuse_tokens_that_are_not_of_the_text(pieces: list[str], where: 
     if found is not None:  # nothing but start tokens, which no text contains, may be left out
         assert where % len(pieces) < found[0] <= 2
         assert found[1][-1][1] == len("".join(pieces))
+
+
+def counted(path: str, body: dict, number: int) -> Reply | None:
+    """Writes one word, and counts ten tokens for it."""
+    if path == "/v1/completions" and not body.get("echo"):
+        return OK, {}, {"choices": [{"text": "TRUE"}], "usage": {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}}
+    return None
+
+
+@pytest.mark.parametrize("limit", [{"max_requests": 5}, {"max_tokens": 50}])
+def test_a_limit_of_spending_stops_cleanly_and_the_next_run_goes_on(server: Server, tmp_path: Any, limit: dict) -> None:
+    server.script = counted
+    questions = [Write(f"question {i}", FREE) for i in range(12)]
+    asked = []
+    for run in range(3):
+        engine = opened(server, concurrency=1)
+        engine.endpoint.spending = Spending(**limit)
+        store = open_store(tmp_path, engine)
+        if run < 2:
+            with pytest.raises(UserError) as error:
+                answer(questions, engine, store)
+            assert next(iter(limit)).replace("_", "-") in error.value.lines()
+            assert "Finished answers are kept" in error.value.lines()
+        else:
+            assert [value.text for value in answer(questions, engine, store).values] == ["TRUE"] * 12
+        asked += [body["prompt"] for _, body, _ in server.requests]
+    assert sorted(asked) == sorted(question.prompt for question in questions), "each once"
+
+
+def test_requests_in_flight_at_the_limit_are_waited_for_and_retries_count(server: Server, tmp_path: Any) -> None:
+    engine = opened(server, concurrency=4)
+    server.script = lambda path, body, number: (503, {}, {}) if number == 1 else counted(path, body, number)
+    engine.endpoint.spending = Spending(max_requests=6)
+    with pytest.raises(UserError) as error:
+        answer([Write(f"question {i}", FREE) for i in range(12)], engine, open_store(tmp_path, engine))
+    assert "--max-requests 6" in error.value.lines()
+    assert len(server.requests) == engine.endpoint.spending.requests
+    assert len(open_store(tmp_path, engine).load()) == len(server.requests) - 1
+
+
+def test_a_server_that_counts_no_tokens_cannot_be_limited_by_them_and_says_so(server: Server, tmp_path: Any) -> None:
+    engine = opened(server, concurrency=1)
+    engine.endpoint.spending = Spending(max_tokens=1000)
+    with pytest.raises(UserError) as error:
+        answer([Write(f"question {i}", FREE) for i in range(3)], engine, open_store(tmp_path, engine))
+    assert "counts no tokens" in error.value.lines()

@@ -202,6 +202,19 @@ def test_a_lock_is_not_removed_while_jobs_of_the_killed_run_are_in_the_queue(
     assert not locks.exists()
 
 
+def test_a_study_of_released_results_asks_no_model_and_says_so(
+    tmp_path: Path, repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository)
+    (tmp_path / "release").mkdir()
+    (tmp_path / "study.yaml").write_text(f"worldsense: null\newok: {{released: {{results: {tmp_path / 'release'}}}}}\n")
+    assert main(["status", "--directory", str(tmp_path), "--configfile", str(tmp_path / "study.yaml")]) == 0
+    printed = capsys.readouterr().out
+    assert "No model is asked" in printed
+    assert "not started" not in printed
+    assert "snakemake" not in printed
+
+
 def test_the_command_prints_a_line_per_model_and_the_next_step(
     tmp_path: Path, repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.testclient import TestClient
 
+from worldprobe.survey import export
 from worldprobe.survey.app import Site, build_app
 from worldprobe.survey.plan import Plan, Trial, TrialList, Wording
 from worldprobe.survey.settings import Settings, read_settings
@@ -165,6 +166,11 @@ class Lab:
     @staticmethod
     def link(number: int = 1, submission: int | None = None) -> str:
         return entry(number, submission)
+
+    def exported(self, table: str) -> Any:
+        """A table of the export: ratings or demographics."""
+        with self.survey.answers.read() as connection:
+            return getattr(export, f"export_{table}")(connection)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with self.survey.answers.read() as connection:

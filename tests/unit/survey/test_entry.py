@@ -145,6 +145,7 @@ def test_a_cookie_is_read_only_by_the_survey_that_wrote_it(write_settings, clock
         ({"ratings_per_item": 0}, "at least"),
         ({"youngest": 12}, "at least"),
         ({"study": "a b"}, "study"),
+        ({"participation": "once_per_domain", "another_submission": "refuse"}, "refuses people who come for"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(write_settings, keys, problem):

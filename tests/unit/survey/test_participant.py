@@ -291,6 +291,11 @@ def test_every_person_has_an_order_of_their_own_and_catch_trials_keep_their_plac
     assert orders[0] != orders[1] != orders[2]
 
 
+def test_a_link_can_be_looked_at_without_its_page(lab):
+    response = lab.person().browser.head("/")
+    assert (response.status_code, response.content) == (200, b"")
+
+
 def test_full_lists_end_in_a_friendly_page(make_lab, make_plan):
     lab = make_lab(make_plan(2), ratings_per_item=1)
     for number in range(2):

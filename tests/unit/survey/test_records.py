@@ -62,7 +62,8 @@ def test_an_export_keeps_to_its_contracts(busy_lab, tmp_path, capsys):
 
 def test_who_is_in_the_middle_is_partial_and_who_left_has_expired(busy_lab):
     before = busy_lab.survey.answers.now() - busy_lab.settings.expiry_ms
-    people = export.export_participants(busy_lab.survey.answers, before)
+    with busy_lab.survey.answers.read() as connection:
+        people = export.export_participants(connection, before)
     assert sorted(people["status"]) == ["complete", "expired", "partial"]
     assert people["finished_at"].notna().sum() == 1
 
@@ -127,7 +128,7 @@ def test_words_of_all_scripts_are_kept(lab):
         person.post("consent", {"agree": True})
         assert person.post("demographics", {"country": word}).status_code == 200
         assert "<script>alert" not in person.open("/").text
-    assert set(export.export_demographics(lab.survey.answers)["country"]) == set(words)
+    assert set(lab.exported("demographics")["country"]) == set(words)
 
 
 def test_texts_leave_in_an_encrypted_archive_only(busy_lab, tmp_path, capsys):
@@ -205,7 +206,7 @@ def test_withdrawal_leaves_no_byte_in_any_file(busy_lab, by, capsys):
         assert key.encode() not in path.read_bytes(), path.name
     assert main(["human", "withdraw", str(busy_lab.folder), name]) == 2
     assert PID[1] not in capsys.readouterr().err
-    ratings = export.export_ratings(busy_lab.survey.answers)
+    ratings = busy_lab.exported("ratings")
     assert key not in set(ratings["participant"])
     assert len(ratings) > 0
     with busy_lab.survey.answers.read() as connection:
@@ -225,7 +226,7 @@ def test_a_withdrawn_persons_list_is_free_again(make_lab, make_plan):
 
 def test_purging_deletes_old_identities_and_keeps_answers(busy_lab):
     lab = busy_lab
-    n_before = len(export.export_ratings(lab.survey.answers))
+    n_before = len(lab.exported("ratings"))
     lab.clock.seconds += 89 * 24 * 3600
     assert purge(lab.survey.identities, 90) == 0
     lab.clock.seconds += 2 * 24 * 3600
@@ -234,7 +235,7 @@ def test_purging_deletes_old_identities_and_keeps_answers(busy_lab):
     content = b"".join(path.read_bytes() for path in lab.folder.iterdir())
     assert PID[1].encode() not in content
     assert PID[4].encode() in content
-    assert len(export.export_ratings(lab.survey.answers)) == n_before
+    assert len(lab.exported("ratings")) == n_before
     assert main(["human", "purge", str(lab.folder)]) == 0
 
 
@@ -302,12 +303,13 @@ def test_a_backup_of_a_running_survey_is_whole_and_can_be_served(busy_lab, tmp_p
     assert main(["human", "backup", str(busy_lab.folder), "--out", str(copy)]) == 0
     with sqlite3.connect(copy / "answers.sqlite") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    before = export.export_ratings(busy_lab.survey.answers)
+    before = busy_lab.exported("ratings")
     busy_lab.person(4).begin()
     busy_lab.stop()
     busy_lab.folder = copy
     busy_lab.start()
-    pd.testing.assert_frame_equal(export.export_ratings(busy_lab.survey.answers), before)
+    assert (copy / "key").read_bytes()
+    pd.testing.assert_frame_equal(busy_lab.exported("ratings"), before)
     person = busy_lab.person(3)
     person.open()
     person.finish()

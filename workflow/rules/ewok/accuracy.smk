@@ -52,7 +52,7 @@ rule summarize:
         missing=missing,
         code=code("cli/summarize.py"),
     message:
-        "Summarizing accuracy"
+        "Summarising accuracy"
     shell:
         "python -m worldprobe summarize {input.judgement_tables:q} {params.missing} --out {output.summary_table:q} &> {log:q}"
 

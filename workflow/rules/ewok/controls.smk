@@ -10,7 +10,7 @@ localrules:
 
 
 rule compile_control_templates:
-    """Templates of the built-in materials: what the stories are written from, whatever the study asks about."""
+    """Templates of the built-in materials: the stories are written from them, whatever the study asks about."""
     input:
         materials=builtin_files(),
     output:

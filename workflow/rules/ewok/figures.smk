@@ -11,6 +11,7 @@ localrules:
     figure_agreement,
     figure_controls,
     figure_conditions,
+    figure_human_agreement,
 
 
 rule figures_of_accuracy:
@@ -89,7 +90,7 @@ rule figure_agreement:
 
 
 rule figure_controls:
-    """Control models on templates and fillers that their stories had, and on those they had not."""
+    """Control models on templates and fillers that occurred in their stories, and on those that did not."""
     input:
         accuracy_table="<ewok>/control_accuracies.parquet",
         registry=registry_file,
@@ -131,4 +132,27 @@ rule figure_conditions:
         "Conditions compared"
     shell:
         "python -m worldprobe figure conditions {input.comparison_table:q} --registry {input.registry:q}"
+        " --out {output.figures:q} {output.others:q} &> {log:q}"
+
+
+rule figure_human_agreement:
+    """Figure 7 of people: their choices, and the choices that other people's Likert ratings imply."""
+    input:
+        matrix="<ewok>/human/agreements.parquet",
+        statistic_table="<ewok>/human/statistics.parquet",
+    output:
+        figures=report_files("figure", "human_agreement"),
+        others=other_forms("figure", "human_agreement"),
+    log:
+        "<logs>/figure_human_agreement.log",
+    benchmark:
+        "<benchmarks>/figure_human_agreement.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/figure.py"),
+    message:
+        "Figure 7: people's choices and ratings"
+    shell:
+        "python -m worldprobe figure human_agreement {input.matrix:q} {input.statistic_table:q}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"

@@ -1,9 +1,89 @@
-# People's answers to the same items (EWoK, Section 4), if their ratings are given.
+# People's answers to the same items (EWoK, Section 4.4, Appendices A.1 and B.1): lists for a study, and what came back, as answers
+# that a survey exported, as simulated ones, or as means in a CSV. The live survey is not part of the workflow: docs/human_study.md.
 
 
 localrules:
+    sample_human_lists,
+    simulate_human_answers,
+    clean_human_ratings,
     import_human_ratings,
     judge_human,
+    measure_human_agreement,
+
+
+rule sample_human_lists:
+    """Lists of questions for people, the answer key, and how even the lists are."""
+    input:
+        item_table=targets.item_table(study),
+    output:
+        list_table="<ewok>/human/lists.parquet",
+        key="<ewok>/human/list_key.parquet",
+        balance_table="<ewok>/human/list_balance.parquet",
+    log:
+        "<logs>/sample_human_lists.log",
+    benchmark:
+        "<benchmarks>/sample_human_lists.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        layout=list_layout,
+        code=code("cli/human.py"),
+    message:
+        "Dealing questions to lists"
+    shell:
+        "python -m worldprobe human lists {input.item_table:q} {params.layout} --key-out {output.key:q}"
+        " --balance-out {output.balance_table:q} --out {output.list_table:q} &> {log:q}"
+
+
+rule simulate_human_answers:
+    """Answers of simulated people with known noise, in the form of an export."""
+    input:
+        list_table="<ewok>/human/lists.parquet",
+        key="<ewok>/human/list_key.parquet",
+    output:
+        export=directory("<ewok>/human/export"),
+    log:
+        "<logs>/simulate_human_answers.log",
+    benchmark:
+        "<benchmarks>/simulate_human_answers.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        crowd=simulated_crowd,
+        code=code("cli/human.py"),
+    message:
+        "Simulating people's answers"
+    shell:
+        "python -m worldprobe human simulate {input.list_table:q} --key {input.key:q} {params.crowd}"
+        " --out {output.export:q} &> {log:q}"
+
+
+rule clean_human_ratings:
+    """People's answers that count, step by step, and mean ratings of the items."""
+    input:
+        export=targets.human_export(study),
+        key=targets.human_key(study),
+    output:
+        rating_table="<ewok>/human/ratings.parquet",
+        step_table="<ewok>/human/cleaning_steps.parquet",
+        rater_table="<ewok>/human/raters.parquet",
+        sub_item_table="<ewok>/human/sub_items.parquet",
+        answer_table="<ewok>/human/answers.parquet",
+    log:
+        "<logs>/clean_human_ratings.log",
+    benchmark:
+        "<benchmarks>/clean_human_ratings.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        steps=cleaning_steps,
+        code=code("cli/human.py"),
+    message:
+        "Cleaning people's answers"
+    shell:
+        "python -m worldprobe human clean {input.export:q} --key {input.key:q} {params.steps} --steps-out {output.step_table:q}"
+        " --raters-out {output.rater_table:q} --sub-items-out {output.sub_item_table:q} --answers-out {output.answer_table:q}"
+        " --out {output.rating_table:q} &> {log:q}"
 
 
 rule import_human_ratings:
@@ -31,7 +111,7 @@ rule judge_human:
     """Accuracy of people's ratings, judged as a model's Likert answers are."""
     input:
         item_table=targets.item_table(study),
-        rating_table="<ewok>/ratings.parquet",
+        rating_table=targets.human_ratings(study),
     output:
         judgement_table=f"<ewok>/judgements/{targets.reference(study)}/human_likert/human.parquet",
     log:
@@ -46,3 +126,33 @@ rule judge_human:
         "Judging people's ratings"
     shell:
         "python -m worldprobe judge {input.item_table:q} {input.rating_table:q} --out {output.judgement_table:q} &> {log:q}"
+
+
+rule measure_human_agreement:
+    """People's accuracy with intervals over people, reliability, and Likert against Choice (Figure 7)."""
+    input:
+        item_table=targets.item_table(study),
+        answer_table="<ewok>/human/answers.parquet",
+        key=targets.human_key(study),
+    output:
+        statistic_table="<ewok>/human/statistics.parquet",
+        matrix="<ewok>/human/agreements.parquet",
+    log:
+        "<logs>/measure_human_agreement.log",
+    benchmark:
+        "<benchmarks>/measure_human_agreement.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/human.py"),
+    message:
+        "Measuring people's accuracy and agreement"
+    shell:
+        "python -m worldprobe human agreement {input.item_table:q} {input.answer_table:q} --key {input.key:q}"
+        " --matrix-out {output.matrix:q} --out {output.statistic_table:q} &> {log:q}"
+
+
+rule human_study:
+    """All about people, without any model: lists, cleaned answers, judgements, statistics, table and figure."""
+    input:
+        targets.human_files(study, registry),

@@ -2,6 +2,7 @@
 
 
 from worldprobe.benchmarks.ewok import targets
+from worldprobe.benchmarks.ewok.human.settings import human_settings
 
 ewok = study["ewok"]
 
@@ -87,14 +88,8 @@ def asking(wildcards):
     return flags(
         flag("--prompts", [one["prompts"] for one in prompting]),
         flag("--both-orders", ["yes" if one["swap"] else "no" for one in prompting]),
-        flag("--chat", [chat_template(one, wildcards.model) for one in prompting]),
+        flag("--chat", [targets.chat_template(one, registry[wildcards.model]) for one in prompting]),
     )
-
-
-def chat_template(prompting, model):
-    """Whether a model is asked through its chat template: auto follows its card."""
-    wanted = prompting["chat_template"]
-    return wanted if wanted != "auto" else "always" if registry[model]["chat"] else "never"
 
 
 def prompt_inputs(wildcards):
@@ -196,3 +191,43 @@ def training(key):
 def published_folder(wildcards):
     """The folder of the published numbers."""
     return in_repository("resources/published")
+
+
+def list_layout(wildcards):
+    """How questions are dealt to lists, as options. A zero is a value here, not a missing one."""
+    chosen = human_settings(study, "lists")
+    return flags(
+        flag("--eval-types", chosen["eval_types"]),
+        flag("--unit", chosen["unit"]),
+        flag("--per-domain", chosen["per_domain"]),
+        flag("--length", [chosen["shortest"], chosen["longest"]]),
+        flag("--catch", str(chosen["catch"])),
+        flag("--rounds", str(chosen["rounds"])),
+        flag("--seed", str(chosen["seed"])),
+    )
+
+
+def cleaning_steps(wildcards):
+    """Whose answers count, as options."""
+    chosen = human_settings(study, "cleaning")
+    names = ("failed_catch", "too_fast_ms", "isc", "passes", "min_corated", "minimum")
+    options = {name: f"--{name.removesuffix('_ms').replace('_', '-')}" for name in names}
+    return flags(
+        flag("--skip", chosen["skip"]),
+        *(flag(option, str(chosen[name])) for name, option in options.items()),
+        flag("--drop-below-minimum", chosen["below_minimum"] == "drop"),
+    )
+
+
+def simulated_crowd(wildcards):
+    """Who takes part in a simulation, as options."""
+    chosen = ewok["human"]["simulation"]
+    shares = {name: share for name, share in sorted(chosen["kinds"].items()) if share}
+    return flags(
+        flag("--people-per-list", str(chosen["people_per_list"])),
+        flag("--noise", str(chosen["noise"])),
+        flag("--domain-noise", [f"{name}={share}" for name, share in sorted(chosen["domain_noise"].items())]),
+        flag("--kinds", [f"{name}={share}" for name, share in shares.items()]),
+        flag("--abandon", str(chosen["abandon"])),
+        flag("--seed", str(chosen["seed"])),
+    )

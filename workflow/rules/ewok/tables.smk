@@ -17,6 +17,7 @@ localrules:
     tables_of_regression,
     table_reproduction,
     table_conditions,
+    table_human_accuracy,
 
 
 rule tables_of_accuracy:
@@ -140,3 +141,24 @@ rule table_conditions:
     shell:
         "python -m worldprobe table conditions {input.comparison_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule table_human_accuracy:
+    """People's accuracy with intervals over people, next to the paper's."""
+    input:
+        statistic_table="<ewok>/human/statistics.parquet",
+    output:
+        tables=report_files("table", "human_accuracy"),
+        others=other_forms("table", "human_accuracy"),
+    log:
+        "<logs>/table_human_accuracy.log",
+    benchmark:
+        "<benchmarks>/table_human_accuracy.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/table.py"),
+    message:
+        "Table of people's accuracy"
+    shell:
+        "python -m worldprobe table human_accuracy {input.statistic_table:q} --out {output.tables:q} {output.others:q} &> {log:q}"

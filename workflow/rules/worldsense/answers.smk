@@ -54,8 +54,6 @@ rule ask:
         speed=speed_and_spending,
     params:
         checkpoint=card("checkpoint"),
-        revision=card("revision"),
-        dtype=card("dtype"),
         loading=loading,
         asking=asking_options,
         answers=ANSWERS,
@@ -64,6 +62,6 @@ rule ask:
         "Asking {wildcards.model} (WorldSense)"
     shell:
         "python -m worldprobe worldsense ask {input.trial_tables:q} --model {wildcards.model:q}"
-        " --checkpoint {params.checkpoint:q} --revision {params.revision:q} --dtype {params.dtype:q}"
+        " --checkpoint {params.checkpoint:q}"
         " {params.loading} {resources.speed} {params.asking}"
         " --method {params.method} --answers {params.answers:q} --out {output.responses:q} &> {log:q}"

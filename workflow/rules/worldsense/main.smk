@@ -4,3 +4,4 @@
 include: "settings.smk"
 include: "sets.smk"
 include: "answers.smk"
+include: "analysis.smk"

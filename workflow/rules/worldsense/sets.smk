@@ -11,7 +11,7 @@ localrules:
 
 
 rule generate_test:
-    """The test set: every problem, size, complexity, skin and wording alike."""
+    """The test set: every problem, size, complexity, skin and wording, equally often."""
     input:
         skins=skin_files(),
     output:

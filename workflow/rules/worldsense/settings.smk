@@ -83,3 +83,51 @@ def examples_subset():
     """As ``subset``, with the seed after the study's: solved trials for examples."""
     seed = flag("--seed", str(worldsense["seed"] + 1))
     return flags(seed, flag("--per-cell", worldsense["asking"]["examples_per_cell"]), kinds())
+
+
+def answer_tables():
+    """The responses of all models that have any, and of the rules."""
+    return [
+        path
+        for model in worldsense_targets.answered(study, MODELS_WITH_ANSWERS)
+        for path in worldsense_targets.left_by(study, model)
+    ]
+
+
+def answered_sets(wildcards):
+    """Every set with its trials and its responses, as options."""
+    options = []
+    for name in worldsense_targets.asked_sets(study):
+        found = [
+            worldsense_targets.responses(study, name, prompting, model)
+            for model in worldsense_targets.answered(study, MODELS_WITH_ANSWERS)
+            for prompting in worldsense_targets.promptings(study)
+        ]
+        options.append(flag("--set", [name, worldsense_targets.trial_table(study, name), *found]))
+    return flags(*options, flag("--skin-folder", worldsense["skin_folder"]))
+
+
+def missing_answers(wildcards):
+    """The models whose answers could not be computed, as an option."""
+    asked = worldsense_targets.asked_models(study)
+    return flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items() if model in asked])
+
+
+def worldsense_plans(kind):
+    """The tables or figures that the study has."""
+    known = {benchmark.name: benchmark for benchmark in benchmarks.of_study(study)}
+    return known["worldsense"].wanted(study, registry, kind)
+
+
+def worldsense_report_files(kind):
+    """The files of tables or figures that Snakemake's own report shows."""
+    files = []
+    for plan in worldsense_plans(kind):
+        path, caption = plan.paths(worldsense_targets.root(study))[0], "../../report/worldsense.rst"
+        files.append(report(path, caption=caption, category="WorldSense", labels={kind: plan.title}))
+    return files
+
+
+def worldsense_other_forms(kind):
+    """The other forms of the same tables or figures."""
+    return [path for plan in worldsense_plans(kind) for path in plan.paths(worldsense_targets.root(study))[1:]]

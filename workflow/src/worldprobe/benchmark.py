@@ -156,7 +156,7 @@ class Page:
         summary: the table whose numbers the headline is about; ``report build`` takes it and so knows the benchmark.
         compose: reference to a function that makes the benchmark's part: ``present.page.Material`` -> ``present.page.Part``.
             Its folder also has the part's templates.
-        files: reference to a function: study, models with answers -> ``PageFiles``.
+        files: reference to a function: study, models with answers -> ``PageFiles``, or None where nobody is asked.
     """
 
     sections: tuple[Section, ...]

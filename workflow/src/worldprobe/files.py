@@ -132,7 +132,7 @@ def _fill_and_keep(
     batch = _batch.get()
     is_kept_back = False
     try:
-        with _disk_errors(path):
+        with _own_names(path, temporary), _disk_errors(path):
             yield temporary
             finish()
             for member in [*(temporary.rglob("*") if temporary.is_dir() else []), temporary]:
@@ -247,6 +247,17 @@ def _synchronize(path: Path) -> None:
             raise
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def _own_names(path: Path, temporary: Path) -> Iterator[None]:
+    """Let errors about a file in the temporary folder name the file that it was to become."""
+    try:
+        yield
+    except UserError as error:
+        if not Path(error.where).is_relative_to(temporary):
+            raise
+        raise UserError(path / Path(error.where).relative_to(temporary), error.problem, error.fix) from error
 
 
 @contextlib.contextmanager

@@ -38,13 +38,15 @@ def targets(study: Study, registry: Registry) -> list[str]:
 
 
 def page_files(study: Study, models: Sequence[str]) -> list[PageFiles]:
-    """What each part of the study's report is built from; a benchmark without a page has no part.
+    """What each part of the study's report is built from; a benchmark without a page, or about which no
+    model is asked, has no part.
 
     Args:
         study: a validated study.
         models: ids of those that have answers.
     """
-    return [load(benchmark.page.files)(study, models) for benchmark in of_study(study) if benchmark.page]
+    found = [load(benchmark.page.files)(study, models) for benchmark in of_study(study) if benchmark.page]
+    return [files for files in found if files is not None]
 
 
 def page_folders(study: Study) -> list[str]:

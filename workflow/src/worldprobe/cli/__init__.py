@@ -75,7 +75,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse a command line, importing the module of its stage only."""
     stage = next((word for word in arguments if not word.startswith("-")), None)
     is_known = stage in {COMMANDS.get(name, name) for name in STAGES}
-    return build_parser(stage if is_known else None).parse_args(arguments)
+    parser = build_parser(stage if is_known else None)
+    parser.check_options_before_stage(arguments)
+    return parser.parse_args(arguments)
 
 
 def _with_file(error: UserError, args: argparse.Namespace) -> UserError:

@@ -40,7 +40,8 @@ def run(args: argparse.Namespace) -> None:
     registry = Path(str(settings.get("registry", "config/models.yaml")))
     if not registry.exists() and (REPOSITORY / registry).exists():
         registry = REPOSITORY / registry
-    found += registry_complaints(read_yaml(registry))
+    if registry.is_file():  # otherwise one of the complaints says so
+        found += registry_complaints(read_yaml(registry))
     for complaint in found[:-1]:
         print(complaint.lines(), file=sys.stderr)
     if found:

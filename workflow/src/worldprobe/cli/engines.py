@@ -117,7 +117,7 @@ def _transformers(args: argparse.Namespace) -> Engine:
 
     return open_engine(
         args.checkpoint,
-        dtype=args.dtype or "float32",
+        dtype="float32" if args.dtype is None else args.dtype,
         revision=args.revision or None,
         device=args.device or "auto",
         bos=args.bos,
@@ -136,7 +136,7 @@ def _vllm(args: argparse.Namespace) -> Engine:
 
     return open_engine(
         args.checkpoint,
-        dtype=args.dtype or "float32",
+        dtype="float32" if args.dtype is None else args.dtype,
         revision=args.revision or None,
         bos=args.bos,
         allow_pickle=args.allow_pickle,

@@ -19,7 +19,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         "evaluate",
         help="score one model and print it next to the published numbers",
         description="Builds the items, scores them by LogProbs, judges and summarises; each step is a command that it prints. "
-        "A second call goes on where the first one stopped.",
+        "A second call continues where the first one stopped.",
     )
     parser.add_argument("model", metavar="MODEL", help="model folder, fetched hub id, or a name of the registry")
     parser.add_argument(
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
     step("items", "build", materials, "--versions", args.versions, *flags, "--out", items)
     entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
     refuse_what_a_server_decides(args, entry)
-    model = ["--model", name, *loading_options(entry), *speed_options(entry)]
+    model = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
     step("score", "logprobs", items, *model, "--answers", work / ".answers", "--out", scores)
     step("judge", items, scores, "--out", judgements)
     step("summarize", judgements, "--out", summaries)

@@ -9,7 +9,7 @@ from worldprobe.cli import human_agreement, human_answers, human_lists, human_su
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """The stage and its actions, in the order of a study."""
-    actions = stages.add_parser("human", help="people's answers to the same items").add_subparsers(
+    actions = stages.add_parser("human", help="study with people: lists, survey, cleaning, agreement").add_subparsers(
         metavar="ACTION", required=True
     )
     human_lists.add_parsers(actions)

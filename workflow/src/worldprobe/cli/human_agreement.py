@@ -21,7 +21,7 @@ def add_parsers(actions: argparse._SubParsersAction) -> None:
     """Add the action."""
     parser = actions.add_parser(
         "agreement",
-        help="people's accuracy with intervals, reliability, and Likert against Choice",
+        help="measure people's accuracy and reliability, and compare Likert with Choice",
         description=(
             "Accuracy by domain, version and design, with intervals over people; split-half reliability and what it lets a model "
             "reach; correlation with the labels; and, where people were asked both ways, the confusion matrix of Figure 7. "
@@ -32,10 +32,16 @@ def add_parsers(actions: argparse._SubParsersAction) -> None:
     add("items", type=Path, metavar="ITEMS", help="items table")
     add("answers", type=Path, metavar="ANSWERS", help="answers that count, from `human clean --answers-out`")
     add("--key", type=Path, required=True, metavar="FILE", help="answer key of the lists that were shown")
-    add("--draws", type=whole_number(10, 100_000), default=200, metavar="N", help="bootstrap samples, and splits into halves")
+    add(
+        "--draws",
+        type=whole_number(10, 100_000),
+        default=200,
+        metavar="N",
+        help="number of bootstrap samples, and of splits into halves",
+    )
     add_seed_argument(parser, "the draws")
     add("--matrix-out", type=Path, metavar="FILE", help="confusion matrix of Likert and Choice (agreements table)")
-    add("--out", type=Path, required=True, metavar="FILE", help="statistics of people")
+    add("--out", type=Path, required=True, metavar="FILE", help="table of statistics of people")
     parser.set_defaults(run=run)
 
 
@@ -63,11 +69,9 @@ def run(args: argparse.Namespace) -> None:
     inputs = {"items": args.items, "answers": args.answers, "key": args.key}
     provenance = made(METHOD, inputs, ["numpy", "pandas"], seed=args.seed, model="human", details={"n_draws": args.draws})
     if args.matrix_out:
-        if set(answers["eval_type"]) != {"likert", "choice"}:
-            problem = "people were asked in one way only, so there is nothing to compare."
-            raise UserError(args.answers, problem, "Leave out --matrix-out.")
         ordered = items.sort_values("item_id").reset_index(drop=True)
-        likert, choice = (Adder(ordered, answers[answers["eval_type"] == way], key, way).add() for way in ("likert", "choice"))
+        ways = {way: answers[answers["eval_type"] == way] for way in ("likert", "choice")}
+        likert, choice = (Adder(ordered, part, key, way).add() for way, part in ways.items())
         write_table(confuse(likert, choice), Agreements, args.matrix_out, provenance)
     _print(statistics)
     write_table(statistics, HumanStatistics, args.out, provenance)

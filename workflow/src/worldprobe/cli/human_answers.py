@@ -22,21 +22,22 @@ def add_simulate_parser(actions: argparse._SubParsersAction) -> None:
     """Add ``human simulate``."""
     parser = actions.add_parser(
         "simulate",
-        help="answers of simulated people with known noise, in the form of an export",
-        description="Good raters give the expected answer but for a share of guesses; others guess, or give one answer to all.",
+        help="simulate people with known noise, and write their answers like an export",
+        description="Good raters give the expected answer, except for a share of guesses; others guess, or give one answer to "
+        "everything.",
     )
     add = parser.add_argument
     add("lists", type=Path, metavar="LISTS", help="lists table")
     add("--key", type=Path, required=True, metavar="FILE", help="answer key of these lists")
     add("--people-per-list", type=whole_number(1, 1000), default=5, metavar="N", help="people who take each list")
-    add("--noise", type=number(0, 1), default=0.15, metavar="SHARE", help="share of a good rater's answers that are guesses")
+    add("--noise", type=number(0, 1), default=0.22, metavar="SHARE", help="share of a good rater's answers that are guesses")
     add(
         "--domain-noise",
         type=_name_and_share,
         nargs="+",
         default=[],
         metavar="DOMAIN=SHARE",
-        help="other shares for some domains (default: none)",
+        help="share of guesses in a domain, where it differs (default: none)",
     )
     add(
         "--kinds",
@@ -44,7 +45,7 @@ def add_simulate_parser(actions: argparse._SubParsersAction) -> None:
         nargs="+",
         default=[],
         metavar="KIND=SHARE",
-        help=f"share of the people who are {', '.join(KINDS)} (default: all are good)",
+        help=f"share of people of another kind: {', '.join(KINDS)} (default: all are good)",
     )
     add("--abandon", type=share, default=0.0, metavar="SHARE", help="share of the people who leave before the end")
     add_seed_argument(parser, "the answers")
@@ -56,15 +57,15 @@ def add_clean_parser(actions: argparse._SubParsersAction) -> None:
     """Add ``human clean``."""
     parser = actions.add_parser(
         "clean",
-        help="an export to ratings of items, in named steps that are counted",
+        help="turn an export into ratings of items, in named and counted steps",
         description=(
             "Steps, in this order: "
             + ", ".join(STEPS)
-            + ". Whose answers are left out here is no reason to refuse anybody's pay, and is decided after payment."
+            + ". Decide this after payment: that answers are left out here is not a reason to refuse anybody's pay."
         ),
     )
     add = parser.add_argument
-    add("export", type=Path, metavar="EXPORT", help="folder of an export")
+    add("export", type=Path, metavar="EXPORT", help="folder that `human export` or `human simulate` wrote")
     add("--key", type=Path, required=True, metavar="FILE", help="answer key of the lists that were shown")
     add("--skip", nargs="+", choices=STEPS, default=[], metavar="STEP", help=f"steps to leave out: {', '.join(STEPS)}")
     add(
@@ -72,31 +73,48 @@ def add_clean_parser(actions: argparse._SubParsersAction) -> None:
         type=whole_number(0, 20),
         default=2,
         metavar="N",
-        help="failed catch trials that are too many; 0: any are fine",
+        help="leave out sessions with this many failed catch trials; 0: never",
     )
-    add("--too-fast", type=number(0, 1e7), default=0.0, metavar="MS", help="lowest median time per answer; 0: none is too fast")
-    add("--isc", type=number(-1, 1), default=0.3, metavar="R", help="lowest correlation with the mean of the others")
+    add(
+        "--too-fast",
+        type=number(0, 1e7),
+        default=0.0,
+        metavar="MS",
+        help="lowest median time per answer, in milliseconds; 0: no limit",
+    )
+    add("--isc", type=number(-1, 1), default=0.3, metavar="R", help="lowest correlation of a person with the mean of the others")
     add(
         "--passes",
         type=whole_number(0, 1000),
         default=0,
         metavar="N",
-        help="passes of this step at most; 0: until nobody is below",
+        help="largest number of passes of the step isc; 0: until nobody is below the limit",
     )
-    add("--min-corated", type=whole_number(3, 1000), default=5, metavar="N", help="answers in common that a correlation needs")
+    add(
+        "--min-corated",
+        type=whole_number(3, 1000),
+        default=5,
+        metavar="N",
+        help="number of answers in common with others that a correlation needs",
+    )
     add(
         "--minimum",
         type=positive,
         default=5,
         metavar="N",
-        help="answers that a sub-item should have; those with fewer are listed",
+        help="number of answers that a sub-item should have; those with fewer are listed",
     )
-    add("--drop-below-minimum", action="store_true", help="leave out sub-items with fewer (default: they are kept)")
-    add("--steps-out", type=Path, metavar="FILE", help="table of the steps")
-    add("--raters-out", type=Path, metavar="FILE", help="table of everybody's correlation and exclusion")
+    add(
+        "--drop-below-minimum",
+        action="store_true",
+        help="leave out sub-items with fewer answers than --minimum (default: they are kept)",
+    )
+    add("--steps-out", type=Path, metavar="FILE", help="table of what each step left out")
+    add("--raters-out", type=Path, metavar="FILE", help="table of each person's correlation and exclusion")
+    add("--excluded-out", type=Path, metavar="FILE", help="table of the people whose answers do not count, for `human reopen`")
     add("--sub-items-out", type=Path, metavar="FILE", help="table of answers per sub-item")
-    add("--answers-out", type=Path, metavar="FILE", help="the answers that count, for `human agreement`")
-    add("--people-out", type=Path, metavar="FILE", help="age, gender, country and first language, as counts")
+    add("--answers-out", type=Path, metavar="FILE", help="table of the answers that count, for `human agreement`")
+    add("--people-out", type=Path, metavar="FILE", help="table of people's age, gender, country and first language, as counts")
     add("--out", type=Path, required=True, metavar="FILE", help="ratings table, which `judge` takes like scores")
     parser.set_defaults(run=run_clean)
 
@@ -184,6 +202,7 @@ def run_clean(args: argparse.Namespace) -> None:
     for path, frame, contract in (
         (args.steps_out, cleaned.steps, CleaningSteps),
         (args.raters_out, cleaned.raters, Raters),
+        (args.excluded_out, cleaned.raters[cleaned.raters["excluded_by"] != ""], Raters),
         (args.sub_items_out, cleaned.sub_items, SubItems),
         (
             args.answers_out,

@@ -21,10 +21,10 @@ def add_parsers(actions: argparse._SubParsersAction) -> None:
     """Add the action."""
     parser = actions.add_parser(
         "lists",
-        help="lists of questions, one per person, and the answer key",
+        help="deal the questions to lists, one per person, and write the answer key",
         description=(
             "Every sentence is asked in one list of a round; nobody sees a template twice; each list has as many plausible as "
-            "implausible trials (within 1), and its share of versions and domains. The survey needs the lists alone."
+            "implausible trials (within 1), and its share of versions and domains. The survey needs the lists, but never the key."
         ),
     )
     add = parser.add_argument
@@ -45,9 +45,15 @@ def add_parsers(actions: argparse._SubParsersAction) -> None:
         nargs=2,
         default=(40, 80),
         metavar=("SHORTEST", "LONGEST"),
-        help="trials of a list; longer ones are split evenly, shorter ones are reported (default: 40 80)",
+        help="number of trials of a list; longer lists are split evenly, shorter ones are reported (default: 40 80)",
     )
-    add("--catch", type=whole_number(0, 20), default=2, metavar="N", help="catch trials of each list; the paper had none")
+    add(
+        "--catch",
+        type=whole_number(0, 20),
+        default=2,
+        metavar="N",
+        help="number of catch trials in each list; the paper had none",
+    )
     add("--rounds", type=whole_number(1, 100), default=1, metavar="N", help="ask everything N times, each time in other lists")
     add_seed_argument(parser, "the lists")
     add("--plan", action="store_true", help="print the people, time and money needed; without --out nothing is written")
@@ -56,7 +62,7 @@ def add_parsers(actions: argparse._SubParsersAction) -> None:
     )
     add("--wage", type=number(0, 1e6), default=12.0, metavar="PAY", help="pay per hour, in any currency, for --plan")
     add("--key-out", type=Path, metavar="FILE", help="answer key; keep it away from the survey (needed with --out)")
-    add("--balance-out", type=Path, metavar="FILE", help="how even each list is")
+    add("--balance-out", type=Path, metavar="FILE", help="table of how balanced each list is")
     add("--out", type=Path, metavar="FILE", help="lists table, for the survey (needed without --plan)")
     parser.set_defaults(run=run)
 
@@ -139,7 +145,11 @@ def _report(lists: Lists, layout: Layout) -> None:
         if len(short):
             names = sorted(set(short["domains"])) if layout.per_domain else ["all domains"]
             LOGGER.warning(
-                "%s: %d lists are shorter than %d, for want of templates: %s", way, len(short), layout.shortest, ", ".join(names)
+                "%s: %d lists are shorter than %d, because there are too few templates: %s",
+                way,
+                len(short),
+                layout.shortest,
+                ", ".join(names),
             )
     if lists.n_shared:
         LOGGER.info(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,26 +29,41 @@ METHOD = 1
 def add_parsers(actions: argparse._SubParsersAction) -> None:
     """Add the actions."""
     _add_serve(actions)
-    status = _add(actions, "status", "people and answers of a survey, and who is still wanted; changes nothing", run_status)
-    status.add_argument("--lists", action="store_true", help="a line per list")
+    status = _add(actions, "status", "count a survey's people and answers, and what is still needed; changes nothing", run_status)
+    status.add_argument("--lists", action="store_true", help="also print one line per list")
     backup = _add(actions, "backup", "copy a survey's databases as they are at one moment, while it runs", run_backup)
     backup.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="new folder for the copies")
-    export = _add(actions, "export", "ratings, sessions and demographics as tables, without texts or identities", run_export)
-    export.add_argument("--with-text", type=Path, metavar="LISTS", help="add the texts of this lists table; --out is a .zip then")
-    export.add_argument("--password", metavar="WORD", help=f"of the .zip with texts {PASSWORD_HELP}")
+    export = _add(
+        actions, "export", "write ratings, sessions and demographics as tables, without texts or identities", run_export
+    )
+    export.add_argument(
+        "--with-text", type=Path, metavar="LISTS", help="lists table whose texts are added; --out must then be a .zip"
+    )
+    export.add_argument("--password", metavar="WORD", help=f"{PASSWORD_HELP}, for --with-text")
     export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the tables, or a .zip")
-    pay = _add(actions, "identities", "whom to pay: ids of the recruiter, codes, minutes, catch trials failed", run_identities)
-    pay.add_argument("--token", type=Path, required=True, metavar="FILE", help="the survey's file identities-token")
+    pay = _add(actions, "identities", "list whom to pay: recruiter's ids, codes, minutes, failed catch trials", run_identities)
+    pay.add_argument("--token", type=Path, required=True, metavar="FILE", help="the file identities-token of the survey")
     pay.add_argument("--out", type=Path, required=True, metavar="FILE", help="CSV file outside the repository")
-    withdraw = _add(actions, "withdraw", "delete all that one person has said, and who they are", run_withdraw)
-    withdraw.add_argument("person", metavar="PERSON", help="id of the recruiter, or key; - reads it from standard input")
-    purge = _add(actions, "purge", "delete identities when their retention is over; answers stay, without a name", run_purge)
+    withdraw = _add(actions, "withdraw", "delete one person's answers and identity", run_withdraw)
+    withdraw.add_argument(
+        "person", metavar="PERSON", help="the recruiter's id, or the completion key; - reads it from standard input"
+    )
+    purge = _add(actions, "purge", "delete identities whose retention period is over; answers stay, without a name", run_purge)
     days = whole_number(0, 36_500)
-    purge.add_argument("--older-than", type=days, metavar="DAYS", help="days since consent (default: as in the settings)")
-    returned = _add(actions, "import-submissions", "free the lists of people who gave their place back on Prolific", run_import)
+    purge.add_argument(
+        "--older-than",
+        type=days,
+        metavar="DAYS",
+        help="delete identities older than this, in days since consent (default: retention_days of the settings)",
+    )
+    returned = _add(
+        actions, "import-submissions", "free the lists of people who returned their submission on Prolific", run_import
+    )
     returned.add_argument("submissions", type=Path, metavar="CSV", help="Prolific's export of the study's submissions")
-    reopen = _add(actions, "reopen", "ask somebody else for the lists of people whose answers are not kept", run_reopen)
-    reopen.add_argument("people", type=Path, metavar="TABLE", help="CSV or Parquet table whose column participant names them")
+    reopen = _add(actions, "reopen", "reopen the lists of people whose answers are excluded", run_reopen)
+    reopen.add_argument(
+        "people", type=Path, metavar="TABLE", help="CSV or Parquet table of these people, in its column participant"
+    )
 
 
 def _add(
@@ -63,7 +79,7 @@ def _add(
 def _add_serve(actions: argparse._SubParsersAction) -> None:
     parser = actions.add_parser(
         "serve",
-        help="serve the survey until Ctrl-C",
+        help="serve the survey until it is stopped with Ctrl-C",
         description="Serves lists to people and stores their answers in one folder. Stop it with Ctrl-C or SIGTERM and start it "
         "again at any time: everybody continues where they were.",
     )
@@ -88,7 +104,7 @@ def run_serve(args: argparse.Namespace) -> None:
 
     is_local = args.host in ("127.0.0.1", "::1", "localhost")
     if not is_local and not args.public:
-        fix = "Put a proxy with TLS in front of 127.0.0.1 (docs/human_study.md), or add --public if you really mean it."
+        fix = "Put a proxy with TLS in front of 127.0.0.1 (docs/human_study.md), or add --public to allow it all the same."
         raise UserError(f"--host {args.host}", "can be reached by other machines.", fix)
     settings = read_settings(args.settings)
     plan = _read_plan(args.lists, args.prompts)
@@ -166,9 +182,10 @@ def run_status(args: argparse.Namespace) -> None:
 
 
 def run_backup(args: argparse.Namespace) -> None:
-    """Copy both databases."""
+    """Copy both databases, and the two small files that belong to them."""
     from worldprobe.files import whole_folder
     from worldprobe.survey.store import ANSWERS, IDENTITIES
+    from worldprobe.survey.study import KEY, TOKEN
 
     with _databases(args.folder) as (answers, identities), whole_folder(args.out, "human backup") as temporary:
         temporary.chmod(0o700)
@@ -176,13 +193,15 @@ def run_backup(args: argparse.Namespace) -> None:
         for database, name in ((answers, ANSWERS), (identities, IDENTITIES)):
             database.back_up(temporary / name)
             (temporary / name).chmod(0o600)
+        for name in (KEY, TOKEN):
+            if (args.folder / name).is_file():
+                shutil.copy2(args.folder / name, temporary / name)
 
 
 def run_export(args: argparse.Namespace) -> None:
     """Write the three tables, or the archive with texts."""
-    from worldprobe.contracts import validate, write_table
     from worldprobe.files import whole_folder
-    from worldprobe.human.contracts import Demographics, Participants, RawRatings
+    from worldprobe.human.exports import Export, write_export
     from worldprobe.provenance import made
     from worldprobe.survey import export
     from worldprobe.survey.study import read_setting
@@ -194,16 +213,14 @@ def run_export(args: argparse.Namespace) -> None:
         raise UserError("--password", "is only for an export with texts.", "Add --with-text, or leave it out.")
     with _databases(args.folder) as (answers, _):
         before = answers.now() - read_setting(answers, "expiry_ms")
-        tables = (
-            ("raw_ratings", RawRatings, export.export_ratings(answers)),
-            ("participants", Participants, export.export_participants(answers, before)),
-            ("demographics", Demographics, export.export_demographics(answers)),
-        )
+        with answers.read() as connection:
+            tables = Export(
+                export.export_ratings(connection),
+                export.export_participants(connection, before),
+                export.export_demographics(connection),
+            )
     with whole_folder(args.out, "human export") as temporary:
-        for name, contract, frame in tables:
-            write_table(frame, contract, temporary / f"{name}.parquet", made(METHOD, packages=["pandas", "pyarrow"]))
-            text = export.as_csv(validate(frame, contract))
-            (temporary / f"{name}.csv").write_text(text, encoding="utf-8", newline="")
+        write_export(temporary, tables, made(METHOD, packages=["pandas", "pyarrow"]))
 
 
 def _export_texts(args: argparse.Namespace) -> None:
@@ -213,6 +230,7 @@ def _export_texts(args: argparse.Namespace) -> None:
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.files import whole_file
     from worldprobe.human.contracts import StudyLists
+    from worldprobe.human.exports import as_csv
     from worldprobe.human.lists import digest_lists
     from worldprobe.survey import export
 
@@ -223,8 +241,8 @@ def _export_texts(args: argparse.Namespace) -> None:
         problem = "is not a .zip file: texts of items are written encrypted only."
         raise UserError(f"--out {args.out}", problem, "Name a .zip file.")
     lists = read_table(args.with_text, StudyLists)
-    with _databases(args.folder) as (answers, _):
-        ratings = export.export_ratings(answers)
+    with _databases(args.folder) as (answers, _), answers.read() as connection:
+        ratings = export.export_ratings(connection)
     if len(ratings) and ratings["lists_digest"].iloc[0] != digest_lists(lists):
         raise UserError(args.with_text, "is not the table of lists that this survey shows.", "Give the one it was served with.")
     texts = lists[["question", "first_context", "second_context", "target"]].drop_duplicates("question")
@@ -232,14 +250,15 @@ def _export_texts(args: argparse.Namespace) -> None:
     canary = read_provenance(args.with_text).canary
     with whole_file(args.out) as temporary, pyzipper.AESZipFile(temporary, "w", encryption=pyzipper.WZ_AES) as archive:
         archive.setpassword(word.encode())
-        archive.writestr("ratings_with_texts.csv", (f"# {canary}\n" if canary else "") + export.as_csv(joined))
+        archive.writestr("ratings_with_texts.csv", (f"# {canary}\n" if canary else "") + as_csv(joined))
 
 
 def run_identities(args: argparse.Namespace) -> None:
     """Write whom to pay; never into the repository or a results folder."""
     from worldprobe.files import whole_file
+    from worldprobe.human.exports import neutralize
     from worldprobe.paths import REPOSITORY
-    from worldprobe.survey.export import list_identities, neutralize
+    from worldprobe.survey.export import list_identities
     from worldprobe.survey.study import check_token
 
     place = args.out.resolve()

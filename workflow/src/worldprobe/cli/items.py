@@ -230,8 +230,9 @@ def run_export(args: argparse.Namespace) -> None:
         raise UserError(args.out, "a password and a .zip go together.", fix)
     if not is_archive:
         refuse_protected(canary, args.items)
+    items, templates = read_table(args.items, Items), read_table(args.templates, Templates)  # their own faults say more
     check_templates(args.templates, args.items)
-    files = official_files(read_table(args.items, Items), read_table(args.templates, Templates), canary)
+    files = official_files(items, templates, canary)
     if is_archive:
         write_archive(files, args.out, secret)
         return

@@ -63,11 +63,23 @@ class Parser(argparse.ArgumentParser):
             leaf: Parser = getattr(parsed, "leaf", self)
             options = [word.partition("=")[0] for word in unknown if word.startswith("--")]
             if options:
-                known = [name for action in leaf._actions for name in action.option_strings]
-                leaf.fail(f"unknown option {options[0]}{did_you_mean(options[0], known)}")
+                leaf.fail_unknown(options[0])
             leaf.fail("too many arguments: the last ones have no meaning here.")
         parsed.__dict__.pop("_seen", None)
         return parsed
+
+    def check_options_before_stage(self, arguments: Sequence[str]) -> None:
+        """Name an unknown option before the stage: argparse would only say that the stage, or what it needs, is missing."""
+        for word in arguments:
+            if not word.startswith("-"):
+                return
+            option = word.partition("=")[0] if word.startswith("--") else word[:2]
+            if option not in self._option_string_actions:
+                self.fail_unknown(option)
+
+    def fail_unknown(self, option: str) -> NoReturn:
+        """Name an unknown option, with the nearest known one, and exit with status 2."""
+        self.fail(f"unknown option {option}{did_you_mean(option, self._option_string_actions)}")
 
     def error(self, message: str) -> NoReturn:
         """Print the mistake; a word that is not a known stage, action or name is repeated only where it resembles one."""

@@ -21,7 +21,7 @@ def plans_of(kind: str) -> dict[str, Plan]:
 def add_plan_parsers(names: argparse._SubParsersAction, kind: str, run: Run) -> None:
     """A command per plan: its inputs, its options, the registry and the files to write."""
     for plan in plans_of(kind).values():
-        parser = names.add_parser(plan.name, help=plan.title, description=plan.caption.replace("%", "%%"))
+        parser = names.add_parser(plan.name, help=plan.title, description=plan.caption)
         for one in plan.inputs:
             parser.add_argument(one.name, metavar=one.name.upper(), help=f"the {one.name} table ({Path(one.path).name})")
         for option in plan.options:

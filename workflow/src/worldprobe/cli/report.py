@@ -23,7 +23,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the stage's command."""
     actions = stages.add_parser("report", help="build the HTML report").add_subparsers(metavar="ACTION", required=True)
     help_text = "build one HTML page that opens offline"
-    build = actions.add_parser("build", help=help_text, description=help_text.capitalize() + ".")
+    build = actions.add_parser("build", help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
     build.add_argument(
         "summaries", nargs="+", metavar="SUMMARIES", help="summary table (Parquet), one per benchmark of the study"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from worldprobe.errors import UserError
 from worldprobe.paths import RESOURCES
 
 #: Version of the computation.
@@ -32,6 +33,34 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Compare, print the summary line, write the table; the summaries' own kind says which paper is meant."""
+    from worldprobe.benchmarks.worldsense.contracts import Summaries
+    from worldprobe.contracts import table_name
+
+    _check_worldsense(args) if table_name(args.summaries) == Summaries.Config.name else _check_ewok(args)
+
+
+def _check_worldsense(args: argparse.Namespace) -> None:
+    from worldprobe.benchmarks.worldsense.analysis.reproduction import RELEASED, check_reproduction, summary_line
+    from worldprobe.benchmarks.worldsense.contracts import Reproduction, Summaries
+    from worldprobe.benchmarks.worldsense.published import SOURCE, read_published
+    from worldprobe.contracts import read_provenance, read_table, write_table
+    from worldprobe.provenance import made
+
+    for option in ("coefficients", "items"):
+        if getattr(args, option):
+            raise UserError(f"--{option}", "is about EWoK, but these summaries are WorldSense's.", "Leave the option out.")
+    published = args.published / "worldsense.csv"
+    is_released = bool(RELEASED & set(read_provenance(args.summaries).inputs.values()))
+    table = check_reproduction(read_published(published), read_table(args.summaries, Summaries), is_released)
+    line = summary_line(table)
+    inputs = {"summaries": args.summaries, "published": published}
+    details = {"summary": line, "source": SOURCE, "is_official": is_released}
+    write_table(table, Reproduction, args.out, made(METHOD, inputs, ["numpy", "pandas"], details=details))
+    print(line)
+
+
+def _check_ewok(args: argparse.Namespace) -> None:
     """Compare, print the summary line, write the table."""
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items, check_same_items
     from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published

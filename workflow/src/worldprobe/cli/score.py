@@ -121,6 +121,13 @@ def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
         choices=CHAT,
         help="use the chat template: never (default, as in the paper), auto (where there is one), always (also --chat alone)",
     )
+    parser.add_argument(
+        "--thoughts",
+        type=whole_number(0, 1_000_000),
+        default=0,
+        metavar="N",
+        help="limit of tokens for thoughts before a free answer, for models that think first; thoughts are never read as answers",
+    )
 
 
 def model_name(args: argparse.Namespace) -> str:
@@ -296,6 +303,7 @@ def ask_items(
         model_name(args),
         is_swapped,
         is_chat,
+        getattr(args, "thoughts", 0),
     )
     counts |= {"prompts": prompting["name"], "chat": is_chat, "swap": is_swapped}
     made = provenance(engine, digest_file(path), args.method, model_name(args), counts)

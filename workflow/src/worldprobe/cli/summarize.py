@@ -24,7 +24,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         type=whole_number(0, 1_000_000),
         default=1000,
         metavar="N",
-        help="draws; 0: no intervals (default: %(default)s)",
+        help="number of bootstrap draws; 0: no intervals (default: %(default)s)",
     )
     parser.add_argument(
         "--cluster",

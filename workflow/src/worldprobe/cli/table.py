@@ -13,7 +13,7 @@ from worldprobe.cli.plans import add_plan_parsers, add_set_parser, files_by_plan
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """One command per table, and one for many."""
     help_text = "print a table as CSV, LaTeX, Markdown and JSON"
-    names = stages.add_parser("table", help=help_text, description=help_text.capitalize() + ".").add_subparsers(
+    names = stages.add_parser("table", help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.").add_subparsers(
         title="tables", metavar="NAME", required=True
     )
     add_plan_parsers(names, "table", run)

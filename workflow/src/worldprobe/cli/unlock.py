@@ -34,4 +34,4 @@ def run(args: argparse.Namespace) -> None:
                 f"scancel {alive}, or wait for them; then run this command again.",
             )
     if locks.unlock(args.folder):
-        print("An earlier run was cut short; its lock is removed and this run goes on from what it finished.")
+        print("An earlier run was cut short; its lock is removed, and this run continues from what it finished.")

@@ -18,7 +18,7 @@ METHOD = 2
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """``worldsense audit``, ``skins check``, ``preview``, ``generate``, ``counts``, ``export``, and what asks models."""
-    stage = stages.add_parser("worldsense", help="WorldSense: audit trials, check skins, generate sets")
+    stage = stages.add_parser("worldsense", help="WorldSense: generate and audit trials, ask models, analyse answers")
     actions = stage.add_subparsers(metavar="ACTION", required=True)
     trials_help = "official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)"
     audit = actions.add_parser(
@@ -35,7 +35,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     _add_folder(audit)
     audit.set_defaults(run=run_audit)
-    skins = actions.add_parser("skins", help="the words of relations and entities").add_subparsers(
+    skins = actions.add_parser("skins", help="check skins: the words of relations and entities").add_subparsers(
         metavar="ACTION", required=True
     )
     check = skins.add_parser("check", help="check skins: every fault by file and line")
@@ -91,7 +91,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     generate.add_argument("--chat", type=Path, metavar="FILE.jsonl.gz", help="also write training dialogues")
     generate.add_argument("--out", type=Path, required=True, metavar="TRIALS", help="table of trials (Parquet)")
     generate.set_defaults(run=run_generate)
-    counts = actions.add_parser("counts", help="trials of each cell next to the release's")
+    counts = actions.add_parser("counts", help="count the trials of each cell, next to the release's")
     counts.add_argument("trials", metavar="TRIALS", help=trials_help)
     counts.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="table of counts, as CSV")
     counts.set_defaults(run=run_counts)

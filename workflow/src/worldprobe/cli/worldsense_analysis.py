@@ -1,4 +1,4 @@
-"""``worldsense analyse``: answers to means, in the official layout's terms."""
+"""``worldsense analyse``, ``summarize`` and ``compare``: answers to means."""
 
 from __future__ import annotations
 
@@ -6,8 +6,19 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from worldprobe.cli.arguments import add_missing_argument, add_seed_argument, missing_models, whole_number
+from worldprobe.errors import UserError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
+
+    from worldprobe.benchmarks.worldsense.analysis.answers import Series
+    from worldprobe.benchmarks.worldsense.analysis.questions import Questions
+
+#: Bumped when the numbers of the same answers change.
+METHOD = 1
 
 TRIALS = "official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)"
 RESULTS = "<prompting>___<model>___results.jsonl (also .bz2, .gz), or a table of responses (.parquet); any number"
@@ -17,8 +28,8 @@ def add_actions(actions: argparse._SubParsersAction) -> None:
     """The actions of the analysis."""
     analyse = actions.add_parser(
         "analyse",
-        help="accuracy and bias of answers, by problem, size, domain and more",
-        description="Accuracy and response bias by tuples with the paper's weights, rebalancing and 95%% intervals. Writes "
+        help="compute accuracy and bias by problem, size, domain and more, as CSV",
+        description="Accuracy and response bias by tuples with the paper's weights, rebalancing and 95% intervals. Writes "
         "statistics.csv, and answers.csv with what was answered and what was invalid.",
     )
     analyse.add_argument("trials", metavar="TRIALS", help=TRIALS)
@@ -26,6 +37,47 @@ def add_actions(actions: argparse._SubParsersAction) -> None:
     add_skin_folder(analyse)
     analyse.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder of statistics.csv and answers.csv")
     analyse.set_defaults(run=run_analyse)
+    summarize = actions.add_parser(
+        "summarize",
+        help="compute means of one or more sets by every grouping, with bootstrap intervals",
+        description="Computes what analyse does, and also strict scores, invalid answers, consistency across skins and "
+        "bootstrap intervals.",
+    )
+    _add_sets(summarize)
+    summarize.add_argument(
+        "--bootstrap",
+        type=whole_number(0, 100_000),
+        default=1000,
+        metavar="N",
+        help="number of bootstrap draws; 0: no intervals (default: %(default)s)",
+    )
+    add_missing_argument(summarize)
+    summarize.add_argument("--out", type=Path, required=True, metavar="FILE", help="summaries table")
+    summarize.set_defaults(run=run_summarize)
+    compare = actions.add_parser("compare", help="compare every pair of models, tuple by tuple")
+    _add_sets(compare)
+    compare.add_argument(
+        "--permutations",
+        type=whole_number(1, 1_000_000),
+        default=1000,
+        metavar="N",
+        help="number of random flips, and of bootstrap draws (default: %(default)s)",
+    )
+    compare.add_argument("--out", type=Path, required=True, metavar="FILE", help="comparisons table")
+    compare.set_defaults(run=run_compare)
+
+
+def _add_sets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        action="append",
+        required=True,
+        metavar=("NAME", "TRIALS_RESULTS"),
+        help="name of a set, its trials, and results or tables of responses; repeat the option for further sets",
+    )
+    add_skin_folder(parser)
+    add_seed_argument(parser, "all draws")
 
 
 def add_skin_folder(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +106,87 @@ def run_analyse(args: argparse.Namespace) -> None:
         for place, table in places.items():
             write_text(place, table.to_csv(index=False, lineterminator="\n"))
     print(describe(statistics, counts))
+
+
+def run_summarize(args: argparse.Namespace) -> None:
+    """Read, summarise, write."""
+    import pandas as pd
+
+    from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
+    from worldprobe.benchmarks.worldsense.contracts import Summaries
+    from worldprobe.contracts import write_table
+    from worldprobe.log import LOGGER
+    from worldprobe.provenance import made
+
+    tables, counts = [], []
+    for name, questions, series in _read_sets(args):
+        tables.append(summarize(name, questions, series, args.seed, args.bootstrap))
+        counts += [{"set": name, **row} for row in _counts(questions, series)]
+    table = pd.concat(tables, ignore_index=True).sort_values(list(Summaries.Config.metadata["key"]), ignore_index=True)
+    missing = missing_models(args.missing, table["model"].unique())
+    details = {"n_bootstrap": args.bootstrap, "answers": counts} | missing
+    write_table(
+        table[list(Summaries.to_schema().columns)],
+        Summaries,
+        args.out,
+        made(METHOD, _inputs(args), ["numpy", "pandas"], seed=args.seed, details=details),
+    )
+    LOGGER.info("%d means of %d models", len(table), table["model"].nunique())
+    for model, reason in missing.get("missing_models", {}).items():
+        LOGGER.warning("%s is missing: %s", model, reason)
+
+
+def run_compare(args: argparse.Namespace) -> None:
+    """Read, compare, write."""
+    import pandas as pd
+
+    from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models
+    from worldprobe.benchmarks.worldsense.contracts import Comparisons
+    from worldprobe.contracts import write_table
+    from worldprobe.provenance import made
+
+    tables = [
+        compare_models(name, questions, series, args.seed, args.permutations) for name, questions, series in _read_sets(args)
+    ]
+    table = pd.concat(tables, ignore_index=True).sort_values(list(Comparisons.Config.metadata["key"]), ignore_index=True)
+    provenance = made(
+        METHOD, _inputs(args), ["numpy", "pandas", "scipy"], seed=args.seed, details={"n_permutations": args.permutations}
+    )
+    write_table(table, Comparisons, args.out, provenance)
+
+
+def _read_sets(args: argparse.Namespace) -> Iterator[tuple[str, Questions, list[Series]]]:
+    """Name, trials and answers of each set.
+
+    Raises:
+        UserError: a set without trials or answers, or two of one name.
+    """
+    from worldprobe.benchmarks.worldsense.analysis.answers import read_series
+    from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
+    from worldprobe.benchmarks.worldsense.analysis.questions import from_frame
+    from worldprobe.benchmarks.worldsense.trials import read_trials
+
+    names = [given[0] for given in args.set]
+    for name, *paths in args.set:
+        if not name.strip() or name != name.strip() or not name.isprintable():
+            raise UserError(f"--set {name!r}", "is not a name for a set.", "Choose a name such as test or ood-size.")
+        if len(paths) < 2:
+            raise UserError(f"--set {name}", "names no trials, or no answers.", "Give NAME TRIALS RESULTS...")
+        if names.count(name) > 1:
+            raise UserError(f"--set {name}", "is given twice.", "Give all results of a set at once.")
+        trials = read_trials(paths[0])
+        questions = add_properties(from_frame(trials, paths[0], args.skin_folder), trials)
+        yield name, questions, read_series(paths[1:], questions)
+
+
+def _inputs(args: argparse.Namespace) -> dict[str, str]:
+    return {path: path for _, *paths in args.set for path in paths}
+
+
+def _counts(questions: Questions, series: list[Series]) -> list[dict[str, object]]:
+    from worldprobe.benchmarks.worldsense.analysis.analyse import count_answers
+
+    return [{str(key): value for key, value in row.items()} for row in count_answers(questions, series).to_dict("records")]
 
 
 def describe(statistics: pd.DataFrame, counts: pd.DataFrame) -> str:

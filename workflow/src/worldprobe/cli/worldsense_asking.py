@@ -31,7 +31,8 @@ def add_asking_parsers(actions: argparse._SubParsersAction, trials_help: str) ->
     ask = actions.add_parser(
         "ask",
         help="ask a model about trials, by one or more prompting strategies, loading it once",
-        description="One --out per set of trials and strategy: all strategies of the first set, then those of the second.",
+        description="Asks a model about trials. Takes one --out per set of trials and strategy: all strategies of the first set, "
+        "then those of the second.",
     )
     ask.add_argument("trials", nargs="+", metavar="TRIALS", help=trials_help)
     add_model_flags(ask)
@@ -54,7 +55,9 @@ def add_asking_parsers(actions: argparse._SubParsersAction, trials_help: str) ->
         help="solved trials for examples, one file for all sets or one each (default: TRIALS)",
     )
     ask.add_argument("--examples-seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N", help="seed of the examples")
-    ask.add_argument("--temperature", type=number(0, 100), default=0.0, metavar="T", help="0 takes the likeliest token")
+    ask.add_argument(
+        "--temperature", type=number(0, 100), default=0.0, metavar="T", help="sampling temperature; 0 takes the likeliest token"
+    )
     ask.add_argument("--samples", type=positive, default=1, metavar="K", help="how often each trial is asked")
     ask.add_argument(
         "--seed", type=whole_number(0, 2**31), default=0, metavar="N", help="seed of the samples; sample k has seed N + k"
@@ -64,20 +67,27 @@ def add_asking_parsers(actions: argparse._SubParsersAction, trials_help: str) ->
         type=whole_number(0, 1_000_000),
         default=0,
         metavar="N",
-        help="tokens of thoughts at most, in addition to each reply's own limit, for models that think first",
+        help="limit of tokens for thoughts, in addition to each reply's own limit, for models that think first",
     )
     ask.add_argument("--skin-folder", type=Path, metavar="FOLDER", help="folder of skins (default: the skins of this repository)")
-    ask.add_argument("--out", type=Path, nargs="+", required=True, metavar="FILE", help="tables of responses, in that order")
+    ask.add_argument(
+        "--out",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="tables of responses: all strategies of the first set, then those of the second",
+    )
     ask.set_defaults(run=run_ask)
 
     export = actions.add_parser(
         "export-results",
         help="write responses in the official layout",
-        description="Writes PROMPTING___MODEL___results.jsonl.bz2.",
+        description="Writes one file PROMPTING___MODEL___results.jsonl.bz2 per prompting strategy and model.",
     )
     export.add_argument("responses", type=Path, nargs="+", metavar="RESPONSES", help="tables of responses")
     export.add_argument("--plain", action="store_true", help="write .jsonl, not compressed")
-    export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where the files go")
+    export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the files")
     export.set_defaults(run=run_export_results)
 
 

@@ -99,8 +99,10 @@ def dotted(keys: Keys) -> str:
 
     >>> dotted(("ewok", "eval_types", 1))
     'ewok.eval_types[1]'
+    >>> dotted(("../mine",))
+    '../mine'
     """
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).lstrip(".")
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
 
 
 def reach(document: Any, keys: Keys) -> bool:

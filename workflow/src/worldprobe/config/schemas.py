@@ -123,7 +123,7 @@ def _complain(error: jsonschema.ValidationError, sources: Sequence[Source], sche
         missing = [key for key in wanted if key not in value]
         return [UserError(place(keys, sources), f"{dotted((*keys, key))}: is missing.", "Add the key.") for key in missing]
     shown = _shown(value, error.schema)
-    fix = error.schema.get("description", "").strip().split("\n")[0] or "Change the value."
+    fix = f"Change the value. {error.schema.get('description', '').strip().partition(chr(10))[0]}".strip()
     if rule == "type":
         kinds = " or ".join([wanted] if isinstance(wanted, str) else wanted)
         problem = f"{name}: {shown} should be of type {kinds}."

@@ -113,6 +113,9 @@ def _complaints(merged: dict[str, Any], sources: Sequence[Source], checks: Mappi
     if found:
         return found
     study = _complete(merged)
+    if not any((folder / study["registry"]).is_file() for folder in (Path(), REPOSITORY)):
+        problem = f"registry: there is no file {study['registry']}."
+        found.append(UserError(place(("registry",), sources), problem, "Correct the path, or put the file there."))
     for number, name in enumerate(study["report"]["notebooks"]):
         if not any((folder / "notebooks" / f"{name}.ipynb").is_file() for folder in (Path(), REPOSITORY)):
             keys = ("report", "notebooks", number)

@@ -15,7 +15,7 @@ from worldprobe.provenance import Provenance
 #: File -> table; demographics may be missing where none were asked.
 FILES: dict[str, type[Table]] = {"raw_ratings": RawRatings, "participants": Participants, "demographics": Demographics}
 #: What a spreadsheet would take for a formula at the beginning of a cell (OWASP, CSV injection).
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,22 @@ def write_export(folder: Path, export: Export, provenance: Provenance) -> None:
     for name, frame in frames.items():
         if frame is not None:
             write_table(frame, FILES[name], folder / f"{name}.parquet", provenance)
-            neutralize(validate(frame, FILES[name])).to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+            (folder / f"{name}.csv").write_text(as_csv(validate(frame, FILES[name])), encoding="utf-8", newline="")
 
 
-def neutralize(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows with an apostrophe before every text that a spreadsheet would run as a formula.
-
-    >>> neutralize(pd.DataFrame({"gender": ["=1+1", "woman"]}))["gender"].tolist()
-    ["'=1+1", 'woman']
-    """
+def as_csv(frame: pd.DataFrame) -> str:
+    """A table as CSV whose cells no spreadsheet takes for formulas."""
     safe = frame.copy()
-    for name in safe.select_dtypes(["object", "string"]):
-        safe[name] = [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in safe[name]]
-    return safe
+    for name in safe.select_dtypes(exclude=["number", "bool"]):
+        safe[name] = safe[name].map(neutralize, na_action="ignore")
+    return str(safe.to_csv(index=False, lineterminator="\n"))
+
+
+def neutralize(cell: object) -> str:
+    """A cell with an apostrophe in front where a spreadsheet would compute it instead of showing it.
+
+    >>> neutralize("=1+1"), neutralize("Chile")
+    ("'=1+1", 'Chile')
+    """
+    text = str(cell)
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -187,7 +187,7 @@ def _deal(asked: pd.DataFrame, layout: Layout) -> Iterator[pd.DataFrame]:
             for place, (name, stratum) in enumerate(strata):
                 random = np.random.default_rng([layout.seed, len(str(way)), round_number, place])
                 for slots, cells in _deal_stratum(stratum, layout, random):
-                    for column in slots.T:
+                    for column in slots.T[(slots.T >= 0).any(axis=1)]:  # where lists are short, one may have no question
                         number += 1
                         chosen = cells.iloc[random.permutation(column[column >= 0])]
                         tests = chosen.rename(columns={"target": "side", "target_text": "target"}).assign(kind="test")[_TRIAL]

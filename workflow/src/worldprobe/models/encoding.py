@@ -16,7 +16,6 @@ from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, TRUNCATED, UNKNOW
 
 #: Family -> start token with which it was trained and without which it fails, even where a tokenizer's file forgets to add it.
 NEEDS_BOS = {"gemma": "<bos>"}
-BOS_CHOICES = ("auto", "always", "never")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -179,8 +180,9 @@ def load_encoder(name: str, bos: str, trust_remote_code: bool, max_length: int) 
     from transformers import AutoConfig, AutoTokenizer
 
     how = {"local_files_only": True, "trust_remote_code": trust_remote_code}
+    place = os.path.expanduser(name)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name, **how)
+        tokenizer = AutoTokenizer.from_pretrained(place, **how)
     except Exception as error:  # transformers raises whatever a broken file makes of it
         raise UserError(
             f"--tokenizer {name}",
@@ -188,7 +190,7 @@ def load_encoder(name: str, bos: str, trust_remote_code: bool, max_length: int) 
             "Name a folder with a tokenizer.json.",
         ) from error
     try:
-        config = AutoConfig.from_pretrained(name, **how)
+        config = AutoConfig.from_pretrained(place, **how)
         family, start = config.model_type, getattr(config, "bos_token_id", None)
     except Exception:  # a folder with a tokenizer only
         family, start = "", None

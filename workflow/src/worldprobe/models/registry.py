@@ -60,13 +60,13 @@ def select(registry: Mapping[str, Mapping[str, Any]], models: Iterable[str] | No
 
 
 def loading_options(entry: Mapping[str, Any]) -> list[str]:
-    """Options of ``score`` that say which model is loaded, and how: all of an entry that can move an answer.
+    """Options of ``score`` that say how a model is loaded, besides its checkpoint: all of an entry that can move an answer.
 
     >>> loading_options({"checkpoint": "someone/tiny", "engine": "vllm", "dtype": "bfloat16"})
-    ['--checkpoint', 'someone/tiny', '--revision', 'main', '--dtype', 'bfloat16', '--engine', 'vllm']
+    ['--revision', 'main', '--dtype', 'bfloat16', '--engine', 'vllm']
     """
     engine = entry.get("engine") or "transformers"
-    options = ["--checkpoint", entry["checkpoint"]]
+    options: list[str] = []
     if engine != "openai":  # a server decides them
         options += ["--revision", entry.get("revision") or "main", "--dtype", entry.get("dtype") or "float32"]
     options += ["--engine", engine]

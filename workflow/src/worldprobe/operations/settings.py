@@ -57,7 +57,7 @@ def read_settings(
     registry = read_registry(registry_file)
     check_models(study, registry, files, registry_file)
     for model in study["models"]:
-        _check_folders(model, registry[model], registry_file)
+        check_folders(model, registry[model], registry_file)
     site = read_site(_find("config/cluster.yaml", home), os.environ)
     return Settings(study, complete(study, registry), registry_file, site)
 
@@ -81,7 +81,7 @@ def model_files(card: Mapping[str, Any]) -> list[str]:
     folders = [card["tokenizer"]] if card.get("tokenizer") else []
     if is_folder(card):
         folders.append(card["checkpoint"])
-    found = [path for folder in folders for path in sorted(Path(folder).iterdir())]
+    found = [path for folder in folders for path in sorted(Path(os.path.expanduser(folder)).iterdir())]
     return [str(path) for path in found if path.is_file() and path.suffix in MODEL_SUFFIXES and not path.name.startswith(".")]
 
 
@@ -103,12 +103,17 @@ def _find(name: str, home: Path) -> str:
     return os.path.relpath(home / name) if home == Path.cwd() else str(home / name)
 
 
-def _check_folders(model: str, card: Mapping[str, Any], registry_file: str) -> None:
+def check_folders(model: str, card: Mapping[str, Any], registry_file: str) -> None:
+    """The folders that a model's card names exist.
+
+    Raises:
+        UserError: one does not.
+    """
     if card.get("control"):
         return
     named = [("tokenizer", card["tokenizer"])] if card.get("tokenizer") else []
     if is_folder(card):
         named.append(("checkpoint", card["checkpoint"]))
     for key, folder in named:
-        if not Path(folder).is_dir():
+        if not os.path.isdir(os.path.expanduser(folder)):
             raise UserError(f"{registry_file}: {model}.{key}", f"there is no folder {folder}.", "Correct the path.")

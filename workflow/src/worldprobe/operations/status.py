@@ -29,13 +29,13 @@ MINUTES_OF_SILENCE = 10
 ALIVE = {"RUNNING", "PENDING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "STOPPED"}
 #: Why SLURM never starts a job as it was asked for: squeue's reason -> what to change.
 NEVER = {
-    "PartitionTimeLimit": "its time is more than the partition gives: another partition in config/cluster.yaml",
-    "PartitionNodeLimit": "it wants more than the partition has: another partition in config/cluster.yaml",
-    "BadConstraints": "no node is like that: constraint, gpu_model and gpu_memory_gb in config/cluster.yaml",
-    "QOSMaxWallDurationPerJobLimit": "its time is more than the QOS gives: another qos in config/cluster.yaml",
-    "AssocMaxWallDurationPerJobLimit": "its time is more than the account gives: another account in config/cluster.yaml",
-    "InvalidAccount": "the account is unknown: account in config/cluster.yaml",
-    "InvalidQOS": "the QOS is unknown: qos in config/cluster.yaml",
+    "PartitionTimeLimit": "it asks for more time than the partition allows: name another partition in config/cluster.yaml",
+    "PartitionNodeLimit": "it asks for more nodes than the partition has: name another partition in config/cluster.yaml",
+    "BadConstraints": "no node matches: check constraint, gpu_model and gpu_memory_gb in config/cluster.yaml",
+    "QOSMaxWallDurationPerJobLimit": "it asks for more time than the QOS allows: name another qos in config/cluster.yaml",
+    "AssocMaxWallDurationPerJobLimit": "its time is more than the account allows: name another account in config/cluster.yaml",
+    "InvalidAccount": "the account is unknown: correct account in config/cluster.yaml",
+    "InvalidQOS": "the QOS is unknown: correct qos in config/cluster.yaml",
 }
 
 
@@ -196,7 +196,7 @@ def next_steps(
     alive = [job for job in queue if job.is_alive]
     steps = [step for state in states if (step := _about_a_job(state))]
     if silence:
-        steps.append(f"SLURM does not answer ({silence}). No action needed: jobs go on, and Snakemake asks again for an hour.")
+        steps.append(f"SLURM does not answer ({silence}). No action needed: jobs continue, and Snakemake asks again for an hour.")
     lost = [state.model for state in states if state.is_lost]
     if lost and not silence:
         steps.append(
@@ -210,7 +210,7 @@ def next_steps(
     if alive:
         numbers = " ".join(job.number for job in alive)
         steps.append(
-            f"Jobs are left of a Snakemake that is gone from this machine: `scancel {numbers}`, unless it runs elsewhere."
+            f"A Snakemake that no longer runs on this machine left jobs behind: `scancel {numbers}`, unless it runs elsewhere."
         )
     if locks.is_locked(folder):
         steps.append("A lock is left behind: `python -m worldprobe unlock`.")

@@ -18,12 +18,15 @@ from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.present.markup import find_harm
 from worldprobe.present.origins import Methods, TableOrigin
+from worldprobe.present.palette import AROUND_CHANCE, between, is_dark
 from worldprobe.present.pictures import Picture, read_picture
 from worldprobe.present.printed import PrintedTable
 from worldprobe.present.reading import read_text
 from worldprobe.present.roster import Roster
 from worldprobe.present.runtimes import AnswerTime, RunTime, duration_in_words
 
+#: Cells of the overview are coloured in so many steps, one CSS class each.
+OVERVIEW_STEPS = 20
 #: Headline of a page about several benchmarks.
 QUESTION = "What do language models know about the world?"
 
@@ -68,6 +71,7 @@ class Part:
         methods: how it was done.
         cite: what to cite for the measure.
         notices: boxes above the sections.
+        overview: column -> model's name -> accuracy, for the summary of all benchmarks: the whole first, then its parts.
         extras: section id -> markup that follows its tables.
         has_item_text: whether ``extras`` quote items.
     """
@@ -79,6 +83,7 @@ class Part:
     methods: Methods
     cite: str
     notices: Sequence[Notice] = ()
+    overview: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     extras: Mapping[str, Markup] = field(default_factory=dict)
     has_item_text: bool = False
 
@@ -162,6 +167,45 @@ def build_part(
     return ShownPart(benchmark.name, benchmark.title, part, shown)
 
 
+@dataclass(frozen=True)
+class Overview:
+    """Which model knows what: models by benchmarks and their parts.
+
+    Attributes:
+        spans: benchmark and its number of columns.
+        columns: headings.
+        rows: model's name -> text and colour step of each cell, -1 where there is none.
+    """
+
+    spans: Sequence[tuple[str, int]]
+    columns: Sequence[str]
+    rows: Mapping[str, Sequence[tuple[str, int]]]
+
+
+def overview_of(parts: Sequence[ShownPart]) -> Overview:
+    """The parts' overviews side by side, the wholes of all first; a model that a benchmark did not ask has empty cells there."""
+    wholes = [(shown.title, cells) for shown in parts for cells in list(shown.part.overview.values())[:1]]
+    details = [pair for shown in parts for pair in list(shown.part.overview.items())[1:]]
+    columns = wholes + details
+    models = dict.fromkeys(model for _, cells in columns for model in cells)
+
+    def shown_cell(cells: Mapping[str, float], model: str) -> tuple[str, int]:
+        return (f"{cells[model]:.2f}", round(cells[model] * OVERVIEW_STEPS)) if model in cells else ("–", -1)
+
+    rows = {model: [shown_cell(cells, model) for _, cells in columns] for model in models}
+    spans = [("overall", len(wholes)), *((shown.title, len(shown.part.overview) - 1) for shown in parts if shown.part.overview)]
+    return Overview(spans, [heading for heading, _ in columns], rows)
+
+
+def overview_colours() -> Markup:
+    """The CSS of the cells' colour steps, white at chance."""
+    rules = []
+    for step in range(OVERVIEW_STEPS + 1):
+        colour = between(AROUND_CHANCE, step / OVERVIEW_STEPS)
+        rules.append(f".k{step}{{background:{colour};color:{'#fff' if is_dark(colour) else '#1d1d1d'}}}")
+    return Markup("".join(rules))
+
+
 def build_page(page: Page) -> str:
     """The page's HTML; it names no resource outside itself, and its policy forbids whatever is not its own."""
     script = asset("page.js")
@@ -178,6 +222,8 @@ def build_page(page: Page) -> str:
             title=page.title or (only.question if only else QUESTION),
             page=page,
             only=only,
+            overview=None if only else overview_of(page.parts),
+            overview_colours=overview_colours(),
             has_item_text=any(shown.part.has_item_text for shown in page.parts),
             job_seconds=sum(time.seconds for time in page.run_times),
             gpu_hours=sum(time.gpu_seconds for time in page.answer_times) / 3600,

@@ -24,6 +24,8 @@ from worldprobe.survey.people import Visitor
 from worldprobe.survey.store import UnavailableError
 from worldprobe.survey.study import Survey
 
+_STATUS = {progress.UNKNOWN: 404, progress.IMPOSSIBLE: 422, progress.CONFLICTING: 409, progress.FUTURE: 409}
+
 
 @dataclass(frozen=True)
 class Site:
@@ -109,8 +111,7 @@ class Application:
 
     def _show_person(self, participant: str) -> Response:
         survey = self.survey
-        session = progress.find_session(survey, participant)
-        state = progress.look_up(survey, session) if session else None
+        state = progress.find_state(survey, participant)
         if state is None:
             response = self._page("no_link")
             response.delete_cookie(survey.settings.cookie, path=self.site.prefix)
@@ -155,8 +156,7 @@ class Application:
     def _enter_known(self, response: Response, participant: str, visitor: Visitor) -> None:
         """Somebody who was here before: on with their session, or, one list per domain, to the consent for the next."""
         survey = self.survey
-        session = progress.find_session(survey, participant)
-        state = progress.look_up(survey, session) if session else None
+        state = progress.find_state(survey, participant)
         is_next = survey.settings.participation == "once_per_domain" and state is not None and state.stage == "complete"
         if state is None or (is_next and not people.has_code(survey.identities, participant, visitor)):
             self._set_cookie(response, "entry", visitor)
@@ -179,8 +179,9 @@ class Application:
         try:
             reservation.reserve(self.survey, participant)
         except reservation.FullError:
-            if progress.find_session(self.survey, participant) is None:
+            if progress.find_state(self.survey, participant) is None:
                 people.forget(self.survey.identities, participant)
+                self.survey.identities.forget_deleted()
             return JSONResponse({"state": "full"})
         response = JSONResponse({"state": "moved"})
         self._set_cookie(response, "person", participant=participant)
@@ -197,8 +198,8 @@ class Application:
 
     def demographics(self, request: Request, body: DemographicsBody) -> Response:
         """What a person says about themselves."""
-        session = self._session(request)
-        if session is None:
+        person = self._person(request)
+        if person is None:
             return _error(404, "there is no session")
         settings = self.survey.settings
         answers: dict[str, str] = {}
@@ -213,37 +214,31 @@ class Application:
         is_eligible = int(answers.get("age", settings.youngest)) >= settings.youngest
         if settings.languages and "language" in answers:
             is_eligible &= answers["language"].casefold() in {name.casefold() for name in settings.languages}
-        progress.note_demographics(self.survey, session, answers, is_eligible)
+        progress.note_demographics(self.survey, person, answers, is_eligible)
         return JSONResponse({"state": "moved"})
 
     def begin(self, request: Request, body: EmptyBody) -> Response:
         """The instructions were read."""
-        session = self._session(request)
-        if session is None:
+        person = self._person(request)
+        if person is None:
             return _error(404, "there is no session")
-        progress.note_instructed(self.survey, session)
+        progress.note_instructed(self.survey, person)
         return JSONResponse({"state": "moved"})
 
     def trial(self, request: Request) -> Response:
         """The trial that this person is at."""
-        session = self._session(request)
-        state = progress.look_up(self.survey, session) if session else None
-        if state is None or state.stage not in ("trials", "complete"):
-            return _error(404, "there is no trial")
-        return JSONResponse(progress.show_trial(self.survey, state.session))
+        person = self._person(request)
+        shown = progress.show_trial(self.survey, person) if person else None
+        return _error(404, "there is no trial") if shown is None else JSONResponse(shown)
 
     def answer(self, request: Request, body: AnswerBody) -> Response:
         """An answer: acknowledged when it is on the disk, with the next trial."""
-        session = self._session(request)
-        state = progress.look_up(self.survey, session) if session else None
-        if state is None:
+        person = self._person(request)
+        if person is None:
             return _error(404, "there is no such trial")
-        if body.answer > len(self.survey.plan.wording(state.name).answers):
-            return _error(422, "answer is not one of the answers")
         answer = progress.Answer(body.token, body.answer, body.rt_ms, body.n_blurs)
-        outcome, following = progress.take_answer(self.survey, state.session, answer)
-        status = {progress.UNKNOWN: 404, progress.CONFLICTING: 409, progress.FUTURE: 409}.get(outcome, 200)
-        return JSONResponse({"outcome": outcome, **following}, status)
+        outcome, following = progress.take_answer(self.survey, person, answer)
+        return JSONResponse({"outcome": outcome, **following}, _STATUS.get(outcome, 200))
 
     def withdraw(self, request: Request, body: WithdrawBody) -> Response:
         """Delete everything about this person."""
@@ -260,9 +255,9 @@ class Application:
     def _caller(self, request: Request) -> Caller:
         return Caller(*self.door.read_cookie(request.cookies.get(self.survey.settings.cookie)))
 
-    def _session(self, request: Request) -> str | None:
+    def _person(self, request: Request) -> str | None:
         caller = self._caller(request)
-        return progress.find_session(self.survey, caller.participant) if caller.kind == "person" else None
+        return caller.participant if caller.kind == "person" else None
 
     def _page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
         return HTMLResponse(self.pages.render(name, **values), status)
@@ -288,12 +283,12 @@ def build_app(survey: Survey, site: Site) -> Guard:
     application = Application(survey, site)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    page = functools.partial(app.add_api_route, methods=["GET"], response_model=None)
+    page = functools.partial(app.add_api_route, methods=["GET", "HEAD"], response_model=None)
     change = functools.partial(app.add_api_route, methods=["POST"], response_model=None)
     page("/", application.show)
     page("/withdraw", application.show_withdrawal)
     page("/health", lambda: {"state": "ready"})
-    page("/api/trial", application.trial)
+    app.add_api_route("/api/trial", application.trial, methods=["GET"], response_model=None)
     changes: dict[str, Callable[..., Response]] = {
         "consent": application.consent,
         "decline": application.decline,

@@ -11,11 +11,8 @@ import pandas as pd
 
 from worldprobe.survey.store import Database
 
-#: A cell that begins so is a formula to a spreadsheet.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
-
-def export_ratings(answers: Database) -> pd.DataFrame:
+def export_ratings(connection: sqlite3.Connection) -> pd.DataFrame:
     """Rows of contracts.RawRatings: every trial that was shown, practice left out."""
     query = (
         "SELECT sessions.participant, sessions.session AS key, trials.list, trials.position, trials.number, list_trials.question,"
@@ -25,7 +22,7 @@ def export_ratings(answers: Database) -> pd.DataFrame:
         " FROM trials JOIN sessions USING (session) JOIN list_trials USING (list, number) JOIN lists USING (list)"
         " WHERE trials.shown_at IS NOT NULL AND trials.kind != 'practice' AND sessions.status != 'ineligible'"
     )
-    frame, numbers, digest = _read(answers, query)
+    frame, numbers, digest = _read(connection, query)
     return pd.DataFrame(
         {
             "participant": frame["participant"].astype("str"),
@@ -47,18 +44,18 @@ def export_ratings(answers: Database) -> pd.DataFrame:
     )
 
 
-def export_participants(answers: Database, before: int) -> pd.DataFrame:
+def export_participants(connection: sqlite3.Connection, before: int) -> pd.DataFrame:
     """Rows of contracts.Participants: every session with its end.
 
     Args:
-        answers: the database.
+        connection: to the answers; all tables of an export are read in one transaction.
         before: reservations untouched since then have expired, in milliseconds since 1970.
     """
     query = (
         "SELECT participant, session AS key, list, eval_type, status, is_late, started_at, finished_at, touched_at"
         " FROM sessions JOIN lists USING (list) WHERE status != 'ineligible'"
     )
-    frame, numbers, digest = _read(answers, query)
+    frame, numbers, digest = _read(connection, query)
     status = frame["status"].where((frame["status"] != "active") | (frame["touched_at"] >= before), "expired")
     return pd.DataFrame(
         {
@@ -75,13 +72,13 @@ def export_participants(answers: Database, before: int) -> pd.DataFrame:
     )
 
 
-def export_demographics(answers: Database) -> pd.DataFrame:
+def export_demographics(connection: sqlite3.Connection) -> pd.DataFrame:
     """Rows of contracts.Demographics: what people said about themselves; where they said it twice, the last."""
     query = (
         "SELECT participant, session AS key, started_at, question, answer FROM sessions LEFT JOIN demographics USING (session)"
         " WHERE asked_at IS NOT NULL AND status != 'ineligible' ORDER BY started_at, session"
     )
-    frame, _, _ = _read(answers, query)
+    frame, _, _ = _read(connection, query)
     last = frame.drop_duplicates(["participant", "question"], keep="last")
     people = sorted(frame["participant"].unique())
 
@@ -141,31 +138,11 @@ FROM sessions GROUP BY participant
 """
 
 
-def as_csv(frame: pd.DataFrame) -> str:
-    """A table as CSV whose cells no spreadsheet takes for formulas: those get an apostrophe in front."""
-    safe = frame.copy()
-    for name in safe.columns:
-        if not pd.api.types.is_numeric_dtype(safe[name]) and not pd.api.types.is_bool_dtype(safe[name]):
-            safe[name] = safe[name].map(neutralize, na_action="ignore")
-    return str(safe.to_csv(index=False, lineterminator="\n"))
-
-
-def neutralize(cell: str) -> str:
-    """A cell that a spreadsheet shows instead of computing it.
-
-    >>> neutralize("=1+1"), neutralize("Chile")
-    ("'=1+1", 'Chile')
-    """
-    text = str(cell)
-    return f"'{text}" if text.startswith(FORMULA) else text
-
-
-def _read(answers: Database, query: str) -> tuple[pd.DataFrame, Mapping[str, int], str]:
-    """The rows, the number of each session among its person's, and the digest of the lists, in one state of the database."""
-    with answers.read() as connection:
-        frame = _frame(connection, query)
-        started = _frame(connection, "SELECT participant, session FROM sessions ORDER BY participant, started_at, session")
-        digest = connection.execute("SELECT value FROM facts WHERE name = 'lists_digest'").fetchone()[0]
+def _read(connection: sqlite3.Connection, query: str) -> tuple[pd.DataFrame, Mapping[str, int], str]:
+    """The rows, the number of each session among its person's, and the digest of the lists."""
+    frame = _frame(connection, query)
+    started = _frame(connection, "SELECT participant, session FROM sessions ORDER BY participant, started_at, session")
+    digest = connection.execute("SELECT value FROM facts WHERE name = 'lists_digest'").fetchone()[0]
     numbers = dict(zip(started["session"], started.groupby("participant").cumcount() + 1, strict=True))
     return frame, numbers, str(digest)
 

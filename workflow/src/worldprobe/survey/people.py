@@ -37,14 +37,17 @@ def register(identities: Database, visitor: Visitor) -> str:
     Raises:
         UnavailableError: nothing was stored.
     """
-    now = identities.now()
-    with identities.write() as connection:
+
+    def change(connection: sqlite3.Connection) -> str:
+        now = identities.now()
         connection.execute(
             "INSERT INTO people VALUES (?, ?, ?) ON CONFLICT (pid) DO NOTHING", (secrets.token_hex(12), visitor.pid, now)
         )
         participant: str = connection.execute("SELECT participant FROM people WHERE pid = ?", (visitor.pid,)).fetchone()[0]
         _add_submission(connection, participant, visitor, now)
-    return participant
+        return participant
+
+    return identities.change(change)
 
 
 def add_submission(identities: Database, participant: str, visitor: Visitor) -> bool:
@@ -85,8 +88,8 @@ def note_code(identities: Database, participant: str, code: str) -> None:
     Raises:
         UnavailableError: nothing was stored.
     """
-    with identities.write() as connection:
-        connection.execute("UPDATE submissions SET code = ? WHERE participant = ? AND code IS NULL", (code, participant))
+    noted = "UPDATE submissions SET code = ? WHERE participant = ? AND code IS NULL"
+    identities.change(lambda connection: connection.execute(noted, (code, participant)))
 
 
 def forget(identities: Database, participant: str) -> bool:

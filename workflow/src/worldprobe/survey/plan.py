@@ -146,7 +146,7 @@ def shuffled(trials: Sequence[Trial], seed: int, is_shuffled: bool = True) -> li
 
     >>> trials = [Trial(kind, "", (), "") for kind in ("test", "catch", "test", "test")]
     >>> shuffled(trials, seed=3)
-    [2, 1, 3, 0]
+    [0, 1, 3, 2]
     >>> shuffled(trials, seed=3, is_shuffled=False)
     [0, 1, 2, 3]
     """

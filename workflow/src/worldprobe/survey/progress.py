@@ -6,12 +6,13 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
-from worldprobe.survey.study import Survey, shown_trials
+from worldprobe.survey.study import Survey
 
 #: No break is offered when the end is nearer than this.
 FEWEST_AFTER_BREAK = 8
 #: What became of an answer.
-STORED, REPEATED, CONFLICTING, FUTURE, UNKNOWN = "stored", "repeated", "conflicting", "future", "unknown"
+STORED, REPEATED, CONFLICTING, FUTURE = "stored", "repeated", "conflicting", "future"
+UNKNOWN, IMPOSSIBLE = "unknown", "impossible"
 
 
 @dataclass(frozen=True)
@@ -46,25 +47,18 @@ class Answer:
     n_blurs: int
 
 
-def find_session(survey: Survey, participant: str) -> str | None:
-    """The session that a person's page shows: the unfinished one, or else the latest."""
+def find_state(survey: Survey, participant: str) -> State | None:
+    """Where a person is in the session that their page shows: the unfinished one, or else the latest."""
     with survey.answers.read() as connection:
-        row = connection.execute(
-            "SELECT session FROM sessions WHERE participant = ?"
-            " ORDER BY status IN ('active', 'expired') DESC, started_at DESC, session LIMIT 1",
-            (participant,),
-        ).fetchone()
-    return row["session"] if row else None
+        return _state(connection, survey, participant)
 
 
-def look_up(survey: Survey, session: str) -> State | None:
-    """Where a session is; None where there is no such session (any more)."""
-    with survey.answers.read() as connection:
-        return _state(connection, survey, session)
-
-
-def _state(connection: sqlite3.Connection, survey: Survey, session: str) -> State | None:
-    row = connection.execute("SELECT * FROM sessions WHERE session = ?", (session,)).fetchone()
+def _state(connection: sqlite3.Connection, survey: Survey, participant: str) -> State | None:
+    row = connection.execute(
+        "SELECT * FROM sessions WHERE participant = ?"
+        " ORDER BY status IN ('active', 'expired') DESC, started_at DESC, session LIMIT 1",
+        (participant,),
+    ).fetchone()
     if row is None:
         return None
     stage = "trials"
@@ -74,20 +68,21 @@ def _state(connection: sqlite3.Connection, survey: Survey, session: str) -> Stat
         stage = "demographics"
     elif row["instructed_at"] is None:
         stage = "instructions"
-    return State(session, stage, row["list"])
+    return State(row["session"], stage, row["list"])
 
 
-def note_demographics(survey: Survey, session: str, answers: dict[str, str], is_eligible: bool) -> None:
+def note_demographics(survey: Survey, participant: str, answers: dict[str, str], is_eligible: bool) -> None:
     """Store what a person says about themselves, once; an ineligible person's list is free again, and nothing is kept.
 
     Raises:
         UnavailableError: nothing was stored.
     """
-    with survey.answers.write() as connection:
-        state = _state(connection, survey, session)
+
+    def change(connection: sqlite3.Connection) -> None:
+        state = _state(connection, survey, participant)
         if state is None or state.stage != "demographics":
             return
-        now = survey.answers.now()
+        now, session = survey.answers.now(), state.session
         if is_eligible:
             rows = [(session, question, answer) for question, answer in answers.items()]
             connection.executemany("INSERT INTO demographics VALUES (?, ?, ?)", rows)
@@ -96,31 +91,46 @@ def note_demographics(survey: Survey, session: str, answers: dict[str, str], is_
             connection.execute("DELETE FROM trials WHERE session = ?", (session,))
             connection.execute("UPDATE sessions SET status = 'ineligible', asked_at = ? WHERE session = ?", (now, session))
 
+    survey.answers.change(change)
 
-def note_instructed(survey: Survey, session: str) -> None:
+
+def note_instructed(survey: Survey, participant: str) -> None:
     """Note that a person has read the instructions.
 
     Raises:
         UnavailableError: nothing was stored.
     """
-    with survey.answers.write() as connection:
-        state = _state(connection, survey, session)
+
+    def change(connection: sqlite3.Connection) -> None:
+        state = _state(connection, survey, participant)
         if state is not None and state.stage == "instructions":
             now = survey.answers.now()
-            connection.execute("UPDATE sessions SET instructed_at = ?, touched_at = ? WHERE session = ?", (now, now, session))
+            noted = "UPDATE sessions SET instructed_at = ?, touched_at = ? WHERE session = ?"
+            connection.execute(noted, (now, now, state.session))
+
+    survey.answers.change(change)
 
 
-def show_trial(survey: Survey, session: str) -> dict[str, Any]:
+def show_trial(survey: Survey, participant: str) -> dict[str, Any] | None:
     """The trial that a person's page shows now, or that there is none left; the first sight is noted.
+
+    Returns:
+        What the page needs; None where this person is not at the trials.
 
     Raises:
         UnavailableError: nothing was stored.
     """
-    with survey.answers.write() as connection:
-        return _show(connection, survey, session, is_loaded=True)
+
+    def change(connection: sqlite3.Connection) -> dict[str, Any] | None:
+        state = _state(connection, survey, participant)
+        if state is None or state.stage not in ("trials", "complete"):
+            return None
+        return _show(connection, survey, state.session, is_loaded=True)
+
+    return survey.answers.change(change)
 
 
-def take_answer(survey: Survey, session: str, answer: Answer) -> tuple[str, dict[str, Any]]:
+def take_answer(survey: Survey, participant: str, answer: Answer) -> tuple[str, dict[str, Any]]:
     """Store an answer; it is on the disk when this returns.
 
     The same answer again changes nothing and is acknowledged again, as its acknowledgement may have been lost. Another answer to
@@ -132,26 +142,37 @@ def take_answer(survey: Survey, session: str, answer: Answer) -> tuple[str, dict
     Raises:
         UnavailableError: nothing was stored.
     """
-    with survey.answers.write() as connection:
-        now = survey.answers.now()
-        state = _state(connection, survey, session)
-        row = connection.execute("SELECT * FROM trials WHERE token = ? AND session = ?", (answer.token, session)).fetchone()
-        if row is None or state is None or state.stage not in ("trials", "complete"):
+
+    def change(connection: sqlite3.Connection) -> tuple[str, dict[str, Any]]:
+        state = _state(connection, survey, participant)
+        if state is None or state.stage not in ("trials", "complete"):
             return UNKNOWN, {}
-        if row["answer"] is not None:
-            outcome = REPEATED if row["answer"] == answer.answer else CONFLICTING
-        elif row["shown_at"] is None:
-            outcome = FUTURE
-        else:
-            outcome = STORED
-            connection.execute(
-                "UPDATE trials SET answer = ?, answered_at = ?, rt_ms = ?, n_blurs = ? WHERE session = ? AND position = ?",
-                (answer.answer, max(now, row["shown_at"]), answer.rt_ms, answer.n_blurs, session, row["position"]),
-            )
-            _touch(connection, session, now, now - survey.settings.expiry_ms)
-        if outcome in (CONFLICTING, FUTURE):
-            connection.execute("INSERT INTO events (session, at, kind) VALUES (?, ?, ?)", (session, now, outcome))
-        return outcome, _show(connection, survey, session, is_loaded=False)
+        query = "SELECT * FROM trials WHERE token = ? AND session = ?"
+        row = connection.execute(query, (answer.token, state.session)).fetchone()
+        if row is None:
+            return UNKNOWN, {}
+        if answer.answer > len(survey.plan.wording(state.name).answers):
+            return IMPOSSIBLE, {}
+        outcome = _store(connection, survey, row, answer)
+        return outcome, _show(connection, survey, state.session, is_loaded=False)
+
+    return survey.answers.change(change)
+
+
+def _store(connection: sqlite3.Connection, survey: Survey, row: sqlite3.Row, answer: Answer) -> str:
+    now, session = survey.answers.now(), row["session"]
+    if row["answer"] is None and row["shown_at"] is not None:
+        connection.execute(
+            "UPDATE trials SET answer = ?, answered_at = ?, rt_ms = ?, n_blurs = ? WHERE session = ? AND position = ?",
+            (answer.answer, max(now, row["shown_at"]), answer.rt_ms, answer.n_blurs, session, row["position"]),
+        )
+        _touch(connection, session, now, now - survey.settings.expiry_ms)
+        return STORED
+    if row["answer"] == answer.answer:
+        return REPEATED
+    outcome = FUTURE if row["answer"] is None else CONFLICTING
+    connection.execute("INSERT INTO events (session, at, kind) VALUES (?, ?, ?)", (session, now, outcome))
+    return outcome
 
 
 def _touch(connection: sqlite3.Connection, session: str, now: int, before: int) -> None:
@@ -184,7 +205,7 @@ def _show(connection: sqlite3.Connection, survey: Survey, session: str, is_loade
         connection.execute("UPDATE trials SET shown_at = ? WHERE session = ? AND position = ?", (now, session, row["position"]))
     elif is_loaded:
         connection.execute("UPDATE trials SET is_resumed = 1 WHERE session = ? AND position = ?", (session, row["position"]))
-    trial = shown_trials(survey.plan, survey.settings, row["list"])[row["number"]]
+    trial = survey.trials[row["list"]][row["number"]]
     every, n_left = survey.settings.break_every, rows["total"] - rows["done"]
     return {
         "state": "trial",

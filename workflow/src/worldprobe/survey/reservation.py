@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 
 from worldprobe.survey.plan import shuffled
-from worldprobe.survey.study import Survey, shown_trials
+from worldprobe.survey.study import Survey
 
 #: Sessions that take up a place of their list.
 TAKEN = "status IN ('active', 'complete') AND NOT is_reopened"
@@ -27,7 +27,8 @@ def reserve(survey: Survey, participant: str) -> str:
         UnavailableError: nothing was stored.
     """
     settings = survey.settings
-    with survey.answers.write() as connection:
+
+    def change(connection: sqlite3.Connection) -> str:
         now = survey.answers.now()
         expire(connection, now - settings.expiry_ms)
         own = connection.execute(
@@ -44,7 +45,7 @@ def reserve(survey: Survey, participant: str) -> str:
             " VALUES (?, ?, ?, ?, ?, 'active', ?, ?, ?)",
             (session, participant, name, survey.plan.lists[name].domain, seed, settings.consent_digest, now, now),
         )
-        trials = shown_trials(survey.plan, settings, name)
+        trials = survey.trials[name]
         n_practice = sum(trial.kind == "practice" for trial in trials)
         order = [*range(n_practice), *(n_practice + k for k in shuffled(trials[n_practice:], seed, settings.shuffle))]
         connection.executemany(
@@ -54,7 +55,9 @@ def reserve(survey: Survey, participant: str) -> str:
                 for position, number in enumerate(order, start=1)
             ],
         )
-    return session
+        return session
+
+    return survey.answers.change(change)
 
 
 def expire(connection: sqlite3.Connection, before: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
@@ -15,11 +16,13 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.survey.app import Site, build_app
 from worldprobe.survey.status import summarize
+from worldprobe.survey.store import UnavailableError
 from worldprobe.survey.study import Survey
 
 #: Longest header block, in bytes.
 LONGEST_HEAD = 16 * 1024
 SECONDS_TO_FINISH = 10
+BACKLOG = 1024
 SECONDS_BETWEEN_REPORTS = 60.0
 
 
@@ -41,7 +44,7 @@ def site_of(public_url: str | None, host: str, port: int) -> Site:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket; port 0 takes a free one.
+    """A listening socket; port 0 takes a free one.
 
     Raises:
         UserError: the port is taken, or the address is not of this machine.
@@ -51,6 +54,7 @@ def listen(host: str, port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
+        bound.listen(BACKLOG)  # whoever comes before the server is ready waits instead of being refused
     except (OSError, OverflowError) as error:
         bound.close()
         taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
@@ -79,7 +83,7 @@ def serve(survey: Survey, site: Site, bound: socket.socket) -> None:
         timeout_keep_alive=30,
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
         limit_concurrency=2000,
-        backlog=1024,
+        backlog=BACKLOG,
         # A proxy on this machine says for whom it asks; only the limits per address use that, in memory.
         proxy_headers=True,
         forwarded_allow_ips="127.0.0.1",
@@ -105,7 +109,8 @@ def _report(survey: Survey, stopped: threading.Event) -> None:
     """A line a minute, where something changed."""
     before = None
     while not stopped.wait(SECONDS_BETWEEN_REPORTS):
-        line = summarize(survey).line()
-        if line != before:
-            LOGGER.info("%s", line)
-        before = line
+        with contextlib.suppress(UnavailableError):
+            line = summarize(survey).line()
+            if line != before:
+                LOGGER.info("%s", line)
+            before = line

@@ -134,6 +134,9 @@ def _check(path: Path, chosen: dict[str, Any]) -> None:
         raise UserError(
             f"{path}: signed", "needs keys and audience with `entry: signed`.", "Name the JWKS file and the audience."
         )
+    if chosen["participation"] == "once_per_domain" and chosen["another_submission"] == "refuse":
+        fix = "Write `another_submission: resume`: every list comes with a submission of its own."
+        raise UserError(f"{path}: another_submission", "refuses people who come for a list of another domain.", fix)
     codes = [code for code in chosen["codes"].values() if code]
     if len(set(codes)) < len(codes):
         raise UserError(f"{path}: codes", "uses one code for two outcomes.", "Give each outcome a code of its own.")

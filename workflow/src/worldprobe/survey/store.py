@@ -7,12 +7,16 @@ import os
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from worldprobe.errors import UserError
 from worldprobe.survey import schema
 
+T = TypeVar("T")
 ANSWERS = "answers.sqlite"
 IDENTITIES = "identities.sqlite"
 #: How long a writer waits for another one, in this process or the next, before the page is told to try again.
@@ -23,8 +27,18 @@ class UnavailableError(Exception):
     """The database could not take the change now (locked, disk full): nothing was stored, and nothing may be acknowledged."""
 
 
+@dataclass
+class _Ticket:
+    """A change that waits for its turn, and what became of it."""
+
+    change: Callable[[sqlite3.Connection], Any]
+    outcome: Any = None
+    error: Exception | None = None
+    is_done: bool = False
+
+
 class Database:
-    """One SQLite file, shared by all threads of this process; a transaction is a ``with`` block.
+    """One SQLite file, shared by all threads of this process: one of them writes at a time, any number read.
 
     Args:
         path: the file; it exists.
@@ -35,10 +49,68 @@ class Database:
         self.path, self.clock = path, clock
         self._lock = threading.Lock()
         self._connection = connect(path)
+        self._waiting: deque[_Ticket] = deque()
+        self._readers: deque[sqlite3.Connection] = deque()
 
     def now(self) -> int:
         """The time in milliseconds since 1970."""
         return round(self.clock() * 1000)
+
+    def change(self, change: Callable[[sqlite3.Connection], T]) -> T:
+        """Make one change; it is on the disk when this returns.
+
+        Changes that wait at the same moment share a transaction, since the disk takes longer than all of them; one that fails
+        takes nothing of the others with it.
+
+        Args:
+            change: reads and writes by the connection that it is given.
+
+        Raises:
+            UnavailableError: locked for too long, disk full, or damaged. The change was not acknowledged; it may be repeated.
+        """
+        ticket = _Ticket(change)
+        self._waiting.append(ticket)
+        if not self._lock.acquire(timeout=PATIENCE_SECONDS):
+            with contextlib.suppress(ValueError):
+                self._waiting.remove(ticket)
+            raise UnavailableError("busy")
+        try:
+            if not ticket.is_done:
+                self._make_waiting_changes()
+        finally:
+            self._lock.release()
+        if ticket.error is not None:
+            raise ticket.error
+        outcome: T = ticket.outcome
+        return outcome
+
+    def _make_waiting_changes(self) -> None:
+        tickets = []
+        while self._waiting:
+            tickets.append(self._waiting.popleft())
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for ticket in tickets:
+                self._make(ticket)
+            self._connection.execute("COMMIT")
+        except sqlite3.DatabaseError as error:
+            self._roll_back()
+            for ticket in tickets:
+                ticket.error = UnavailableError(str(error))
+        for ticket in tickets:
+            ticket.is_done = True
+
+    def _make(self, ticket: _Ticket) -> None:
+        """One change of several; a fault of the database itself, which may have undone the others, ends them all."""
+        self._connection.execute("SAVEPOINT own")
+        try:
+            ticket.outcome = ticket.change(self._connection)
+        except Exception as error:
+            if isinstance(error, sqlite3.OperationalError) or not self._connection.in_transaction:
+                raise
+            self._connection.execute("ROLLBACK TO own")
+            ticket.error = error
+        self._connection.execute("RELEASE own")
 
     @contextlib.contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
@@ -71,21 +143,25 @@ class Database:
 
     @contextlib.contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """Several reads of one state.
+        """Several reads of one state, while others write.
 
         Raises:
             UnavailableError: as ``write``.
         """
-        if not self._lock.acquire(timeout=PATIENCE_SECONDS):
-            raise UnavailableError("busy")
         try:
-            self._connection.execute("BEGIN")
-            yield self._connection
+            connection = self._readers.pop()
+        except IndexError:
+            connection = connect(self.path)
+            connection.execute("PRAGMA query_only = ON")
+        try:
+            connection.execute("BEGIN")
+            yield connection
         except sqlite3.OperationalError as error:
             raise UnavailableError(str(error)) from error
         finally:
-            self._roll_back()
-            self._lock.release()
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            self._readers.append(connection)
 
     def forget_deleted(self, is_vacuumed: bool = True) -> None:
         """Leave no byte of deleted rows: in the file they are overwritten at once, here their copies in the log go, too.
@@ -122,6 +198,8 @@ class Database:
     def close(self) -> None:
         """Move the log's content into the file and close it."""
         with self._lock:
+            while self._readers:
+                self._readers.pop().close()
             with contextlib.suppress(sqlite3.OperationalError):
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._connection.close()

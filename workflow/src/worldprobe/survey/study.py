@@ -9,7 +9,7 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +34,7 @@ class Survey:
         answers: ratings and sessions, under random keys.
         identities: who the people are.
         key: signs cookies.
+        trials: what each list shows; a trial's number is its place there.
     """
 
     settings: Settings
@@ -41,6 +42,7 @@ class Survey:
     answers: Database
     identities: Database
     key: bytes
+    trials: Mapping[str, tuple[Trial, ...]]
 
     def close(self) -> None:
         """Close both databases; their logs are moved into the files."""
@@ -72,7 +74,8 @@ def open_survey(folder: Path, plan: Plan, settings: Settings, clock: Callable[[]
                 with contextlib.suppress(FileExistsError):
                     create(path, tables, own, rows)
             _check_facts(path, facts)
-        survey = Survey(settings, plan, Database(folder / ANSWERS, clock), Database(folder / IDENTITIES, clock), key)
+        trials = {name: shown_trials(plan, settings, name) for name in plan.lists}
+        survey = Survey(settings, plan, Database(folder / ANSWERS, clock), Database(folder / IDENTITIES, clock), key, trials)
         _note_settings(survey)
         return survey
     except OSError as error:
@@ -83,7 +86,7 @@ def open_survey(folder: Path, plan: Plan, settings: Settings, clock: Callable[[]
 
 
 def shown_trials(plan: Plan, settings: Settings, name: str) -> tuple[Trial, ...]:
-    """What a list shows: examples first where the settings want them, then its own trials. A trial's number is its place here."""
+    """What a list shows: examples first where the settings want them, then its own trials."""
     return (*(plan.wording(name).practice if settings.practice else ()), *plan.lists[name].trials)
 
 

@@ -91,6 +91,8 @@ def test_ties_count_as_wrong_or_are_left_out_and_either_is_said():
     assert len(dropped.response) == len(table) - n_ties
     assert any("count as wrong here" in n for n in wrong.notes)
     assert any("are exact ties and are left out" in n for n in dropped.notes)
+    with pytest.raises(UserError, match="every accuracy is an exact tie"):
+        build_design(table.assign(accuracy=0.5), surface, ties="drop")
 
 
 def test_missing_scores_missing_features_and_absent_levels_leave_notes_not_zeros():

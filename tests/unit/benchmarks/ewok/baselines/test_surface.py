@@ -64,6 +64,7 @@ def test_features_are_half_of_both_contexts_and_the_target():
         "n_distinct_words": 9,
         "n_distinct_words_without_frequency": 1,
         "n_occurrences_without_frequency": 1,
+        "n_texts_without_words": 0,
     }
 
 
@@ -116,6 +117,7 @@ def test_counting_does_not_depend_on_how_records_are_spread_over_files(tmp_path_
         (b"<html>not found</html>", "c.gz", "not gzip"),
         (gzip.compress(b""), "c.gz", "empty"),
     ],
+    ids=["a word for a number", "too few fields", "an empty line", "cut short", "a page", "nothing"],
 )
 def test_a_broken_file_is_named_with_its_line(tmp_path, content, where, what):
     path = tmp_path / "c.gz"

@@ -236,6 +236,33 @@ def test_a_sheet_that_does_not_fit_is_refused_with_its_line(garden, tmp_path, ca
     assert not (tmp_path / "f.csv").exists()
 
 
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda rows: [[*rows[0], "verdict"], *([*row, "exclude"] for row in rows[1:])], 'the column "verdict" twice'),
+        (lambda rows: [rows[0], rows[1][:3], *rows[2:]], "line 2: has 3 cells, the header 14"),
+        (lambda rows: [rows[0], [*rows[1], "and more"], *rows[2:]], "line 2: has 15 cells, the header 14"),
+    ],
+)
+def test_cells_that_went_astray_are_never_taken_for_a_verdict_to_keep(garden, tmp_path, capsys, edit, said):
+    folder, sheet = review(garden, tmp_path)
+    _, *lines = sheet.read_text().splitlines()
+    with sheet.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(edit(list(csv.reader(lines))))
+    assert main(["materials", "review", folder, "--read", str(sheet), "--out", str(tmp_path / "f.csv")]) == 2
+    assert said in capsys.readouterr().err.replace("\n  problem", "")
+    assert not (tmp_path / "f.csv").exists()
+
+
+def test_empty_rows_below_the_last_one_mean_nothing(garden, tmp_path):
+    folder, sheet = review(garden, tmp_path)
+    fill_sheet(sheet, ["exclude", ""])
+    assert main(["materials", "review", folder, "--read", str(sheet), "--out", str(tmp_path / "f.csv")]) == 0
+    sheet.write_text(sheet.read_text() + "," * 13 + "\n", encoding="utf-8")
+    assert main(["materials", "review", folder, "--read", str(sheet), "--out", str(tmp_path / "g.csv")]) == 0
+    assert (tmp_path / "f.csv").read_bytes() == (tmp_path / "g.csv").read_bytes()
+
+
 def test_a_sheet_of_ewoks_own_materials_is_not_written_in_the_open(garden, tmp_path, capsys):
     for name in list(garden.files):
         if name.endswith(".yml"):

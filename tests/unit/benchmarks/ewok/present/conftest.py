@@ -100,6 +100,20 @@ class Study:
     control_accuracies: pd.DataFrame
     folder: Path
 
+    @property
+    def human_agreements(self) -> pd.DataFrame:
+        """Of people asked both ways: all but one cell are seen."""
+        kinds = [kind for kind in contracts.PREFERENCES if kind != "missing"]
+        cells = pd.MultiIndex.from_product([kinds, kinds], names=["likert", "choice"]).to_frame(index=False)
+        counts = np.array([2105, 3, 153, 7, 2041, 169, 148, 165, 0])
+        return cells.assign(model="human", setup="people", n=counts, share=counts / counts.sum())
+
+    @property
+    def human_statistics(self) -> pd.DataFrame:
+        """The one number about people that a figure needs."""
+        known = {"quantity": "likert_choice_r", "eval_type": "likert", "grouping": "overall", "group": "overall"}
+        return pd.DataFrame([known | {"value": 0.9612, "ci_low": np.nan, "ci_high": np.nan, "n": 5160}])
+
 
 GROUPINGS = {
     "overall": ("all",),
@@ -291,8 +305,10 @@ def study_of(folder: Path, models: dict, eval_types: tuple[str, ...], versions: 
         folder,
     )
     made_by = Provenance(seed=7, details={"notes": ["The fit converged.", "It is not singular."]})
-    for name in ("summaries", "coefficients", "correlations", "feature_means", "agreements", "control_accuracies"):
-        contract = getattr(contracts, "".join(word.capitalize() for word in name.split("_")))
+    names = ("summaries", "coefficients", "correlations", "feature_means", "agreements", "control_accuracies")
+    for name in (*names, "human_agreements", "human_statistics"):
+        words = "agreements" if name == "human_agreements" else name
+        contract = getattr(contracts, "".join(word.capitalize() for word in words.split("_")))
         write_table(getattr(study, name), contract, folder / f"{name}.parquet", made_by)
     return study
 

@@ -40,6 +40,11 @@ SECTIONS = (
         "Ways of asking",
         "The same items scored by log probabilities, by Likert ratings and by a direct choice.",
     ),
+    Section(
+        "people",
+        "People",
+        "The same items asked of people. Whose answers count was decided in the steps that the table of cleaning lists.",
+    ),
     Section("comparisons", "Pairwise comparisons", "Is one model better than another on the same items?"),
     Section("reproduction", "Published numbers", "Every number printed in the EWoK paper, next to ours."),
     Section("materials", "Materials", "What the items were built from."),

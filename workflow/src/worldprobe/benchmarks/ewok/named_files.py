@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from worldprobe.benchmarks.ewok.human.settings import SIMULATED
 from worldprobe.benchmarks.ewok.settings import check_settings
 from worldprobe.benchmarks.ewok.targets import prompt_file
 from worldprobe.config import Finding, Keys
@@ -38,6 +39,10 @@ def _named(block: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
         yield ("materials", "source"), source
     if block["human"]["ratings"]:
         yield ("human", "ratings"), block["human"]["ratings"]
+    for name in ("responses", "key"):
+        given = block["human"][name]
+        if given and given != SIMULATED:
+            yield ("human", name), given
     if block["released"]["results"]:
         yield ("released", "results"), block["released"]["results"]
     word2vec = block["baselines"]["word2vec"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from worldprobe.benchmark import Input, Option, Plan, Registry, Study
+from worldprobe.benchmarks.ewok.human.settings import has_both_ways, has_responses
 from worldprobe.benchmarks.ewok.wanted import (
     has_conditions,
     has_generalisation,
@@ -35,6 +36,9 @@ TEMPLATES = Input(
 )
 ITEMS = Input("items", "worldprobe.benchmarks.ewok.contracts:Items", "items.parquet", ("domain", "version"))
 
+HUMAN_STATISTICS = Input("human_statistics", "worldprobe.benchmarks.ewok.contracts:HumanStatistics", "human/statistics.parquet")
+HUMAN_AGREEMENTS = Input("human_agreements", "worldprobe.benchmarks.ewok.contracts:Agreements", "human/agreements.parquet")
+
 EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
 METRIC = Option("metric", "whether ties count one half (accuracy) or as wrong (strict)", ("accuracy", "strict"))
 SETUP = Option(
@@ -43,6 +47,14 @@ SETUP = Option(
     tuple(sorted((f"{g}_{s}" for g in GENERATIONS for s in SHOTS), key=lambda name: name != "constrained_two")),
 )
 UNIT = Option("unit", "what one point is", ("domain_version", "item"))
+
+
+def _responses(study: Study, registry: Registry) -> bool:
+    return has_responses(study)
+
+
+def _both_ways(study: Study, registry: Registry) -> bool:
+    return has_both_ways(study)
 
 
 def _coefficients(fit: str) -> Input:
@@ -221,6 +233,18 @@ TABLES = (
     ),
     Plan(
         "table",
+        "human_accuracy",
+        "People",
+        "people",
+        "Accuracy of people's mean answers, with intervals over people, next to the paper's; and how reliable the answers are. "
+        "EWoK, Section 4.4 and Tables 1 and 2.",
+        (HUMAN_STATISTICS,),
+        "worldprobe.benchmarks.ewok.tables.people:human_accuracy",
+        wanted=_responses,
+        extras=("provenance",),
+    ),
+    Plan(
+        "table",
         "dataset",
         "Templates and items",
         "materials",
@@ -234,6 +258,18 @@ TABLES = (
 _SETUP_WORDS = "Free: any answer; constr.: one of the scale's numerals; ex.: examples in the prompt. White is chance."
 
 FIGURES = (
+    Plan(
+        "figure",
+        "human_agreement",
+        "People, Likert and Choice",
+        "people",
+        "The context that people chose against the context that other people's Likert ratings prefer, in percent of targets. No "
+        "preference: mean ratings less than 1 apart, or a mean choice less than 0.2 away from the middle. EWoK, Figure 7.",
+        (HUMAN_AGREEMENTS, HUMAN_STATISTICS),
+        "worldprobe.benchmarks.ewok.figures.people:tidy",
+        "worldprobe.benchmarks.ewok.figures.people:draw",
+        _both_ways,
+    ),
     Plan(
         "figure",
         "conditions",

@@ -28,6 +28,20 @@ def check_settings(block: Mapping[str, Any]) -> Iterator[Finding]:
     if frequency["source"] == "ngrams" and not frequency["files"]:
         problem = "ngrams needs the files that frequencies are counted from."
         yield ("baselines", "frequency", "source"), problem, "Name them under baselines.frequency.files, or use wordfreq."
+    yield from _check_human(block["human"])
+
+
+def _check_human(human: Mapping[str, Any]) -> Iterator[Finding]:
+    if human["ratings"] and human["responses"]:
+        problem = "both ratings and responses are given, so people would be judged twice."
+        yield ("human", "responses"), problem, "Leave one of them null."
+    shortest, longest = human["lists"]["shortest"], human["lists"]["longest"]
+    if shortest > longest:
+        problem = f"{shortest} is more than longest ({longest})."
+        yield ("human", "lists", "shortest"), problem, "Exchange the two, or lower it."
+    shares = human["simulation"]["kinds"].values()
+    if sum(shares) > 1:
+        yield ("human", "simulation", "kinds"), f"the shares add up to {sum(shares):g}.", "Lower them to 1 or less in all."
 
 
 def _check_items(items: Mapping[str, Any], keys: Keys, classes: set[str]) -> Iterator[Finding]:

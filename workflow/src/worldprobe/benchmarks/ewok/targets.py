@@ -13,6 +13,7 @@ from typing import Any
 
 from worldprobe.benchmark import FORMATS, PageFiles, Plan, Registry, Study
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
+from worldprobe.benchmarks.ewok.human.settings import has_people_rated, has_responses, is_simulated
 from worldprobe.benchmarks.ewok.wanted import (
     control_models,
     has_conditions,
@@ -89,6 +90,18 @@ def evidence(study: Study, model: str, condition: str | None = None) -> list[str
     return [paths(study).evidence(one, name, model) for one in wanted for name in study["ewok"]["eval_types"]]
 
 
+def chat_template(prompting: Mapping[str, Any], card: Mapping[str, Any]) -> str:
+    """Whether a model is asked through its chat template: ``auto`` follows its card.
+
+    >>> [chat_template({"chat_template": "auto"}, {"chat": chat}) for chat in (True, False)]
+    ['always', 'never']
+    >>> chat_template({"chat_template": "never"}, {"chat": True})
+    'never'
+    """
+    wanted = str(prompting["chat_template"])
+    return wanted if wanted != "auto" else "always" if card["chat"] else "never"
+
+
 def left_by_asking(study: Study, model: str) -> list[str]:
     """What asking a model leaves: nothing where released results take the place of its answers."""
     return [] if is_released(study) else evidence(study, model)
@@ -124,8 +137,38 @@ def yardsticks(study: Study) -> list[str]:
     found = []
     if has_word2vec(study):
         found.append(paths(study).judgements(reference(study), "word2vec", "word2vec"))
-    if study["ewok"]["human"]["ratings"]:
+    if has_people_rated(study):
         found.append(paths(study).judgements(reference(study), "human_likert", "human"))
+    return found
+
+
+def human_export(study: Study) -> str | list[str]:
+    """The folder of people's answers: a survey's, or that of simulated people; nothing where there are none."""
+    if is_simulated(study):
+        return f"{paths(study).root}/human/export"
+    return study["ewok"]["human"]["responses"] or []
+
+
+def human_key(study: Study) -> str:
+    """The answer key of the lists that people saw."""
+    return str(study["ewok"]["human"]["key"] or paths(study).table("human/list_key"))
+
+
+def human_ratings(study: Study) -> str:
+    """People's mean ratings: cleaned here, or taken from a CSV."""
+    return paths(study).table("human/ratings" if has_responses(study) else "ratings")
+
+
+def human_files(study: Study, registry: Registry) -> list[str]:
+    """All that a study makes of people, which needs no model: at least the lists."""
+    place = paths(study)
+    found = [place.table("human/lists")]
+    if has_people_rated(study):
+        found.append(place.judgements(reference(study), "human_likert", "human"))
+    if has_responses(study):
+        found.append(place.table("human/statistics"))
+        found += files_of(study, "table", [plan.name for plan in plans(study, registry, "table", ["human_accuracy"])])
+        found += files_of(study, "figure", [plan.name for plan in plans(study, registry, "figure", ["human_agreement"])])
     return found
 
 

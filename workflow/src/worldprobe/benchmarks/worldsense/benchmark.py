@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from worldprobe.benchmark import Benchmark
+from worldprobe.benchmark import Benchmark, Page
+from worldprobe.benchmarks.worldsense.plans import FIGURES, SECTIONS, SUMMARIES, TABLES
 
 BENCHMARK = Benchmark(
     name="worldsense",
@@ -11,4 +12,11 @@ BENCHMARK = Benchmark(
     targets="worldprobe.benchmarks.worldsense.targets:targets",
     evidence="worldprobe.benchmarks.worldsense.targets:evidence",
     complete="worldprobe.benchmarks.worldsense.settings:complete_registry",
+    plans=(*TABLES, *FIGURES),
+    page=Page(
+        sections=SECTIONS,
+        summary=SUMMARIES,
+        compose="worldprobe.benchmarks.worldsense.report.part:compose",
+        files="worldprobe.benchmarks.worldsense.targets:page_files",
+    ),
 )

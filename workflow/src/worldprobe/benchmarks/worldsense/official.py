@@ -122,6 +122,40 @@ def _open_for_writing(path: Path, suffix: str) -> IO[bytes]:
     return bz2.open(path, "wb") if suffix == ".bz2" else open(path, "wb")
 
 
+def check_fields(frame: pd.DataFrame, name: str) -> None:
+    """Descriptions, queries and entities of a table are what their columns promise.
+
+    Args:
+        frame: trials in our columns.
+        name: the file's name.
+
+    Raises:
+        UserError: the first that is not.
+    """
+    readers: dict[str, Callable[[str], object]] = {
+        "description": read_description,
+        "query": read_relation,
+        "entities": _read_names,
+    }
+    for column, read in readers.items():
+        for value in frame[column].unique():
+            try:
+                read(value)
+            except ValueError as error:
+                number = frame.loc[frame[column] == value, "number"].iloc[0]
+                raise UserError(f"{name}, trial {number}, column {column}", f"{error}.", "Make the table again.") from error
+
+
+def _read_names(text: str) -> list[str]:
+    try:
+        names = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{text!r} is not a JSON list of names") from error
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{text!r} is not a JSON list of names")
+    return list(names)
+
+
 def check_tuples(frame: pd.DataFrame, name: str) -> None:
     """Every tuple's trials are adjacent, as many as its problem has answers, and of one problem.
 

@@ -16,15 +16,17 @@ def results_name(prompting: str, model: str, is_compressed: bool = True) -> str:
     """The name of a file of results, from which official readers take prompting and model.
 
     Raises:
-        UserError: the model's name contains the separator.
+        UserError: a reader could not tell prompting and model apart in the name.
 
     >>> results_name("basic", "GPT4")
     'basic___GPT4___results.jsonl.bz2'
     """
-    if "___" in model or "/" in model or not model:
-        problem = "cannot be part of an official file's name, whose parts are joined by ___."
-        raise UserError(f"model {model}", problem, "Rename the model: letters, digits, dot, dash and single underscores.")
-    return f"{prompting}___{model}___results.jsonl{'.bz2' if is_compressed else ''}"
+    name = f"{prompting}___{model}___results.jsonl{'.bz2' if is_compressed else ''}"
+    if not model or "/" in name or name.split("___")[:2] != [prompting, model] or model.endswith("_"):
+        problem = "cannot be parts of an official file's name, which are joined by ___."
+        fix = "Rename it: letters, digits, dot, dash and single underscores, none of them last."
+        raise UserError(f"prompting {prompting}, model {model}", problem, fix)
+    return name
 
 
 def write_results(responses: pd.DataFrame, model: str, folder: Path, is_compressed: bool = True) -> list[Path]:

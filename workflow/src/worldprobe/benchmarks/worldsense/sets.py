@@ -8,6 +8,7 @@ ternary queries they take turns. Any subset of sizes, problems, skins or rounds 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -15,7 +16,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, pairwise
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 
 import pandas as pd
 
@@ -183,7 +185,7 @@ def stream_set(plan: SetPlan, blocks: Sequence[Block], seed: int, processes: int
             first += len(batch)
         return
     # An executor, not a Pool: a Pool waits for ever where a process was killed.
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
+    with ProcessPoolExecutor(processes, get_context("spawn"), _end_with_the_command) as executor:
         waiting: deque[Future[pd.DataFrame]] = deque()
         left = pairwise(bounds)
         try:
@@ -196,8 +198,20 @@ def stream_set(plan: SetPlan, blocks: Sequence[Block], seed: int, processes: int
                 yield _number(batch, first)
                 first += len(batch)
         except BrokenProcessPool as error:
-            problem = "a process ended before its work was done; it was killed, perhaps for want of memory."
+            problem = "a process ended before its work was done; it was killed, perhaps because memory ran out."
             raise UserError("--processes", problem, "Run the command again with fewer processes.") from error
+
+
+def _end_with_the_command() -> None:
+    """End this process when the command that started it was killed; it would wait for work for ever."""
+    command = parent_process()
+
+    def wait() -> None:
+        if command is not None:
+            command.join()
+            os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
 
 
 def _ordinal(skin: int, wording: int) -> int:

@@ -12,6 +12,8 @@ from worldprobe.benchmarks.worldsense.targets import asked_models, asked_sets
 from worldprobe.config import Finding, with_defaults
 from worldprobe.errors import UserError, did_you_mean
 
+#: Option of `worldsense generate` -> key of the block.
+_OPTIONS = {"--skins": "skins", "--sizes": "sizes", "--problems": "problems"}
 #: The rules that every study knows, also with a registry of its own.
 RULES = {f"rule_{name}": name for name in ("solver", "random", "positive", "mention", "query")}
 
@@ -21,6 +23,8 @@ def check_settings(block: Mapping[str, Any]) -> Iterator[Finding]:
     folder = block["skin_folder"]
     if folder is not None and not Path(folder).is_dir():
         yield ("skin_folder",), f"there is no folder {folder}.", "Correct the path, or remove the key."
+    else:
+        yield from _check_sets(block)
     names: dict[str, int] = {}
     for number, prompting in enumerate(block["promptings"]):
         try:
@@ -34,6 +38,27 @@ def check_settings(block: Mapping[str, Any]) -> Iterator[Finding]:
     if block["asking"]["samples"] > 1 and not block["asking"]["temperature"]:
         problem = "are all alike with temperature 0."
         yield ("asking", "samples"), problem, "Set a temperature above 0, or ask once."
+
+
+def _check_sets(block: Mapping[str, Any]) -> Iterator[Finding]:
+    """What `worldsense generate` would refuse; all sets without choices of the user's can be made."""
+    if not any(block[key] for key in (*_OPTIONS.values(), "skin_folder")):
+        return
+    # Every job of Snakemake reads the configuration; only those of such a study wait for pandas.
+    from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set
+    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
+
+    try:
+        skins = read_skins(block["skin_folder"] or FOLDER)
+    except UserError as error:
+        yield ("skin_folder",), f"{error.where}: {error.problem}", error.fix
+        return
+    for name in block["sets"]:
+        try:
+            blocks_of(plan_set(name, block["sizes"], block["problems"], block["per_cell"]), skins, block["skins"])
+        except UserError as error:
+            key = _OPTIONS.get(str(error.where), "skins")
+            yield (key,), f"set {name}: {error.problem}", error.fix
 
 
 def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from worldprobe.benchmark import Registry, Study
+from worldprobe.benchmark import PageFiles, Registry, Study
 from worldprobe.paths import StudyPaths
 
 
@@ -57,5 +58,48 @@ def left_by(study: Study, model: str) -> list[str]:
 
 def targets(study: Study, registry: Registry) -> list[str]:
     """Every file that a study asks for."""
+    from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
+
     sets = [trial_table(study, name) for name in study["worldsense"]["sets"]]
-    return sets + [path for model in asked_models(study) for path in evidence(study, model)]
+    answers = [path for model in asked_models(study) for path in evidence(study, model)]
+    printed = [path for plan in BENCHMARK.wanted(study, registry) for path in plan.paths(root(study))]
+    return sets + answers + statistics(study) + printed
+
+
+def answered(study: Study, models: Sequence[str]) -> list[str]:
+    """The models that are asked and have answers, rules among them.
+
+    Args:
+        study: a validated study.
+        models: ids of the study's models that have answers.
+    """
+    missing = set(study["models"]) - set(models)
+    return [model for model in asked_models(study) if model not in missing]
+
+
+def is_asked(study: Study) -> bool:
+    """Whether any model answers any trial."""
+    return bool(asked_sets(study) and promptings(study) and asked_models(study))
+
+
+def summaries(study: Study) -> str:
+    """Means of all answers."""
+    return f"{root(study)}/summaries.parquet"
+
+
+def statistics(study: Study) -> list[str]:
+    """What is computed from the answers."""
+    if not is_asked(study):
+        return []
+    pairs = [f"{root(study)}/comparisons.parquet"] if len(asked_models(study)) > 1 else []
+    return [summaries(study), *pairs, f"{root(study)}/reproduction.parquet"]
+
+
+def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
+    """What WorldSense's part of the report is built from; None where no model answers any trial."""
+    if not is_asked(study) or not answered(study, models):
+        return None
+    sets = asked_sets(study)
+    main = min(sets, key=lambda name: (name != "test", sets.index(name)))
+    found = [path for model in answered(study, models) for path in left_by(study, model)]
+    return PageFiles(summary=summaries(study), made_from=tuple(found), item_text=trial_table(study, main))

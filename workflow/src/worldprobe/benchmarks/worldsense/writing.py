@@ -14,6 +14,7 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 
 from worldprobe.benchmarks.worldsense.contracts import Trials
+from worldprobe.benchmarks.worldsense.official import check_fields, check_tuples
 from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, CANARY
 from worldprobe.contracts import validate
 from worldprobe.contracts.checking import ContractError, check_columns, check_rows
@@ -63,7 +64,7 @@ def read_batches(path: Path | str) -> Iterator[pd.DataFrame]:
     """The trials of a table of ours, a batch at a time; the caller has checked what table it is.
 
     Raises:
-        UserError: the table is damaged, or a batch does not fit the contract.
+        UserError: the table is damaged, a batch does not fit the contract, a field cannot be read, or a tuple is incomplete.
     """
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
@@ -72,7 +73,10 @@ def read_batches(path: Path | str) -> Iterator[pd.DataFrame]:
                 rows = file.read_row_group(group)
                 rows.validate(full=True)
                 check_rows(rows, Trials)
-                yield rows.to_pandas()
+                batch = rows.to_pandas()
+                check_fields(batch, str(path))
+                check_tuples(batch, str(path))  # a batch that we write contains whole tuples
+                yield batch
     except (ContractError, arrow.ArrowException, OSError) as error:
         reason = str(error) if isinstance(error, ContractError) else "its pages cannot be read or do not match their checksums"
         raise UserError(path, f"is damaged: {reason}.", "Delete it and make it again.") from error

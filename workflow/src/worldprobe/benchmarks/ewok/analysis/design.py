@@ -101,6 +101,8 @@ def build_design(
     details["n_ties"] = int(is_tie.sum())
     if ties == "drop":
         rows = _drop(rows, is_tie, "are exact ties", notes, details, "n_ties")
+        if rows.empty:
+            raise UserError("judgements", "every accuracy is an exact tie, and ties are left out.", "Use --ties wrong.")
     elif is_tie.any():
         notes.append(f"{is_tie.sum():,} of {len(rows):,} rows are exact ties and count as wrong here, as in the paper.")
     rows = rows.merge(surface, on=["item_id", "target"], how="left", validate="many_to_one")

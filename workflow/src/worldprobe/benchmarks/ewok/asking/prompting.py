@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -72,6 +73,7 @@ def ask(
     model: str = "",
     swap: bool = False,
     chat: bool = False,
+    thoughts: int = 0,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Ask about every item: a dialogue of one round for each presentation.
 
@@ -85,13 +87,16 @@ def ask(
         model: the model's name, for the progress lines.
         swap: ask Choice in both orders of the contexts.
         chat: ask through the model's chat template, as one user message.
+        thoughts: tokens of thoughts at most before a free answer.
 
     Returns:
         responses (contract Responses), and facts for the provenance.
     """
     paradigm, generation, shots = parse_eval_type(eval_type)
     read = first_numeral(prompt.answers)
-    dialogue = OneRound(read, FREE) if generation == "free" else OneRound(read, options=prompt.answers)
+    dialogue = (
+        OneRound(read, replace(FREE, thoughts=thoughts)) if generation == "free" else OneRound(read, options=prompt.answers)
+    )
     asked = [(item, name, prompt.text(slots, shots)) for item, name, slots in presentations(items, paradigm, swap)]
     openings = [((Message("user", text),) if chat else text, dialogue) for _, _, text in asked]
     what = f"Asking {model or engine.facts.checkpoint} ({eval_type})"

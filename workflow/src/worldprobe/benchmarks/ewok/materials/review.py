@@ -9,13 +9,13 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
-from worldprobe.commented_csv import read_rows
+from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError, did_you_mean
 
 VERDICTS = ("keep", "exclude", "reverse")
@@ -67,24 +67,25 @@ def read_sheet(path: Path, templates: pd.DataFrame) -> pd.DataFrame:
         The columns ``FLAG_COLUMNS``, sorted by template.
 
     Raises:
-        UserError: a missing column, an unknown verdict or template, a template twice, or texts that have changed.
+        UserError: a column that is missing or given twice, a row of another length, an unknown verdict or template, a template
+            twice, or texts that have changed.
     """
     try:
         content = path.read_bytes()
     except OSError as error:
         raise UserError(path, f"cannot be read ({error.strerror}).", "Give the filled spreadsheet, saved as CSV.") from error
-    rows = list(read_rows(path, content))
-    header = rows[0][1] if rows else []
+    sheet = read_frame(path, content)
     for column in ("template_id", "key", "verdict"):
-        if column not in header:
+        if column not in sheet:
             fix = "Give the sheet that `worldprobe materials review` wrote, saved as CSV with commas."
             raise UserError(path, f'has no column "{column}".', fix)
     keys = template_keys(templates)
     seen: dict[str, int] = {}
     flags = []
-    for line, cells in rows[1:]:
-        row = dict(zip(header, cells, strict=False))
-        template_id, verdict = row.get("template_id", ""), row.get("verdict", "").strip().lower()
+    for line, row in zip(sheet.index, sheet.to_dict("records"), strict=True):
+        if not any(str(cell).strip() for cell in row.values()):
+            continue  # spreadsheets save empty rows below the last one
+        template_id, verdict = row["template_id"], row["verdict"].strip().lower()
         _check_row(path, line, row, keys, verdict)
         if template_id in seen:
             raise UserError(f"{path}, line {line}", f"is about {template_id}, as is line {seen[template_id]}.", "Keep one row.")
@@ -94,15 +95,15 @@ def read_sheet(path: Path, templates: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(flags, columns=list(FLAG_COLUMNS)).sort_values("template_id", ignore_index=True)
 
 
-def _check_row(path: Path, line: int, row: dict[str, str], keys: dict[str, str], verdict: str) -> None:
-    where, template_id = f"{path}, line {line}", row.get("template_id", "")
+def _check_row(path: Path, line: int, row: Mapping[Hashable, str], keys: dict[str, str], verdict: str) -> None:
+    where, template_id = f"{path}, line {line}", row["template_id"]
     if verdict and verdict not in VERDICTS:
         near = did_you_mean(verdict, VERDICTS, f"; write {', '.join(VERDICTS)}, or nothing.")
         raise UserError(where, f'the verdict "{verdict}" is not known{near}', "Correct the verdict; an empty one keeps the item.")
     fix = "Write a new sheet from the present materials, and copy the verdicts that still hold."
     if template_id not in keys:
         raise UserError(where, f'there is no template "{template_id}".', fix)
-    if keys[template_id] != row.get("key"):
+    if keys[template_id] != row["key"]:
         raise UserError(where, f"the texts of {template_id} have changed since the sheet was written.", fix)
 
 

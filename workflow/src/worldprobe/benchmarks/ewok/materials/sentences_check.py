@@ -95,7 +95,7 @@ def _check_articles(text: str, place: Place, fillers: Fillers, problems: Problem
     for article, key in _SECOND_ARTICLE.findall(text):
         double = [f.text for f in fillers.options(key) if re.match(r"(?:an?|the) ", f.text, re.IGNORECASE)]
         if double:
-            problem = f'"{article}" stands before {{{key}}}, whose fillers bring their own article.'
+            problem = f'"{article}" is before {{{key}}}, whose fillers bring their own article.'
             problems.warn(place, problem, "Leave one of the two out.")
 
 

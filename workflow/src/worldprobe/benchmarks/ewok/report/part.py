@@ -10,11 +10,14 @@ from worldprobe.benchmarks.ewok.report.drilldown import colour_rules, find_domai
 from worldprobe.benchmarks.ewok.report.examples import read_examples
 from worldprobe.benchmarks.ewok.report.headline import Headline, find_headline
 from worldprobe.benchmarks.ewok.report.methods import describe_methods
+from worldprobe.benchmarks.ewok.selection import domain_order, in_words, pick
 from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
 from worldprobe.present.origins import missing_note, read_origins
 from worldprobe.present.page import Material, Notice, Part, render_template
+from worldprobe.present.roster import Roster
+from worldprobe.present.selection import language_models, over_versions
 
 QUESTION = "Does a language model know how the world works?"
 CITE = "The measure: Ivanova et al. (2024), Elements of World Knowledge (EWoK), arXiv 2405.09605."
@@ -48,9 +51,24 @@ def compose(material: Material) -> Part:
         methods=describe_methods(summaries, origins, material.roster),
         cite=CITE,
         notices=[*(Notice("Missing models", note) for note in notes if note), *_control_notice(headline)],
+        overview=_overview(summaries, material.roster, eval_type),
         extras=extras,
         has_item_text=bool(examples),
     )
+
+
+def _overview(summaries: pd.DataFrame, roster: Roster, eval_type: str) -> dict[str, dict[str, float]]:
+    """Accuracy of every model, in all and by domain, in the order of the domains."""
+    found = {}
+    wanted = [("overall", ["all"])]
+    if (summaries.grouping == "domain").any():
+        wanted.append(("domain", domain_order(over_versions(pick(summaries, "domain", eval_type)), roster)))
+    for grouping, groups in wanted:
+        rows = language_models(over_versions(pick(summaries, grouping, eval_type)))
+        for group in groups:
+            means = rows[(rows.group == group) & rows["mean"].notna()].set_index("model")["mean"]
+            found[in_words(group)] = {roster[model].name: float(means[model]) for model in roster.in_order(means.index)}
+    return found
 
 
 def _render(name: str, **values: object) -> Markup:

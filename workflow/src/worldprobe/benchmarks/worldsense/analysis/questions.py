@@ -65,14 +65,14 @@ class Questions:
         gold: "released" and "corrected" -> number of the right answer in ``WORDS``, shape (trials,); INVALID: there is none.
         tuples: one row per tuple, what its trials have in common: tuple_id, problem, size, complexity, query (of its first
             trial), skin, domain, intraining, type, n_trials.
-        trials: further columns of the trials, where the file has them: n_worlds, depth, and place in the tuple.
+        abstract: number of each trial's abstract problem: those with the same problem, size, description and query share it.
     """
 
     trial_id: np.ndarray
     tuple_of: np.ndarray
     gold: dict[str, np.ndarray]
     tuples: pd.DataFrame
-    trials: pd.DataFrame
+    abstract: np.ndarray
 
 
 def read_questions(path: Path | str, pending: Pending | None = None, skin_folder: Path | str | None = None) -> Questions:
@@ -107,8 +107,7 @@ def from_frame(frame: pd.DataFrame, name: str, skin_folder: Path | str | None = 
     """
     plain = frame.assign(complexity="Complexity_" + frame["complexity"].astype(str))
     columns = [column for column in FIELDS.values() if column != "answers"]
-    extra = [column for column in ("n_worlds", "depth") if column in frame]
-    table = arrow.Table.from_pandas(plain[[*columns, *extra]], preserve_index=False)
+    table = arrow.Table.from_pandas(plain[columns], preserve_index=False)
     return _from_table(table, skin_folder, _solve_texts(frame, name))
 
 
@@ -225,12 +224,7 @@ def _from_table(
     )
     gold_code, gold_words = codes["gold"]
     released = np.array([_NUMBER[ANSWER_OF[word]] for word in gold_words], np.int8)[gold_code]
-    place = np.arange(len(tuple_code)) - starts[tuple_code]
-    trials = pd.DataFrame({"place": place})
-    for name in ("n_worlds", "depth"):
-        if name in table.column_names:
-            trials[name] = table[name].to_numpy()
-    corrected = _solve(codes, sizes)
+    abstract, corrected = _solve(codes, sizes)
     for row, answer in (solved or {}).items():
         corrected[row] = INVALID if answer is None else _NUMBER[answer]
     return Questions(
@@ -238,12 +232,12 @@ def _from_table(
         tuple_of=tuple_code,
         gold={"released": released, "corrected": corrected},
         tuples=tuples,
-        trials=trials,
+        abstract=abstract,
     )
 
 
-def _solve(codes: dict[str, tuple[np.ndarray, list[str]]], sizes: np.ndarray) -> np.ndarray:
-    """The solver's answers; each abstract problem is solved once."""
+def _solve(codes: dict[str, tuple[np.ndarray, list[str]]], sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The number of each trial's abstract problem, and the solver's answers; each abstract problem is solved once."""
     (problem, problems), (description, descriptions), (query, queries) = (
         codes[name] for name in ("problem", "description", "query")
     )
@@ -256,7 +250,7 @@ def _solve(codes: dict[str, tuple[np.ndarray, list[str]]], sizes: np.ndarray) ->
         answer = gold_answer(problems[problem[row]], int(sizes[row]), relations[description[row]], asked[query[row]])
         if answer is not None:
             solved[number] = _NUMBER[answer]
-    return solved[inverse]
+    return inverse.reshape(-1), solved[inverse.reshape(-1)]
 
 
 def _solve_texts(frame: pd.DataFrame, name: str) -> dict[int, str | None]:

@@ -111,7 +111,7 @@ class RuleEngine:
         self.facts = EngineFacts(
             checkpoint=name,
             revision=None,
-            checkpoint_digest=hashlib.sha256(f"rule {name}".encode()).hexdigest(),
+            checkpoint_digest=_digest(name, skins),
             engine="rule",
             dtype="none",
             bos={},
@@ -129,14 +129,14 @@ class RuleEngine:
         self, queries: Sequence[Query], *, skip: Collection[int] = (), per_token: bool = False
     ) -> Iterator[tuple[int, Scored]]:
         """See ``Engine.score``: a target's probability as an answer to its context."""
-        last, said = "", ""
+        said: dict[str, str] = {}
         for i, query in enumerate(queries):
             if i in skip:
                 continue
             context = query.context or ""
-            if context != last:
-                last, said = context, self._answer(context)
-            value = LIKELY if query.target == said else UNLIKELY
+            if context not in said:
+                said[context] = self._answer(context)
+            value = LIKELY if query.target == said[context] else UNLIKELY
             yield i, Scored(value, 1, (), (value,) if per_token else None, (query.target,) if per_token else None)
 
     def write(
@@ -181,6 +181,13 @@ class RuleEngine:
             except ValueError:
                 continue
         return None
+
+
+def _digest(name: str, skins: Sequence[Skin]) -> str:
+    """Digest of a rule and of all that it reads texts by: with other skins or prompt sets it may read what it could not."""
+    known = [repr(skin) for skin in sorted(skins, key=lambda skin: skin.name)]
+    known += [f"{one} {load_prompt_set(one).digest}" for one in known_sets()]
+    return hashlib.sha256("\n".join([f"rule {name}", *known]).encode()).hexdigest()
 
 
 def _first_question(prompt: Prompt) -> str:

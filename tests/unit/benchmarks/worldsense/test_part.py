@@ -1,0 +1,129 @@
+"""WorldSense's part of the report: its sentences, conversations about our own trials only, and the summary of all benchmarks."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from markupsafe import Markup
+
+from worldprobe.benchmarks.worldsense.analysis.answers import read_series
+from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
+from worldprobe.benchmarks.worldsense.analysis.questions import from_frame
+from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
+from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries, Trials
+from worldprobe.benchmarks.worldsense.report.part import compose
+from worldprobe.benchmarks.worldsense.trials import read_trials
+from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF
+from worldprobe.cli import main
+from worldprobe.contracts import write_table
+from worldprobe.errors import UserError
+from worldprobe.present.origins import Methods, read_origins
+from worldprobe.present.page import Material, Page, Part, ShownPart, build_page
+from worldprobe.present.roster import Model, Roster
+from worldprobe.provenance import Provenance
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small set and the responses of two models: one that is right, one that always says the first answer."""
+    root = tmp_path_factory.mktemp("study")
+    path = root / "trials" / "test.parquet"
+    skins = ["tall/short", "trips", "obj_LeftRight"]
+    assert main(["worldsense", "generate", "test", "--sizes", "3", "--per-cell", "1", "--skins", *skins, "--out", str(path)]) == 0
+    trials = read_trials(path)
+    gold = trials["gold"].map(ANSWER_OF)
+    first = trials["problem"].str[:3].map({"Inf": "TRUE", "Con": "POSSIBLE", "Com": "1"})
+    responses = []
+    for model, answers in (("knows", gold), ("positive", first)):
+        responses.append(root / "responses" / "test" / "basic" / f"{model}.parquet")
+        table = pd.DataFrame(
+            {
+                "trial_id": trials["trial_id"],
+                "prompting": "basic",
+                "sample": 0,
+                "answer": answers,
+                "status": "ok",
+                "reply": answers,
+                "follow_up": None,
+                "thoughts": None,
+                "conversation": [
+                    json.dumps([{"role": "user", "content": text}, {"role": "assistant", "content": f"<b>I say</b> {word}"}])
+                    for text, word in zip(trials["text"], answers, strict=True)
+                ],
+                "form": "chat",
+                "finish": "stop",
+                "n_tokens": 1,
+                "n_thought_tokens": 0,
+                "margin": float("nan"),
+            }
+        ).astype({"follow_up": "str", "thoughts": "str"})
+        table = table.sort_values("trial_id", ignore_index=True)
+        made = Provenance(model=model, checkpoint="made-up")
+        responses[-1].parent.mkdir(parents=True, exist_ok=True)
+        write_table(table[list(Responses.to_schema().columns)], Responses, responses[-1], made)
+    questions = add_properties(from_frame(trials, "test"), trials)
+    summaries = summarize("test", questions, read_series(responses, questions), n_draws=20)
+    columns = list(Summaries.to_schema().columns)
+    write_table(summaries[columns], Summaries, root / "summaries.parquet", Provenance(seed=0, details={"n_bootstrap": 20}))
+    return root
+
+
+def material(folder: Path, item_text: Path | None) -> Material:
+    origins = read_origins(sorted((folder / "responses").rglob("*.parquet")))
+    return Material(folder / "summaries.parquet", Roster(), origins, item_text)
+
+
+def test_the_part_says_who_is_best_and_who_is_biased(folder: Path) -> None:
+    part = compose(material(folder, None))
+    assert part.lead.startswith("knows has the highest accuracy: 1.000 (basic)")
+    assert any("positive" in sentence and "+1.00" in sentence for sentence in part.more)
+    assert part.overview["all"] == {"knows": 1.0, "positive": 0.5}
+    assert not part.has_item_text
+    assert [row["name"] for row in part.methods.models] == ["knows", "positive"]
+
+
+def test_conversations_about_our_own_trials_are_shown_whole_and_escaped(folder: Path) -> None:
+    part = compose(material(folder, folder / "trials" / "test.parquet"))
+    shown = str(part.extras["problems"])
+    assert part.has_item_text
+    assert "&lt;b&gt;I say&lt;/b&gt;" in shown
+    assert "<b>I say" not in shown
+    assert shown.count('class="tuple"') == 6 * 3
+    assert "2 of 2 are right" in shown
+    assert "1 of 2 are right" in shown
+
+
+def test_rules_are_shown_but_stay_out_of_means_and_of_who_is_best(folder: Path) -> None:
+    own = material(folder, folder / "trials" / "test.parquet")
+    roster = Roster({"knows": Model("knows", "Solver (rule)", family="rule")})
+    shown = str(compose(Material(own.summary, roster, own.origins, own.item_text)).extras["problems"])
+    assert "best: Solver (rule)" not in shown
+    assert shown.count("best: positive") == 6
+    assert shown.count("0.500") == 6
+    assert "Solver (rule)" in shown
+
+
+def test_trials_without_our_canary_are_never_quoted(folder: Path, tmp_path: Path) -> None:
+    trials = read_trials(folder / "trials" / "test.parquet")
+    write_table(trials[list(Trials.to_schema().columns)], Trials, tmp_path / "test.parquet", Provenance())
+    with pytest.raises(UserError, match="must not be shown"):
+        compose(material(folder, tmp_path / "test.parquet"))
+
+
+def part_of(overview: dict[str, dict[str, float]]) -> Part:
+    return Part("What?", "lead", [], [], Methods([], {}, []), "cite", overview=overview)
+
+
+def test_a_page_of_two_benchmarks_begins_with_what_each_model_knows() -> None:
+    parts = [
+        ShownPart("one", "One", part_of({"all": {"a": 0.91, "b": 0.5}}), []),
+        ShownPart("two", "Two", part_of({"all": {"a": 0.62}, "half": {"<i>": 0.1}}), []),
+    ]
+    page = build_page(Page(parts))
+    table = page.split('id="overview"')[1].split("</table>")[0]
+    rows = [row.split("</tr>")[0] for row in table.split("<tbody>")[1].split("<tr>")[1:]]
+    assert [Markup(row).striptags() for row in rows] == ["a0.910.62–", "b0.50––", "<i>––0.10"]
+    assert '<th colspan="2" scope="colgroup" class="over">overall</th>' in table
+    assert '<th colspan="1" scope="colgroup" class="over">Two</th>' in table
+    assert 'id="overview"' not in build_page(Page(parts[:1]))

@@ -1,0 +1,243 @@
+"""What is averaged beyond the paper's accuracy, on generated trials and answers of known behaviour."""
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from worldprobe.benchmarks.worldsense.analysis.answers import Series
+from worldprobe.benchmarks.worldsense.analysis.consistency import measure_consistency
+from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
+from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, Questions, from_frame
+from worldprobe.benchmarks.worldsense.analysis.reproduction import check_reproduction, summary_line
+from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models, summarize
+from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction, Summaries
+from worldprobe.benchmarks.worldsense.plans import FIGURES, TABLES
+from worldprobe.benchmarks.worldsense.published import published_name, read_published
+from worldprobe.benchmarks.worldsense.selection import PROMPTINGS, place
+from worldprobe.benchmarks.worldsense.trials import read_trials
+from worldprobe.cli import main
+from worldprobe.contracts import write_table
+from worldprobe.errors import UserError
+from worldprobe.present.making import draw_figure, print_table
+from worldprobe.present.roster import Roster
+from worldprobe.provenance import Provenance
+
+
+@pytest.fixture(scope="module")
+def trials(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    path = tmp_path_factory.mktemp("worldsense") / "test.parquet"
+    skins = ["tall/short", "trips", "obj_LeftRight"]
+    assert main(["worldsense", "generate", "test", "--per-cell", "2", "--skins", *skins, "--out", str(path)]) == 0
+    return read_trials(path)
+
+
+@pytest.fixture(scope="module")
+def questions(trials: pd.DataFrame) -> Questions:
+    return add_properties(from_frame(trials, "test"), trials)
+
+
+def answer(questions: Questions, model: str, share: float, prompting: str = "basic", seed: int = 0) -> Series:
+    """Right answers in a share of the trials, otherwise another valid one; some are invalid."""
+    rng = np.random.default_rng(seed)
+    gold = questions.gold["corrected"]
+    other = np.choose(gold, [1, 0, 3, 2, 6, 6, 4])
+    answers = np.where(rng.random(len(gold)) < share, gold, other).astype(np.int8)
+    answers[rng.random(len(gold)) < 0.01] = INVALID
+    return Series(prompting, model, answers[None, :], {})
+
+
+@pytest.fixture(scope="module")
+def series(questions: Questions) -> list[Series]:
+    return [
+        *[answer(questions, "GPT4", 0.9, name) for name in ("basic", "cot")],
+        answer(questions, "middling", 0.7, seed=1),
+        answer(questions, "poor", 0.5, seed=2),
+    ]
+
+
+@pytest.fixture(scope="module")
+def summaries(questions: Questions, series: list[Series]) -> pd.DataFrame:
+    tables = [summarize(name, questions, series, n_draws=50) for name in ("test", "ood-size")]
+    table = pd.concat(tables, ignore_index=True).sort_values(list(Summaries.Config.metadata["key"]), ignore_index=True)
+    return table[list(Summaries.to_schema().columns)]
+
+
+def mean_of(summaries: pd.DataFrame, model: str, measure: str, grouping: str = "all", group: str = "all", **also: str) -> float:
+    wanted = {"set": "test", "prompting": "basic", "gold": "released"} | also
+    rows = summaries[(summaries["model"] == model) & (summaries["measure"] == measure)]
+    rows = rows[(rows["grouping"] == grouping) & (rows["group"] == group)]
+    for column, value in wanted.items():
+        rows = rows[rows[column] == value]
+    return float(rows["mean"].iloc[0])
+
+
+def test_the_summaries_fit_their_contract_and_order_the_models(summaries: pd.DataFrame) -> None:
+    Summaries.validate(summaries)
+    means = [mean_of(summaries, model, "accuracy") for model in ("GPT4", "middling", "poor")]
+    assert means == sorted(means, reverse=True)
+    assert mean_of(summaries, "poor", "strict") < mean_of(summaries, "GPT4", "strict")
+    assert 0 < mean_of(summaries, "GPT4", "invalid") < 0.03
+
+
+def test_the_solvers_gold_answers_of_our_own_trials_are_the_released_ones(summaries: pd.DataFrame) -> None:
+    wide = summaries[summaries["measure"] == "accuracy"].pivot_table(
+        index=["model", "grouping", "group"], columns="gold", values="mean"
+    )
+    assert (wide["released"] == wide["corrected"]).all()
+
+
+def test_intervals_contain_their_mean_and_grow_with_fewer_tuples(summaries: pd.DataFrame) -> None:
+    drawn = summaries[summaries["ci_low"].notna()]
+    assert ((drawn["ci_low"] <= drawn["mean"] + 1e-6) & (drawn["mean"] <= drawn["ci_high"] + 1e-6)).mean() > 0.95
+    width = (drawn["ci_high"] - drawn["ci_low"])[(drawn["measure"] == "accuracy") & (drawn["model"] == "poor")]
+    assert width[drawn["grouping"] == "all"].mean() < width[drawn["grouping"] == "problem_size"].mean()
+
+
+def test_the_same_seed_gives_the_same_intervals(questions: Questions, series: list[Series]) -> None:
+    first, second = (summarize("test", questions, series[:1], seed=5, n_draws=20) for _ in range(2))
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_depth_and_worlds_are_those_of_the_trials(trials: pd.DataFrame, questions: Questions) -> None:
+    by_tuple = trials.groupby("tuple_id", sort=False)
+    assert questions.tuples["depth"].tolist() == by_tuple["depth"].min().tolist()
+    assert questions.tuples["worlds"].tolist() == by_tuple["n_worlds"].max().tolist()
+    without = add_properties(questions, trials.drop(columns=["depth", "n_worlds"])).tuples
+    assert without["depth"].tolist() == questions.tuples["depth"].tolist()
+    assert without["worlds"].tolist() == questions.tuples["worlds"].tolist()
+    places = questions.tuples[questions.tuples["places"].notna()]
+    assert not places["problem"].astype(str).str.startswith("Compl").any()
+    assert (places["query"] == "bin").all()
+
+
+def test_answers_that_depend_on_the_abstract_problem_alone_are_consistent(questions: Questions) -> None:
+    always = answer(questions, "always", 1.0)
+    always = replace(always, answers=questions.gold["released"][None, :])
+    found = measure_consistency("test", questions, always).set_index(["measure", "grouping", "group"])["mean"]
+    assert found["agreement", "all", "all"] == 1
+    assert found["consistency", "all", "all"] == pytest.approx(1)
+    rng = np.random.default_rng(1)
+    guesses = np.where(rng.random(len(questions.trial_id)) < 0.5, 0, 1).astype(np.int8)
+    random = measure_consistency("test", questions, replace(always, answers=guesses[None, :]))
+    assert abs(random.set_index(["measure", "grouping", "group"])["mean"]["consistency", "all", "all"]) < 0.25
+
+
+def test_models_are_compared_on_the_tuples_that_both_answered(questions: Questions, series: list[Series]) -> None:
+    table = compare_models("test", questions, series, n_permutations=100)
+    keys = list(Comparisons.Config.metadata["key"])
+    Comparisons.validate(table.sort_values(keys, ignore_index=True))
+    row = table[(table["problem"] == "all") & (table["model_a"] == "GPT4") & (table["model_b"] == "poor")].iloc[0]
+    assert row["difference"] > 0.2
+    assert row["ci_low"] < row["difference"] < row["ci_high"]
+    assert row["p_corrected"] < 0.05
+    assert compare_models("test", questions, series[:1]).empty
+
+
+def test_compared_means_are_those_of_the_summaries(questions: Questions, series: list[Series], summaries: pd.DataFrame) -> None:
+    row = compare_models("test", questions, series, n_permutations=10).query("problem == 'all' and model_b == 'poor'").iloc[0]
+    assert row["mean_b"] == pytest.approx(mean_of(summaries, "poor", "accuracy"))
+
+
+def test_every_published_number_is_found_or_has_a_reason(summaries: pd.DataFrame) -> None:
+    published = read_published()
+    assert published.groupby("table").size().to_dict() == {
+        "table2": 8,
+        "table6": 72,
+        "table7": 18,
+        "table8": 288,
+        "table9": 504,
+        "table10": 396,
+        "table11": 126,
+    }
+    table = check_reproduction(published, summaries, is_released=False)
+    Reproduction.validate(table)
+    assert set(table["status"]) == {"not_run", "not_comparable"}
+    assert (table["reason"] != "").all()
+    asked = table[(table["model"] == "GPT4") & (table["prompting"] == "basic") & (table["table"] == "table6")]
+    assert (asked["ours_printed"] != "").all()
+    released = check_reproduction(published, summaries, is_released=True)
+    assert {"differs", "not_run"} <= set(released["status"])
+    assert "equal as printed" in summary_line(released)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"), [("GPT4", "GPT4"), ("gpt_3.5", "GPT3.5"), ("Llama2-chat-70B", "Llama2-chat"), ("gpt2", None)]
+)
+def test_a_model_is_known_in_many_spellings(name: str, known: str | None) -> None:
+    assert published_name(name) == known
+
+
+def test_a_damaged_file_of_published_numbers_is_a_message(tmp_path: Path) -> None:
+    (tmp_path / "worldsense.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(UserError, match="columns"):
+        read_published(tmp_path / "worldsense.csv")
+
+
+def files(folder: Path, summaries: pd.DataFrame, questions: Questions, series: list[Series]) -> Path:
+    write_table(summaries, Summaries, folder / "summaries.parquet", Provenance(details={"n_bootstrap": 50}))
+    compared = compare_models("test", questions, series, n_permutations=10)
+    keys = list(Comparisons.Config.metadata["key"])
+    write_table(compared.sort_values(keys, ignore_index=True), Comparisons, folder / "comparisons.parquet", Provenance())
+    checked = check_reproduction(read_published(), summaries, is_released=True)
+    made = Provenance(details={"summary": summary_line(checked)})
+    write_table(checked, Reproduction, folder / "reproduction.parquet", made)
+    return folder
+
+
+def test_every_table_prints_in_every_form(
+    summaries: pd.DataFrame, questions: Questions, series: list[Series], tmp_path: Path
+) -> None:
+    folder = files(tmp_path, summaries, questions, series)
+    for plan in TABLES:
+        paths = [tmp_path / f"{plan.name}.{suffix}" for suffix in ("csv", "tex", "md", "json")]
+        print_table(plan, [folder / one.path for one in plan.inputs], Roster(), paths)
+        assert all(path.stat().st_size > 50 for path in paths), plan.name
+    shown = (tmp_path / "worldsense_problems.md").read_text()
+    assert "90.3 ±0.7" in shown  # the paper's GPT4, next to ours
+    assert "paper" in shown
+    assert "75.6" in (tmp_path / "worldsense_mean_accuracy.md").read_text()
+
+
+def test_a_study_in_the_words_of_one_skin_has_every_table(
+    summaries: pd.DataFrame, questions: Questions, series: list[Series], tmp_path: Path
+) -> None:
+    one = summaries[~summaries["measure"].isin(["agreement", "consistency"])].reset_index(drop=True)
+    folder = files(tmp_path, one, questions, series)
+    for plan in TABLES:
+        print_table(plan, [folder / given.path for given in plan.inputs], Roster(), [tmp_path / f"{plan.name}.md"])
+    assert "more than one skin" in (tmp_path / "worldsense_consistency.md").read_text()
+
+
+def test_every_figure_draws_its_numbers_twice_alike(
+    summaries: pd.DataFrame, questions: Questions, series: list[Series], tmp_path: Path
+) -> None:
+    folder = files(tmp_path, summaries, questions, series)
+    for plan in FIGURES:
+        paths = [[tmp_path / f"{plan.name}{n}.{suffix}" for suffix in ("svg", "csv")] for n in (1, 2)]
+        for both in paths:
+            draw_figure(plan, [folder / one.path for one in plan.inputs], Roster(), both)
+        assert paths[0][0].read_bytes() == paths[1][0].read_bytes(), plan.name
+        assert len(pd.read_csv(paths[0][1])) > 3, plan.name
+
+
+def test_promptings_are_in_the_papers_order() -> None:
+    assert sorted(["own", "icl_ood", "basic"], key=lambda name: place(PROMPTINGS, name)) == ["basic", "icl_ood", "own"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("summarize --set test {trials} --out {out}", "names no trials, or no answers"),
+        ("compare --set '' {trials} {trials} --out {out}", "is not a name for a set"),
+        ("summarize --set 'a\nb' {trials} {trials} --out {out}", "is not a name for a set"),
+        ("compare --set a {trials} {trials} --set a {trials} {trials} --out {out}", "is given twice"),
+    ],
+)
+def test_sets_without_answers_or_twice_are_refused(line: str, words: str, tmp_path: Path, capsys) -> None:
+    filled = line.format(trials=tmp_path / "x.parquet", out=tmp_path / "out.parquet")
+    assert main(["worldsense", *shlex.split(filled)]) == 2
+    assert words in capsys.readouterr().err

@@ -1,0 +1,117 @@
+"""Thoughts are kept apart from replies, whoever wrote them and however, and are counted and limited on their own."""
+
+import pytest
+
+from worldprobe.asking.questions import Write, answer, question_id
+from worldprobe.asking.readers import first_numeral, last_word
+from worldprobe.asking.store import open_store
+from worldprobe.models.engine import Decoding, EngineFacts, Written
+from worldprobe.models.replies import read_written
+from worldprobe.models.thoughts import part_thoughts, split_thoughts
+
+PLAIN = Decoding(20)
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt", "thoughts", "reply"),
+    [
+        ("TRUE", "", "", "TRUE"),
+        ("<think>It is FALSE, no.</think>TRUE", "", "It is FALSE, no.", "TRUE"),
+        ("\n<think>\nFALSE\n</think>\n\nTRUE", "", "FALSE", "TRUE"),
+        ("FALSE, or\n</think>\nTRUE", "user: so?\n<think>\n", "FALSE, or", "TRUE"),
+        ("FALSE, or\n</think>\nTRUE", "", "FALSE, or", "TRUE"),
+        ("<think>and so on TRUE", "", "and so on TRUE", ""),
+        ("and so on TRUE", "user: so?\n<think>\n", "and so on TRUE", ""),
+        ("<think>a</think>maybe <think>b</think>TRUE", "", "a</think>maybe <think>b", "TRUE"),
+        ("<think></think>TRUE", "", "", "TRUE"),
+        ("I think TRUE", "", "", "I think TRUE"),
+    ],
+)
+def test_thoughts_are_never_part_of_the_reply(text: str, prompt: str, thoughts: str, reply: str) -> None:
+    assert split_thoughts(text, prompt) == (thoughts, reply)
+
+
+def test_an_answer_within_thoughts_is_not_read_by_any_benchmark() -> None:
+    written = part_thoughts(Written("<think>It is 2, or TRUE", "length", 8), "", PLAIN, words)
+    assert written == Written("", "length", 0, thoughts="It is 2, or TRUE", n_thought_tokens=8)
+    assert first_numeral("12")(written.text).value is None
+    assert last_word(("TRUE", "FALSE"))(written.text).value is None
+
+
+def test_tokens_of_thoughts_are_counted_apart() -> None:
+    written = part_thoughts(Written("<think>a b c d</think>It is TRUE", "end", 9), "", PLAIN, words)
+    assert (written.text, written.n_tokens, written.n_thought_tokens) == ("It is TRUE", 3, 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "finish"),
+    [
+        ("<think>a b</think>TRUE", 6, "end"),
+        ("<think>a b</think>It is TRUE now", 8, "length"),
+        ("<think>a b c d e f</think>TRUE", 12, "length"),
+    ],
+)
+def test_thoughts_have_a_budget_of_their_own_and_so_has_the_reply(text: str, tokens: int, finish: str) -> None:
+    decoding = Decoding(3, thoughts=5)
+    assert decoding.most_tokens == 8
+    assert part_thoughts(Written(text, "end", tokens), "", decoding, words).finish == finish
+    assert part_thoughts(Written("one two three four", "end", 4), "", decoding, words).finish == "length", "it thought nothing"
+
+
+def chat(message: dict, usage: dict) -> dict:
+    return {"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_a_servers_own_field_of_thoughts_is_kept_apart(field: str) -> None:
+    usage = {"prompt_tokens": 7, "completion_tokens": 12, "completion_tokens_details": {"reasoning_tokens": 10}}
+    written = read_written(chat({"content": "TRUE.", field: "FALSE, no."}, usage), PLAIN, False, None)
+    assert (written.text, written.thoughts, written.n_tokens, written.n_thought_tokens) == ("TRUE.", "FALSE, no.", 2, 10)
+    assert written.n_prompt_tokens == 7
+
+
+def test_hidden_thoughts_are_counted_and_thoughts_without_a_count_by_their_share_of_characters() -> None:
+    hidden = {"completion_tokens": 12, "completion_tokens_details": {"reasoning_tokens": 10}}
+    written = read_written(chat({"content": "TRUE"}, hidden), PLAIN, False, None)
+    assert (written.thoughts, written.n_tokens, written.n_thought_tokens) == ("", 2, 10)
+    written = read_written(
+        chat({"content": "TRUE", "reasoning_content": "a" * 36}, {"completion_tokens": 10}), PLAIN, False, None
+    )
+    assert (written.n_tokens, written.n_thought_tokens) == (1, 9)
+    written = read_written(chat({"content": "<think>FALSE</think>TRUE"}, {"completion_tokens": 9}), PLAIN, False, None)
+    assert (written.text, written.thoughts) == ("TRUE", "FALSE")
+    assert written.n_tokens + written.n_thought_tokens == 9
+
+
+class Thinker:
+    facts = EngineFacts("thinker", None, "0", "thinker", "float32", {}, 100, {}, has_chat=True)
+
+    def rendered(self, prompt):
+        return str(prompt)
+
+    def write(self, prompts, decoding, *, skip=()):
+        for i in range(len(prompts)):
+            if i not in skip:
+                yield i, Written("TRUE", "end", 1, thoughts="so", n_thought_tokens=3, n_prompt_tokens=5)
+
+
+def test_thoughts_are_kept_in_the_store_and_old_answers_without_them_are_still_read(tmp_path) -> None:
+    engine = Thinker()
+    question = Write("p", PLAIN)
+    first = answer([question], engine, open_store(tmp_path, engine)).values[0]
+    again = answer([question], engine, open_store(tmp_path, engine)).values[0]
+    assert first == again == Written("TRUE", "end", 1, thoughts="so", n_thought_tokens=3)
+    assert (first.n_prompt_tokens, again.n_prompt_tokens) == (5, 5)
+    older = open_store(tmp_path / "older", engine)
+    older.write(older.begin([question_id(question, engine)]), {question_id(question, engine): ["FALSE", "end", 1, False, None]})
+    assert answer([question], engine, open_store(tmp_path / "older", engine)).values[0] == Written("FALSE", "end", 1)
+
+
+def test_a_budget_of_thoughts_changes_a_questions_id_and_none_leaves_it_what_it_was() -> None:
+    engine = Thinker()
+    assert question_id(Write("p", PLAIN), engine) != question_id(Write("p", Decoding(20, thoughts=5)), engine)
+    assert "thoughts" not in PLAIN.described()

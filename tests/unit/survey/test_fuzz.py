@@ -1,0 +1,50 @@
+"""Whatever is sent, the server neither breaks nor stores what it should not."""
+
+import string
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    max_leaves=10,
+)
+NAMES = ["consent", "decline", "demographics", "begin", "answer", "withdraw"]
+KEYS = ["agree", "age", "gender", "country", "language", "token", "answer", "rt_ms", "n_blurs", "sure"]
+QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@QUICK
+@given(name=st.sampled_from(NAMES), body=JSON | st.dictionaries(st.sampled_from(KEYS), JSON, max_size=4))
+def test_no_body_breaks_the_server(lab, name, body):
+    import json
+
+    person = lab.person()
+    person.open()
+    if name != "consent":
+        person.post("consent", {"agree": True})
+    content = json.dumps(body).encode("utf-8", "surrogatepass")
+    headers = {"origin": "http://127.0.0.1:8000", "content-type": "application/json"}
+    response = person.browser.post(f"/api/{name}", content=content, headers=headers)
+    assert response.status_code in (200, 400, 403, 404, 413, 422, 429)
+    assert "Traceback" not in response.text
+    assert lab.rows("SELECT count(*) FROM trials WHERE answer IS NOT NULL") == [(0,)]
+
+
+@QUICK
+@given(
+    name=st.sampled_from(["PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "prolific_token", "x"]),
+    value=st.text(max_size=60),
+    cookie=st.text(string.ascii_letters + string.digits + "-_.=", max_size=60),
+)
+def test_no_address_or_cookie_breaks_the_server(lab, name, value, cookie):
+    from urllib.parse import quote
+
+    person = lab.person()
+    headers = {"cookie": f"{lab.settings.cookie}={cookie}"}
+    for path in (f"/?{name}={quote(value)}", f"/withdraw?{name}={quote(value)}", "/api/trial", f"/{quote(value)}"):
+        response = person.browser.get(path, headers=headers)
+        assert response.status_code in (200, 303, 400, 404, 405, 429)
+        assert "Traceback" not in response.text
+    assert lab.rows("SELECT count(*) FROM sessions") == [(0,)]

@@ -1,0 +1,63 @@
+"""From items to human accuracy, through the survey itself: lists, people over HTTP, export, cleaning, accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from worldprobe.benchmarks.ewok.contracts import Items, Judgements
+from worldprobe.benchmarks.ewok.contracts.evidence import Ratings
+from worldprobe.benchmarks.ewok.contracts.people import HumanStatistics
+from worldprobe.cli import main
+from worldprobe.cli.human_survey import _read_plan
+from worldprobe.contracts import read_provenance, read_table, write_table
+from worldprobe.human.contracts import ListKeys, Raters, StudyLists
+from worldprobe.paths import RESOURCES
+
+N_ITEMS, N_PEOPLE = 12, 24
+
+
+def run(*words: object) -> None:
+    assert main([str(word) for word in words]) == 0, words
+
+
+def test_people_who_know_the_world_score_one_and_who_says_the_opposite_is_left_out(
+    make_lab: Callable[..., Any], tmp_path: Path
+) -> None:
+    items, lists, key = (tmp_path / f"{name}.parquet" for name in ("items", "lists", "key"))
+    run("items", "build", RESOURCES / "materials" / "ewok-builtin", "--versions", "0", "--out", tmp_path / "all.parquet")
+    every = read_table(tmp_path / "all.parquet", Items)
+    write_table(every.iloc[:: len(every) // N_ITEMS][:N_ITEMS], Items, items, read_provenance(tmp_path / "all.parquet"))
+    run("human", "lists", items, "--length", 3, 80, "--catch", 1, "--key-out", key, "--out", lists)
+    plan = _read_plan(lists, "ewok")
+    right = read_table(key, ListKeys).set_index("question")["expected"].to_dict()
+    right_of = {
+        (*(text for text in (row.first_context, row.second_context) if isinstance(text, str)), row.target): right[row.question]
+        for row in read_table(lists, StudyLists).itertuples()
+    }
+    lab = make_lab(plan, break_every=0, ratings_per_item=6)
+    for number in range(N_PEOPLE):
+        person = lab.person(number)
+        person.begin()
+        trial = person.trial()
+        while trial["state"] == "trial":
+            wanted = right_of.get((*trial["contexts"], trial["target"]), 3)  # 3: practice
+            is_catch = not trial["contexts"]
+            trial = person.answer(trial, wanted if number or is_catch else 6 - wanted).json()
+        assert trial["state"] == "complete"
+    export, ratings, answers, raters = tmp_path / "export", tmp_path / "r.parquet", tmp_path / "a.parquet", tmp_path / "p.parquet"
+    run("human", "export", lab.folder, "--out", export)
+    run("human", "clean", export, "--key", key, "--out", ratings, "--answers-out", answers, "--raters-out", raters)
+    assert read_table(raters, Raters)["excluded_by"].value_counts().to_dict() == {"": N_PEOPLE - 1, "isc": 1}
+    rated = read_table(ratings, Ratings)
+    assert len(rated) == 4 * N_ITEMS
+    assert (rated["rating"] == rated["context"].eq(rated["target"]).map({True: 5.0, False: 1.0})).all()
+    assert rated["n_raters"].between(5, 6).all()
+    run("human", "agreement", items, answers, "--key", key, "--draws", 20, "--out", tmp_path / "h.parquet")
+    people = read_table(tmp_path / "h.parquet", HumanStatistics)
+    assert (people.query("quantity == 'accuracy' and grouping == 'overall'")["value"] == 1.0).all()
+    run("judge", items, ratings, "--out", tmp_path / "j.parquet")
+    judged = read_table(tmp_path / "j.parquet", Judgements)
+    assert len(judged) == 2 * N_ITEMS
+    assert (judged["accuracy"] == 1.0).all()

@@ -1,0 +1,126 @@
+# From responses to numbers, tables and figures (docs/worldsense.md).
+
+
+localrules:
+    summarize_trials,
+    compare_tuples,
+    check_worldsense_reproduction,
+    tables_of_worldsense,
+    figures_of_worldsense,
+
+
+rule summarize_trials:
+    """Accuracy, bias and more of every model, by every grouping, with intervals."""
+    input:
+        trial_tables=[worldsense_targets.trial_table(study, name) for name in worldsense_targets.asked_sets(study)],
+        response_tables=answer_tables(),
+    output:
+        summary_table="<worldsense>/summaries.parquet",
+    log:
+        "<logs>/summarize_trials.log",
+    benchmark:
+        "<benchmarks>/summarize_trials.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        sets=answered_sets,
+        missing=missing_answers,
+        code=code("cli/worldsense.py"),
+    message:
+        "Summarising answers to WorldSense's trials"
+    shell:
+        "python -m worldprobe worldsense summarize {params.sets} {params.missing} --out {output.summary_table:q} &> {log:q}"
+
+
+rule compare_tuples:
+    """Every pair of models on the same tuples: difference, interval and paired test."""
+    input:
+        trial_tables=[worldsense_targets.trial_table(study, name) for name in worldsense_targets.asked_sets(study)],
+        response_tables=answer_tables(),
+    output:
+        comparison_table="<worldsense>/comparisons.parquet",
+    log:
+        "<logs>/compare_tuples.log",
+    benchmark:
+        "<benchmarks>/compare_tuples.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        sets=answered_sets,
+        code=code("cli/worldsense.py"),
+    message:
+        "Comparing models on WorldSense's tuples"
+    shell:
+        "python -m worldprobe worldsense compare {params.sets} --out {output.comparison_table:q} &> {log:q}"
+
+
+rule check_worldsense_reproduction:
+    """The numbers that the paper's tables print, next to ours."""
+    input:
+        summary_table="<worldsense>/summaries.parquet",
+        published=in_repository("resources/published/worldsense.csv"),
+    output:
+        reproduction_table="<worldsense>/reproduction.parquet",
+    log:
+        "<logs>/check_worldsense_reproduction.log",
+    benchmark:
+        "<benchmarks>/check_worldsense_reproduction.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        published=subpath(input.published, parent=True),
+        code=code("cli/reproduction.py"),
+    message:
+        "WorldSense's published numbers next to ours"
+    shell:
+        "python -m worldprobe reproduction check {input.summary_table:q} --published {params.published:q}"
+        " --out {output.reproduction_table:q} &> {log:q}"
+
+
+rule tables_of_worldsense:
+    """Tables 2, 6, 8, 9, 10 and 11, consistency across skins, pairs of models, and published numbers."""
+    input:
+        summary_table="<worldsense>/summaries.parquet",
+        others=worldsense_targets.statistics(study)[1:],
+        registry=registry_file,
+    output:
+        tables=worldsense_report_files("table"),
+        others=worldsense_other_forms("table"),
+    log:
+        "<logs>/tables_of_worldsense.log",
+    benchmark:
+        "<benchmarks>/tables_of_worldsense.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        folder=subpath(input.summary_table, parent=True),
+        code=code("cli/table.py", "benchmarks/worldsense/tables"),
+    message:
+        "WorldSense's tables"
+    shell:
+        "python -m worldprobe table set {params.folder:q} --registry {input.registry:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule figures_of_worldsense:
+    """Figures 3 to 6, depth and open worlds, skins by problem, and where answers are wrong."""
+    input:
+        summary_table="<worldsense>/summaries.parquet",
+        registry=registry_file,
+    output:
+        figures=worldsense_report_files("figure"),
+        others=worldsense_other_forms("figure"),
+    log:
+        "<logs>/figures_of_worldsense.log",
+    benchmark:
+        "<benchmarks>/figures_of_worldsense.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        folder=subpath(input.summary_table, parent=True),
+        code=code("cli/figure.py", "benchmarks/worldsense/figures"),
+    message:
+        "WorldSense's figures"
+    shell:
+        "python -m worldprobe figure set {params.folder:q} --registry {input.registry:q}"
+        " --out {output.figures:q} {output.others:q} &> {log:q}"

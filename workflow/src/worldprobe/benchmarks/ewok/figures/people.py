@@ -1,0 +1,52 @@
+"""People asked by Choice against people asked by Likert: the confusion matrix of the paper's Figure 7."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from worldprobe.benchmarks.ewok.contracts import PREFERENCES
+from worldprobe.present import style
+from worldprobe.present.heatmap import Block, draw_block
+from worldprobe.present.roster import HUMAN, Roster
+
+_LABELS = {"context1": "context 1", "context2": "context 2", "none": "no preference", "missing": "not asked"}
+
+
+def tidy(agreements: pd.DataFrame, statistics: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Counts and shares of every pair of preferences, with the people's name and Pearson's r of the two ways in every row."""
+    known = statistics.loc[statistics["quantity"] == "likert_choice_r", "value"]
+    frame = agreements[["likert", "choice", "n", "share"]].copy()
+    return frame.assign(name=roster[HUMAN].name, r=float(known.iloc[0]) if len(known) else float("nan"))
+
+
+def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """The matrix with percentages and counts; a row or column that nobody falls into is left out if it means not asked.
+
+    However wide the page is, nine cells need no more than one column.
+    """
+    seen = frame[frame["n"] > 0]
+    levels = [level for level in PREFERENCES if level != "missing" or level in set(seen["likert"]) | set(seen["choice"])]
+    left, top, right, foot = 0.98, 0.34, 0.12, 0.42
+    side = style.WIDTHS["single"] - left - right
+    figure = style.canvas("single", top + side + foot)
+    axes = style.axes_at(figure, left, top, side, side)
+    values = frame.pivot(index="likert", columns="choice", values="share").reindex(index=levels, columns=levels).to_numpy(float)
+    counts = frame.pivot(index="likert", columns="choice", values="n").reindex(index=levels, columns=levels).to_numpy(int)
+    labels = [_LABELS[level] for level in levels]
+    size = style.BODY
+    limit = max(0.5, float(np.nanmax(values)))
+    draw_block(axes, Block(values, labels, labels), size=size, colours=style.SEQUENTIAL, limits=(0, limit))
+    axes.xaxis.tick_bottom()
+    axes.set_xlabel("chosen outright", fontsize=size + 1, labelpad=6)
+    axes.set_ylabel("implied by Likert ratings", fontsize=size + 1, labelpad=6)
+    for (i, j), value in np.ndenumerate(values):
+        colour = "white" if value / limit > 0.55 else style.INK
+        axes.text(j + 0.5, i + 0.43, f"{100 * value:.1f}%", ha="center", va="center", fontsize=size + 1, color=colour)
+        axes.text(j + 0.5, i + 0.64, f"{counts[i, j]:,}", ha="center", va="center", fontsize=size - 1, color=colour)
+    agreed, asked = int(np.trace(counts)), int(counts.sum())
+    words = f"{agreed / asked:.1%} of {asked:,} targets agree" if asked else "no target was asked in both ways"
+    r = float(frame["r"].iloc[0])
+    axes.set_title(words + ("" if np.isnan(r) else f"; r = {r:.2f}"), fontsize=size + 1, pad=8)
+    return figure

@@ -1,0 +1,95 @@
+"""People's accuracy with intervals over people, next to the paper's, and how reliable their answers are."""
+
+from __future__ import annotations
+
+import csv
+
+import pandas as pd
+
+from worldprobe.benchmarks.ewok.selection import in_words
+from worldprobe.paths import RESOURCES
+from worldprobe.present.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.provenance import Provenance
+
+#: Grouping -> how its groups are named in a line, in the order of the lines.
+_NAMES = {
+    "overall": "all items",
+    "domain": "{group}",
+    "version": "version {group}",
+    "context_type": "context: {group}",
+    "context_contrast": "contexts: {group}",
+    "target_contrast": "targets: {group}",
+}
+
+
+def human_accuracy(statistics: pd.DataFrame, provenance: Provenance | None = None) -> Sheet:
+    """A row per group of items; columns for Likert, Choice where people were asked so, and the paper's Likert.
+
+    Args:
+        statistics: contracts.HumanStatistics.
+        provenance: of the statistics.
+    """
+    rows = statistics[statistics["quantity"] == "accuracy"].copy()
+    rows["place"] = rows["grouping"].map(list(_NAMES).index)
+    ways = sorted(set(rows["eval_type"]), reverse=True)
+    groups = rows.sort_values(["place", "group"]).drop_duplicates(["grouping", "group"])
+    frame = groups[["grouping", "group"]].reset_index(drop=True)
+    frame["name"] = [
+        _NAMES[grouping].format(group=in_words(group)) for grouping, group in zip(frame["grouping"], frame["group"], strict=True)
+    ]
+    columns = [Column("Items", ("name",), is_number=False)]
+    for way in ways:
+        part = rows[rows["eval_type"] == way].set_index(["grouping", "group"])
+        for name, column in (("mean", "value"), ("low", "ci_low"), ("high", "ci_high"), ("n", "n")):
+            frame[f"{way}_{name}"] = [part[column].get(pair) for pair in zip(frame["grouping"], frame["group"], strict=True)]
+        columns += [
+            Column("Mean", (f"{way}_mean",), decimals(3), over=way.capitalize()),
+            Column("95% interval", (f"{way}_low", f"{way}_high"), span, over=way.capitalize()),
+        ]
+    published = _read_paper()
+    frame["paper"] = [published.get(pair) for pair in zip(frame["grouping"], frame["group"], strict=True)]
+    columns.append(Column("Paper", ("paper",), decimals(3)))
+    return Sheet(
+        title="Accuracy of people's mean answers; chance is 0.5.",
+        frame=frame,
+        columns=tuple(columns),
+        label="human-accuracy",
+        notes=tuple(_notes(statistics, provenance)),
+        group="grouping",
+    )
+
+
+def _notes(statistics: pd.DataFrame, provenance: Provenance | None) -> list[str]:
+    found = {(row["eval_type"], row["quantity"]): row for row in statistics.to_dict("records") if row["grouping"] == "overall"}
+    draws = provenance.details.get("n_draws") if provenance else None
+    notes = [f"Interval: 95% bootstrap over the people of each list{f' ({draws} draws)' if draws else ''}. Ties count one half."]
+    likert = statistics.query("quantity == 'accuracy' and eval_type == 'likert' and grouping == 'version'")["value"]
+    if len(likert):
+        notes.append(f"Likert, range over versions: {span(likert.min(), likert.max())}; the paper: 0.942–0.957.")
+    for way in ("likert", "choice"):
+        if (way, "n_people") in found:
+            people = found[way, "n_people"]
+            notes.append(f"{way.capitalize()}: {whole_number(people['value'])} people, {whole_number(people['n'])} answers.")
+        if (way, "split_half_r") in found:
+            r, ceiling = found[way, "split_half_r"]["value"], found[way, "noise_ceiling_r"]["value"]
+            notes.append(
+                f"{way.capitalize()}: split-half reliability {decimals(3)(r)} (Spearman-Brown), so no model can be expected to "
+                f"correlate with these answers above {decimals(3)(ceiling)}."
+            )
+    if ("likert", "label_r") in found:
+        raw, binary = (found["likert", name]["value"] for name in ("label_r", "label_r_binarised"))
+        notes.append(f"Mean ratings and labels: r = {decimals(3)(raw)}; ratings binarised: {decimals(3)(binary)}.")
+    return notes
+
+
+def _read_paper() -> dict[tuple[str, str], float]:
+    """The paper's accuracies of people, by grouping and group (Tables 1 and 2)."""
+    with open(RESOURCES / "published" / "ewok.csv", encoding="utf-8", newline="") as stream:
+        lines = [line for line in csv.DictReader(stream) if line["model"] == "human"]
+    found = {}
+    for line in lines:
+        if line["block"] == "table2":
+            found["domain", line["term"]] = float(line["printed"])
+        elif line["block"] == "table1" and line["quantity"] == "mean":
+            found["overall", "overall"] = float(line["printed"])
+    return found

@@ -1,0 +1,1 @@
+"""WorldSense's figures."""

@@ -1,0 +1,142 @@
+"""A row per model, a mark per value: the paper's Figures 3, 4 and 5, readable with one model and with twenty."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from worldprobe.benchmarks.worldsense.selection import (
+    PROBLEM_NAMES,
+    PROMPTINGS,
+    SETS,
+    main_promptings,
+    main_set,
+    of_main,
+    pick,
+    place,
+    problems_of,
+    prompting_name,
+)
+from worldprobe.present import style
+from worldprobe.present.roster import Roster
+
+COLUMNS = ("panel", "model", "name", "family", "colour", "mark", "mean", "conf95")
+ACCURACY, BIAS, AMPLITUDE = "accuracy", "bias", "size of the bias"
+#: Marks that differ in form and colour.
+MARKS = ("o", "s", "^", "D", "v", "P")
+MARK_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
+SET_NAMES = {"memorisation": "memorisation", "ood-size": "six entities", "ood-query": "first, last", "ood-problem": "plane"}
+
+
+def tidy_problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Accuracy and bias by problem (Figure 3)."""
+    parts = []
+    for measure in (ACCURACY, BIAS):
+        rows = of_main(pick(summaries, "problem", measure, columns=("problem",)))
+        parts.append(rows.assign(panel=measure, mark=rows["problem"]))
+    rows = pd.concat(parts, ignore_index=True)
+    order = {name: number for number, name in enumerate(problems_of(rows))}
+    return _tidy(rows.sort_values("problem", key=lambda column: column.map(order), kind="stable"), roster)
+
+
+def tidy_promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Accuracy over all problems and mean size of the problems' biases, by prompting (Figure 4)."""
+    name = main_set(summaries)
+    accuracy = pick(summaries, "all")
+    rows = _with_amplitude(accuracy[accuracy["set"] == name], summaries[summaries["set"] == name])
+    order = {name: place(PROMPTINGS, name) for name in rows["prompting"]}
+    rows = rows.sort_values("prompting", key=lambda column: column.map(order), kind="stable")
+    return _tidy(rows.assign(mark=rows["prompting"].map(prompting_name)), roster)
+
+
+def tidy_sets(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Accuracy and size of the bias by set, the test set's skins split by whether the training sets have them (Figure 5)."""
+    main = main_promptings(summaries)
+    summaries = summaries[summaries["prompting"] == summaries["model"].map(main)]
+    by_training = pick(summaries, "intraining", columns=("intraining",))
+    parts = by_training[by_training["set"] == "test"]
+    words = {"ind": "seen relations", "ood": "new relations"}
+    parts = parts.assign(set=[f"test, {words.get(name, name)}" for name in parts["intraining"]])
+    rows = pd.concat([parts, pick(summaries, "all").query("set != 'test'")], ignore_index=True)
+    rows = _with_amplitude(rows, summaries)
+    rank = {name: place(SETS, name.partition(",")[0]) for name in rows["set"]}
+    rows = rows.sort_values("set", key=lambda column: column.map(rank), kind="stable")
+    return _tidy(rows.assign(mark=rows["set"].map(lambda name: SET_NAMES.get(name, name))), roster)
+
+
+def _with_amplitude(accuracy: pd.DataFrame, summaries: pd.DataFrame) -> pd.DataFrame:
+    bias = pick(summaries, "problem", BIAS)
+    key = ["set", "prompting", "model"]
+    sizes = bias.assign(mean=bias["mean"].abs(), square=bias["conf95"] ** 2).groupby(key, sort=False)
+    amplitude = pd.DataFrame({"mean": sizes["mean"].mean(), "conf95": sizes["square"].sum() ** 0.5 / sizes.size()}).reset_index()
+    return pd.concat([accuracy.assign(panel=ACCURACY), amplitude.assign(panel=AMPLITUDE)], ignore_index=True)
+
+
+def _tidy(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    return style.with_identity(rows, roster)[list(COLUMNS)].reset_index(drop=True)
+
+
+def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Two panels next to each other: accuracy, and bias or its size."""
+    models = list(dict.fromkeys(frame["model"]))
+    names = dict(zip(frame["model"], frame["name"], strict=True))
+    marks = list(dict.fromkeys(frame["mark"]))
+    size = style.BODY if width == "double" else style.SMALL
+    shown = {model: style.shortened(names[model], size, 1.5) for model in models}
+    left = style.widest(shown.values(), size) + 0.12
+    pitch = min(0.34, max(0.24, 4.8 / len(models)))
+    height = pitch * len(models) + 0.1
+    gap = 0.2
+    plot = (style.WIDTHS[width] - left - 0.12 - gap) / 2
+    columns = 3 if len(marks) > 4 or width == "single" else len(marks)
+    foot = 0.26 + 0.14 * -(-(len(marks) + 1) // columns)
+    figure = style.canvas(width, 0.24 + height + foot)
+    for number, panel in enumerate(dict.fromkeys(frame["panel"])):
+        axes = style.axes_at(figure, left + number * (plot + gap), 0.24, plot, height)
+        _draw_panel(axes, frame[frame["panel"] == panel], models, marks, panel)
+        style.panel_letter(axes, "AB"[number], title="  " + panel, size=size)
+        axes.set_yticks(range(len(models)), [shown[model] for model in models] if number == 0 else [], fontsize=size)
+        axes.tick_params(axis="x", labelsize=size)
+    handles = [
+        Line2D(
+            [], [], marker=_form(n), ms=4, color=_colour(mark, n), mec="white", mew=0.3, lw=0, label=PROBLEM_NAMES.get(mark, mark)
+        )
+        for n, mark in enumerate(marks)
+    ]
+    handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance, no bias"))
+    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
+    return figure
+
+
+def _draw_panel(axes: Axes, rows: pd.DataFrame, models: list[str], marks: list[str], panel: str) -> None:
+    place_of = {model: number for number, model in enumerate(models)}
+    for number in range(len(models)):
+        if number % 2 == 0:
+            axes.axhspan(number - 0.5, number + 0.5, color="#F4F4F4", lw=0, zorder=0.1)
+    axes.axvline(0.5 if panel == ACCURACY else 0.0, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
+    for number, mark in enumerate(marks):
+        here = rows[rows["mark"] == mark]
+        y = np.array([place_of[model] for model in here["model"]], float) + 0.72 * ((number + 0.5) / len(marks) - 0.5)
+        colour = _colour(mark, number)
+        axes.hlines(y, here["mean"] - here["conf95"], here["mean"] + here["conf95"], color=colour, lw=0.8, zorder=2)
+        axes.scatter(here["mean"], y, s=13, marker=_form(number), color=colour, edgecolors="white", linewidths=0.3, zorder=3)
+    axes.set_xlim(*{ACCURACY: (min(0.4, float(rows["mean"].min()) - 0.03), 1.02), BIAS: (-1.05, 1.05)}.get(panel, (-0.03, 1.05)))
+    axes.set_ylim(len(models) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def _form(number: int) -> str:
+    return MARKS[number % len(MARKS)]
+
+
+def _colour(mark: str, number: int) -> str:
+    """The problems have a colour for each type, pale for the trivial control."""
+    types = {"Infer": "#0072B2", "Consist": "#D55E00", "Compl": "#009E73"}
+    kind, _, condition = mark.partition(".")
+    if kind in types:
+        return style.with_lightness(types[kind], 0.45) if condition == "trivial" else types[kind]
+    return MARK_COLOURS[number % len(MARK_COLOURS)]

@@ -1,0 +1,117 @@
+"""Accuracy against what makes a problem hard: entities and ternary relations (the paper's Figure 6), depth, open worlds."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, of_main, pick
+from worldprobe.errors import UserError
+from worldprobe.present import style
+from worldprobe.present.roster import Roster
+
+COLUMNS = ("panel", "axis", "model", "name", "family", "colour", "x", "mean", "conf95", "count")
+MORE = 2
+FORMS = ("o", "s", "^", "D", "v", "P", "X", "<")
+
+
+def tidy_size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """By number of entities and of ternary relations, normal problems and their trivial controls apart (Figure 6)."""
+    parts = []
+    for grouping, column, axis in (
+        ("condition_size", "size", "entities"),
+        ("condition_ternary", "ternary", "ternary relations"),
+    ):
+        rows = of_main(pick(summaries, grouping, columns=("condition", column)))
+        parts.append(rows.assign(panel=rows["condition"] + " problems", axis=axis, x=rows[column].astype(int)))
+    return _tidy(pd.concat(parts, ignore_index=True), roster)
+
+
+def tidy_depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """By relations that must be combined, for the normal problems, and by worlds left open.
+
+    Raises:
+        UserError: the set has none of these problems.
+    """
+    rows = of_main(pick(summaries, "problem_depth", columns=("problem", "depth")))
+    by_depth = rows.assign(panel=rows["problem"].map(PROBLEM_NAMES), axis="relations to combine", x=rows["depth"].astype(int))
+    normal = ["Infer.normal", "Consist.normal", "Compl.normal", "Infer.extrema", "Infer.parallel"]
+    by_depth = by_depth[by_depth["problem"].isin(normal)]
+    order = {name: number for number, name in enumerate(normal)}
+    by_depth = by_depth.sort_values("problem", key=lambda column: column.map(order), kind="stable")
+    worlds = of_main(pick(summaries, "problem_worlds", columns=("problem", "worlds")))
+    worlds = worlds[worlds["problem"] == "Compl.normal"]
+    by_worlds = worlds.assign(panel=PROBLEM_NAMES["Compl.normal"], axis="worlds left open", x=worlds["worlds"].astype(int))
+    both = pd.concat([by_depth, by_worlds], ignore_index=True)
+    if both.empty:
+        raise UserError("summaries", "contain no normal problem.", "Add one to the study, or leave this figure out.")
+    return _tidy(both, roster)
+
+
+def _tidy(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    rows = rows.assign(order=pd.factorize(rows["panel"] + rows["axis"])[0])
+    named = style.with_identity(rows, roster).sort_values(["order"], kind="stable")
+    return named[list(COLUMNS)].reset_index(drop=True)
+
+
+def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A panel for each problem and axis, a line per model."""
+    models = list(dict.fromkeys(frame["model"]))
+    names = dict(zip(frame["model"], frame["name"], strict=True))
+    colours = dict(zip(frame["model"], frame["colour"], strict=True))
+    if len(set(colours.values())) < len(models):  # models that no registry knows share a hue
+        colours = {model: style.FAMILY_COLOURS[n % len(style.FAMILY_COLOURS)] for n, model in enumerate(models)}
+    panels = list(dict.fromkeys(zip(frame["panel"], frame["axis"], strict=True)))
+    per_row = min(len(panels), 4 if width == "double" else 2)
+    n_rows = -(-len(panels) // per_row)
+    size = style.BODY if width == "double" else style.SMALL
+    left, gap, height = 0.36, 0.14, 1.5
+    plot = (style.WIDTHS[width] - left - 0.1 - gap * (per_row - 1)) / per_row
+    columns = 5 if width == "double" else 3
+    foot = 0.1 + 0.14 * -(-(len(models) + 1) // columns)
+    row_height = 0.22 + height + 0.36
+    figure = style.canvas(width, row_height * n_rows + foot)
+    low = min(0.4, float((frame["mean"] - frame["conf95"].fillna(0)).min()) - 0.02)
+    for number, (panel, axis) in enumerate(panels):
+        row, column = divmod(number, per_row)
+        axes = style.axes_at(figure, left + column * (plot + gap), row * row_height + 0.22, plot, height)
+        here = frame[(frame["panel"] == panel) & (frame["axis"] == axis)]
+        axes.axhline(0.5, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
+        for place, model in enumerate(models):
+            line = here[here["model"] == model].sort_values("x")
+            shift = 0.24 * ((place + 0.5) / len(models) - 0.5) if len(models) > 1 else 0.0
+            axes.errorbar(
+                line["x"] + shift,
+                line["mean"],
+                line["conf95"].fillna(0),
+                color=colours[model],
+                marker=FORMS[place % len(FORMS)],
+                ms=3,
+                mec="white",
+                mew=0.3,
+                lw=0.8,
+                elinewidth=0.6,
+                zorder=2 + place / 100,
+            )
+        axes.set_title(style.shortened(panel, size, plot), fontsize=size)
+        axes.set_xlabel(axis, fontsize=size)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if axis == "ternary relations":
+            axes.set_xticks([0, 1, MORE], ["0", "1", "2 or more"])
+        axes.set_xlim(here["x"].min() - 0.4, here["x"].max() + 0.4)
+        axes.set_ylim(low, 1.02)
+        axes.tick_params(labelsize=size)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.1f}"))
+        if column:
+            axes.tick_params(labelleft=False)
+        else:
+            axes.set_ylabel("accuracy", fontsize=size)
+    handles = [
+        Line2D([], [], color=colours[m], marker=FORMS[n % len(FORMS)], ms=3, mec="white", mew=0.3, label=names[m])
+        for n, m in enumerate(models)
+    ]
+    handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance"))
+    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
+    return figure

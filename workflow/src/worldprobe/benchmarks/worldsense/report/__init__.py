@@ -1,0 +1,1 @@
+"""WorldSense's part of the report."""

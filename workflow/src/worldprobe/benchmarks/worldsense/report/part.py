@@ -1,0 +1,173 @@
+"""WorldSense's part of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from worldprobe.benchmarks.worldsense.contracts import Summaries
+from worldprobe.benchmarks.worldsense.report.conversations import read_examples
+from worldprobe.benchmarks.worldsense.selection import (
+    PROBLEM_NAMES,
+    language_models,
+    main_promptings,
+    main_set,
+    of_main,
+    pick,
+    problems_of,
+    prompting_name,
+)
+from worldprobe.benchmarks.worldsense.vocabulary import TRIVIAL
+from worldprobe.contracts import read_table
+from worldprobe.present.origins import (
+    Methods,
+    TableOrigin,
+    file_rows,
+    listed,
+    missing_note,
+    model_rows,
+    package_versions,
+    read_origins,
+)
+from worldprobe.present.page import Material, Notice, Part, render_template
+from worldprobe.present.roster import Roster
+
+QUESTION = "Does a language model keep a small world in mind?"
+CITE = "The measure: Benchekroun et al. (2023), WorldSense, arXiv 2311.15930."
+
+
+def compose(material: Material) -> Part:
+    """The part, from the summaries, and from trials and answers where the trials are our own."""
+    summaries = read_table(material.summary, Summaries)
+    roster = material.roster
+    overall = of_main(pick(summaries, "all"))
+    models = roster.in_order(overall["model"])
+    asked = language_models(models, roster)
+    by_problem = of_main(pick(summaries, "problem", columns=("problem",)))
+    own = read_origins([material.summary])
+    origins = [*own, *(one for one in material.origins if one.path.resolve() != material.summary.resolve())]
+    promptings = main_promptings(summaries)
+    examples = read_examples(material.item_text, origins, promptings, roster, asked) if material.item_text else []
+    extras = {}
+    if examples:
+        package = "worldprobe.benchmarks.worldsense.report"
+        extras["problems"] = render_template(package, "conversations.html.jinja", problems=examples)
+    notes = [missing_note(own[0].provenance, roster)]
+    return Part(
+        question=QUESTION,
+        lead=_lead(overall, asked, roster),
+        more=[*_hardest(by_problem, asked), *_bias(summaries, asked, roster), *_invalid(summaries, roster)],
+        facts=_facts(summaries, overall, models),
+        methods=_methods(summaries, origins, roster),
+        cite=CITE,
+        notices=[*(Notice("Missing models", note) for note in notes if note), *_rules(models, asked, roster)],
+        overview=_overview(overall, by_problem, models, roster),
+        extras=extras,
+        has_item_text=bool(examples),
+    )
+
+
+def _overview(
+    overall: pd.DataFrame, by_problem: pd.DataFrame, models: Sequence[str], roster: Roster
+) -> dict[str, dict[str, float]]:
+    columns = {"all": overall} | {
+        PROBLEM_NAMES[name]: by_problem[by_problem["problem"] == name] for name in problems_of(by_problem)
+    }
+    return {
+        heading: {
+            roster[model].name: float(rows.set_index("model")["mean"][model]) for model in models if model in set(rows["model"])
+        }
+        for heading, rows in columns.items()
+    }
+
+
+def _lead(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> str:
+    best = overall[overall["model"].isin(asked)].sort_values(["mean", "model"], ascending=[False, True]).iloc[0]
+    name, how = roster[best["model"]].name, prompting_name(best["prompting"])
+    sentence = f"{name} has the highest accuracy: {best['mean']:.3f} ({how}), where chance is 0.5"
+    if pd.notna(best["ci_low"]):
+        sentence += f" (95% interval {best['ci_low']:.3f} to {best['ci_high']:.3f})"
+        if best["ci_low"] <= 0.5:
+            sentence += ", which is not distinguishable from chance"
+    return sentence + "."
+
+
+def _hardest(by_problem: pd.DataFrame, asked: Sequence[str]) -> list[str]:
+    means = by_problem[by_problem["model"].isin(asked)].groupby("problem")["mean"].mean()
+    is_trivial = means.index.isin(TRIVIAL)
+    normal, trivial = means[~is_trivial], means[is_trivial]
+    found = []
+    if len(normal) > 1:
+        easiest, hardest = PROBLEM_NAMES[str(normal.idxmax())], PROBLEM_NAMES[str(normal.idxmin())]
+        ends = f"({normal.max():.3f}), {hardest.lower()} the hardest ({normal.min():.3f})"
+        found.append(f"On average {easiest.lower()} is the easiest problem {ends}.")
+    if len(normal) and len(trivial):
+        found.append(f"The trivial controls, which need no world, come to {trivial.mean():.3f}.")
+    return found
+
+
+def _bias(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list[str]:
+    rows = of_main(pick(summaries, "problem", "bias", columns=("problem",)))
+    rows = rows[rows["model"].isin(asked)]
+    most = rows.iloc[int(rows["mean"].abs().argmax())]
+    if abs(most["mean"]) < 0.1:
+        return []
+    side = "positive (TRUE, POSSIBLE, KNOWN)" if most["mean"] > 0 else "negative (FALSE, IMPOSSIBLE, UNKNOWN)"
+    shown = f"{most['mean']:+.2f}".replace("-", "−")
+    whose, where = roster[most["model"]].name, PROBLEM_NAMES[most["problem"]].lower()
+    return [f"The strongest response bias is that of {whose} in {where}: {shown}, towards {side} answers."]
+
+
+def _invalid(summaries: pd.DataFrame, roster: Roster) -> list[str]:
+    rows = of_main(pick(summaries, "all", "invalid"))
+    many = rows[rows["mean"] >= 0.01].sort_values("mean", ascending=False)
+    if many.empty:
+        return []
+    named = [f"{roster[model].name} {share:.1%}" for model, share in zip(many["model"], many["mean"], strict=True)]
+    return [f"Answers that could not be read count as wrong: {listed(named)} of the trials."]
+
+
+def _facts(summaries: pd.DataFrame, overall: pd.DataFrame, models: Sequence[str]) -> list[tuple[str, str]]:
+    here = pick(summaries, "problem", columns=("problem",))
+    name = main_set(summaries)
+    whole = here[here["set"] == name].groupby(["prompting", "model"])["count"].sum().max()
+    found = [(str(len(models)), "models and rules" if len(models) != 1 else "model")]
+    found.append((str(len(problems_of(here))), "problems"))
+    found.append((f"{int(whole):,}", f"tuples ({name})"))
+    n_promptings = summaries["prompting"].nunique()
+    return [*found, (str(n_promptings), "ways of asking")] if n_promptings > 1 else found
+
+
+def _methods(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Roster) -> Methods:
+    packages = package_versions(origins)
+    made = origins[0].provenance
+    sets = sorted(summaries["set"].unique())
+    how = [prompting_name(name) for name in sorted(summaries["prompting"].unique())]
+    sentences = [
+        f"Models answered the trials of {listed(sets)}, asked by {listed(how)} prompting.",
+        "A tuple's accuracy and bias are means over its trials with the paper's weights, after 1 and 2 are folded into one; "
+        "tuples that were not answered as a whole are left out.",
+        "Sizes weigh equally within a problem, and problems in an average; intervals in tables and figures are 1.96 standard "
+        "errors.",
+    ]
+    if made.details.get("n_bootstrap"):
+        n_draws = made.details["n_bootstrap"]
+        sentences.append(f"Other intervals are bootstrap intervals of {n_draws} draws of tuples (seed {made.seed}).")
+    left_out = sum(int(row.get("incomplete_tuples", 0)) for row in made.details.get("answers", []))
+    if left_out:
+        sentences.append(f"{left_out:,} tuples were left out.")
+    models = model_rows(origins, ("worldsense_responses",), roster)
+    return Methods(sentences, packages, models, file_rows(origins))
+
+
+def _rules(models: Sequence[str], asked: Sequence[str], roster: Roster) -> list[Notice]:
+    rules = [roster[model].name for model in models if model not in asked]
+    if not rules:
+        return []
+    text = (
+        f"{listed(rules)}: controls of known behaviour. A solver that reads the text must be right about everything; random and "
+        "one-sided answers must be at chance. They show what the measure reports for answers that are understood; they stay out "
+        "of averages over models."
+    )
+    return [Notice("What the rules are", text)]

@@ -1,0 +1,111 @@
+"""Picks from the summaries that tables, figures and the report share."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from worldprobe.benchmarks.worldsense.vocabulary import DOMAINS, PROBLEMS
+from worldprobe.errors import UserError
+from worldprobe.present.roster import Roster
+
+#: In the order of tables; any other prompting follows by name.
+PROMPTINGS = ("basic", "constrained", "cot", "icl_iid", "icl_ood", "basic_exchanged")
+SETS = ("test", "memorisation", "ood-size", "ood-query", "ood-problem")
+PROBLEM_NAMES = {
+    "Infer.trivial": "Inference, trivial",
+    "Infer.normal": "Inference",
+    "Consist.trivial": "Consistency, trivial",
+    "Consist.normal": "Consistency",
+    "Compl.trivial": "Completeness, trivial",
+    "Compl.normal": "Completeness",
+    "Infer.extrema": "First or last",
+    "Infer.parallel": "Lines in the plane",
+}
+PROMPTING_NAMES = {
+    "basic": "basic",
+    "constrained": "constrained",
+    "cot": "CoT",
+    "icl_iid": "ICL-IID",
+    "icl_ood": "ICL-OOD",
+    "basic_exchanged": "basic, answers exchanged",
+}
+#: Family of the controls of known behaviour.
+RULES = "rule"
+KEY = ["set", "prompting", "model"]
+
+
+def place(known: tuple[str, ...], name: str) -> tuple[int, str]:
+    """Where a name belongs: in the known order, others by name after it.
+
+    >>> sorted(["x", "cot", "basic"], key=lambda name: place(PROMPTINGS, name))
+    ['basic', 'cot', 'x']
+    """
+    return (known.index(name) if name in known else len(known), name)
+
+
+def main_set(summaries: pd.DataFrame) -> str:
+    """The test set, or the first one there is."""
+    return min(summaries["set"].unique(), key=lambda name: place(SETS, name))
+
+
+def main_promptings(summaries: pd.DataFrame) -> dict[str, str]:
+    """The prompting under which a model is shown where only one is: model -> the first in order that it was asked by."""
+    pairs = summaries[["model", "prompting"]].drop_duplicates().itertuples(index=False)
+    found: dict[str, str] = {}
+    for model, prompting in pairs:
+        if model not in found or place(PROMPTINGS, prompting) < place(PROMPTINGS, found[model]):
+            found[model] = prompting
+    return found
+
+
+def pick(
+    summaries: pd.DataFrame, grouping: str, measure: str = "accuracy", gold: str = "released", columns: tuple[str, ...] = ()
+) -> pd.DataFrame:
+    """Rows of one grouping, its group split into columns.
+
+    Args:
+        summaries: contracts.Summaries.
+        grouping: which.
+        measure: which.
+        gold: which gold answers.
+        columns: names of the group's columns.
+
+    Raises:
+        UserError: there are none.
+    """
+    rows = summaries[(summaries["grouping"] == grouping) & (summaries["measure"] == measure) & (summaries["gold"] == gold)]
+    if rows.empty:
+        raise UserError("summaries", f"have no {measure} by {grouping}.", "Summarise the answers again with this worldprobe.")
+    rows = rows.reset_index(drop=True)
+    if columns:
+        parts = rows["group"].str.split("|", expand=True)
+        rows = rows.assign(**{name: parts[number] for number, name in enumerate(columns)})
+    return rows
+
+
+def of_main(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the main set, and of each model's main prompting."""
+    here = rows[rows["set"] == main_set(rows)]
+    main = main_promptings(here)
+    return here[here["prompting"] == here["model"].map(main)].reset_index(drop=True)
+
+
+def problems_of(rows: pd.DataFrame) -> list[str]:
+    """The problems that there are, in the paper's order."""
+    return [problem for problem in PROBLEMS if problem in set(rows["problem"])]
+
+
+def domains_of(rows: pd.DataFrame) -> list[str]:
+    """The domains that there are, as the paper's Table 11 orders them."""
+    return [domain for domain in sorted(DOMAINS) if domain in set(rows["domain"])]
+
+
+def language_models(models: list[str], roster: Roster) -> list[str]:
+    """The models without the rules of known behaviour and untrained controls; all of them where there is nothing else."""
+    kept = [model for model in models if roster[model].family != RULES and not roster[model].is_untrained]
+    return kept or models
+
+
+def prompting_name(prompting: str) -> str:
+    """As it is printed."""
+    return PROMPTING_NAMES.get(prompting, prompting)

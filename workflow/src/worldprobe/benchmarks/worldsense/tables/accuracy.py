@@ -1,0 +1,271 @@
+"""Tables 2, 6, 8, 9, 10 and 11 of the paper, with its printed numbers below ours where it has the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from worldprobe.benchmarks.worldsense.published import published_name, read_published
+from worldprobe.benchmarks.worldsense.selection import (
+    PROBLEM_NAMES,
+    PROMPTINGS,
+    SETS,
+    domains_of,
+    main_promptings,
+    main_set,
+    of_main,
+    pick,
+    place,
+    problems_of,
+    prompting_name,
+)
+from worldprobe.present.roster import Roster
+from worldprobe.present.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent
+
+OURS, PAPERS = "this run", "paper"
+UNITS = "Accuracy in percent, chance is 50; bias from −1 to 1; both with 95% intervals."
+PUBLISHED = "Rows of the paper: its printed numbers, of its own test set."
+
+
+def show_mean(measure: object, mean: object, half_width: object) -> str:
+    """A mean with its interval, as the paper prints it.
+
+    >>> show_mean("accuracy", 0.648, 0.0112), show_mean("bias", -0.341, 0.01)
+    ('64.8 ±1.1', '−0.34 ±0.01')
+    """
+    if is_absent(mean):
+        return ABSENT
+    places, factor = (2, 1) if measure == "bias" else (1, 100)
+    text = decimals(places)(float(str(mean)) * factor)
+    return text if is_absent(half_width) else f"{text} ±{decimals(places)(float(str(half_width)) * factor)}"
+
+
+def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
+    """One row per model and prompting: accuracy, its variants, bias and invalid answers (Table 2)."""
+    rows = pick(summaries, "all")
+    rows = rows[rows["set"] == main_set(rows)]
+    key = ["model", "prompting"]
+    every = summaries[(summaries["grouping"] == "all") & (summaries["set"] == main_set(rows))].set_index(key)
+    parts = {
+        "corrected": ("accuracy", "corrected"),
+        "strict": ("strict", "released"),
+        "bias": ("bias", "released"),
+        "invalid": ("invalid", "released"),
+        "consistency": ("consistency", "released"),
+    }
+    frame = rows[[*key, "mean", "conf95", "ci_low", "ci_high", "count"]]
+    for column, (measure, gold) in parts.items():
+        other = every[(every["measure"] == measure) & (every["gold"] == gold)][["mean", "conf95"]]
+        named = other.rename(columns={"mean": column, "conf95": f"{column}_conf95"})
+        frame = frame.merge(named, how="left", left_on=key, right_index=True)
+    frame = _in_order(frame, roster)
+    paper = read_published()
+    overall = paper[(paper["table"] == "table2") & (paper["quantity"] == "accuracy")].set_index("model")["printed"].astype(float)
+    names = [published_name(model, roster[model].name) for model in frame["model"]]
+    found = [overall.get(name) if name and how == "basic" else None for name, how in zip(names, frame["prompting"], strict=True)]
+    frame["published"] = pd.to_numeric(pd.Series(found, dtype=object)) / 100
+    frame["measure"] = "accuracy"
+    columns = [
+        Column("Model", ("name",), is_number=False, once=True),
+        Column("Prompting", ("prompting",), lambda name: prompting_name(str(name)), is_number=False),
+        Column("Accuracy", ("measure", "mean", "conf95"), show_mean),
+        Column("Corrected gold", ("measure", "corrected", "corrected_conf95"), show_mean),
+        Column("Strict", ("measure", "strict", "strict_conf95"), show_mean),
+        Column("Bias", ("bias", "bias_conf95"), lambda mean, half: show_mean("bias", mean, half)),
+        Column("Invalid %", ("invalid",), lambda share: decimals(1)(share * 100)),
+        Column("Consistency", ("consistency",), decimals(2)),
+        Column("Paper", ("published",), lambda mean: show_mean("accuracy", mean, None)),
+    ]
+    if frame["published"].isna().all():
+        columns.pop()
+    notes = (
+        "Means over tuples; sizes weigh equally within a problem, and problems in the average. Strict: the exact answer, 1 and 2 "
+        "apart (chance is one third in completeness problems). Corrected gold: the solver's answers. Consistency: agreement of "
+        "the answers to one abstract problem in different skins, beyond chance.",
+        UNITS,
+    )
+    return Sheet(
+        title=f"WorldSense ({main_set(rows)}): accuracy by model, average of the problems.",
+        frame=frame,
+        columns=tuple(columns),
+        label="worldsense-mean-accuracy",
+        notes=notes,
+        hidden=("measure",),
+    )
+
+
+def problems(summaries: pd.DataFrame, roster: Roster) -> Sheet:
+    """Accuracy and bias by problem (Table 6)."""
+    rows = of_main(_both_measures(summaries, "problem", ("problem",)))
+    frame, columns = _grid(rows, ["measure", "model"], "problem", problems_of(rows), roster, "table6")
+    return Sheet(
+        title=f"WorldSense ({main_set(summaries)}): accuracy and response bias by problem.",
+        frame=frame,
+        columns=(_measure(), *_model(frame), *columns),
+        label="worldsense-problems",
+        notes=_notes(frame),
+        group="measure",
+    )
+
+
+def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
+    """Accuracy and bias by problem and prompting (Table 8)."""
+    rows = _both_measures(summaries, "problem", ("problem",))
+    rows = rows[rows["set"] == main_set(rows)]
+    frame, columns = _grid(rows, ["measure", "model", "prompting"], "problem", problems_of(rows), roster, "table8")
+    prompting = Column("Prompting", ("prompting",), lambda name: prompting_name(str(name)), is_number=False)
+    return Sheet(
+        title=f"WorldSense ({main_set(rows)}): accuracy and response bias by prompting.",
+        frame=frame,
+        columns=(_measure(), *_model(frame, prompting), *columns),
+        label="worldsense-promptings",
+        notes=_notes(frame),
+        group="measure",
+    )
+
+
+def sets(summaries: pd.DataFrame, roster: Roster) -> Sheet:
+    """Accuracy and bias by problem and set (Table 9)."""
+    rows = _both_measures(summaries, "problem", ("problem",))
+    rows = rows[rows["prompting"] == rows["model"].map(main_promptings(rows))]
+    frame, columns = _grid(rows, ["measure", "model", "set"], "problem", problems_of(rows), roster, "table9")
+    return Sheet(
+        title="WorldSense: accuracy and response bias by set.",
+        frame=frame,
+        columns=(_measure(), *_model(frame, Column("Set", ("set",), is_number=False)), *columns),
+        label="worldsense-sets",
+        notes=_notes(frame),
+        group="measure",
+    )
+
+
+def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
+    """Accuracy by problem, complexity, arity of the query and size (Table 10)."""
+    keys = ("problem", "size", "complexity", "query")
+    rows = of_main(pick(summaries, "problem_size_complexity_query", columns=keys))
+    order = ["problem", "complexity", "query", "model"]
+    frame, columns = _grid(rows, order, "size", sorted(set(rows["size"])), roster, "table10", over="Entities")
+    return Sheet(
+        title=f"WorldSense ({main_set(rows)}): accuracy by problem, complexity, arity of the query and number of entities.",
+        frame=frame,
+        columns=(
+            Column("Problem", ("problem",), lambda name: PROBLEM_NAMES[str(name)], is_number=False, once=True),
+            Column("Cx.", ("complexity",), lambda name: str(name)[-1]),
+            Column("Query", ("query",), is_number=False),
+            *_model(frame),
+            *columns,
+        ),
+        label="worldsense-complexity",
+        notes=("Cx.: ternary relations of the description: none, exactly one, all but one.", *_notes(frame)),
+        group="problem",
+    )
+
+
+def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
+    """Accuracy by problem and domain, and the average of the problems (Table 11)."""
+    rows = pick(summaries, "problem_domain", columns=("problem", "domain"))
+    average = pick(summaries, "domain", columns=("domain",)).assign(problem="all")
+    both = of_main(pd.concat([rows, average], ignore_index=True))
+    frame, columns = _grid(both, ["problem", "model"], "domain", domains_of(both), roster, "table11")
+    return Sheet(
+        title=f"WorldSense ({main_set(both)}): accuracy by problem and domain.",
+        frame=frame,
+        columns=(
+            Column("Problem", ("problem",), lambda name: PROBLEM_NAMES.get(str(name), "Average"), is_number=False, once=True),
+            *_model(frame),
+            *columns,
+        ),
+        label="worldsense-domains",
+        notes=_notes(frame),
+        group="problem",
+    )
+
+
+def _both_measures(summaries: pd.DataFrame, grouping: str, columns: tuple[str, ...]) -> pd.DataFrame:
+    return pd.concat([pick(summaries, grouping, measure, columns=columns) for measure in ("accuracy", "bias")], ignore_index=True)
+
+
+def _grid(
+    rows: pd.DataFrame,
+    row_keys: Sequence[str],
+    column: str,
+    values: Sequence[str],
+    roster: Roster,
+    table: str,
+    over: str = "",
+) -> tuple[pd.DataFrame, list[Column]]:
+    """Means by row and column, and the paper's row below ours where it has one."""
+    keys = list(row_keys)
+    ours = rows.assign(source=OURS)
+    theirs = _published(rows, keys, column, roster, table)
+    every = pd.concat([ours, theirs], ignore_index=True) if len(theirs) else ours
+    every["measure"] = every["measure"].fillna("accuracy")
+    index = [*dict.fromkeys([*keys, "measure", "source"])]
+    wide = every.pivot(index=index, columns=column, values=["mean", "conf95"])
+    frame = pd.DataFrame(index=wide.index)
+    for value in values:
+        frame[f"{value}_mean"] = wide["mean"][value]
+        frame[f"{value}_conf95"] = wide["conf95"][value]
+    frame = _in_order(frame.reset_index(), roster, keys)
+    headings = {value: PROBLEM_NAMES.get(value, value) for value in values}
+    columns = [Column(headings[value], ("measure", f"{value}_mean", f"{value}_conf95"), show_mean, over=over) for value in values]
+    return frame, columns
+
+
+def _published(rows: pd.DataFrame, keys: list[str], column: str, roster: Roster, table: str) -> pd.DataFrame:
+    """The paper's numbers for the rows that we have, as rows like ours."""
+    paper = read_published()
+    here = paper[paper["table"] == table].copy()
+    names = {model: published_name(model, roster[model].name) for model in rows["model"].unique()}
+    shown = {name: model for model, name in names.items() if name}
+    here["model"] = here["model"].map(shown)
+    here = here[here["model"].notna()]
+    if here.empty:
+        return here
+    here["part"] = here["quantity"].str.endswith("_conf95").map({True: "conf95", False: "mean"})
+    here["measure"] = here["quantity"].str.removesuffix("_conf95")
+    here["value"] = here["printed"].astype(float) / here["measure"].map({"accuracy": 100, "bias": 1})
+    index = [*dict.fromkeys([*keys, "measure", column])]
+    wide = here.pivot_table(index=index, columns="part", values="value").reset_index()
+    if wide.empty:
+        return wide
+    asked = rows[[key for key in keys if key in wide]].drop_duplicates()
+    return wide.merge(asked, on=list(asked.columns)).assign(source=PAPERS)
+
+
+def _in_order(frame: pd.DataFrame, roster: Roster, keys: Sequence[str] = ("model", "prompting")) -> pd.DataFrame:
+    models = roster.in_order(frame["model"])
+    orders: dict[str, dict[object, object]] = {
+        "model": {model: number for number, model in enumerate(models)},
+        "measure": {"accuracy": 0, "bias": 1},
+        "problem": {problem: number for number, problem in enumerate([*PROBLEM_NAMES, "all"])},
+        "prompting": {name: place(PROMPTINGS, name) for name in frame.get("prompting", [])},
+        "set": {name: place(SETS, name) for name in frame.get("set", [])},
+        "source": {OURS: 0, PAPERS: 1},
+    }
+    columns = [*keys, *(["source"] if "source" in frame else [])]
+    rank = [
+        tuple(orders.get(column, {}).get(value, value) for column, value in zip(columns, row, strict=True))
+        for row in frame[columns].itertuples(index=False, name=None)
+    ]
+    order = sorted(range(len(frame)), key=lambda number: rank[number])
+    named = frame.iloc[order].reset_index(drop=True)
+    named.insert(0, "name", [roster[model].name for model in named["model"]])
+    return named
+
+
+def _measure() -> Column:
+    return Column("", ("measure",), lambda measure: str(measure).capitalize(), is_number=False, once=True)
+
+
+def _model(frame: pd.DataFrame, *more: Column) -> list[Column]:
+    """The model's column, further ones, and where a row comes from if any is the paper's."""
+    columns = [Column("Model", ("name",), is_number=False, once=True), *more]
+    if (frame["source"] == PAPERS).any():
+        columns.append(Column("From", ("source",), as_text, is_number=False))
+    return columns
+
+
+def _notes(frame: pd.DataFrame) -> tuple[str, ...]:
+    return (UNITS, PUBLISHED) if (frame["source"] == PAPERS).any() else (UNITS,)
