@@ -1,5 +1,6 @@
 """The schemas are closed, describe every key, and hold the same defaults as the files that users read."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,3 +77,44 @@ def test_every_file_of_the_folder_is_valid(repository: Path, path: Path) -> None
     source = config.read_yaml(path)
     kind = {"models": "models", "cluster": "cluster"}.get(path.stem, "config")
     assert [str(complaint) for complaint in config.complaints(source.document, kind, [source])] == []
+
+
+def every_key(schema: dict, root: dict, keys: tuple = ()) -> Iterator[tuple[tuple, dict]]:
+    """Every key of a schema, those of list entries and of blocks whose names are free included, with its part of the schema."""
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rpartition("/")[2]] | {k: v for k, v in schema.items() if k != "$ref"}
+    if keys:
+        yield keys, schema
+    for key, inner in schema.get("properties", {}).items():
+        yield from every_key(inner, root, (*keys, key))
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield from every_key(schema["additionalProperties"], root, (*keys, "some_name"))
+    if "items" in schema:
+        yield from every_key(schema["items"], root, (*keys, 0))
+
+
+def nested(keys: tuple, value: object) -> object:
+    for key in reversed(keys):
+        value = [value] if isinstance(key, int) else {key: value}
+    return value
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_message_about_any_wrong_value_says_what_is_wrong_and_what_to_write(name: str) -> None:
+    schema = config.read_schema(name)
+    tried = 0
+    for keys, part in every_key(schema, schema):
+        wrong = 5 if "object" in str(part.get("type")) else {"x": 1}
+        where = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
+        found = [one for one in config.complaints(nested(keys, wrong), name, []) if one.problem.startswith(f"{where}: ")]
+        assert len(found) == 1, where
+        problem, fix = found[0].problem, found[0].fix
+        assert problem.endswith((".", "?")), problem
+        order, _, meaning = fix.partition(" Meaning: ")
+        assert re.fullmatch(r"(Write|Choose) \S.*\S\.", order), f"{where}: {fix}"
+        if not isinstance(keys[-1], int) and keys[-1] != "some_name":
+            assert meaning.endswith("."), f"{where} has no meaning in plain words: {fix}"
+            # A meaning follows an order, so it is none itself.
+            assert meaning.split(" ", 1)[0] not in ("Say", "Give", "Write", "Choose", "Begin", "Offer"), f"{where}: {meaning}"
+        tried += 1
+    assert tried > 3

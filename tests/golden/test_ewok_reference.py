@@ -3,26 +3,37 @@
 import csv
 import hashlib
 import io
+import itertools
 import json
+import math
 import zipfile
+from pathlib import Path
 
+import numpy as np
 import pytest
 import pyzipper
 
+from worldprobe.benchmarks.ewok.canaries import is_protected
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.differences import differences
-from worldprobe.benchmarks.ewok.materials.export import official_files, refuse_protected, write_archive
+from worldprobe.benchmarks.ewok.materials.export import official_files
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
-from worldprobe.benchmarks.ewok.materials.items import fill_fixed, items_table
+from worldprobe.benchmarks.ewok.materials.items import fill_fixed, fill_independent, items_table
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
+from worldprobe.benchmarks.ewok.materials.placeholders import KEY
 from worldprobe.benchmarks.ewok.materials.release import apply_release_filter
-from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL
+from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL, RIGHT
+from worldprobe.benchmarks.ewok.materials.sentences import fill
 from worldprobe.benchmarks.ewok.materials.slots import open_slots
 from worldprobe.benchmarks.ewok.materials.source import Source
 from worldprobe.benchmarks.ewok.materials.swaps import parse_swaps
+from worldprobe.benchmarks.ewok.passing_on.packing import check_members, read_notices, read_release, write_release
+from worldprobe.benchmarks.ewok.passing_on.wordings import read_wordings
+from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 
 PASSWORD = "ewok"
+OURS = Path(__file__).parents[2] / "resources" / "materials" / "ewok-builtin"
 
 
 @pytest.fixture(scope="module")
@@ -133,24 +144,76 @@ def test_the_official_format_equals_the_originals_files_byte_by_byte(items, temp
             assert hashlib.sha256(text.encode()).hexdigest() == hashlib.sha256(original).hexdigest(), name
 
 
-def test_items_of_the_official_materials_leave_in_an_encrypted_archive_only(materials, templates, items, tmp_path):
-    with pytest.raises(UserError, match="terms forbid"):
-        refuse_protected(materials.canary, "items.parquet")
-    files = dict(official_files(items[items["version"] == 0], templates, materials.canary))
-    write_archive(files.items(), tmp_path / "items.zip", "word")
+def test_items_of_the_official_materials_leave_in_an_encrypted_archive_only(materials, templates, items, reference, tmp_path):
+    assert is_protected(materials.canary)
+    files = {name: text.encode() for name, text in official_files(items[items["version"] == 0], templates, materials.canary)}
+    members = files | read_notices(None, None, reference / "ewok-config.zip", PASSWORD)
+    check_members(members)
+    write_release(members, tmp_path / "items.zip", "word")
     raw = (tmp_path / "items.zip").read_bytes()
     assert materials.canary.encode() not in raw
     with pyzipper.AESZipFile(tmp_path / "items.zip") as archive:
         assert all(member.flag_bits & 1 for member in archive.infolist())
-        assert {name: archive.read(name, b"word").decode() for name in archive.namelist()} == files
-        with pytest.raises(RuntimeError, match=r"[Bb]ad password"):
-            archive.read(archive.namelist()[0], b"other")
+        names = set(archive.namelist())
+        assert names == {*files, "LICENSE.txt", "TERMS_OF_USE.txt", "README.txt"}
+        differing = [name for name in files if archive.read(name, b"word") != files[name]]
+        assert differing == []
+    with pytest.raises(UserError, match="terms forbid"):
+        dict(read_release(tmp_path / "items.zip", "word", ""))
+
+
+def test_every_released_item_is_recognised_and_none_of_ours(materials, filtered):
+    """Of the official materials by both sides of an item together: a target alone may be four words that anybody writes."""
+    wordings = read_wordings(materials.source)
+    missed = [row.item_id for row in filtered.itertuples() if not wordings.find(" ".join(getattr(row, text) for text in TEXTS))]
+    assert len(missed) / len(filtered) < 0.02
+    ours = compile_templates(read_materials(OURS, RIGHT))
+    fillers = Fillers(read_materials(OURS, RIGHT).fillers, RIGHT)
+    texts = items_table(fill_fixed(open_slots(ours, fillers), fillers, [0]))[list(TEXTS)].to_numpy().ravel()
+    assert len(wordings.find("\n".join(texts))) <= 5
 
 
 def test_a_version_with_too_few_restricted_fillers_loses_the_items_that_the_original_loses(materials, templates):
     fillers = Fillers(materials.fillers, ORIGINAL)
     slots = open_slots(templates, fillers, parse_swaps(["agent->agent:western=false"], list(materials.fillers)))
     assert len(items_table(fill_fixed(slots, fillers, [4]))) == 906
+
+
+def sampled_to_the_letter(templates, fillers, version, count):
+    """Section 11 of the description of the original as written: full products, shuffled as lists, again for each template."""
+    for _, rows in templates.groupby("domain"):
+        generator = np.random.RandomState(version)
+        candidates = {}
+        for row in rows.itertuples():
+            texts = (row.context1, row.context2, row.target1, row.target2)
+            keys = tuple(sorted({key for text in texts for key in KEY.findall(text)}))
+            if keys not in candidates:
+                options = [[filler.text for filler in fillers.options(key)] for key in keys]
+                candidates[keys] = list(itertools.product(*options))
+            generator.shuffle(candidates[keys])
+            fillings = (filling for filling in candidates[keys] if len(set(filling)) == len(keys))
+            for filling in itertools.islice(fillings, count):
+                found = dict(zip(keys, filling, strict=True))
+                yield (row.template_id, *(fill(text, found, ORIGINAL) for text in texts))
+
+
+@pytest.mark.parametrize("version", [0, 3])
+def test_the_sampling_mode_is_the_originals_as_described(materials, templates, version):
+    """Of the domains with fewer than a million combinations for each template: lists of more would take minutes to shuffle."""
+    fillers = Fillers(materials.fillers, ORIGINAL)
+    slots = open_slots(templates, fillers)
+    largest = {d: max(math.prod(len(fillers.options(k)) for k in t.keys) for t in rows) for d, rows in slots.items()}
+    some = {domain: rows for domain, rows in slots.items() if largest[domain] < 1e5}
+    assert len(some) >= 4, largest
+    items = items_table(fill_independent(some, fillers, range(3), seed=version))
+    ours = zip(items["item_id"].str.rpartition("_v")[0], *(items[text] for text in TEXTS), strict=True)
+    expected = sampled_to_the_letter(templates[templates["domain"].isin(some)], fillers, version, 3)
+    assert [digest_row(row) for row in ours] == [digest_row(row) for row in expected]
+
+
+def digest_row(row):
+    """Text of the official materials is compared by digest, so that a failure does not print it."""
+    return row[0], hashlib.sha256("\t".join(row[1:]).encode()).hexdigest()
 
 
 def test_fixing_the_originals_quirks_changes_what_the_specification_says(reference):

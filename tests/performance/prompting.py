@@ -39,15 +39,16 @@ def main() -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from worldprobe.benchmarks.ewok.asking.prompting import parse_eval_type, presentations
+    from worldprobe.benchmarks.ewok.asking.prompting import presentations
     from worldprobe.benchmarks.ewok.asking.prompts import load_prompts
+    from worldprobe.benchmarks.ewok.ways import way_of
     from worldprobe.models.transformers_engine import open_engine
 
-    paradigm, _, shots = parse_eval_type(args.eval_type)
-    prompt = load_prompts()[paradigm]
+    way = way_of(args.eval_type)
+    prompt = load_prompts()[way.paradigm]
     items = pd.read_parquet(args.items)
     items = items.iloc[:: max(len(items) // args.n_items, 1)].head(args.n_items)
-    prompts = [prompt.text(slots, shots) for _, _, slots in presentations(items, paradigm)]
+    prompts = [prompt.text(slots, way.shots) for _, _, slots in presentations(items, way.paradigm)]
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.checkpoint or Path(temporary)
         if not (folder / "config.json").exists():

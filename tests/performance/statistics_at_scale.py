@@ -88,7 +88,17 @@ def main() -> None:
     run("fit mixed-model", "fit", "mixed-model", *logprobs, *surface, "--out", str(folder / "mixed_model.parquet"))
     if args.plain:
         plain = folder / "mixed_model_plain.parquet"
-        run("fit mixed-model --method plain", "fit", "mixed-model", *logprobs, *surface, "--method", "plain", "--out", str(plain))
+        run(
+            "fit mixed-model --algorithm plain",
+            "fit",
+            "mixed-model",
+            *logprobs,
+            *surface,
+            "--algorithm",
+            "plain",
+            "--out",
+            str(plain),
+        )
         import pandas as pd
 
         fits = [pd.read_parquet(folder / name)["estimate"] for name in ("mixed_model.parquet", "mixed_model_plain.parquet")]

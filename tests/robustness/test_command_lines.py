@@ -46,8 +46,13 @@ WRONG = [
     "compare {judgements_a} --out {out}",
     "compare {judgements_a} {judgements_a} --out {out}",
     "items export {items} {templates} --out {folder}",
-    "items export {items} {templates} --out {folder}/x.zip",
-    "items export {items} {templates} --password {secret} --out {folder}/x",
+    "items export {templates} {items} --out {folder}/x",
+    *(
+        "release pack --out {folder}/x.zip",
+        "release pack {folder} --out {folder}/x",
+        "release pack {folder} --out {folder}/x.zip",
+    ),
+    *("release unpack {items} --out {folder}/x", "release unpack {folder} --out {folder}/x", "release check {folder}/nowhere"),
     "items fill {templates} {folder} --out {out}",
     "items build {folder} --out {out}",
     "items build {out} --out {folder}/x.parquet",
@@ -110,7 +115,6 @@ def little_room() -> Iterator[None]:
     [
         f"{BUILD} --out {{out}}",
         "items export {items} {templates} --out {folder}/new",
-        "items export {items} {templates} --password {secret} --out {folder}/new.zip",
         "controls train-tokenizer {corpus} --out {folder}/new",
         "controls write-corpus {templates} {materials} --stories 20 --sentences 5 --out {folder}/new",
         "report build {summaries} --out {folder}/r.html",

@@ -258,7 +258,7 @@ def test_options_of_filling_that_cannot_work_are_refused(
     check("items build {garden} " + options.replace("{", "{{").replace("}", "}}") + " --out {out}", words, garden=garden)
 
 
-@pytest.mark.parametrize("option", ["--versions 0", "--versions -5", "--versions x", "--versions 99999999"])
+@pytest.mark.parametrize("option", ["--n-versions 0", "--n-versions -5", "--n-versions x", "--n-versions 99999999"])
 @pytest.mark.parametrize("action", ["check", "differences"])
 def test_checks_take_whole_numbers_of_versions(check: Callable[..., str], garden: Path, action: str, option: str) -> None:
     check(f"materials {action} {{garden}} {option}", garden=garden)
@@ -329,8 +329,9 @@ def test_templates_of_other_materials_are_not_filled_or_exported(check: Callable
         ("items fill {folder} {materials} --versions 0 --out {out}", ""),
         ("items build {folder}/nowhere --versions 0 --out {out}", "no such folder"),
         ("materials check {folder}", "no folder contexts/"),
-        ("items export {items} {templates} --password {secret} --out {folder}/new", "go together"),
-        ("items export {items} {templates} --out {folder}/new.zip", "go together"),
+        ("release pack --items {items} --out {folder}/new.zip", "go together"),
+        ("release pack --items {items} --templates {templates} --out {folder}/new.zip", "no file with a licence"),
+        ("release pack {materials} --out {folder}/new", "not a .zip"),
         ("items export {templates} {items} --out {folder}/new", ""),
     ],
 )

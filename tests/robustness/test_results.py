@@ -135,7 +135,7 @@ def test_malformed_published_numbers_are_refused(tmp_path, check, name: str, old
 
 
 def test_a_condition_needs_a_name_and_what_is_not_compared_is_said(unscored, check) -> None:
-    line = "compare-conditions --permutations 10 --condition {name} {judgements_a} {unscored} --condition b {judgements_a}"
+    line = "compare-conditions --permutations 10 --judgements {name} {judgements_a} {unscored} --judgements b {judgements_a}"
     check(line + " --out {out}", "no name", name=" ", unscored=unscored)
     assert "model_nan, logprobs: not compared" in check(line, status=0, name="a", unscored=unscored)
 

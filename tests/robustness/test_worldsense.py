@@ -150,7 +150,7 @@ GENERATE = {
     "no tuple at all": (["test", "--per-cell", "0"], "from 1 to"),
     "more tuples than there are": (["test", "--per-cell", "1000000"], "different tuples"),
     "no process": (["test", "--processes", "0"], "from 1 to"),
-    "a chat file that is not compressed": (["test", "--chat", "chat.json"], ".jsonl.gz"),
+    "a chat file that is not compressed": (["test", "--dialogues-out", "chat.json"], ".jsonl.gz"),
 }
 
 
@@ -161,6 +161,15 @@ def test_a_set_that_cannot_be_made_is_refused_before_anything_is_written(tmp_pat
     assert error.count("error:") == 1
     assert what in error
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["trials.jsonl", "trials.jsonl.bz2", "trials.jsonl.gz"])
+def test_a_table_is_not_written_under_the_name_of_the_official_layout(tmp_path: Path, capsys, name: str) -> None:
+    place = tmp_path / name
+    place.write_bytes(b"what was there")
+    assert run([*SMALL, "--out", str(place)]) == 2
+    assert "is the name of JSON lines, but a Parquet table is written" in capsys.readouterr().err
+    assert place.read_bytes() == b"what was there"
 
 
 SKINS = {
@@ -228,9 +237,15 @@ SMALL = ["generate", "ood-size", "--problems", "Infer.normal", "--per-cell", "1"
 
 def test_the_dialogues_do_not_go_into_the_table_s_file(tmp_path: Path, capsys) -> None:
     place = tmp_path / "both.jsonl.gz"
-    assert run([*SMALL, "--out", str(place), "--chat", str(tmp_path / "." / "both.jsonl.gz")]) == 2
-    assert "different names" in capsys.readouterr().err
+    assert run([*SMALL, "--out", str(place), "--dialogues-out", str(tmp_path / "." / "both.jsonl.gz")]) == 2
+    assert "one would overwrite the other" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_empty_cells_are_counted_in_the_log(tmp_path: Path, capsys) -> None:
+    few = ["--sizes", "4", "--problems", "Consist.trivial", "--skins", "tall/short", "--per-cell", "1"]
+    assert run(["generate", "test", *few, "--out", str(tmp_path / "t.parquet")]) == 0
+    assert "1 cell of the set is empty (the paper admits no such problem): Consist.trivial" in capsys.readouterr().err
 
 
 def test_a_changed_page_of_a_table_is_noticed(tmp_path: Path, capsys) -> None:

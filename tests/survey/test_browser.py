@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="Selenium is not installed; `make test-survey` installs it")
-from selenium.common.exceptions import WebDriverException  # noqa: E402
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
@@ -364,7 +364,10 @@ def test_who_withdraws_is_deleted(make_window, server):
     before = server.rows("SELECT count(*) FROM sessions")[0][0]
     window.click("footer a")
     window.click("#withdraw button")
-    WebDriverWait(window.driver, SECONDS).until(lambda d: "were deleted" in d.find_element(By.TAG_NAME, "h1").text)
+    waiting = WebDriverWait(
+        window.driver, SECONDS, ignored_exceptions=[StaleElementReferenceException]
+    )  # the page is left meanwhile
+    waiting.until(lambda d: "were deleted" in d.find_element(By.TAG_NAME, "h1").text)
     assert server.rows("SELECT count(*) FROM sessions")[0][0] == before - 1
 
 

@@ -159,6 +159,22 @@ def test_a_condition_is_the_block_with_its_own_differences_over_it() -> None:
     assert conditions["nonce"]["title"] == "Nonce"
 
 
+def test_a_file_of_the_old_form_is_not_stronger_than_a_later_one(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text("items: {versions: 0-1, filter: agent}\n")
+    new.write_text("ewok: {items: {versions: 0-2}}\n")
+
+    def items(*paths: Path) -> dict:
+        merged: dict = {}
+        for path in paths:
+            merged = config.merge(merged, config.read_yaml(path).document)
+        return config.read_study(merged, paths)["ewok"]["items"]
+
+    first = items(old, new)
+    assert (first["versions"], first["filter"]) == ("0-2", "agent")
+    assert items(new, old)["versions"] == "0-1"
+
+
 def test_a_benchmark_that_is_null_is_not_part_of_the_study() -> None:
     assert study_of("ewok: null")["ewok"] is None
 
@@ -182,6 +198,9 @@ ALIASES = "a: &a [x, x, x, x, x, x, x, x]\n" + "".join(
         ("ewok: {baselines: {frequency: {source: ngrams}}}", "ewok.baselines.frequency.source"),
         ("ewok: {conditions: {a: {}, b: {items: {versions: 3-1}}}}", "ewok.conditions.b.items.versions"),
         ("ewok: {conditions: {A b: {}}}", "is not a valid name"),
+        (f"ewok: {{conditions: {{{'a' * 300}: {{}}}}}}", "is not a valid name"),
+        ("ewok: {conditions: {a: {}, b: {items: {seed: 1}}}}", "ewok.conditions.b: asks the same questions as a"),
+        ("ewok: {conditions: {a: {}, b: {prompting: {swap: true}}}}", "where eval_types names Likert or Choice"),
         ("study: models", "study"),
         ('study: "a\\n"', "study"),
         ("study: ../x", "study"),
@@ -287,6 +306,26 @@ def test_a_folder_of_the_users_home_is_found(tmp_path, monkeypatch):
         check_folders("mine", {"checkpoint": "~/nowhere", "engine": "transformers"}, "models.yaml")
 
 
+def test_new_weights_in_another_folder_that_an_index_names_are_scored_again_and_notes_are_not(tmp_path: Path) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    for path in (
+        mine / "config.json",
+        mine / "words.tiktoken",
+        mine / "optimizer.pt",
+        mine / "notes.md",
+        other / "w.safetensors",
+    ):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{}")
+    index = mine / "model.safetensors.index.json"
+    index.write_text('{"weight_map": {"a": "../other/w.safetensors"}}')
+    card = {"checkpoint": str(mine), "engine": "transformers"}
+    names = {"config.json", "words.tiktoken", "model.safetensors.index.json"}
+    assert {Path(path).name for path in model_files(card)} == names | {"w.safetensors"}
+    index.write_text("not an index")
+    assert model_files(card) == []
+
+
 def test_only_a_control_model_may_do_without_a_checkpoint(tmp_path: Path) -> None:
     bare = CARD.replace("  checkpoint: folder\n", "")
     registry = tmp_path / "models.yaml"
@@ -295,3 +334,35 @@ def test_only_a_control_model_may_do_without_a_checkpoint(tmp_path: Path) -> Non
     registry.write_text(f"mine:\n{bare}")
     with pytest.raises(UserError, match="checkpoint: is missing"):
         config.read_registry(registry)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "fix"),
+    [
+        ("worldsense:\n  sizes: [9]\n", "worldsense.sizes[0]: 9 must be at most 8.", "Write a whole number from 3 to 8."),
+        (
+            "worldsense:\n  promptings: 5\n",
+            "worldsense.promptings: 5 should be of type array.",
+            "Write a list of texts. Meaning: Prompting strategies, as names of sets in resources/prompts/worldsense, or YAML "
+            "files; with none, no model is asked.",
+        ),
+        ("study: 5\n", "study: 5 should be of type string.", "Write a text of at most 60 characters, in quotes. Meaning: "),
+        (f"study: {'x' * 61}\n", " is too long.", "Write a text of at most 60 characters. "),
+        ("models: [a, a]\n", "models: an entry is given twice.", "Give each entry once."),
+    ],
+)
+def test_the_fix_of_a_wrong_value_says_what_to_write_and_what_the_key_means(
+    tmp_path: Path, text: str, problem: str, fix: str
+) -> None:
+    found = complaint(tmp_path, text)
+    assert found.problem.endswith(problem)
+    assert found.fix.startswith(fix)
+
+
+def test_a_list_with_too_few_entries_is_not_called_empty(tmp_path: Path) -> None:
+    skin = tmp_path / "skin.yaml"
+    skin.write_text("entities: [a, b]\n")
+    found = config.complaints({"entities": ["a", "b"]}, "skin", [config.read_yaml(skin)])
+    assert [one.problem for one in found if one.problem.startswith("entities")] == ["entities: has only 2 of at least 4."]
+    missing = next(one for one in found if one.problem == "domain: is missing.")
+    assert missing.fix == "Add the key. Meaning: What the relation is about; planar is for lines in the plane."

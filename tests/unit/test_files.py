@@ -143,3 +143,39 @@ def test_several_files_are_all_replaced_or_none(tmp_path):
 def test_a_file_that_cannot_be_digested_is_a_message(tmp_path):
     with pytest.raises(UserError, match="No such file"):
         files.digest_file(tmp_path / "none")
+
+
+def test_a_files_state_is_its_content_whatever_its_date_and_of_a_large_file_its_date_too(tmp_path):
+    small, large = tmp_path / "folder" / "small", tmp_path / "large"
+    small.parent.mkdir()
+    small.write_text("a")
+    large.write_bytes(bytes(1_000_001))
+    paths = [small.parent, large, tmp_path / "missing"]
+    before = files.digest_state(paths)
+    os.utime(small, (1, 1))
+    assert files.digest_state(paths) == before
+    small.write_text("b")
+    os.utime(small, (0, 0))
+    after = files.digest_state(paths)
+    assert after != before
+    os.utime(large, (0, 0))
+    assert files.digest_state(paths) not in (before, after)
+
+
+def test_what_snakemake_notes_in_a_folder_is_no_part_of_it(tmp_path):
+    folder = tmp_path / "corpus"
+    for _ in range(2):  # a command of a rule may be pasted into a shell
+        with files.whole_folder(folder, "controls write-corpus") as temporary:
+            (temporary / "stories.txt").write_text("a story")
+        digest = files.digest_file(folder)
+        (folder / ".snakemake_timestamp").touch()
+        assert [path.name for path in files.files_below(folder)] == ["stories.txt"]
+        assert files.digest_file(folder) == digest
+
+
+def test_an_editors_swap_file_changes_no_digest_of_a_folder(tmp_path):
+    (tmp_path / "contexts").mkdir()
+    (tmp_path / "contexts" / "a.yml").write_text("a")
+    before = files.digest_file(tmp_path), files.digest_state([tmp_path])
+    (tmp_path / "contexts" / ".a.yml.swp").write_text("b")
+    assert (files.digest_file(tmp_path), files.digest_state([tmp_path])) == before

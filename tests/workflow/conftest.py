@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-#: Not for pytest, which would import it to look for examples: what jobs of the SLURM tests run.
-collect_ignore = ["slurm"]
+#: Not for pytest, which would import them to look for examples: what jobs of the SLURM tests run, and a benchmark to add.
+collect_ignore = ["slurm", "third_benchmark"]
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -43,7 +43,13 @@ def test_both_snakefiles_plan_the_same_jobs(snakemake_command, environment, repo
 def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
     environment: dict[str, str], repository: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "config.yaml").write_text((repository / "config" / "config.yaml").read_text())
+    """All results, those that commands name as options too, go below the prefix; files that the configuration names stay."""
+    settings = yaml.safe_load((repository / "config" / "config.yaml").read_text())
+    settings["registry"] = "cards.yaml"
+    settings["ewok"]["human"]["ratings"] = "ratings.csv"
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+    (tmp_path / "ratings.csv").touch()
+    shutil.copy(repository / "config" / "models.yaml", tmp_path / "cards.yaml")
     (tmp_path / "Snakefile").write_text(
         'configfile: "config.yaml"\n'
         f'module probe:\n    snakefile: "{repository}/workflow/Snakefile"\n    config: config\n    prefix: "probe"\n'
@@ -55,7 +61,11 @@ def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
     found = planned(run)
     assert found["probe_score"] == found["probe_train_control"] == 5
     assert "--out probe/results/default/ewok/templates.parquet" in said(run)
-    assert "probe/../" not in said(run)
+    commands = re.findall(r"^Shell command: (python .*)$", said(run), re.MULTILINE)
+    assert len(commands) > 50
+    assert all(word.startswith("probe/") for line in commands for word in line.split() if "results/" in word)
+    assert "probe/cards.yaml" not in said(run)
+    assert "probe/ratings.csv" not in said(run)
 
 
 def test_another_study_plans_its_own_files_and_leaves_the_first_ones_alone(
@@ -156,10 +166,10 @@ def test_a_mistake_is_told_of_the_file_that_makes_it(snakemake: Snakemake, tmp_p
 
 def test_braces_in_a_filter_are_no_wildcards(snakemake: Snakemake, tmp_path: Path) -> None:
     study = tmp_path / "mine.yaml"
-    study.write_text('ewok:\n  items:\n    filter: "a{2}"\n')
+    study.write_text('ewok:\n  items:\n    filter: "-?a{2}"\n')
     run = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=(study,))
     assert run.returncode == 0, said(run)
-    assert "--filter 'a{2}'" in said(run)
+    assert "--filter='-?a{2}'" in said(run), "and a dash at its beginning makes it no option"
 
 
 @pytest.fixture
@@ -196,11 +206,12 @@ def test_a_study_without_logprobs_runs_to_its_report_and_new_weights_or_prompts_
     assert (study / "results" / "local" / "report.html").exists()
     assert "Nothing to be done" in said(snakemake(study, "--dry-run", configuration=configuration))
     for changed in (folder / "model.safetensors", tmp_path / "prompts.yaml"):
-        before = changed.stat().st_mtime
-        os.utime(changed, (before + 1e6, before + 1e6))
-        changed.write_bytes(changed.read_bytes() + b" ")
+        before, content = changed.stat().st_mtime_ns, changed.read_bytes()
+        changed.write_bytes(content + b" ")
+        os.utime(changed, ns=(before - 10**12, before - 10**12))  # a copy of an older file keeps its date
         assert planned(snakemake(study, "--dry-run", configuration=configuration))["score"] == 1, changed
-        os.utime(changed, (before, before))
+        changed.write_bytes(content)
+        os.utime(changed, ns=(before, before))
     registry = tmp_path / "models.yaml"  # memory and time follow from it; they decide nothing but where a job runs
     registry.write_text(registry.read_text().replace("parameters: 10000", "parameters: 90000000"))
     assert "score" not in planned(snakemake(study, "--dry-run", configuration=configuration))
@@ -229,6 +240,19 @@ def test_a_model_that_failed_is_left_out_named_and_tried_again(
     lines = [line for line in said(run).splitlines() if " worldprobe compare " in line]
     assert all("reduced_llama.parquet" not in line and "--missing 'reduced_llama=the disk is full'" in line for line in lines)
     assert lines
+
+
+def test_the_only_model_that_has_answers_is_compared_with_none(
+    snakemake: Snakemake, reduced: tuple[Path, ...], tmp_path: Path
+) -> None:
+    log = tmp_path / "results" / "reduced" / "logs" / "score" / "reduced_llama.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("error: reduced_llama\n  problem: the disk is full.\n  fix: Free it.\n")
+    study = tmp_path / "study.yaml"
+    study.write_text("models: [reduced_gpt2, reduced_llama]\nworldsense: {controls: []}\n")
+    found = planned(snakemake(tmp_path, "--dry-run", configuration=(*reduced, study)))
+    assert found["score"] == found["ask"] == 2, "the one that failed is tried again"
+    assert not {"compare", "compare_tuples"} & set(found)
 
 
 def test_a_model_that_cannot_be_loaded_does_not_keep_the_others_from_tables_and_report(
@@ -273,12 +297,13 @@ def test_only_a_job_that_ended_with_an_error_of_its_own_counts_as_failed(tmp_pat
 
 def test_what_is_trained_alike_is_shared_and_what_is_not_lies_apart() -> None:
     settings = dict.fromkeys(targets.CORPUS, 1)
-    study = {"ewok": {"controls": settings}}
+    study = {"study": "one", "ewok": {"controls": settings}}
     card = {"control": {"layers": 1, "steps": 5}}
     here = targets.control_checkpoint(study, "a", card)
-    assert here == targets.control_checkpoint({"ewok": {"controls": dict(settings)}}, "a", {"control": {"steps": 5, "layers": 1}})
+    other = {"study": "two", "ewok": {"controls": dict(settings)}}
+    assert here == targets.control_checkpoint(other, "a", {"control": {"steps": 5, "layers": 1}})
     assert here != targets.control_checkpoint(study, "a", {"control": {"layers": 2, "steps": 5}})
-    assert here != targets.control_checkpoint({"ewok": {"controls": settings | {"seed": 2}}}, "a", card)
+    assert here != targets.control_checkpoint({**study, "ewok": {"controls": settings | {"seed": 2}}}, "a", card)
 
 
 EXPERIMENTS = sorted((Path(__file__).parents[2] / "config" / "experiments").glob("*.yaml"))
@@ -286,8 +311,9 @@ EXPERIMENTS = sorted((Path(__file__).parents[2] / "config" / "experiments").glob
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_every_experiment_plans_a_study_of_its_own(snakemake: Snakemake, path: Path, tmp_path: Path) -> None:
-    run = snakemake(tmp_path, "--dry-run", configuration=(path,))
+    run = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=(path,))
     found = planned(run)
+    assert "--per-template" not in said(run), "one more version, or sample of each template, fills only that one"
     settings = yaml.safe_load(path.read_text())
     assert settings["study"] == path.stem
     assert found["score"] == 5

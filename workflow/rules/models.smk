@@ -61,6 +61,12 @@ def engine_environment(wildcards):
     return f"../../../envs/{name}.yaml"
 
 
+def own_weights(wildcards):
+    """The files of a model in a folder of the user's; none of any other model."""
+    entry = registry[wildcards.model]
+    return [] if entry.get("control") else model_files(entry)
+
+
 def weight_inputs(wildcards):
     """What must be there before a model is loaded, and reruns its job when it changes.
 
@@ -69,7 +75,7 @@ def weight_inputs(wildcards):
     entry = registry[wildcards.model]
     if entry.get("control"):
         return [entry["checkpoint"]]
-    local = model_files(entry)
+    local = own_weights(wildcards)
     if local or entry["engine"] in ("openai", "rule"):
         return local
-    return [f"{MODELS}/{wildcards.model}/{source_key(entry)}.json"]
+    return [f"{STUDY.models}/{wildcards.model}/{source_key(entry)}.json"]

@@ -14,8 +14,8 @@ rule build_report:
     input:
         summary_tables=[page.summary for page in PAGES],
         registry=registry_file,
-        tables=benchmarks.plan_files(study, registry, "table", "json"),
-        figures=benchmarks.plan_files(study, registry, "figure", "svg"),
+        tables=benchmarks.plan_files(ANSWERED, registry, "table", "json"),
+        figures=benchmarks.plan_files(ANSWERED, registry, "figure", "svg"),
         notebooks=[path for page in PAGES for path in page.notebooks],
         made_from=[path for page in PAGES for path in page.made_from],
         item_tables=[page.item_text for page in PAGES if page.item_text],
@@ -30,7 +30,7 @@ rule build_report:
         "../../envs/analysis.yaml"
     params:
         headlines=flag("--headlines", [page.eval_type for page in PAGES]),
-        answers=ANSWERS,
+        answers=STUDY.answers,
         study=study["study"],
         jobs=STUDY.benchmarks,
         code=code("cli/report.py", "present/assets", *benchmarks.page_folders(study)),
@@ -52,10 +52,10 @@ rule report:
 rule tables:
     """All tables."""
     input:
-        benchmarks.plan_files(study, registry, "table"),
+        benchmarks.plan_files(ANSWERED, registry, "table"),
 
 
 rule figures:
     """All figures."""
     input:
-        benchmarks.plan_files(study, registry, "figure"),
+        benchmarks.plan_files(ANSWERED, registry, "figure"),

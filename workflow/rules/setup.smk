@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from shlex import quote
 
+from snakemake.path_modifier import PathModifier
 from snakemake.resources import Resource
 
 HOME = Path(workflow.current_basedir).parents[1]
@@ -18,11 +19,13 @@ shell.prefix(f"export PYTHONPATH={quote(str(PACKAGE))} PATH={quote(SAME_PYTHON)}
 
 from worldprobe import benchmarks
 from worldprobe.errors import UserError
+from worldprobe.files import digest_state
 from worldprobe.imports import code_digest, method_of
 from worldprobe.operations import devices, locks
+from worldprobe.operations.captions import write_caption
 from worldprobe.operations.missing import missing_models, share_with_jobs
 from worldprobe.operations.settings import by_strength, model_files, read_settings, source_key
-from worldprobe.paths import ANSWERS, MODELS, StudyPaths
+from worldprobe.paths import RESULTS, StudyPaths
 
 
 def in_repository(path):
@@ -35,12 +38,27 @@ def code(*names):
     return code_digest(*names)
 
 
+def contents(*lists):
+    """A function that digests files which people edit: dates alone do not show that one was replaced by an older one.
+
+    Args:
+        lists: of files, or functions of the wildcards that give them.
+    """
+
+    def look_up(wildcards):
+        return digest_state(path for files in lists for path in (files(wildcards) if callable(files) else files))
+
+    return look_up
+
+
 def flag(option, value):
     """A command line option: left out for False, empty lists and None, alone for True, else with its quoted value(s)."""
     if value is True:
         return option
     if value in (False, None, [], ""):
         return ""
+    if isinstance(value, str) and value.startswith("-"):
+        return f"{option}={quote(value)}"  # apart from it, the parser would take it for an option
     values = value if isinstance(value, list) else [value]
     return " ".join([option, *(quote(str(one)) for one in values)])
 
@@ -48,6 +66,12 @@ def flag(option, value):
 def flags(*options):
     """Several options, those that are left out left out."""
     return " ".join(option for option in options if option)
+
+
+def shown(path, plan, category, *others):
+    """A table or figure of Snakemake's own report, with the caption and the title of its plan (of each value of {fit}, if more)."""
+    labels = {plan.kind: "{fit}" if others else plan.title}
+    return report(path, caption=write_caption(plan, Path(".snakemake/captions"), *others), category=category, labels=labels)
 
 
 def per_attempt(amount):
@@ -70,6 +94,17 @@ def limit_resources(study, registry, site):
         workflow.register_resource(name, Resource(name, limit))
 
 
+def results_folder():
+    """Where results go: results, or where a workflow that uses this one as a module wants them (prefix, replace_prefix).
+
+    From here on Snakemake moves no path: it would move files that the configuration names and that are not below the prefix,
+    and it would not move the paths that are options of commands.
+    """
+    folder = workflow.modifier.path_modifier.replace_prefix(f"{RESULTS}/")
+    workflow.modifier.path_modifier = PathModifier(None, None, workflow)
+    return folder.rstrip("/")
+
+
 try:
     study, registry, registry_file, site = read_settings(
         config,
@@ -78,22 +113,25 @@ try:
         HOME,
         benchmarks.settings_checks(),
         benchmarks.complete_registry,
+        results_folder(),
     )
     limit_resources(study, registry, site)
 except UserError as error:
     sys.exit(error.lines())
 
-STUDY = StudyPaths(study["study"])
+STUDY = StudyPaths.of(study)
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
 MISSING = share_with_jobs(missing_models(study, benchmarks.evidence), workflow.is_main_process)
 MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
+#: The study as its tables and figures see it: a model that is left alone is compared with none.
+ANSWERED = study | {"models": MODELS_WITH_ANSWERS}
 
 
 pathvars:
     results=STUDY.root,
     logs=STUDY.logs,
     benchmarks=STUDY.benchmarks,
-    models=MODELS,
+    models=STUDY.models,
 
 
 # Two commands of SLURM whose answers would make Snakemake wait for ever (slurm/bin says when).

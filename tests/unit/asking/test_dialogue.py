@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
-from worldprobe.asking.dialogue import OneRound, TwoRounds, converse
+from worldprobe.asking.dialogue import OneRound, converse, extend, read_reply
 from worldprobe.asking.questions import Choose, Write, answer, question_id
-from worldprobe.asking.readers import first_character, first_numeral, last_word
+from worldprobe.asking.readers import first_numeral, last_word
 from worldprobe.asking.store import open_store
 from worldprobe.models.engine import Decoding, EngineFacts, Message, Query, Scored, Written
 
 SHORT, LONG = Decoding(5), Decoding(50, ("STOP",))
 ACCEPT = ("TRUE", "FALSE")
 FINAL = "What is the final answer?"
+
+
+@dataclass(frozen=True)
+class TwoRounds:
+    """A dialogue with a second question, always or where the first reply cannot be read."""
+
+    always: bool = False
+
+    def question(self, prompt, replies):
+        return Write(prompt, SHORT if replies else LONG)
+
+    def follow_up(self, prompt, replies):
+        is_read = not self.always and last_word(ACCEPT)(replies[-1].text).status == "ok"
+        return None if len(replies) > 1 or is_read else extend(prompt, replies[-1], FINAL)
+
+    def read(self, replies):
+        return read_reply(last_word(ACCEPT), replies[-1])
 
 
 class Talker:
@@ -116,13 +135,9 @@ def test_scores_with_and_without_tokens_do_not_mix(tmp_path):
 OPENINGS = [user("easy"), user("hard one"), user("hard two"), user("broken"), user("long")]
 
 
-def two_rounds(**more):
-    return TwoRounds(last_word(ACCEPT), LONG, FINAL, SHORT, **more)
-
-
 def test_a_follow_up_is_asked_only_where_the_reply_cannot_be_read_and_contains_the_conversation(tmp_path):
     engine = Talker()
-    exchanges, origins = converse([(p, two_rounds()) for p in OPENINGS], engine, open_store(tmp_path, engine))
+    exchanges, origins = converse([(p, TwoRounds()) for p in OPENINGS], engine, open_store(tmp_path, engine))
     assert [(e.reading.value, e.reading.status) for e in exchanges] == [
         ("FALSE", "ok"),
         ("TRUE", "ok"),
@@ -145,14 +160,14 @@ def test_a_follow_up_is_asked_only_where_the_reply_cannot_be_read_and_contains_t
 
 def test_a_second_question_may_always_be_asked_and_works_on_plain_text_too(tmp_path):
     engine = Talker()
-    exchanges, _ = converse([("easy?\n", two_rounds(when="always"))], engine, open_store(tmp_path, engine))
+    exchanges, _ = converse([("easy?\n", TwoRounds(always=True))], engine, open_store(tmp_path, engine))
     assert exchanges[0].prompt == f"easy?\nIt is FALSE.\n\n{FINAL}\n"
     assert exchanges[0].reading.value == "TRUE"
 
 
 @pytest.mark.parametrize("dies_at", [2, 6])
 def test_an_interrupted_dialogue_continues_in_its_round(tmp_path, dies_at):
-    openings = [(p, two_rounds()) for p in OPENINGS]
+    openings = [(p, TwoRounds()) for p in OPENINGS]
     dying, later, alone = Talker(dies_at), Talker(), Talker()
     with pytest.raises(KeyboardInterrupt):
         converse(openings, dying, open_store(tmp_path / "a", dying))
@@ -183,8 +198,3 @@ def test_a_dialogue_may_choose(tmp_path):
 def test_the_last_word_is_read_whatever_its_case_and_punctuation(text, value, status):
     reading = last_word(ACCEPT)(text)
     assert (reading.value, reading.status) == (value, status)
-
-
-def test_the_first_character_counts_behind_leading_space():
-    read = first_character("12")
-    assert [read(text).value for text in ("1", "\n 2)", "12", "I say 1", "")] == ["1", "2", "1", None, None]

@@ -191,6 +191,23 @@ def test_the_cost_counts_every_attempt_once(tmp_path):
     assert cost_by_model(tmp_path, [*tables, tables[0], gone]) == {"m": spent}
 
 
+def test_the_cost_counts_tokens_that_were_read_and_written(tmp_path):
+    said = {
+        "written": ["four", "end", 2, False, None],
+        "thought first": ["four", "end", 2, False, None, "hm", 5, 30],
+        "scored": [-1.5, 3, []],
+        "nothing said": ["", "end", 0, False, None, "", 0, 11],
+    }
+
+    def ask(chosen, skip):
+        yield from ((place, said[name]) for place, name in enumerate(chosen) if place not in skip)
+
+    store = Store(tmp_path, {})
+    origins = describe_origins(collect(sorted(said), ask, store), store)
+    spent = cost(tmp_path, [origins])
+    assert (spent.answers, spent.prompt_tokens, spent.completion_tokens) == (4, 41, 9)
+
+
 @pytest.mark.parametrize("text", ["abc", "nan", "-1", "1e99"])
 def test_an_interval_that_is_not_a_number_is_refused(tmp_path, monkeypatch, text):
     monkeypatch.setenv(module.VARIABLE, text)

@@ -1,6 +1,9 @@
 """One model, one command, one row next to the published ones."""
 
+import contextlib
+import io
 import json
+import shutil
 
 import pytest
 import yaml
@@ -11,10 +14,24 @@ from worldprobe.errors import UserError
 
 
 @pytest.fixture(scope="module")
-def evaluated(tiny_checkpoint, tmp_path_factory):
+def evaluation(tiny_checkpoint, tmp_path_factory):
+    """Both benchmarks, WorldSense with three entities only: folder, and what was printed."""
     work = tmp_path_factory.mktemp("evaluate") / "work"
-    assert cli.main(["evaluate", str(tiny_checkpoint()), "--versions", "0", "--work", str(work)]) == 0
-    return work
+    whole_step = evaluate.step
+
+    def step(*words):
+        whole_step(*words, *(["--sizes", "3"] if "generate" in words else []))
+
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
+        patch.setattr(evaluate, "step", step)
+        line = ["evaluate", str(tiny_checkpoint()), "--benchmark", "ewok,worldsense", "--versions", "0", "--work", str(work)]
+        assert cli.main(line) == 0
+    return work, printed.getvalue()
+
+
+@pytest.fixture(scope="module")
+def evaluated(evaluation):
+    return evaluation[0]
 
 
 def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
@@ -121,3 +138,70 @@ def test_a_folder_of_the_same_name_elsewhere_does_not_replace_a_result(tmp_path,
 def test_a_control_model_of_the_registry_is_evaluated_by_its_folder(capsys):
     assert cli.main(["evaluate", "control_gpt2_small", "--versions", "0"]) == 2
     assert "is trained by a study" in capsys.readouterr().err
+
+
+def test_both_benchmarks_have_their_row_among_the_published_ones(evaluation):
+    work, printed = evaluation
+    result = json.loads((work / "result.json").read_text())
+    found = result["worldsense"]
+    ewok, worldsense = printed.split("\n\n\n")
+    assert [result["model"], f"{result['accuracy']['mean']:.3f}"] in [line.split()[:2] for line in ewok.splitlines()]
+    lines = worldsense.splitlines()
+    means = [float(line[line.index("0.") :].split()[0]) for line in lines[1:7]]
+    assert means == sorted(means, reverse=True)
+    assert any(line.startswith("GPT4 ") and "0.756  published" in line for line in lines)
+    mine = next(line for line in lines[1:7] if "here; 95% " in line)
+    assert mine.split()[:2] == [result["model"], f"{found['accuracy']['mean']:.3f}"]
+    assert f"{found['trials']['n_trials']:,} trials of our own test set, prompting constrained, asked as text, float32" in printed
+    assert "a yardstick, not a comparison" in worldsense
+
+
+def test_worldsense_accuracy_is_the_mean_of_its_problems(evaluated):
+    from worldprobe.benchmarks.worldsense.contracts import Responses
+    from worldprobe.contracts import read_table
+
+    found = json.loads((evaluated / "result.json").read_text())["worldsense"]
+    assert len(found["accuracy_by_problem"]) == 6
+    by_problem = [row["mean"] for row in found["accuracy_by_problem"].values()]
+    assert found["accuracy"]["mean"] == pytest.approx(sum(by_problem) / 6)
+    assert found["accuracy"]["ci_low"] <= found["accuracy"]["mean"] <= found["accuracy"]["ci_high"]
+    assert found["trials"]["n_trials"] == len(read_table(evaluated / "worldsense" / "responses.parquet", Responses))
+
+
+def test_a_rule_is_evaluated_in_worldsense_alone_and_the_solver_knows_everything(tmp_path, capsys):
+    line = ["evaluate", "rule_solver", "--benchmark", "worldsense", "--work", str(tmp_path)]
+    assert cli.main(line) == 0
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["worldsense"]["accuracy"]["mean"] == 1
+    assert result["worldsense"]["prompting"] == "basic"
+    assert result["worldsense"]["trials"]["n_trials"] == 2808
+    assert "2,808 trials of our own test set" in capsys.readouterr().out
+
+
+def test_a_checkpoint_with_a_chat_template_is_asked_as_published(tiny_checkpoint, tmp_path):
+    folder = tmp_path / "chat"
+    shutil.copytree(tiny_checkpoint(), folder)
+    assert not evaluate.converses({"checkpoint": str(folder)})
+    (folder / "chat_template.jinja").write_text("{{ messages }}")
+    assert evaluate.converses({"checkpoint": str(folder)})
+    assert evaluate.converses({"checkpoint": "gpt-4", "engine": "openai"})
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--per-cell", "2"], "--per-cell"),
+        (["--benchmark", "worldsense", "--versions", "0"], "--versions"),
+        (["--benchmark", "worldsense", "--compat"], "--compat"),
+        (["--benchmark", "worldsens"], 'did you mean "worldsense"'),
+        (["--benchmark", ","], "names no benchmark"),
+    ],
+)
+def test_an_option_that_does_nothing_is_refused(options, said, tmp_path, capsys):
+    try:
+        status = cli.main(["evaluate", "rule_solver", *options, "--work", str(tmp_path)])
+    except SystemExit as stop:
+        status = stop.code
+    assert status == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -14,7 +14,7 @@ from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate, short_name
 from worldprobe.models.fetch import fetch
-from worldprobe.models.registry import state
+from worldprobe.models.registry import availability
 from worldprobe.operations.plan import plan
 
 REGISTRY = """
@@ -144,7 +144,7 @@ def test_a_hub_id_needs_no_slash_and_a_name_of_the_registry_means_its_checkpoint
 
 
 def test_a_model_on_a_server_is_not_said_to_be_fetched():
-    assert state({"engine": "openai", "checkpoint": "served"}) == "on a server"
+    assert availability({"engine": "openai", "checkpoint": "served"}) == "on a server"
 
 
 def test_fetch_takes_safetensors_only_and_scoring_finds_what_was_fetched(

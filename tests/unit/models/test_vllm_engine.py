@@ -43,6 +43,13 @@ PROMPTS = [f'{HEAD}"{c} {t}"\n\n## Response\n' for c in CONTEXTS for t in TARGET
 NUMERALS = ["1", "2", "3", "4", "5"]
 WORDS = ["warm", "water", "cold"]
 FAMILIES = ("gpt2", "llama")
+#: The Llama-style model converses; the other continues text.
+TEMPLATE = (
+    "{{ bos_token }}{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+    "{% if add_generation_prompt %}assistant:{% endif %}"
+)
+#: A prompt set with short replies, and a second question.
+SHORT = "ask: write\nquestion: 'So? {text}'\nfollow_up: 'Respond with {answers}'\ntokens: 12\nfollow_up_tokens: 6\n"
 #: Small models on a busy machine: one thread that does not wait by spinning; nothing beyond loopback.
 QUIET = {
     "HF_HUB_OFFLINE": "1",
@@ -68,12 +75,15 @@ def build_gpt2(folder: Path) -> None:
     )
     tokenizer.train_from_iterator(PROMPTS, trainer)
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>")
-    shape = {"n_positions": 256, "n_embd": 64, "n_layer": 2, "n_head": 2}
-    save(
-        GPT2LMHeadModel(GPT2Config(vocab_size=len(fast), bos_token_id=0, eos_token_id=0, initializer_range=0.3, **shape)),
-        fast,
-        folder,
-    )
+    shape = {"vocab_size": len(fast), "n_embd": 64, "n_layer": 2, "n_head": 2, "bos_token_id": 0, "eos_token_id": 0}
+    model, short = (GPT2LMHeadModel(GPT2Config(initializer_range=0.3, n_positions=n, **shape)) for n in (1024, 256))
+    draw(short)
+    draw(model)
+    positions = model.transformer.wpe.weight.detach().clone()
+    positions[:256] = short.transformer.wpe.weight
+    model.load_state_dict(short.state_dict() | {"transformer.wpe.weight": positions})
+    model.save_pretrained(folder)
+    fast.save_pretrained(folder)
 
 
 def build_llama(folder: Path) -> None:
@@ -103,12 +113,15 @@ def build_llama(folder: Path) -> None:
         "num_key_value_heads": 1,
     }
     config = LlamaConfig(
-        vocab_size=len(fast), max_position_embeddings=256, bos_token_id=1, eos_token_id=2, initializer_range=0.3, **shape
+        vocab_size=len(fast), max_position_embeddings=1024, bos_token_id=1, eos_token_id=2, initializer_range=0.3, **shape
     )
-    save(LlamaForCausalLM(config), fast, folder)
+    model = LlamaForCausalLM(config)
+    draw(model)
+    model.save_pretrained(folder)
+    fast.save_pretrained(folder)
 
 
-def save(model: Any, tokenizer: Any, folder: Path) -> None:
+def draw(model: Any) -> None:
     """Weights of one seed."""
     import torch
 
@@ -118,8 +131,36 @@ def save(model: Any, tokenizer: Any, folder: Path) -> None:
             if weight.dim() > 1:
                 weight.normal_(0, model.config.initializer_range, generator=generator)
         model.tie_weights()
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+
+
+def hold_conversations(engine: Any) -> dict[str, Any]:
+    """What a model says to trials of WorldSense, in conversations with a second question and constrained; and the counts."""
+    import tempfile
+
+    import pandas as pd
+
+    from worldprobe.asking.store import open_store
+    from worldprobe.benchmarks.worldsense.asking.ask import Asking, ask
+    from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
+    from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
+    from worldprobe.benchmarks.worldsense.skins import read_skins
+
+    plan = plan_set("test", sizes=[3], per_cell=1)
+    trials = pd.concat(stream_set(plan, blocks_of(plan, read_skins(), ["trips"]), 0), ignore_index=True)
+    trials = trials.groupby("problem", sort=True).head(2)
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        short = Path(temporary) / "short.yaml"
+        short.write_text(SHORT, encoding="utf-8")
+        store = open_store(Path(temporary) / "answers", engine)
+        for name, prompts in (("free", load_prompt_set(short)), ("constrained", load_prompt_set("constrained"))):
+            frame, facts = ask(trials, engine, prompts, store, Asking(engine.facts.has_chat))
+            found[name] = {
+                "counts": {key: facts[key] for key in ("status", "answer_values", "follow_ups", "form", "tokens")},
+                "replies": frame[["answer", "status", "reply", "follow_up", "conversation"]].fillna("").to_dict("records"),
+                "margins": frame["margin"].dropna().tolist(),
+            }
+    return found
 
 
 def everything(engine: Any) -> dict[str, Any]:
@@ -137,6 +178,7 @@ def everything(engine: Any) -> dict[str, Any]:
         "turned": listed(engine.score(QUERIES[::-1], per_token=True))[::-1],
         "alone": [row for query in QUERIES for row in listed(engine.score([query], per_token=True))],
         "rest": sorted(dict(engine.score(QUERIES, skip=set(range(5))))),
+        "conversations": hold_conversations(engine),
         "facts": engine.facts.identity() | {"notes": engine.facts.notes},
     }
 
@@ -164,6 +206,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     kept = {family: tmp_path_factory.mktemp("models") / family for family in FAMILIES}
     build_gpt2(kept["gpt2"])
     build_llama(kept["llama"])
+    (kept["llama"] / "chat_template.jinja").write_text(TEMPLATE)
     return kept
 
 
@@ -246,6 +289,24 @@ def test_free_and_constrained_answers_are_those_of_transformers(family: str, by_
     assert len({row[0] for row in theirs["numerals"]}) > 1
 
 
+def assert_same_conversations(ours: dict, theirs: dict) -> None:
+    """Counts and every word are equal, margins to the tolerance."""
+    for name in ("free", "constrained"):
+        assert theirs[name]["counts"] == ours[name]["counts"]
+        assert theirs[name]["replies"] == ours[name]["replies"]
+        assert theirs[name]["margins"] == pytest.approx(ours[name]["margins"], abs=TOLERANCE)
+    assert len(ours["constrained"]["margins"]) == len(ours["free"]["replies"]) > 8
+    assert ours["free"]["counts"]["follow_ups"] > 0
+    assert len({row["reply"] for row in ours["free"]["replies"]}) > 4
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_conversations_about_trials_are_those_of_transformers(family: str, by_vllm: dict, by_transformers: dict) -> None:
+    ours, theirs = by_transformers[family]["conversations"], by_vllm[f"{family} float32"]["conversations"]
+    assert_same_conversations(ours, theirs)
+    assert ours["free"]["counts"]["form"] == {"gpt2": "text", "llama": "chat"}[family]
+
+
 @pytest.mark.parametrize("run", ["gpt2 float32", "llama float32", "gpt2 bfloat16"])
 def test_scores_depend_neither_on_order_nor_company_nor_on_what_was_asked_before(run: str, by_vllm: dict) -> None:
     found = by_vllm[run]
@@ -285,6 +346,11 @@ def test_the_server_gives_the_same_scores_and_answers(sends: str, server: str, f
         assert [row[0] for row in theirs["scores"]] == pytest.approx([row[0] for row in ours["scores"]], abs=TOLERANCE)
     for kind in ("texts", "numerals", "words"):
         assert [row[0] for row in theirs[kind]] == [row[0] for row in ours[kind]]
+    told, free = theirs["conversations"]["free"]["counts"], ours["conversations"]["free"]["counts"]
+    ends = told["tokens"]["replies"] - free["tokens"]["replies"]  # a server counts the end token of a reply, as it is paid for
+    assert 0 <= ends <= len(ours["conversations"]["free"]["replies"]) + free["follow_ups"]
+    told["tokens"]["replies"] = free["tokens"]["replies"]
+    assert_same_conversations(ours["conversations"], theirs["conversations"])
 
 
 def test_a_tokenizer_of_another_model_is_refused(server: str, folders: dict) -> None:

@@ -15,12 +15,17 @@ STUDY = {"study": "trial", "models": ["mine", "other"]}
 REGISTRY = {"mine": {"checkpoint": "org/mine"}, "other": {"checkpoint": "org/other"}}
 
 
-def evidence(study: Mapping[str, Any], model: str) -> list[str]:
-    return [f"results/{study['study']}/{way}/{model}.parquet" for way in ("scores", "responses")]
+def evidence(study: Mapping[str, Any], model: str) -> dict[str, list[str]]:
+    return {"score": [f"results/{study['study']}/{way}/{model}.parquet" for way in ("scores", "responses")]}
+
+
+def evidence_of_both(study: Mapping[str, Any], model: str) -> dict[str, list[str]]:
+    """As ``evidence``, where a second benchmark asks too."""
+    return evidence(study, model) | {"ask": [f"results/{study['study']}/trials/{model}.parquet"]}
 
 
 def finish(folder: Path, model: str) -> None:
-    for path in [folder / name for name in evidence(STUDY, model)]:
+    for path in [folder / name for name in evidence(STUDY, model)["score"]]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
@@ -43,7 +48,7 @@ def steps(folder: Path, queue: list[Job], pids: list[int], on_cluster: bool = Tr
 def test_a_model_is_done_only_when_every_way_of_asking_has_its_file(tmp_path: Path) -> None:
     finish(tmp_path, "mine")
     finish(tmp_path, "other")
-    (tmp_path / evidence(STUDY, "other")[1]).unlink()
+    (tmp_path / evidence(STUDY, "other")["score"][1]).unlink()
     assert {model: state for model, (state, _) in states(tmp_path).items()} == {"mine": "done", "other": "not started"}
 
 
@@ -65,6 +70,23 @@ def test_a_model_with_a_log_but_no_file_has_failed_once_nobody_works_on_it(tmp_p
     log(tmp_path, "mine", "a\nb\nerror: org/mine\n  problem: there is no such model.\n  fix: fetch it.\n")
     assert states(tmp_path)["mine"] == ("failed", "error: org/mine / problem: there is no such model. / fix: fetch it.")
     assert states(tmp_path, running=True)["mine"][0] == "waiting"
+
+
+def test_a_model_that_both_benchmarks_ask_shows_the_job_that_failed_or_runs_whichever_it_is(tmp_path: Path) -> None:
+    finish(tmp_path, "mine")
+    log(tmp_path, "mine", "all answers are there\n")
+    log(tmp_path, "mine", "error: mine\n  problem: no memory.\n  fix: Find some.\n", rule="ask")
+    log(tmp_path, "other", "error: other\n  problem: no disk.\n  fix: Find one.\n", rule="ask")
+
+    def shown(queue: list[Job], running: bool) -> list[status.ModelState]:
+        return model_states(STUDY, REGISTRY, evidence_of_both, tmp_path, queue, running)
+
+    mine, other = shown([], running=False)
+    assert (mine.state, mine.detail) == ("failed", "error: mine / problem: no memory. / fix: Find some.")
+    assert (other.state, other.rule) == ("failed", "ask")
+    assert "results/default/logs/ask)" in next_steps([mine], tmp_path, [], [], False)[0]
+    job = Job("9", "RUNNING", "1:00", "node1", "rule_ask_wildcards_mine")
+    assert shown([job], running=True)[0].state == "running"
 
 
 def test_a_control_model_that_is_not_trained_is_looked_for_at_its_training(tmp_path: Path) -> None:

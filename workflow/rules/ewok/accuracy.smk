@@ -165,6 +165,7 @@ rule check_reproduction:
     params:
         coefficients=flag("--coefficients", targets.coefficients(study)),
         published=published_folder,
+        contents=contents(published_files()),
         code=code("cli/reproduction.py"),
     message:
         "Comparing our numbers with the published ones"

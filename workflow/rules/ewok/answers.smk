@@ -28,8 +28,9 @@ rule score:
         checkpoint=card("checkpoint"),
         loading=loading,
         eval_types=",".join(ewok["eval_types"]),
-        asking=asking,
-        answers=ANSWERS,
+        asking=prompting_options,
+        answers=STUDY.answers,
+        contents=contents(own_weights, prompt_inputs),
         method=1,
     message:
         "Asking {wildcards.model} ({params.eval_types})"

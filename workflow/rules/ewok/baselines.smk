@@ -43,6 +43,7 @@ rule judge_word2vec:
         "../../../envs/analysis.yaml"
     params:
         allow_pickle=flag("--allow-pickle", ewok["baselines"]["word2vec"]["allow_pickle"]),
+        contents=contents(own_vectors),
         code=code("cli/baselines.py"),
     message:
         "Scoring items with word2vec bags of words ({input.vectors})"
@@ -66,6 +67,7 @@ rule measure_surface:
         "../../../envs/analysis.yaml"
     params:
         frequency=frequency,
+        contents=contents(ewok["baselines"]["frequency"]["files"]),
         code=code("cli/baselines.py"),
     message:
         "Measuring sentence length and word frequency"

@@ -77,6 +77,7 @@ rule clean_human_ratings:
         "../../../envs/analysis.yaml"
     params:
         steps=cleaning_steps,
+        contents=contents(own_answers),
         code=code("cli/human.py"),
     message:
         "Cleaning people's answers"
@@ -100,6 +101,7 @@ rule import_human_ratings:
     conda:
         "../../../envs/analysis.yaml"
     params:
+        contents=contents([ewok["human"]["ratings"]] if ewok["human"]["ratings"] else []),
         code=code("cli/importing.py"),
     message:
         "Reading people's ratings ({input.ratings})"

@@ -50,6 +50,7 @@ rule compile_templates:
     params:
         source=material_source,
         compat=compat,
+        contents=contents(own_materials),
         code=code("cli/templates.py"),
     message:
         "Compiling templates from {params.source}"
@@ -73,6 +74,7 @@ rule fill_items:
     params:
         source=material_source,
         filling=filling,
+        contents=contents(own_materials),
         code=code("cli/items.py"),
     message:
         "Filling version {wildcards.version} of {wildcards.condition}"

@@ -8,7 +8,7 @@ localrules:
 rule run_notebook:
     """A notebook, run over the finished study, as a part of the report."""
     input:
-        notebook=in_repository("notebooks/{notebook}.ipynb"),
+        notebook=notebook_file,
         summary_table="<ewok>/summaries.parquet",
         judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS) + targets.yardsticks(study),
         registry=registry_file,
@@ -25,6 +25,7 @@ rule run_notebook:
         folder=subpath(input.summary_table, parent=True),
         condition=targets.reference(study),
         materials=builtin_source,
+        contents=contents(notebook_file, [registry_file]),
         code=code(
             "cli/notebook.py",
             "present/notebooks.py",

@@ -20,6 +20,7 @@ rule import_released:
         "../../../envs/analysis.yaml"
     params:
         skip=skipped_steps,
+        contents=contents([ewok["released"]["results"]] if ewok["released"]["results"] else []),
         code=code("cli/importing.py"),
     message:
         "Reading released results ({input.release})"

@@ -2,7 +2,9 @@
 
 
 from worldprobe.benchmarks.ewok import targets
-from worldprobe.benchmarks.ewok.human.settings import human_settings
+from worldprobe.benchmarks.ewok.human.settings import human_settings, is_simulated
+from worldprobe.benchmarks.ewok.named_files import ARCHIVE
+from worldprobe.files import files_below
 
 ewok = study["ewok"]
 
@@ -23,7 +25,7 @@ wildcard_constraints:
 
 def builtin_files():
     """The files of the built-in materials."""
-    return [in_repository(path.relative_to(HOME)) for path in sorted(targets.BUILTIN.rglob("*")) if path.is_file()]
+    return [in_repository(path.relative_to(HOME)) for path in files_below(targets.BUILTIN)]
 
 
 def builtin_source(wildcards):
@@ -43,8 +45,13 @@ def material_files(wildcards):
         return builtin_files()
     source = Path(ewok["materials"]["source"])
     if source.is_dir():
-        return [str(path) for path in sorted(source.rglob("*")) if path.is_file()]
+        return [str(path) for path in files_below(source)]
     return [str(source)]
+
+
+def own_materials(wildcards):
+    """As ``material_files``, without the archive that a rule fetches and checks."""
+    return [] if ewok["materials"]["source"] == ARCHIVE else material_files(wildcards)
 
 
 def compat(wildcards):
@@ -55,13 +62,9 @@ def compat(wildcards):
 def filling(wildcards):
     """How one version of a condition's items is filled, as options."""
     items = ewok["conditions"][wildcards.condition]["items"]
-    by_mode = [
-        flag("--per-template", items["per_template"]),
-        flag("--seed", items["seed"]),
-    ]
     return flags(
         flag("--mode", items["mode"]),
-        *(by_mode if items["mode"] == "independent" else []),
+        flag("--seed", str(items["seed"])) if items["mode"] == "independent" else "",
         *(flag("--swap", swap) for swap in items["swap"]),
         flag("--filter", items["filter"]),
         compat(wildcards),
@@ -80,7 +83,7 @@ def release_filter(wildcards):
     return flags("--release-filter", flag("--materials", material_source(wildcards)))
 
 
-def asking(wildcards):
+def prompting_options(wildcards):
     """How Likert and Choice ask, as options: one value per condition."""
     if ewok["eval_types"] == ["logprobs"]:
         return ""
@@ -107,6 +110,12 @@ def vectors():
     return "<controls>/vectors.kv" if chosen == "trained" else chosen
 
 
+def own_vectors(wildcards):
+    """The file of word vectors, where it is the user's."""
+    chosen = ewok["baselines"]["word2vec"]["vectors"]
+    return [] if chosen == "trained" else [chosen]
+
+
 def frequency(wildcards):
     """Where word frequencies come from, as options."""
     chosen = ewok["baselines"]["frequency"]
@@ -115,7 +124,7 @@ def frequency(wildcards):
 
 def skipped_steps(wildcards):
     """The steps of the released analysis that are left out, as options."""
-    return flags(*(flag("--skip", step) for step in ewok["released"]["skip"]))
+    return flag("--skip", ewok["released"]["skip"])
 
 
 def published_files():
@@ -126,31 +135,18 @@ def published_files():
 def judgements_by_condition(wildcards):
     """Every condition with its judgements, the reference first, as options."""
     by_name = {name: targets.judgements(study, MODELS_WITH_ANSWERS, condition=name) for name in targets.conditions(study)}
-    return flags(*(flag("--condition", [name, *tables]) for name, tables in by_name.items()))
+    return flags(*(flag("--judgements", [name, *tables]) for name, tables in by_name.items()))
 
 
 def condition_titles(wildcards):
     """What tables and figures call each condition, as options."""
     titles = {name: condition.get("title") for name, condition in ewok["conditions"].items()}
-    return flags(*(flag("--title", [name, title]) for name, title in titles.items() if title))
+    return flags(*(flag("--condition-title", [name, title]) for name, title in titles.items() if title))
 
 
 def missing(wildcards):
     """The models without answers, as an option; they are named in what is made without them."""
     return flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items()])
-
-
-#: Captions of Snakemake's report (workflow/report) that do not bear the name of their table or figure.
-CAPTIONS = {
-    ("table", "accuracy_by_domain"): "accuracy_by_domain_table",
-    ("table", "mixed_model"): "regression",
-    ("table", "fixed_effects"): "regression",
-    ("figure", "word2vec"): "surface_feature",
-    ("figure", "n_words"): "surface_feature",
-    ("figure", "log_frequency"): "surface_feature",
-    ("figure", "setups_by_model"): "setups",
-    ("figure", "setups_by_domain"): "setups",
-}
 
 
 def report_files(kind, *names):
@@ -160,17 +156,19 @@ def report_files(kind, *names):
         kind: "table" or "figure".
         names: which; those that the study does not have are left out.
     """
-    files = []
-    for plan in targets.plans(study, registry, kind, names):
-        path, *_others = targets.files_of(study, kind, [plan.name])
-        caption = f"../../report/{CAPTIONS.get((kind, plan.name), plan.name)}.rst"
-        files.append(report(path, caption=caption, category=targets.chapter(plan), labels={kind: plan.title}))
-    return files
+    wanted = targets.plans(ANSWERED, registry, kind, names)
+    return [shown(targets.files_of(study, kind, [plan.name])[0], plan, targets.chapter(plan)) for plan in wanted]
+
+
+def regression_table():
+    """The table of either fit, for Snakemake's own report."""
+    mixed, fixed = (plan for plan in targets.BENCHMARK.plans if plan.name in ("mixed_model", "fixed_effects"))
+    return shown("<ewok>/tables/{fit}.csv", mixed, targets.chapter(mixed), fixed)
 
 
 def other_forms(kind, *names):
     """The other forms of the same tables or figures."""
-    wanted = [plan.name for plan in targets.plans(study, registry, kind, names)]
+    wanted = [plan.name for plan in targets.plans(ANSWERED, registry, kind, names)]
     return [path for name in wanted for path in targets.files_of(study, kind, [name])[1:]]
 
 
@@ -197,7 +195,7 @@ def list_layout(wildcards):
     """How questions are dealt to lists, as options. A zero is a value here, not a missing one."""
     chosen = human_settings(study, "lists")
     return flags(
-        flag("--eval-types", chosen["eval_types"]),
+        flag("--paradigms", chosen["paradigms"]),
         flag("--unit", chosen["unit"]),
         flag("--per-domain", chosen["per_domain"]),
         flag("--length", [chosen["shortest"], chosen["longest"]]),
@@ -205,6 +203,12 @@ def list_layout(wildcards):
         flag("--rounds", str(chosen["rounds"])),
         flag("--seed", str(chosen["seed"])),
     )
+
+
+def own_answers(wildcards):
+    """What people answered, as files of the user's."""
+    human = ewok["human"]
+    return [path for path in (human["responses"], human["key"]) if path and not is_simulated(study)]
 
 
 def cleaning_steps(wildcards):
@@ -231,3 +235,9 @@ def simulated_crowd(wildcards):
         flag("--abandon", str(chosen["abandon"])),
         flag("--seed", str(chosen["seed"])),
     )
+
+
+def notebook_file(wildcards):
+    """A notebook of the working directory, or else of this repository."""
+    path = f"notebooks/{wildcards.notebook}.ipynb"
+    return [path if os.path.isfile(path) else in_repository(path)]

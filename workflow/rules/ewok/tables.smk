@@ -24,7 +24,7 @@ rule tables_of_accuracy:
     """Table 1 (mean and range), Table 2 (domains), Table 4 (strict Likert), ways of asking, comparisons, and correlations."""
     input:
         summary_table="<ewok>/summaries.parquet",
-        pair_tables=targets.pair_tables(study, registry),
+        pair_tables=targets.pair_tables(ANSWERED, registry),
         registry=registry_file,
     output:
         tables=report_files("table", *ACCURACY_TABLES),
@@ -73,12 +73,7 @@ rule tables_of_regression:
     input:
         coefficient_table="<ewok>/regression/{fit}.parquet",
     output:
-        table=report(
-            "<ewok>/tables/{fit}.csv",
-            caption="../../report/regression.rst",
-            category="Regression",
-            labels={"table": "{fit}"},
-        ),
+        table=regression_table(),
         others=expand("<ewok>/tables/{{fit}}.{suffix}", suffix=["tex", "md", "json"]),
     log:
         "<logs>/tables_of_regression/{fit}.log",

@@ -69,6 +69,7 @@ rule check_worldsense_reproduction:
         "../../../envs/analysis.yaml"
     params:
         published=subpath(input.published, parent=True),
+        contents=contents([in_repository("resources/published/worldsense.csv")]),
         code=code("cli/reproduction.py"),
     message:
         "WorldSense's published numbers next to ours"
@@ -81,7 +82,7 @@ rule tables_of_worldsense:
     """Tables 2, 6, 8, 9, 10 and 11, consistency across skins, pairs of models, and published numbers."""
     input:
         summary_table="<worldsense>/summaries.parquet",
-        others=worldsense_targets.statistics(study)[1:],
+        others=worldsense_targets.statistics(ANSWERED)[1:],
         registry=registry_file,
     output:
         tables=worldsense_report_files("table"),

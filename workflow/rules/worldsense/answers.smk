@@ -21,6 +21,7 @@ rule generate_examples:
         "../../../envs/analysis.yaml"
     params:
         subset=examples_subset(),
+        contents=contents(skin_files()),
         code=code("cli/worldsense.py"),
     message:
         "Generating examples for WorldSense's set {wildcards.name}"
@@ -56,7 +57,8 @@ rule ask:
         checkpoint=card("checkpoint"),
         loading=loading,
         asking=asking_options,
-        answers=ANSWERS,
+        answers=STUDY.answers,
+        contents=contents(own_weights, prompting_files()),
         method=1,
     message:
         "Asking {wildcards.model} (WorldSense)"

@@ -24,6 +24,7 @@ rule generate_test:
         "../../../envs/analysis.yaml"
     params:
         subset=subset(),
+        contents=contents(skin_files()),
         code=code("cli/worldsense.py"),
     message:
         "Generating WorldSense's set test"
@@ -48,11 +49,12 @@ rule generate_train:
         "../../../envs/analysis.yaml"
     params:
         subset=subset(),
+        contents=contents(skin_files()),
         code=code("cli/worldsense.py"),
     message:
         "Generating WorldSense's set train-{wildcards.samples}"
     shell:
-        "python -m worldprobe worldsense generate train-{wildcards.samples:q} {params.subset} --chat {output.dialogues:q}"
+        "python -m worldprobe worldsense generate train-{wildcards.samples:q} {params.subset} --dialogues-out {output.dialogues:q}"
         " --out {output.trials:q} &> {log:q}"
 
 
@@ -70,6 +72,7 @@ rule generate_memorisation:
         "../../../envs/analysis.yaml"
     params:
         subset=subset(),
+        contents=contents(skin_files()),
         code=code("cli/worldsense.py"),
     message:
         "Generating WorldSense's set memorisation"
@@ -91,6 +94,7 @@ rule generate_ood_size:
         "../../../envs/analysis.yaml"
     params:
         subset=subset(),
+        contents=contents(skin_files()),
         code=code("cli/worldsense.py"),
     message:
         "Generating WorldSense's set ood-size"
@@ -112,6 +116,7 @@ rule generate_ood_query:
         "../../../envs/analysis.yaml"
     params:
         subset=subset(),
+        contents=contents(skin_files()),
         code=code("cli/worldsense.py"),
     message:
         "Generating WorldSense's set ood-query"
@@ -133,6 +138,7 @@ rule generate_ood_problem:
         "../../../envs/analysis.yaml"
     params:
         subset=subset(),
+        contents=contents(skin_files()),
         code=code("cli/worldsense.py"),
     message:
         "Generating WorldSense's set ood-problem"

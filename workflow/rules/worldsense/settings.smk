@@ -3,6 +3,7 @@
 
 from worldprobe.benchmarks.worldsense import targets as worldsense_targets
 from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set, prompt_file
+from worldprobe.benchmarks.worldsense.skins import skin_files as files_of_skins
 
 worldsense = study["worldsense"]
 
@@ -18,7 +19,7 @@ def skin_folder():
 
 def skin_files():
     """The skins, so that an edit of any makes the sets again."""
-    return sorted(str(path) for path in Path(skin_folder()).glob("*.yaml"))
+    return [str(path) for path in files_of_skins(skin_folder())]
 
 
 def subset():
@@ -116,16 +117,12 @@ def missing_answers(wildcards):
 def worldsense_plans(kind):
     """The tables or figures that the study has."""
     known = {benchmark.name: benchmark for benchmark in benchmarks.of_study(study)}
-    return known["worldsense"].wanted(study, registry, kind)
+    return known["worldsense"].wanted(ANSWERED, registry, kind)
 
 
 def worldsense_report_files(kind):
     """The files of tables or figures that Snakemake's own report shows."""
-    files = []
-    for plan in worldsense_plans(kind):
-        path, caption = plan.paths(worldsense_targets.root(study))[0], "../../report/worldsense.rst"
-        files.append(report(path, caption=caption, category="WorldSense", labels={kind: plan.title}))
-    return files
+    return [shown(plan.paths(worldsense_targets.root(study))[0], plan, "WorldSense") for plan in worldsense_plans(kind)]
 
 
 def worldsense_other_forms(kind):

@@ -113,6 +113,17 @@ class Archive:
             raise UserError(self.path, problem, "Remove or shorten that file.")
 
 
+def is_encrypted(path: Path | str) -> bool:
+    """Whether a file is a ZIP archive of which any member needs a password; False for anything else."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(member.flag_bits & 1 for member in archive.infolist())
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        return False
+
+
 def _files_below(folder: Path) -> Iterable[str]:
     """Regular files by relative name; hidden ones, such as a version control's, are left out.
 

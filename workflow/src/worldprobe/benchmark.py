@@ -175,6 +175,7 @@ class Benchmark:
         check_settings: reference to a ``Check`` that finds mistakes in its block that the schema cannot see.
         targets: reference to a function: study, registry -> every file that it makes, without the report.
         evidence: reference to a function: study, model -> the files that asking the model leaves.
+        asking: the rule that asks a model.
         complete: reference to a function: study, registry -> the registry with what depends on the study.
         plans: its tables and figures, in the order of the report.
         page: its part of the report, if it has one.
@@ -185,6 +186,7 @@ class Benchmark:
     check_settings: str
     targets: str
     evidence: str = ""
+    asking: str = ""
     complete: str = ""
     plans: tuple[Plan, ...] = ()
     page: Page | None = None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import errno
+import functools
 import glob
 import hashlib
 import json
 import os
 import shutil
 import socket
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,8 +20,12 @@ from worldprobe.errors import UserError
 
 #: Errors of the disk while a file is written; any other OSError is a mistake of ours and keeps its traceback.
 _DISK_ERRORS = {errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EFBIG, errno.EIO}
+#: Bytes of a file from which on its date stands for its content, where many files are looked at often.
+_LARGE = 1_000_000
 #: Lists the files of a folder that a command wrote, so that the same command may replace it.
 MANIFEST = ".worldprobe.json"
+#: What is in a folder besides its files: the manifest, and the date that Snakemake notes in folders that a rule writes.
+_NOTES = {MANIFEST, ".snakemake_timestamp"}
 
 
 @dataclass
@@ -198,7 +203,7 @@ def _check_folder(path: Path, command: str) -> None:
         raise UserError(path, "is not empty and was not written by this command; it would be replaced.", fix) from None
     if author != command:
         raise UserError(path, f"was written by another command ({author}); it would be replaced.", fix)
-    if surplus := sorted(members - ours - {MANIFEST}):
+    if surplus := sorted(members - ours - _NOTES):
         raise UserError(path, f"also contains {surplus[0]}, which this command did not write; it would be deleted.", fix)
 
 
@@ -303,7 +308,7 @@ def write_text(path: Path | str, text: str) -> None:
 
 
 def digest_file(path: Path | str) -> str:
-    """SHA-256 of a file's bytes, or of all files of a folder by relative name, in hexadecimal.
+    """SHA-256 of a file's bytes, or of the files of a folder (``files_below``) by relative name, in hexadecimal.
 
     Raises:
         UserError: a file is missing or cannot be read.
@@ -312,7 +317,7 @@ def digest_file(path: Path | str) -> str:
     try:
         if path.is_dir():
             digest = hashlib.sha256()
-            for member in sorted(p for p in path.rglob("*") if p.is_file() and p.name != MANIFEST):
+            for member in files_below(path):
                 digest.update(f"{member.relative_to(path).as_posix()}\0{digest_file(member)}\n".encode())
             return digest.hexdigest()
         with open(path, "rb") as stream:
@@ -320,3 +325,30 @@ def digest_file(path: Path | str) -> str:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise UserError(path, f"cannot be read ({reason}).", "Check the path and your permission to read it.") from error
+
+
+def files_below(folder: Path) -> list[Path]:
+    """The files in a folder and its folders, sorted; not hidden ones, which editors, Snakemake and file managers leave."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+
+
+def digest_state(paths: Iterable[Path | str]) -> str:
+    """A short digest that differs once any of some files does: of small files' content, of large ones' size and date.
+
+    Args:
+        paths: files, and folders, which mean ``files_below``; what does not exist counts for nothing.
+    """
+    digest = hashlib.sha256()
+    for path in map(Path, paths):
+        for member in files_below(path) if path.is_dir() else [path]:
+            with contextlib.suppress(FileNotFoundError):
+                facts = member.stat()
+                state = f"{facts.st_size} {facts.st_mtime_ns}" if facts.st_size > _LARGE else _content(member, facts.st_mtime_ns)
+                digest.update(f"{member.name}\0{state}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()[:12]
+
+
+@functools.cache
+def _content(path: Path, _date: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -45,6 +45,17 @@ class Provenance:
         """Canonical JSON: sorted keys, no absent values."""
         return json.dumps({k: v for k, v in asdict(self).items() if v not in (None, {})}, sort_keys=True, ensure_ascii=False)
 
+    def of_model(self) -> dict[str, Any]:
+        """What was loaded, and how, as plain values: for results that are not tables."""
+        return {
+            "checkpoint": self.checkpoint,
+            "revision": self.revision,
+            "checkpoint_digest": self.inputs["checkpoint"],
+            "dtype": self.dtype,
+            "engine": self.engine,
+            "packages": self.packages,
+        }
+
     @classmethod
     def from_json(cls, text: str) -> Provenance:
         """The inverse of ``to_json``.

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, WAYS, is_prompted, is_rated, way_of
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, PROMPTED, WAYS, is_prompted, is_rated, way_of
 from worldprobe.errors import UserError
 
 
@@ -17,5 +17,9 @@ def test_a_way_is_found_by_its_name_and_knows_what_it_is():
     assert (way_of("likert_free_two").paradigm, way_of("likert_free_two").setup) == ("likert", "free_two")
     assert [is_prompted(name) for name in ("logprobs", "choice_free_two", "word2vec")] == [False, True, False]
     assert [is_rated(name) for name in ("likert_free_two", "choice_free_two", "human_likert")] == [True, False, False]
-    with pytest.raises(UserError, match="is not a way of asking"):
+    with pytest.raises(UserError, match="is unknown"):
         way_of("likert")
+    with pytest.raises(UserError, match='did you mean "likert_constrained_two"'):
+        way_of("likert_constrained_tow")
+    with pytest.raises(UserError, match="logprobs: is unknown"):
+        way_of("logprobs", PROMPTED)

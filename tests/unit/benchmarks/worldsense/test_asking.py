@@ -13,7 +13,7 @@ from worldprobe.benchmarks.worldsense.asking.ask import Asking, ask
 from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.benchmarks.worldsense.skins import FOLDER
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWERS
+from worldprobe.benchmarks.worldsense.vocabulary import ANSWERS, CANARY
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, validate
 from worldprobe.errors import UserError
@@ -326,6 +326,33 @@ def test_a_rule_that_could_not_read_a_skin_is_asked_again_when_it_knows_the_skin
     for options, can_read in (([], False), (known, True), ([], False)):
         assert main([*ask_solver, *options, "--out", str(out)]) == 0
         assert (set(read_table(out, Responses)["status"]) == {"ok"}) is can_read
+
+
+def test_answers_to_our_trials_have_the_canary_whatever_the_layout_of_the_trials(tmp_path: Path) -> None:
+    table, official, out = (str(tmp_path / name) for name in ("t.parquet", "t.jsonl", "out.parquet"))
+    few = ["--sizes", "3", "--per-cell", "1", "--skins", "trips", "--problems", "Infer.normal"]
+    assert main(["worldsense", "generate", "test", *few, "--out", table]) == 0
+    assert main(["worldsense", "export", table, "--out", official]) == 0
+    for trials in (table, official):
+        assert (
+            main(
+                [
+                    "worldsense",
+                    "ask",
+                    trials,
+                    "--engine",
+                    "rule",
+                    "--checkpoint",
+                    "positive",
+                    "--prompting",
+                    "basic",
+                    "--out",
+                    out,
+                ]
+            )
+            == 0
+        )
+        assert read_provenance(out).canary == CANARY
 
 
 def test_no_answer_is_an_empty_string_in_the_official_layout(tmp_path: Path) -> None:

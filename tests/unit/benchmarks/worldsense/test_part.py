@@ -10,13 +10,15 @@ from markupsafe import Markup
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
 from worldprobe.benchmarks.worldsense.analysis.questions import from_frame
+from worldprobe.benchmarks.worldsense.analysis.reproduction import check_reproduction, summary_line
 from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries, Trials
+from worldprobe.benchmarks.worldsense.published import read_published
 from worldprobe.benchmarks.worldsense.report.part import compose
 from worldprobe.benchmarks.worldsense.trials import read_trials
 from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF
 from worldprobe.cli import main
-from worldprobe.contracts import write_table
+from worldprobe.contracts import read_table, write_table
 from worldprobe.errors import UserError
 from worldprobe.present.origins import Methods, read_origins
 from worldprobe.present.page import Material, Page, Part, ShownPart, build_page
@@ -83,6 +85,15 @@ def test_the_part_says_who_is_best_and_who_is_biased(folder: Path) -> None:
     assert [row["name"] for row in part.methods.models] == ["knows", "positive"]
 
 
+def test_of_a_single_model_nothing_is_said_to_be_highest_or_average(folder: Path, tmp_path: Path) -> None:
+    summaries = read_table(folder / "summaries.parquet", Summaries)
+    alone = summaries[summaries["model"] == "positive"].reset_index(drop=True)
+    write_table(alone, Summaries, tmp_path / "summaries.parquet", Provenance(seed=0))
+    part = compose(Material(tmp_path / "summaries.parquet", Roster(), read_origins([]), None))
+    assert part.lead.startswith("positive has an accuracy of 0.500 (basic), where chance is 0.5")
+    assert not any("On average" in sentence for sentence in part.more)
+
+
 def test_conversations_about_our_own_trials_are_shown_whole_and_escaped(folder: Path) -> None:
     part = compose(material(folder, folder / "trials" / "test.parquet"))
     shown = str(part.extras["problems"])
@@ -127,3 +138,9 @@ def test_a_page_of_two_benchmarks_begins_with_what_each_model_knows() -> None:
     assert '<th colspan="2" scope="colgroup" class="over">overall</th>' in table
     assert '<th colspan="1" scope="colgroup" class="over">Two</th>' in table
     assert 'id="overview"' not in build_page(Page(parts[:1]))
+
+
+def test_a_study_of_models_that_the_paper_does_not_have_compares_nothing(folder: Path) -> None:
+    summaries = read_table(folder / "summaries.parquet", Summaries)
+    said = summary_line(check_reproduction(read_published(), summaries, is_released=False))
+    assert said.startswith("No published number has one of ours to compare: 1394 not run")

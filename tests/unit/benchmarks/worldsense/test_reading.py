@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from worldprobe.benchmarks.worldsense.audit import audit_trials
 from worldprobe.benchmarks.worldsense.notation import read_description, read_relation
 from worldprobe.benchmarks.worldsense.problems import cells, cores
-from worldprobe.benchmarks.worldsense.reading import Statement, StatementReader, read_statement
+from worldprobe.benchmarks.worldsense.reading import Statement, StatementReader
 from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.skins import Skin, entities_needed, read_skins
 from worldprobe.benchmarks.worldsense.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
@@ -69,7 +69,7 @@ def test_what_is_rendered_is_read_back_whatever_is_drawn(skin: Skin, data) -> No
     problem = data.draw(st.sampled_from(problems_of(skin)))
     wording, size = data.draw(st.sampled_from(WORDINGS)), data.draw(st.integers(3, 6))
     for trial in trials_of(problem, size, skin, wording, data.draw(st.integers(0, 10**6))):
-        check(trial, read_statement(trial["text"], skin))
+        check(trial, StatementReader(skin).read(trial["text"]))
 
 
 def ask(skin: Skin, kind: str, description: str, query: str = "", opposite: str = "") -> str:
@@ -89,7 +89,7 @@ def test_answers_follow_from_words_alone() -> None:
         ("Consist", chain, "", "POSSIBLE"),
         ("Consist", f"Frank is shorter than James, {chain}", "", "IMPOSSIBLE"),
     ):
-        read = read_statement(ask(skin, kind, description, query), skin)
+        read = StatementReader(skin).read(ask(skin, kind, description, query))
         assert read.answer() == answer
     for one, two, answer in (
         ("Frank is taller than James", "Frank is shorter than James", "1"),
@@ -97,12 +97,12 @@ def test_answers_follow_from_words_alone() -> None:
         ("James is taller than Grace", "James is shorter than Grace", "3"),
         ("James lives to the left of Frank", "James lives to the right of Frank", "3"),
     ):
-        assert read_statement(ask(skin, "Compl", chain, one, two), skin).answer() == answer
+        assert StatementReader(skin).read(ask(skin, "Compl", chain, one, two)).answer() == answer
 
 
 def refuse(skin: Skin, text: str, why: str = "is not a question in the words") -> None:
     with pytest.raises(ValueError, match=why):
-        read_statement(text, skin)
+        StatementReader(skin).read(text)
 
 
 def test_texts_in_other_words_are_refused() -> None:

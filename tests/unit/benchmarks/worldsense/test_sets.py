@@ -13,7 +13,7 @@ from worldprobe.benchmarks.worldsense.counts import RELEASED, count_cells
 from worldprobe.benchmarks.worldsense.draws import permute, round_keys
 from worldprobe.benchmarks.worldsense.official import read_official
 from worldprobe.benchmarks.worldsense.problems import cells, cores
-from worldprobe.benchmarks.worldsense.sets import PLANS, blocks_of, count_trials, plan_set, stream_set
+from worldprobe.benchmarks.worldsense.sets import PLANS, blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.skins import read_skins
 from worldprobe.benchmarks.worldsense.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
 from worldprobe.benchmarks.worldsense.trials import read_trials
@@ -46,7 +46,8 @@ def small() -> pd.DataFrame:
 @pytest.mark.parametrize("name", PLANS)
 def test_sets_are_as_large_as_planned(name: str) -> None:
     plan = plan_set(name)
-    assert count_trials(plan, blocks_of(plan, read_skins())) == SIZES[name]
+    per_round = sum(len(answers_of(block.cells[0].problem)) for block in blocks_of(plan, read_skins()))
+    assert plan.per_cell * per_round == SIZES[name]
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -119,7 +120,7 @@ def test_counts_stand_next_to_the_release_s() -> None:
 def test_the_bytes_are_the_same_for_any_number_of_processes_and_the_layouts_agree(tmp_path: Path) -> None:
     options = ["generate", "train-10k", "--per-cell", "16", "--sizes", "3", "--problems", "Infer.normal", "Compl.trivial"]
     for processes in ("1", "2"):
-        files = ["--chat", f"{tmp_path}/{processes}.jsonl.gz", "--out", f"{tmp_path}/{processes}.parquet"]
+        files = ["--dialogues-out", f"{tmp_path}/{processes}.jsonl.gz", "--out", f"{tmp_path}/{processes}.parquet"]
         assert main(["worldsense", *options, "--processes", processes, *files]) == 0
     assert (tmp_path / "1.parquet").read_bytes() == (tmp_path / "2.parquet").read_bytes()
     assert (tmp_path / "1.jsonl.gz").read_bytes() == (tmp_path / "2.jsonl.gz").read_bytes()
@@ -150,6 +151,19 @@ def test_larger_problems_are_right_too(size: int) -> None:
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 1000])
 def test_draws_are_without_replacement(n: int) -> None:
     assert sorted(permute(i, n, round_keys(n)) for i in range(n)) == list(range(n))
+
+
+def test_a_draw_that_there_is_not_is_refused_at_once() -> None:
+    for i in (-1, 10, 10**9):
+        with pytest.raises(ValueError, match="of 10"):
+            permute(i, 10, round_keys(0))
+
+
+@pytest.mark.parametrize("seed", ["1000000", str(2**32 - 1)])
+def test_a_preview_takes_any_seed(seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for skin in ("streets", "tall/short"):
+        assert main(["worldsense", "preview", "--skin", skin, "--size", "3", "--seed", seed]) == 0
+        assert capsys.readouterr().out.count("-> ") == (1 if skin == "streets" else 7)
 
 
 def test_cores_are_those_of_the_release() -> None:

@@ -54,7 +54,7 @@ def test_writing_and_reading_a_set_of_many_batches_keep_two_at_most(batches, tmp
     writing, reading = Watch(), Watch()
     place, chat = tmp_path / "t.parquet", tmp_path / "t.jsonl.gz"
     n_trials = write_set(writing.follow(sets.stream_set(*batches, seed=0)), place, Provenance(method=1), chat)
-    assert (writing.seen, n_trials) == (N_BATCHES, sets.count_trials(*batches))
+    assert (writing.seen, n_trials) == (N_BATCHES, sum(map(len, sets.stream_set(*batches, seed=0))))
     assert writing.most <= 2
     assert sum(map(len, reading.follow(read_batches(place)))) == n_trials
     assert reading.seen == N_BATCHES
@@ -109,7 +109,7 @@ main(sys.argv[1:])
 
 def test_a_kill_in_the_middle_leaves_what_was_there_and_the_next_run_tidies_up(tmp_path: Path) -> None:
     table, chat = tmp_path / "t.parquet", tmp_path / "t.jsonl.gz"
-    places = ["--out", str(table), "--chat", str(chat)]
+    places = ["--out", str(table), "--dialogues-out", str(chat)]
     assert main(["worldsense", *SMALL, *places]) == 0
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     command = [sys.executable, "-c", KILLED_IN_ITS_SECOND_BATCH, "worldsense", *SMALL, "--seed", "1", *places]
@@ -158,7 +158,7 @@ def test_the_processes_of_a_killed_command_end(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fault", [KeyboardInterrupt, RuntimeError])
 def test_a_failure_in_the_middle_leaves_both_files_as_they_were(tmp_path: Path, monkeypatch, fault) -> None:
-    places = ["--out", str(tmp_path / "t.parquet"), "--chat", str(tmp_path / "t.jsonl.gz")]
+    places = ["--out", str(tmp_path / "t.parquet"), "--dialogues-out", str(tmp_path / "t.jsonl.gz")]
     assert main(["worldsense", *SMALL, *places]) == 0
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     stream_set = sets.stream_set
@@ -193,7 +193,7 @@ def test_gold_answers_are_in_disguise_in_every_file_but_the_dialogues(tmp_path: 
 def test_datasets_loads_the_dialogues_as_they_are(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets", reason="datasets is not installed (pinned in envs/requirements-peers.txt)")
     table, chat = tmp_path / "t.parquet", tmp_path / "t.jsonl.gz"
-    assert main(["worldsense", *SMALL, "--out", str(table), "--chat", str(chat)]) == 0
+    assert main(["worldsense", *SMALL, "--out", str(table), "--dialogues-out", str(chat)]) == 0
     loaded = datasets.load_dataset("json", data_files=str(chat), split="train", cache_dir=str(tmp_path / "cache"))
     trials = read_trials(table)
     assert loaded.column_names == ["id", "messages", "canary"]

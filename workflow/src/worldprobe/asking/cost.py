@@ -1,4 +1,4 @@
-"""What answers cost: the time of all processes that computed them, all attempts together, read from the store."""
+"""What answers cost: time of all processes that computed them, all attempts together, and tokens; read from the store."""
 
 from __future__ import annotations
 
@@ -7,23 +7,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from worldprobe.asking.questions import tokens_of
 from worldprobe.asking.store import read_parts
 from worldprobe.provenance import Provenance
 
 
 @dataclass
 class Cost:
-    """Time and answers.
+    """Time, answers and tokens.
 
     Attributes:
         seconds: of wall-clock time.
         device_seconds: kind of device (cpu, cuda, ...) -> seconds times number of devices.
         answers: how many were computed.
+        prompt_tokens: tokens that were read for written answers, where the engine says so.
+        completion_tokens: tokens that were written, thoughts included.
     """
 
     seconds: float = 0.0
     device_seconds: dict[str, float] = field(default_factory=dict)
     answers: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
 
 
 def cost(root: Path | str, origins: Iterable[Mapping[str, Any]]) -> Cost:
@@ -41,12 +46,15 @@ def cost(root: Path | str, origins: Iterable[Mapping[str, Any]]) -> Cost:
         wanted.setdefault(one["store"], set()).update(entry["list"] for entry in one["made_by"])
     total = Cost()
     for store, lists in sorted(wanted.items()):
-        for part, count in read_parts(Path(root) / store):
+        for part, answers in read_parts(Path(root) / store):
             if part.questions in lists:
                 device = str(part.process.get("device") or "unknown")
                 total.seconds += part.seconds
                 total.device_seconds[device] = total.device_seconds.get(device, 0.0) + part.seconds * part.devices
-                total.answers += count
+                total.answers += len(answers)
+                for read, written in map(tokens_of, answers):
+                    total.prompt_tokens += read
+                    total.completion_tokens += written
     return total
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from worldprobe.asking.questions import Choose, Write, answer, digest_prompt, merge_origins
 from worldprobe.asking.readers import Reader, Reading
@@ -49,38 +49,6 @@ class OneRound:
     def follow_up(self, prompt: Prompt, replies: Sequence[Written]) -> Prompt | None:
         """See ``Dialogue.follow_up``: there is none."""
         return None
-
-    def read(self, replies: Sequence[Written]) -> Reading:
-        """See ``Dialogue.read``."""
-        return read_reply(self.reader, replies[-1])
-
-
-@dataclass(frozen=True)
-class TwoRounds:
-    """A reply, then a second question where it is needed.
-
-    Attributes:
-        reader: reads each reply; the last one counts.
-        decoding: how the first reply is written.
-        says: the second question.
-        then: how its reply is written; as the first one, if not given.
-        when: unread (only where the first reply cannot be read) or always.
-    """
-
-    reader: Reader
-    decoding: Decoding
-    says: str
-    then: Decoding | None = None
-    when: Literal["unread", "always"] = "unread"
-
-    def question(self, prompt: Prompt, replies: Sequence[Written]) -> Write | Choose:
-        """See ``Dialogue.question``."""
-        return Write(prompt, (self.then or self.decoding) if replies else self.decoding)
-
-    def follow_up(self, prompt: Prompt, replies: Sequence[Written]) -> Prompt | None:
-        """See ``Dialogue.follow_up``."""
-        is_read = self.when == "unread" and self.reader(replies[-1].text).status == "ok"
-        return None if len(replies) > 1 or is_read else extend(prompt, replies[-1], self.says)
 
     def read(self, replies: Sequence[Written]) -> Reading:
         """See ``Dialogue.read``."""

@@ -168,6 +168,21 @@ def _ask(questions: Sequence[Question], engine: Engine, skip: Collection[int], p
         yield place, [one.text, one.finish, one.n_tokens, one.prompt_was_cut, one.margin, *(more if any(more) else ())]
 
 
+def tokens_of(plain: Any) -> tuple[int, int]:
+    """Tokens that were read for an answer and written in it, thoughts included; 0 where that is not known, or for a score.
+
+    Args:
+        plain: the answer as the store has it.
+
+    >>> tokens_of(["four", "end", 2, False, None, "hm", 5, 30])
+    (30, 7)
+    """
+    if not isinstance(plain, list) or len(plain) < 5 or not isinstance(plain[0], str):
+        return 0, 0
+    n_tokens, (_, n_thoughts, n_prompt) = plain[2], plain[5:] or ("", 0, 0)
+    return n_prompt, n_tokens + n_thoughts
+
+
 def _scored_to_json(scored: Scored) -> list[Any]:
     plain: list[Any] = [scored.logprob, scored.n_tokens, list(scored.flags)]
     return plain if scored.token_logprobs is None else [*plain, list(scored.token_logprobs), list(scored.tokens or ())]

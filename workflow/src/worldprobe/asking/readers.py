@@ -44,23 +44,6 @@ def first_numeral(accept: Sequence[str]) -> Reader:
     return read
 
 
-def first_character(accept: Sequence[str]) -> Reader:
-    """The first character behind leading space, as EWoK's released analysis reads answers.
-
-    >>> read = first_character("12")
-    >>> read(" 2, because").value, read("It is 2").status, read("").status
-    ('2', 'out_of_range', 'no_word')
-    """
-
-    def read(text: str) -> Reading:
-        begin = text.lstrip()[:1]
-        if begin in accept and begin:
-            return Reading(begin, "ok")
-        return Reading(None, "out_of_range" if begin else "no_word")
-
-    return read
-
-
 def last_word(accept: Sequence[str]) -> Reader:
     """The last word, whatever its case and the punctuation around it, as WorldSense reads answers.
 

@@ -5,7 +5,8 @@ A store is a folder named by the digest of everything about the engine that can 
 * ``identity.json``: that identity, and the canary lines of the materials whose items were asked (answers may repeat their words);
 * ``list-*.json``: questions that were asked together. What an engine computes together moves sums by float noise, so a run that
   was interrupted continues with the same list and gives the same bytes;
-* ``part-*.jsonl``: finished answers, written whole, with the process that computed them and its seconds in the first line.
+* ``part-*.jsonl``: finished answers, written whole, with the process that computed them, its seconds and the canary lines in the
+  first line.
 
 Parts and lists are named by their content. One that is damaged, by whatever, is ignored and its answers are computed again.
 """
@@ -119,6 +120,7 @@ class Store:
         part = Part(questions, self.process, round(now - self.since, 3), self.devices)
         self.since = now
         head = {"questions": part.questions, "process": part.process, "seconds": part.seconds, "devices": part.devices}
+        head |= {"canary": sorted(self.canaries)} if self.canaries else {}
         text = "".join(json.dumps(line) + "\n" for line in (head, *([key, answers[key]] for key in sorted(answers))))
         self._number += 1
         path = self.folder / f"part-{self._number:06d}-{_digest(text.encode())}.jsonl"
@@ -180,10 +182,10 @@ def open_store(root: Path | str, engine: Engine, canary: str | None = None, sinc
     return Store(root, facts.identity(), facts.process(), facts.devices, canary, since)
 
 
-def read_parts(folder: Path) -> list[tuple[Part, int]]:
-    """All whole parts of a store's folder, each with its number of answers."""
+def read_parts(folder: Path) -> list[tuple[Part, list[Any]]]:
+    """All whole parts of a store's folder, each with its answers as plain JSON."""
     found = [_read_part(path) for path in sorted(folder.glob("part-*.jsonl"))]
-    return [(next(iter(kept.values())).part, len(kept)) for kept in found if kept]
+    return [(next(iter(kept.values())).part, [one.answer for one in kept.values()]) for kept in found if kept]
 
 
 def _read_identity(path: Path) -> dict[str, Any] | None:

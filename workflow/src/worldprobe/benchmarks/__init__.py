@@ -1,14 +1,16 @@
-"""The benchmarks: each folder is all that is one benchmark's, and one line here makes it known."""
+"""The benchmarks: each folder is all that is one benchmark's, and one line here makes it known. Imports nothing heavy."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study, load
-from worldprobe.config import Check
 from worldprobe.paths import StudyPaths
+
+if TYPE_CHECKING:
+    from worldprobe.config import Check  # reading configurations takes a third of a second that no single command needs
 
 #: Name -> module; a module's BENCHMARK is all that the shared parts see.
 MODULES: Mapping[str, str] = {
@@ -66,15 +68,21 @@ def plan_files(study: Study, registry: Registry, kind: str, suffix: str = "") ->
     """
     found = []
     for benchmark in of_study(study):
-        root = StudyPaths(study["study"]).benchmark(benchmark.name).root
+        root = StudyPaths.of(study).benchmark(benchmark.name)
         found += [path for plan in benchmark.wanted(study, registry, kind) for path in plan.paths(root)]
     return [path for path in found if path.endswith(suffix)]
 
 
 def evidence(study: Study, model: str) -> list[str]:
     """The files that asking a model leaves, benchmark by benchmark."""
+    return [path for paths in evidence_by_rule(study, model).values() for path in paths]
+
+
+def evidence_by_rule(study: Study, model: str) -> dict[str, list[str]]:
+    """The files that asking a model leaves, by the rule that asks; without the rules that do not ask it."""
     asking = [benchmark for benchmark in of_study(study) if benchmark.evidence]
-    return [path for benchmark in asking for path in load(benchmark.evidence)(study, model)]
+    left = {benchmark.asking: load(benchmark.evidence)(study, model) for benchmark in asking}
+    return {rule: paths for rule, paths in left.items() if paths}
 
 
 def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -11,24 +11,27 @@ import contextlib
 import importlib
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from worldprobe import __version__, log
+from worldprobe.benchmarks import MODULES
 from worldprobe.cli.parsing import LABELS, Parser, check_paths, mark_leaves
 from worldprobe.cli.streams import patient_output
 from worldprobe.errors import UserError
 from worldprobe.files import whole_files
 
-#: Stage modules, in the order of the data's way; each has ``add_parsers(stages)``.
+#: Stage modules, in the order of the data's way; each has ``add_parsers(stages)``. A benchmark's own bears its name.
 STAGES = (
     "config",
     "fetch",
     "materials",
     "templates",
     "items",
+    "release",
     "models",
     "controls",
-    "worldsense",
+    *(name for name in MODULES if find_spec(f"worldprobe.cli.{name}")),
     "score",
     "baselines",
     "human",

@@ -28,7 +28,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         description="Train skip-gram vectors with gensim; the same corpus and seed give the same file.",
     )
     vectors.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls write-corpus` wrote")
-    vectors.add_argument("--size", type=whole_number(1, 100_000), default=100, metavar="N", help="dimensions of the vectors")
+    vectors.add_argument("--dimensions", type=whole_number(1, 100_000), default=100, metavar="N", help="length of a vector")
     vectors.add_argument("--epochs", type=whole_number(1, 100_000), default=5, metavar="N", help="passes over the corpus")
     add_seed_argument(vectors, "the vectors and the negative samples")
     vectors.add_argument("--out", type=Path, required=True, metavar="FILE", help="word vectors, as a NumPy archive")
@@ -51,7 +51,11 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         "--allow-pickle", action="store_true", help="also read vectors that gensim saved; such a file can run any code"
     )
     word2vec.add_argument(
-        "--skip", nargs="*", default=["agent"], metavar="CLASS", help="filler classes whose words do not count (default: agent)"
+        "--skip-classes",
+        nargs="*",
+        default=["agent"],
+        metavar="CLASS",
+        help="filler classes whose words do not count (default: agent)",
     )
     word2vec.add_argument("--similarities-out", type=Path, metavar="FILE", help="also write the cosines")
     word2vec.add_argument("--out", type=Path, required=True, metavar="FILE", help="judgements table")
@@ -96,17 +100,17 @@ def run_vectors(args: argparse.Namespace) -> None:
 
     documents = args.corpus / "documents.parquet"
     texts = check_documents(read_table(documents, ControlDocuments), f"{documents}").text
-    vectors = word2vec.train_vectors(texts, args.seed, args.size, args.epochs)
+    vectors = word2vec.train_vectors(texts, args.seed, args.dimensions, args.epochs)
     provenance = made(
         VECTORS_METHOD,
         {"documents": documents},
         ["gensim", "numpy"],
         seed=args.seed,
-        details={"size": args.size, "epochs": args.epochs},
+        details={"size": args.dimensions, "epochs": args.epochs},
     ).to_json()
     with whole_file(args.out) as temporary:
         word2vec.save_vectors(vectors, temporary, provenance)
-    LOGGER.info("%d vectors of %d dimensions from %d documents", len(vectors), args.size, len(texts))
+    LOGGER.info("%d vectors of %d dimensions from %d documents", len(vectors), args.dimensions, len(texts))
 
 
 def run_word2vec(args: argparse.Namespace) -> None:
@@ -119,16 +123,16 @@ def run_word2vec(args: argparse.Namespace) -> None:
     from worldprobe.provenance import made
 
     items = read_table(args.items, Items)
-    _check_classes(args.skip, items)
+    _check_classes(args.skip_classes, items)
     vectors = word2vec.read_vectors(args.vectors, args.allow_pickle)
-    similarities, counts = word2vec.bag_similarities(items, vectors, args.skip)
+    similarities, counts = word2vec.bag_similarities(items, vectors, args.skip_classes)
     judged = judge_similarities(items, similarities, "word2vec")
     provenance = made(
         WORD2VEC_METHOD,
         {"items": args.items, "vectors": args.vectors},
         ["gensim", "numpy"],
         model="word2vec",
-        details={"skip": sorted(args.skip), "n_vectors": len(vectors)} | counts | judged.details,
+        details={"skip": sorted(args.skip_classes), "n_vectors": len(vectors)} | counts | judged.details,
     )
     if args.similarities_out:
         write_table(similarities, Similarities, args.similarities_out, provenance)
@@ -155,7 +159,7 @@ def _check_classes(skip: list[str], items: pd.DataFrame) -> None:
     known = {name for fillers in items["fillers"].unique() for name in classes_of(fillers)}
     if unknown := sorted(set(skip) - known - {"agent"}):
         fix = f"The items have: {', '.join(sorted(known)) or 'no fillers'}."
-        raise UserError("--skip", f'no item has a filler of class "{unknown[0]}".', fix)
+        raise UserError("--skip-classes", f'no item has a filler of class "{unknown[0]}".', fix)
 
 
 def run_surface(args: argparse.Namespace) -> None:

@@ -38,7 +38,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         "template; prints one sentence per comparison.",
     )
     conditions.add_argument(
-        "--condition",
+        "--judgements",
         nargs="+",
         action="append",
         required=True,
@@ -46,7 +46,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         help="name of a condition and its judgements tables; give it once per condition, the reference first",
     )
     conditions.add_argument(
-        "--title",
+        "--condition-title",
         nargs=2,
         action="append",
         default=[],
@@ -105,14 +105,14 @@ def run_conditions(args: argparse.Namespace) -> None:
     from worldprobe.errors import UserError
 
     paths: dict[str, list[Path]] = {}
-    for name, *files in args.condition:
+    for name, *files in args.judgements:
         if name in paths or not files or not name.strip():
             problem = f"{name} is given twice." if name in paths else f'"{name}" has no name or no judgements table.'
-            raise UserError("--condition", problem, "Give each condition once, as NAME JUDGEMENTS [JUDGEMENTS ...].")
+            raise UserError("--judgements", problem, "Give each condition once, as NAME JUDGEMENTS [JUDGEMENTS ...].")
         paths[name] = [Path(file) for file in files]
-    titles = dict(args.title)
+    titles = dict(args.condition_title)
     for name in titles.keys() - paths.keys():
-        raise UserError("--title", f'there is no condition "{name}".', f"Choose one of: {', '.join(paths)}.")
+        raise UserError("--condition-title", f'there is no condition "{name}".', f"Choose one of: {', '.join(paths)}.")
     judgements = {name: read_judgements(files, COLUMNS) for name, files in paths.items()}
     comparisons = compare_conditions(judgements, args.permutations, args.seed, args.cluster)
     missing = missing_models(args.missing, pd.concat([rows["model"] for rows in judgements.values()]).unique())

@@ -1,4 +1,4 @@
-"""``worldprobe evaluate``: one trusted score for one model, under one command."""
+"""``worldprobe evaluate``: one trusted score for one model in each benchmark, under one command."""
 
 from __future__ import annotations
 
@@ -7,10 +7,23 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from worldprobe.cli.arguments import positive
+from worldprobe.cli.materials import PASSWORD_HELP, version_range
 from worldprobe.paths import REPOSITORY
 
 #: The repository, whose resources are next to the package's own folder.
 HOME = REPOSITORY
+
+
+#: Option -> the benchmark that it belongs to, and its default, which does nothing for the others.
+OF_ONE_BENCHMARK: dict[str, tuple[str, Any]] = {
+    "materials": ("ewok", "builtin"),
+    "password": ("ewok", None),
+    "compat": ("ewok", False),
+    "release_filter": ("ewok", False),
+    "versions": ("ewok", [0, 1, 2, 3, 4]),
+    "per_cell": ("worldsense", 1),
+}
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -18,63 +31,162 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     parser = stages.add_parser(
         "evaluate",
         help="score one model and print it next to the published numbers",
-        description="Builds the items, scores them by LogProbs, judges and summarises; each step is a command that it prints. "
-        "A second call continues where the first one stopped.",
+        description="EWoK: builds the items, scores them by LogProbs, judges and summarises. WorldSense: generates trials, asks "
+        "(by basic prompting, as published, where the model converses, and by constrained prompting elsewhere), and summarises. "
+        "Each step is a command that it prints. A second call continues where the first one stopped.",
     )
     parser.add_argument("model", metavar="MODEL", help="model folder, fetched hub id, or a name of the registry")
     parser.add_argument(
-        "--registry", type=Path, metavar="FILE", help="model registry (default: config/models.yaml, if it exists)"
+        "--benchmark",
+        type=benchmark_names,
+        default=["ewok"],
+        metavar="NAMES",
+        help="ewok (default), worldsense, or ewok,worldsense",
     )
     parser.add_argument(
+        "--registry", type=Path, metavar="FILE", help="model registry (default: config/models.yaml, if it exists)"
+    )
+    parser.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of a hub id")
+    parser.add_argument("--dtype", metavar="DTYPE", help="precision of the weights: float32 (default), bfloat16 or float16")
+    parser.add_argument("--work", type=Path, metavar="FOLDER", help="folder of the tables (default: results/evaluate/MODEL)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="JSON result (default: result.json in that folder)")
+    ewok = parser.add_argument_group("EWoK")
+    ewok.add_argument(
         "--materials",
         default="builtin",
         metavar="MATERIALS",
         help="materials: builtin (default), a folder or a .zip in EWoK's layout",
     )
-    parser.add_argument(
-        "--password", metavar="PASSWORD", help="password of the .zip (default: the variable WORLDPROBE_MATERIALS_PASSWORD)"
+    ewok.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
+    ewok.add_argument("--compat", action="store_true", help="compile exactly as the original did")
+    ewok.add_argument("--release-filter", action="store_true", help="keep the items of the official release only")
+    ewok.add_argument(
+        "--versions", type=version_range, default="0-4", metavar="FIRST-LAST", help="first and last version of the items"
     )
-    parser.add_argument("--compat", action="store_true", help="compile exactly as the original did")
-    parser.add_argument("--release-filter", action="store_true", help="keep the items of the official release only")
-    parser.add_argument("--versions", default="0-4", metavar="FIRST-LAST", help="first and last version of the items")
-    parser.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of a hub id")
-    parser.add_argument("--dtype", metavar="DTYPE", help="precision of the weights: float32 (default), bfloat16 or float16")
-    parser.add_argument("--work", type=Path, metavar="FOLDER", help="folder of the tables (default: results/evaluate/MODEL)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="JSON result (default: result.json in that folder)")
+    worldsense = parser.add_argument_group("WorldSense")
+    worldsense.add_argument(
+        "--per-cell",
+        type=positive,
+        default=1,
+        metavar="K",
+        help="tuples of each problem, size, complexity, skin and wording of our own test set: 1 (default) is 2,808 trials, "
+        "31 is the whole set with 87,048",
+    )
     parser.set_defaults(run=run)
 
 
+def benchmark_names(text: str) -> list[str]:
+    """An argparse type: names of benchmarks, in the order of reports.
+
+    >>> benchmark_names("worldsense,ewok")
+    ['ewok', 'worldsense']
+    """
+    from worldprobe.benchmarks import MODULES
+    from worldprobe.errors import did_you_mean
+
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in MODULES:
+            raise argparse.ArgumentTypeError(f'"{name}" is not a benchmark{did_you_mean(name, MODULES)}')
+    if not names:
+        raise argparse.ArgumentTypeError(f'"{text}" names no benchmark: give one or more of {", ".join(MODULES)}')
+    return [name for name in MODULES if name in names]
+
+
 def run(args: argparse.Namespace) -> None:
-    """Items, scores, judgements, summaries; then the row, in print and as JSON."""
+    """Every benchmark's steps; then its row, in print and as JSON."""
     import json
     import os
 
-    from worldprobe.benchmarks.ewok.report.evaluation import collect_evaluation, describe_evaluation
     from worldprobe.files import write_text
     from worldprobe.models.checkpoint import short_name
     from worldprobe.models.registry import loading_options, speed_options
 
+    refuse_what_does_nothing(args)
     card = look_up(args.model, args.registry)
     name = card.get("name") or short_name(args.model)
     work = args.work or Path("results/evaluate") / name
     refuse_another_models_folder(work / "result.json", str(card["checkpoint"]))
     if args.password:
         os.environ["WORLDPROBE_MATERIALS_PASSWORD"] = args.password  # inherited, so that no printed command shows it
-    materials = str(HOME / "resources/materials/ewok-builtin") if args.materials == "builtin" else args.materials
-    items, scores, judgements, summaries = (work / f"{t}.parquet" for t in ("items", "target_scores", "judgements", "summaries"))
-    flags = ["--compat"] * args.compat + ["--release-filter"] * args.release_filter
-    step("items", "build", materials, "--versions", args.versions, *flags, "--out", items)
     entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
     refuse_what_a_server_decides(args, entry)
     model = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
+    evaluation: dict[str, Any] = {}
+    described = []
+    for benchmark in args.benchmark:
+        found, text = EVALUATE[benchmark](args, name, entry, model, work)
+        evaluation |= found
+        described.append(text)
+    out = args.out or work / "result.json"
+    write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    print("\n\n\n".join(described))
+    print(f"JSON result: {out}")
+
+
+def evaluate_ewok(
+    args: argparse.Namespace, name: str, entry: dict[str, Any], model: list[str], work: Path
+) -> tuple[dict[str, Any], str]:
+    """Items, scores, judgements, summaries; the result, and how it is shown."""
+    from worldprobe.benchmarks.ewok.report.evaluation import collect_evaluation, describe_evaluation
+
+    materials = str(HOME / "resources/materials/ewok-builtin") if args.materials == "builtin" else args.materials
+    items, scores, judgements, summaries = (work / f"{t}.parquet" for t in ("items", "target_scores", "judgements", "summaries"))
+    flags = ["--compat"] * args.compat + ["--release-filter"] * args.release_filter
+    step("items", "build", materials, "--versions", f"{args.versions[0]}-{args.versions[-1]}", *flags, "--out", items)
     step("score", "logprobs", items, *model, "--answers", work / ".answers", "--out", scores)
     step("judge", items, scores, "--out", judgements)
     step("summarize", judgements, "--out", summaries)
     evaluation = collect_evaluation(name, args.materials, items, scores, summaries)
-    out = args.out or work / "result.json"
-    write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    print(describe_evaluation(evaluation))
-    print(f"JSON result: {out}")
+    return evaluation, describe_evaluation(evaluation)
+
+
+def evaluate_worldsense(
+    args: argparse.Namespace, name: str, entry: dict[str, Any], model: list[str], work: Path
+) -> tuple[dict[str, Any], str]:
+    """Trials, answers, means; the result, and how it is shown."""
+    from worldprobe.benchmarks.worldsense.report.evaluation import collect_evaluation, describe_evaluation
+
+    prompting = "basic" if converses(entry) else "constrained"
+    trials, responses, summaries = (work / "worldsense" / f"{t}.parquet" for t in ("trials", "responses", "summaries"))
+    step("worldsense", "generate", "test", "--per-cell", args.per_cell, "--out", trials)
+    step(
+        *("worldsense", "ask", trials, *model, "--prompting", prompting),
+        *("--answers", work / ".answers", "--out", responses),
+    )
+    step("worldsense", "summarize", "--set", "test", trials, responses, "--out", summaries)
+    evaluation = collect_evaluation(name, trials, responses, summaries)
+    return evaluation, describe_evaluation(evaluation)
+
+
+#: Benchmark -> its steps.
+EVALUATE = {"ewok": evaluate_ewok, "worldsense": evaluate_worldsense}
+
+
+def converses(entry: dict[str, Any]) -> bool:
+    """Does a model take conversations? Its server does, or a rule, or a checkpoint with a chat template."""
+    from worldprobe.models.checkpoint import locate
+
+    if entry.get("engine") in ("openai", "rule"):
+        return True
+    options = (entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
+    return locate(entry["checkpoint"], *options).has_chat_template()
+
+
+def refuse_what_does_nothing(args: argparse.Namespace) -> None:
+    """Options of a benchmark that the model is not asked about.
+
+    Raises:
+        UserError: one is given.
+    """
+    from worldprobe.errors import UserError
+
+    for option, (benchmark, default) in OF_ONE_BENCHMARK.items():
+        if benchmark not in args.benchmark and getattr(args, option) != default:
+            flag = f"--{option.replace('_', '-')}"
+            raise UserError(
+                flag, f"does nothing without the benchmark {benchmark}.", f"Add --benchmark {benchmark}, or leave it out."
+            )
 
 
 def refuse_what_a_server_decides(args: argparse.Namespace, entry: dict[str, Any]) -> None:

@@ -22,7 +22,9 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         parser.add_argument(
             "--trained", nargs="*", default=[], metavar="FOLDER", help="folders of control models, which state their parameters"
         )
-        parser.add_argument("--width", choices=("single", "double"), default="double", help="column width (default: %(default)s)")
+        parser.add_argument(
+            "--column-width", choices=("single", "double"), default="double", help="one column or two (default: %(default)s)"
+        )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -32,7 +34,7 @@ def run(args: argparse.Namespace) -> None:
 
     tables = [getattr(args, one.name) for one in args.plan.inputs]
     roster = read_roster(args.registry).with_trained(args.trained)
-    draw_figure(args.plan, tables, roster, args.out, args.width, **options_of(args))
+    draw_figure(args.plan, tables, roster, args.out, args.column_width, **options_of(args))
 
 
 def run_set(args: argparse.Namespace) -> None:
@@ -46,4 +48,4 @@ def run_set(args: argparse.Namespace) -> None:
 
     roster = read_roster(args.registry).with_trained(args.trained)
     for plan, paths in files_by_plan("figure", args.out):
-        draw_figure(plan, [args.folder / one.path for one in plan.inputs], roster, paths, args.width)
+        draw_figure(plan, [args.folder / one.path for one in plan.inputs], roster, paths, args.column_width)

@@ -40,7 +40,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         )
         if name == "mixed-model":
             parser.add_argument(
-                "--method",
+                "--algorithm",
                 choices=["whitened", "plain"],
                 default="whitened",
                 help="whitened: fast; plain: glmer as the paper called it, slow",
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> None:
     LOGGER.info("%s: %d rows, %d models, %d items", args.fit, design.details["n_rows"], len(design.models), len(design.items))
     details: dict[str, Any]
     if args.fit == "mixed-model":
-        table, details = fit_mixed_model(design, args.method)
+        table, details = fit_mixed_model(design, args.algorithm)
     else:
         from worldprobe.benchmarks.ewok.analysis.fixed_effects import fit_fixed_effects
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: Bumped when the same items and options give other lists.
 METHOD = 1
-_WAYS = ("likert", "choice")
+_PARADIGMS = ("likert", "choice")
 
 
 def add_parsers(actions: argparse._SubParsersAction) -> None:
@@ -30,7 +30,12 @@ def add_parsers(actions: argparse._SubParsersAction) -> None:
     add = parser.add_argument
     add("items", type=Path, metavar="ITEMS", help="items table")
     add(
-        "--eval-types", nargs="+", choices=_WAYS, default=["likert"], metavar="WAY", help="ways of asking: likert, choice or both"
+        "--paradigms",
+        nargs="+",
+        choices=_PARADIGMS,
+        default=["likert"],
+        metavar="PARADIGM",
+        help="ways of asking: likert, choice or both",
     )
     add(
         "--unit",
@@ -80,8 +85,8 @@ def run(args: argparse.Namespace) -> None:
     _check_arguments(args)
     shortest, longest = args.length
     layout = Layout(args.per_domain, shortest, longest, args.catch, args.rounds, args.seed)
-    ways = [way for way in _WAYS if way in args.eval_types]
-    lists = build_lists(ask_people(read_table(args.items, Items), ways, args.unit), layout, args.unit)
+    paradigms = [one for one in _PARADIGMS if one in args.paradigms]
+    lists = build_lists(ask_people(read_table(args.items, Items), paradigms, args.unit), layout, args.unit)
     _report(lists, layout)
     if args.plan:
         for plan in plan_study(lists.balance, args.ratings, args.wage):
@@ -91,7 +96,7 @@ def run(args: argparse.Namespace) -> None:
     digest = digest_lists(lists.trials)
     details = {
         "lists_digest": digest,
-        "eval_types": ways,
+        "paradigms": paradigms,
         "unit": args.unit,
         "per_domain": args.per_domain,
         "length": [shortest, longest],

@@ -39,7 +39,7 @@ def add_parsers(actions: argparse._SubParsersAction) -> None:
     export.add_argument(
         "--with-text", type=Path, metavar="LISTS", help="lists table whose texts are added; --out must then be a .zip"
     )
-    export.add_argument("--password", metavar="WORD", help=f"{PASSWORD_HELP}, for --with-text")
+    export.add_argument("--password", metavar="PASSWORD", help=f"{PASSWORD_HELP}, for --with-text")
     export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the tables, or a .zip")
     pay = _add(actions, "identities", "list whom to pay: recruiter's ids, codes, minutes, failed catch trials", run_identities)
     pay.add_argument("--token", type=Path, required=True, metavar="FILE", help="the file identities-token of the survey")
@@ -87,7 +87,12 @@ def _add_serve(actions: argparse._SubParsersAction) -> None:
     add("lists", type=Path, metavar="LISTS", help="lists table, from `human lists`")
     add("settings", type=Path, metavar="SETTINGS", help="settings (YAML); copy resources/survey/settings.yaml")
     add("folder", type=Path, metavar="SURVEY", help="folder of this survey; created, and readable by you only")
-    add("--prompts", default="ewok", metavar="NAME", help="prompts whose words are shown: a set in resources/prompts, or a file")
+    add(
+        "--prompts",
+        default="ewok",
+        metavar="PROMPTS",
+        help="prompts whose words are shown: a set in resources/prompts, or a file",
+    )
     add("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on")
     add("--port", type=whole_number(0, 65_535), default=8080, metavar="N", help="port to listen on; 0 takes a free one")
     add("--public", action="store_true", help="allow a --host that other machines can reach")

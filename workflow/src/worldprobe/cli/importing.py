@@ -10,6 +10,10 @@ from pathlib import Path
 from worldprobe.cli.arguments import number
 from worldprobe.cli.materials import PASSWORD_HELP
 
+#: Versions of the computations.
+RELEASED_METHOD = 1
+RATINGS_METHOD = 2
+
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the stage's commands."""
@@ -25,8 +29,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         ),
     )
     results.add_argument("source", type=Path, metavar="FOLDER_OR_ZIP", help="released results")
-    results.add_argument("--password", help=PASSWORD_HELP)
-    results.add_argument("--skip", action="append", default=[], metavar="STEP", help="leave this step out; may be repeated")
+    results.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
+    results.add_argument("--skip", nargs="+", default=[], metavar="STEP", help="steps to leave out")
     results.add_argument(
         "--flagged", type=Path, metavar="CSV", help="list of items flagged in human review (default: the one in the release)"
     )
@@ -68,7 +72,7 @@ def import_results(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import Judgements, SurfaceFeatures
     from worldprobe.contracts import write_table
     from worldprobe.errors import UserError
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     lists = {name: path for name, path in (("flagged", args.flagged), ("removed", args.removed)) if path}
     release = read_release(args.source, args.password or os.environ.get("WORLDPROBE_MATERIALS_PASSWORD"))
@@ -79,10 +83,10 @@ def import_results(args: argparse.Namespace) -> None:
     judgements, surface, effects = apply_steps(release, args.skip)
     for effect in effects:
         print(effect)
-    provenance = Provenance(
-        method=1,
-        inputs=digests({"release": args.source} | lists),
-        packages=versions(["numpy", "pandas"]),
+    provenance = made(
+        RELEASED_METHOD,
+        {"release": args.source} | lists,
+        ["numpy", "pandas"],
         details={"imported": "ewok-results", "steps": [asdict(e) for e in effects], "unread": release.unread},
     )
     if args.surface_out:
@@ -99,7 +103,7 @@ def import_ratings(args: argparse.Namespace) -> None:
     from worldprobe.contracts import read_table, write_table
     from worldprobe.errors import UserError
     from worldprobe.log import LOGGER
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
     lowest, highest = args.scale
     if not -math.inf < lowest < highest < math.inf:
@@ -110,11 +114,11 @@ def import_ratings(args: argparse.Namespace) -> None:
         raise UserError(
             args.ratings, "contains no rating of these items.", "Fill in its ratings, or give the items that were rated."
         )
-    provenance = Provenance(
-        method=2,
+    provenance = made(
+        RATINGS_METHOD,
+        {"items": args.items, "ratings": args.ratings},
+        ["pandas"],
         model="human",
-        inputs=digests({"items": args.items, "ratings": args.ratings}),
-        packages=versions(["pandas"]),
         details={
             "scale": [lowest, highest],
             "n_ratings": matched.n_ratings,

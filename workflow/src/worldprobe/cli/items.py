@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +52,7 @@ def _add_filling_arguments(parser: argparse.ArgumentParser) -> None:
         default="fixed",
         help="fixed: one constant filling per domain and version; independent: each item on its own (default: %(default)s)",
     )
-    add("--versions", type=version_range, default="0-4", metavar="0-4", help="fixed: first and last version")
+    add("--versions", type=version_range, default="0-4", metavar="FIRST-LAST", help="fixed: first and last version")
     add(
         "--per-template",
         type=whole_number(1, MOST),
@@ -60,7 +60,13 @@ def _add_filling_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="independent: number of items per template",
     )
-    add("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N", help="independent: seed of the fillings")
+    add(
+        "--seed",
+        type=whole_number(0, LARGEST_SEED),
+        default=0,
+        metavar="N",
+        help="independent: seed of the fillings; with --compat, what the original calls version",
+    )
     add(
         "--swap",
         action="append",
@@ -87,7 +93,7 @@ def _add_gather(actions: argparse._SubParsersAction) -> None:
     gather.add_argument(
         "--materials", metavar="MATERIALS", help="materials with the list of released items, for --release-filter"
     )
-    gather.add_argument("--password", help=PASSWORD_HELP)
+    gather.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
     gather.add_argument("--out", type=Path, required=True, metavar="ITEMS", help="items table (Parquet)")
     gather.set_defaults(run=run_gather)
 
@@ -97,13 +103,8 @@ def _add_export(actions: argparse._SubParsersAction) -> None:
     export.add_argument("items", metavar="ITEMS", help="items table")
     export.add_argument("templates", metavar="TEMPLATES", help="the templates table that the items were filled from")
     export.add_argument("--format", choices=["official"], default="official", help="layout of the files: the original's")
-    export.add_argument("--password", help="password of the .zip (or the environment variable WORLDPROBE_EXPORT_PASSWORD)")
     export.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="FOLDER_OR_ZIP",
-        help="where to write: a folder per version, a file per domain; with a password, a .zip of them",
+        "--out", type=Path, required=True, metavar="FOLDER", help="folder to write: a folder per version, a file per domain"
     )
     export.set_defaults(run=run_export)
 
@@ -112,11 +113,11 @@ def run_build(args: argparse.Namespace) -> None:
     """Read, check, compile, fill, write."""
     from worldprobe.benchmarks.ewok.contracts import Templates
     from worldprobe.benchmarks.ewok.materials.build import compile_all
-    from worldprobe.cli.templates import made_from, read_and_check
+    from worldprobe.cli.templates import made_from_materials, read_and_check
     from worldprobe.contracts import digest_table, write_table
 
     materials = read_and_check(args)
-    made = made_from(materials, args.compat)
+    made = made_from_materials(materials, args.compat)
     templates = compile_all(materials)
     if args.templates_out:
         write_table(templates, Templates, args.templates_out, made)
@@ -128,7 +129,7 @@ def run_build(args: argparse.Namespace) -> None:
 def run_fill(args: argparse.Namespace) -> None:
     """Read templates and fillers, fill, write."""
     from worldprobe.benchmarks.ewok.contracts import Templates
-    from worldprobe.cli.templates import made_from, read_and_check
+    from worldprobe.cli.templates import made_from_materials, read_and_check
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.files import digest_file
 
@@ -141,7 +142,7 @@ def run_fill(args: argparse.Namespace) -> None:
         problem = f"was compiled {'without' if args.compat else 'with'} --compat."
         raise UserError(args.templates, problem, "Use the same --compat for both commands.")
     materials = read_and_check(args)
-    provenance = made_from(materials, args.compat)
+    provenance = made_from_materials(materials, args.compat)
     if compiled.inputs.get("materials", provenance.inputs["materials"]) != provenance.inputs["materials"]:
         fix = "Compile the templates again, or give the materials that they were compiled from."
         raise UserError(args.templates, f"was compiled from other materials than {args.materials}.", fix)
@@ -150,15 +151,18 @@ def run_fill(args: argparse.Namespace) -> None:
 
 
 def _fill_and_write(args: argparse.Namespace, templates: pd.DataFrame, materials: Materials, made: Provenance) -> None:
-    from worldprobe.benchmarks.ewok.materials.build import Filling, fill_items, filling_details, finish_items
+    from worldprobe.benchmarks.ewok.materials.build import Filling, fill_items, filling_details, finish_items, stream_items
 
     is_part = args.version is not None
     many = args.versions if args.mode == "fixed" else range(args.per_template)
     filling = Filling(args.mode, [args.version] if is_part else list(many), args.seed, tuple(args.swap), args.filter)
-    items, fewer = fill_items(templates, materials, filling)
     made.method = METHOD
     made.seed = args.seed if args.mode == "independent" else None
     made.details |= filling_details(filling, is_part)
+    if args.mode == "independent" and not (args.flags or args.release_filter):
+        _report(*stream_items(templates, materials, filling, args.out, made), args.out)
+        return
+    items, fewer = fill_items(templates, materials, filling)
     if fewer:
         made.details["fewer_items"] = fewer
     if args.flags:
@@ -204,40 +208,52 @@ def run_gather(args: argparse.Namespace) -> None:
 def _write(items: pd.DataFrame, made: Provenance, args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.contracts import write_table
-    from worldprobe.log import LOGGER
 
     n_duplicates = int(items["duplicate_of"].notna().sum())
     facts = {"release_filter": args.release_filter, "duplicates": n_duplicates}
     made.details |= {key: value for key, value in facts.items() if value}
     write_table(items, Items, args.out, made)
+    _report(len(items), n_duplicates, args.out)
+
+
+def _report(n_items: int, n_duplicates: int, path: Path) -> None:
+    from worldprobe.log import LOGGER
+
     repeated = f", {n_duplicates} of them with the texts of another" if n_duplicates else ""
-    LOGGER.info("%d items%s: %s", len(items), repeated, args.out)
+    LOGGER.info("%d items%s: %s", n_items, repeated, path)
 
 
 def run_export(args: argparse.Namespace) -> None:
     """Read, refuse what may not leave in the open, write."""
-    from worldprobe.benchmarks.ewok.analysis.provenances import check_templates
-    from worldprobe.benchmarks.ewok.contracts import Items, Templates
-    from worldprobe.benchmarks.ewok.materials.export import official_files, refuse_protected, write_archive
-    from worldprobe.contracts import read_provenance, read_table
+    from worldprobe.benchmarks.ewok.canaries import is_protected
+    from worldprobe.contracts import read_provenance
     from worldprobe.files import whole_folder
 
-    canary = read_provenance(args.items).canary
-    secret: str = args.password or os.environ.get("WORLDPROBE_EXPORT_PASSWORD", "")
-    is_archive = args.out.suffix == ".zip"
-    if is_archive != bool(secret):
-        fix = "Add --password WORD." if is_archive else "Name an archive: --out NAME.zip."
-        raise UserError(args.out, "a password and a .zip go together.", fix)
-    if not is_archive:
-        refuse_protected(canary, args.items)
-    items, templates = read_table(args.items, Items), read_table(args.templates, Templates)  # their own faults say more
-    check_templates(args.templates, args.items)
-    files = official_files(items, templates, canary)
-    if is_archive:
-        write_archive(files, args.out, secret)
-        return
+    if is_protected(read_provenance(args.items).canary):
+        problem = "comes from EWoK's own materials, whose terms forbid plain-text files of them."
+        command = "`worldprobe release pack --items ITEMS --templates TEMPLATES --notices-from MATERIALS --out NAME.zip`"
+        raise UserError(args.items, problem, f"Write an encrypted archive: {command}.")
+    files = read_official_files(Path(args.items), Path(args.templates))
     with whole_folder(args.out, "items export") as folder:
         for name, text in files:
             path = folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")
+
+
+def read_official_files(items_path: Path, templates_path: Path) -> Iterator[tuple[str, str]]:
+    """Items in the original's format: name and text of each file.
+
+    Raises:
+        UserError: a table cannot be read, or the templates are not those of the items.
+    """
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_templates
+    from worldprobe.benchmarks.ewok.contracts import Items, Templates
+    from worldprobe.benchmarks.ewok.materials.export import official_files
+    from worldprobe.contracts import read_provenance, read_table
+
+    made = read_provenance(items_path)
+    items, templates = read_table(items_path, Items), read_table(templates_path, Templates)  # their own faults say more
+    check_templates(templates_path, items_path)
+    is_sampled_like_original = made.details.get("compat") and made.details.get("mode") == "independent"
+    return official_files(items, templates, made.canary, made.seed if is_sampled_like_original else None)

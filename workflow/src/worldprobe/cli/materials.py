@@ -63,7 +63,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     add_materials_arguments(check)
     check.add_argument("--compat", action="store_true", help="judge as the original generator would")
     check.add_argument(
-        "--versions",
+        "--n-versions",
         type=whole_number(1, MOST),
         default=5,
         metavar="N",
@@ -79,10 +79,10 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     add_materials_arguments(differ)
     differ.add_argument(
-        "--versions", type=whole_number(1, MOST), default=5, metavar="N", help="number of versions to fill, 0 to N-1"
+        "--n-versions", type=whole_number(1, MOST), default=5, metavar="N", help="number of versions to fill, 0 to N-1"
     )
     differ.add_argument("--limit", type=whole_number(0), default=8, metavar="N", help="number of ids of each kind to print")
-    differ.add_argument("--out", metavar="CSV", help="CSV file of all ids: quirk, change, id")
+    differ.add_argument("--out", type=Path, metavar="CSV", help="CSV file of all ids: quirk, change, id")
     differ.set_defaults(run=run_differences)
 
 
@@ -134,7 +134,7 @@ def run_check(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL, RIGHT
 
     materials = read_materials(args.materials, ORIGINAL if args.compat else RIGHT, password(args), is_lenient=args.compat)
-    templates = check_all(materials, args.versions)
+    templates = check_all(materials, args.n_versions)
     for problem in materials.problems.by_place():
         print(problem)
     n_errors = len(materials.problems.errors())
@@ -149,7 +149,7 @@ def run_differences(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.materials.source import Source
     from worldprobe.files import write_text
 
-    found = differences(Source(args.materials, password(args)), range(args.versions))
+    found = differences(Source(args.materials, password(args)), range(args.n_versions))
     print(report(found, args.limit))
     if args.out:
         write_text(args.out, as_table(found).to_csv(index=False, lineterminator="\n"))
@@ -204,7 +204,7 @@ def run_new_domain(args: argparse.Namespace) -> None:
 
 def run_review(args: argparse.Namespace) -> None:
     """Write the spreadsheet, or read the filled one back as flags."""
-    from worldprobe.benchmarks.ewok.materials.export import refuse_protected
+    from worldprobe.benchmarks.ewok.canaries import is_protected
     from worldprobe.benchmarks.ewok.materials.preview import fill_once
     from worldprobe.benchmarks.ewok.materials.review import flags_text, read_sheet, review_sheet
     from worldprobe.files import write_text
@@ -217,6 +217,8 @@ def run_review(args: argparse.Namespace) -> None:
         counts = flags["verdict"].value_counts()
         LOGGER.info("%d templates excluded, %d reversed: %s", counts.get("exclude", 0), counts.get("reverse", 0), args.out)
         return
-    refuse_protected(materials.canary, args.materials)
+    if is_protected(materials.canary):
+        problem = "is EWoK's own, whose terms forbid plain-text files of it."
+        raise UserError(args.materials, problem, "Review materials of your own.")
     write_text(args.out, review_sheet(templates, fill_once(templates, materials, args.seed), materials.canary))
     LOGGER.info("%d templates to read: %s", len(templates), args.out)

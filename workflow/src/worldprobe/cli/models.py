@@ -31,7 +31,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     fetching = actions.add_parser("fetch", help="download a model (the only command on models that goes online)")
     fetching.add_argument("model", nargs="?", metavar="MODEL", help="model of the registry, or hub id")
     fetching.add_argument(
-        "--checkpoint", metavar="HUB_ID", help="hub id of a model that need not be in the registry, instead of MODEL"
+        "--checkpoint", metavar="CHECKPOINT", help="hub id of a model that need not be in the registry, instead of MODEL"
     )
     add_registry_flag(fetching)
     fetching.add_argument("--revision", metavar="REVISION", help="branch, tag or commit (default: the registry's, else main)")
@@ -53,7 +53,7 @@ def add_registry_flag(parser: argparse.ArgumentParser) -> None:
 def run_list(args: argparse.Namespace) -> None:
     """Print the registry."""
     from worldprobe.config import read_registry
-    from worldprobe.models.registry import state
+    from worldprobe.models.registry import availability
 
     registry = read_registry(args.registry)
     rows = [
@@ -64,7 +64,7 @@ def run_list(args: argparse.Namespace) -> None:
             entry.get("revision") or "",
             entry["dtype"],
             entry["engine"],
-            state(entry),
+            availability(entry),
         )
         for model, entry in registry.items()
     ]

@@ -19,9 +19,13 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--condition", default="main", metavar="NAME", help="condition whose judgements it reads (default: %(default)s)"
     )
-    parser.add_argument("--registry", default="config/models.yaml", metavar="FILE", help="model registry (default: %(default)s)")
-    parser.add_argument("--materials", metavar="FOLDER", help="materials that it may copy and extend (default: built-in ones)")
-    parser.add_argument("--out", required=True, metavar="HTML", help="a fragment for `worldprobe report build --notebooks`")
+    parser.add_argument(
+        "--registry", type=Path, default="config/models.yaml", metavar="FILE", help="model registry (default: %(default)s)"
+    )
+    parser.add_argument("--materials", metavar="MATERIALS", help="materials that it may copy and extend (default: built-in ones)")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="HTML", help="a fragment for `worldprobe report build --notebooks`"
+    )
     parser.set_defaults(run=run)
 
 

@@ -44,10 +44,12 @@ def add_set_parser(names: argparse._SubParsersAction, kind: str, run: Run) -> No
 
 def _add_common(parser: argparse.ArgumentParser, kind: str) -> None:
     parser.add_argument(
-        "--registry", metavar="FILE", help="model registry, for names, order and colours (default: ids are shown)"
+        "--registry", type=Path, metavar="FILE", help="model registry, for names, order and colours (default: ids are shown)"
     )
     suffixes = ", ".join(f".{suffix}" for suffix in FORMATS[kind])
-    parser.add_argument("--out", nargs="+", required=True, metavar="FILE", help=f"files to write; suffixes: {suffixes}")
+    parser.add_argument(
+        "--out", type=Path, nargs="+", required=True, metavar="FILE", help=f"files to write; suffixes: {suffixes}"
+    )
 
 
 def options_of(args: argparse.Namespace) -> dict[str, str]:
@@ -55,16 +57,16 @@ def options_of(args: argparse.Namespace) -> dict[str, str]:
     return {option.name: getattr(args, option.name) for option in args.plan.options}
 
 
-def files_by_plan(kind: str, paths: Sequence[str]) -> list[tuple[Plan, list[str]]]:
+def files_by_plan(kind: str, paths: Sequence[Path]) -> list[tuple[Plan, list[Path]]]:
     """The plans that files are named after, each with its files, e.g. ``concepts.pdf`` and ``concepts.svg``.
 
     Raises:
         UserError: a file's name is not that of a table (or figure).
     """
     known = plans_of(kind)
-    wanted: dict[str, list[str]] = {}
+    wanted: dict[str, list[Path]] = {}
     for path in paths:
-        name = Path(path).stem
+        name = path.stem
         if name not in known:
             problem = f"unknown {kind} name{did_you_mean(name, known)}"
             raise UserError(f"--out {path}", problem, f"Name files after these: {', '.join(known)}.")

@@ -27,16 +27,18 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     build.add_argument(
         "summaries", nargs="+", metavar="SUMMARIES", help="summary table (Parquet), one per benchmark of the study"
     )
-    build.add_argument("--registry", metavar="FILE", help="model registry, for names and order (default: ids are shown)")
+    build.add_argument(
+        "--registry", type=Path, metavar="FILE", help="model registry, for names and order (default: ids are shown)"
+    )
     build.add_argument("--study", default="", metavar="NAME", help="name of the study, shown at the top")
-    build.add_argument("--title", help="heading of the page (default: the question of the benchmark)")
+    build.add_argument("--title", metavar="TITLE", help="heading of the page (default: the question of the benchmark)")
     build.add_argument("--tables", nargs="*", default=[], metavar="JSON", help="printed tables (.json, from `worldprobe table`)")
     build.add_argument("--figures", nargs="*", default=[], metavar="SVG", help="figures (.svg, from `worldprobe figure`)")
     build.add_argument(
         "--made-from", nargs="*", default=[], metavar="PARQUET", help="tables that the methods paragraph describes"
     )
     build.add_argument("--benchmarks", metavar="FOLDER", help="Snakemake's benchmark files, for the run times")
-    build.add_argument("--answers", metavar="FOLDER", help="store of all answers, for what each model's answers cost")
+    build.add_argument("--answers", type=Path, metavar="FOLDER", help="store of all answers, for what each model's answers cost")
     build.add_argument("--rulegraph", metavar="SVG", help="picture of the workflow's rules")
     build.add_argument(
         "--notebooks", nargs="*", default=[], metavar="HTML", help="notebooks that were run (from `worldprobe notebook run`)"
@@ -54,7 +56,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         metavar="NAME",
         help="way of asking of each part's headline, one per summary table; auto: the first one in the table (default)",
     )
-    build.add_argument("--out", required=True, metavar="HTML", help="the page")
+    build.add_argument("--out", type=Path, required=True, metavar="HTML", help="the page")
     build.set_defaults(run=run)
 
 
@@ -92,8 +94,7 @@ def run(args: argparse.Namespace) -> None:
         parts.append(build_part(_benchmark_of(path), material, tables, own(args.figures)))
     spent = cost_by_model(args.answers, [one.provenance for one in read_origins(args.made_from)]) if args.answers else {}
     answer_times = [
-        AnswerTime(roster[model].name, spent[model].seconds, spent[model].device_seconds, spent[model].answers)
-        for model in roster.in_order(spent)
+        AnswerTime(roster[model].name, **vars(spent[model]), prices=roster[model].prices) for model in roster.in_order(spent)
     ]
     page = Page(
         parts=parts,

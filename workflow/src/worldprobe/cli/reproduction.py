@@ -25,7 +25,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     parser.add_argument("summaries", type=Path, metavar="SUMMARIES", help="summaries table")
     parser.add_argument("--coefficients", type=Path, metavar="FILE", help="coefficients table of the mixed model")
     parser.add_argument(
-        "--items", type=Path, metavar="FILE", help="items table, to check whether the items are the official ones"
+        "--items", type=Path, metavar="ITEMS", help="items table, to check whether the items are the official ones"
     )
     parser.add_argument("--published", type=Path, metavar="FOLDER", default=PUBLISHED, help="folder of the published numbers")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="reproduction table")

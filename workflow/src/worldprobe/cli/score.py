@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from worldprobe.asking.store import Store
+    from worldprobe.benchmarks.ewok.ways import Way
     from worldprobe.contracts.table import Table
     from worldprobe.models.engine import Engine
     from worldprobe.provenance import Provenance
@@ -160,14 +162,12 @@ def run_prompting(args: argparse.Namespace) -> None:
 
 def run_all(args: argparse.Namespace, prompting_only: bool = False) -> None:
     """Items of each condition -> one table per eval type; the model is loaded once, and tables are written at the end."""
-    from worldprobe.benchmarks.ewok.asking.prompting import parse_eval_type
+    from worldprobe.benchmarks.ewok.ways import PROMPTED, WAYS, way_of
     from worldprobe.errors import UserError
 
     model_name(args)  # refused before a model is loaded
     eval_types = [name.strip() for name in args.eval_types.split(",") if name.strip()]
-    for eval_type in eval_types:
-        if eval_type != "logprobs" or prompting_only:
-            parse_eval_type(eval_type)
+    ways = [way_of(name, PROMPTED if prompting_only else WAYS) for name in eval_types]
     wanted = len(eval_types) * len(args.items)
     if wanted != len(args.out) or len(set(eval_types)) != len(eval_types):
         raise UserError(
@@ -176,18 +176,18 @@ def run_all(args: argparse.Namespace, prompting_only: bool = False) -> None:
             f"{len(args.out)} were given.",
             "Give one --out file per item table and eval type: all eval types of the first table, then those of the second.",
         )
-    conditions = list(read_conditions(args, {eval_type.split("_")[0] for eval_type in eval_types} - {"logprobs"}))
+    conditions = list(read_conditions(args, {way.paradigm for way in ways if way.is_prompted}))
     outs = iter(args.out)
     since = time.monotonic()
     engine = open_engine(args)
     store = open_answers(args, engine, since, args.items, args.out[0])
     finished: list[Finished] = []
     for path, items, prompting in conditions:
-        for eval_type in eval_types:
-            if eval_type == "logprobs":
-                finished += score_items(args, path, items, engine, store, next(outs))
+        for way in ways:
+            if way.is_prompted:
+                finished.append(ask_items(args, path, items, engine, store, way, prompting, next(outs)))
             else:
-                finished.append(ask_items(args, path, items, engine, store, eval_type, prompting, next(outs)))
+                finished += score_items(args, path, items, engine, store, next(outs))
     write_all(finished)
 
 
@@ -258,19 +258,17 @@ def score_items(
     tokens_out: Path | None = None,
 ) -> list[Finished]:
     """Target scores, and on request token scores, which contain item text and therefore its canary."""
-    from worldprobe.benchmarks.ewok.asking.logprobs import provenance, score_logprobs
+    from worldprobe.benchmarks.ewok.asking.logprobs import score_logprobs
     from worldprobe.benchmarks.ewok.contracts import TargetScores, TokenScores
     from worldprobe.contracts import read_provenance
-    from worldprobe.files import digest_file
+    from worldprobe.models.making import made_by_model
+    from worldprobe.provenance import digests
 
     scores, tokens, counts = score_logprobs(items, engine, store, args.method, model_name(args), per_token=tokens_out is not None)
-    digest = digest_file(path)
+    made = made_by_model(engine.facts, args.method, model_name(args), digests({"items": path}), counts)
     finished: list[Finished] = []
     if tokens is not None and tokens_out is not None:
-        made = provenance(engine, digest, args.method, model_name(args), counts)
-        made.canary = read_provenance(path).canary
-        finished.append((tokens, TokenScores, made, tokens_out))
-    made = provenance(engine, digest, args.method, model_name(args), counts)
+        finished.append((tokens, TokenScores, replace(made, canary=read_provenance(path).canary), tokens_out))
     return [*finished, (scores, TargetScores, made, out)]
 
 
@@ -280,24 +278,23 @@ def ask_items(
     items: pd.DataFrame,
     engine: Engine,
     store: Store,
-    eval_type: str,
+    way: Way,
     prompting: dict[str, Any],
     out: Path,
 ) -> Finished:
     """Responses of one eval type; they may repeat an item's words, so they carry its canary."""
-    from worldprobe.benchmarks.ewok.asking.logprobs import provenance
     from worldprobe.benchmarks.ewok.asking.prompting import ask, uses_chat
     from worldprobe.benchmarks.ewok.contracts import Responses
     from worldprobe.contracts import read_provenance
-    from worldprobe.files import digest_file
+    from worldprobe.models.making import made_by_model
+    from worldprobe.provenance import digests
 
-    paradigm = eval_type.split("_")[0]
-    is_swapped, is_chat = prompting["swap"] and paradigm == "choice", uses_chat(prompting["chat"], engine)
+    is_swapped, is_chat = prompting["swap"] and way.paradigm == "choice", uses_chat(prompting["chat"], engine)
     responses, counts = ask(
         items,
         engine,
-        eval_type,
-        prompting["prompts"][paradigm],
+        way,
+        prompting["prompts"][way.paradigm],
         store,
         args.method,
         model_name(args),
@@ -306,8 +303,8 @@ def ask_items(
         getattr(args, "thoughts", 0),
     )
     counts |= {"prompts": prompting["name"], "chat": is_chat, "swap": is_swapped}
-    made = provenance(engine, digest_file(path), args.method, model_name(args), counts)
-    made.canary = read_provenance(path).canary
+    inputs, canary = digests({"items": path}), read_provenance(path).canary
+    made = made_by_model(engine.facts, args.method, model_name(args), inputs, counts, canary=canary)
     return responses, Responses, made, out
 
 

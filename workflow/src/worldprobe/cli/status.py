@@ -26,7 +26,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Look and report."""
-    from worldprobe.benchmarks import complete_registry, evidence, settings_checks
+    from worldprobe.benchmarks import complete_registry, evidence_by_rule, settings_checks
     from worldprobe.config import merge, read_yaml
     from worldprobe.operations import locks, status
     from worldprobe.operations.settings import read_settings
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
         settings = merge(settings, read_yaml(path).document or {})
     study, registry, _, _ = read_settings(settings, files, {}, REPOSITORY, settings_checks(), complete_registry)
     print(f"Study {study['study']}")
-    if not any(evidence(study, model) for model in study["models"]):
+    if not any(evidence_by_rule(study, model) for model in study["models"]):
         print("No model is asked: this study uses released results, or none of its benchmarks asks models.")
         return
     found = status.read_queue(args.directory)
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
     pids = locks.running(args.directory)
     on_cluster = bool(queue) or locks.is_on_cluster(pids)
     is_running = bool(pids or locks.held_elsewhere(args.directory))
-    states = status.model_states(study, registry, evidence, args.directory, queue, is_running, on_cluster, silence)
+    states = status.model_states(study, registry, evidence_by_rule, args.directory, queue, is_running, on_cluster, silence)
     width = max(len(state.model) for state in states)
     for state in states:
         print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())
@@ -57,6 +57,6 @@ def run(args: argparse.Namespace) -> None:
         f" --directory {shlex.quote(str(args.directory))}" if args.directory != Path() else ""
     )
     for step in status.next_steps(
-        states, args.directory, queue, pids, found is not None, silence, options, StudyPaths(study["study"]).logs
+        states, args.directory, queue, pids, found is not None, silence, options, StudyPaths.of(study).logs
     ):
         print(step)

@@ -43,15 +43,15 @@ def read_and_check(args: argparse.Namespace) -> Materials:
     return materials
 
 
-def made_from(materials: Materials, is_compat: bool) -> Provenance:
+def made_from_materials(materials: Materials, is_compat: bool) -> Provenance:
     """What a table compiled from materials says of them."""
-    from worldprobe.provenance import Provenance, versions
+    from worldprobe.provenance import made
 
-    return Provenance(
-        method=METHOD,
+    return made(
+        METHOD,
+        packages=["numpy", "PyYAML", "inflection"],
+        digests={"materials": materials.source.digest()},
         canary=materials.canary,
-        inputs={"materials": materials.source.digest()},
-        packages=versions(["numpy", "PyYAML", "inflection"]),
         details={"compat": is_compat},
     )
 
@@ -65,5 +65,5 @@ def run_compile(args: argparse.Namespace) -> None:
 
     materials = read_and_check(args)
     templates = compile_all(materials)
-    write_table(templates, Templates, args.out, made_from(materials, args.compat))
+    write_table(templates, Templates, args.out, made_from_materials(materials, args.compat))
     LOGGER.info("%d templates in %d domains: %s", len(templates), templates["domain"].nunique(), args.out)

@@ -88,7 +88,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         metavar="P",
         help="number of processes; the files are the same for any number",
     )
-    generate.add_argument("--chat", type=Path, metavar="FILE.jsonl.gz", help="also write training dialogues")
+    generate.add_argument("--dialogues-out", type=Path, metavar="FILE.jsonl.gz", help="also write training dialogues")
     generate.add_argument("--out", type=Path, required=True, metavar="TRIALS", help="table of trials (Parquet)")
     generate.set_defaults(run=run_generate)
     counts = actions.add_parser("counts", help="count the trials of each cell, next to the release's")
@@ -134,14 +134,16 @@ def run_audit(args: argparse.Namespace) -> int:
 
 
 def run_skins_check(args: argparse.Namespace) -> None:
-    """Read, print every fault; the first is the error."""
+    """Read, print every fault; the last is the error."""
+    from worldprobe.benchmarks.worldsense.misreading import find_misreading
     from worldprobe.benchmarks.worldsense.skins import FOLDER, check_skins
 
     skins, faults = check_skins(args.skins or FOLDER)
-    for fault in faults[1:]:
+    faults += [fault for skin in skins if (fault := find_misreading(skin)) is not None]
+    for fault in faults[:-1]:
         print(fault.lines(), file=sys.stderr)
     if faults:
-        raise faults[0]
+        raise faults[-1]
     print(f"{len(skins)} skins are right: {', '.join(skin.name for skin in skins)}")
 
 
@@ -156,34 +158,33 @@ def run_preview(args: argparse.Namespace) -> None:
 def run_generate(args: argparse.Namespace) -> None:
     """Plan, check that the set can be balanced, draw, write."""
     from worldprobe.benchmarks.worldsense import sets
+    from worldprobe.benchmarks.worldsense.misreading import find_misreading
+    from worldprobe.benchmarks.worldsense.official import is_official
     from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.writing import write_set
     from worldprobe.log import LOGGER
-    from worldprobe.provenance import Provenance, digests, versions
+    from worldprobe.provenance import made
 
-    if args.processes < 1:
-        raise UserError("--processes", f"{args.processes} are too few.", "Ask for at least 1.")
+    if is_official(args.out):
+        problem = "is the name of JSON lines, but a Parquet table is written."
+        raise UserError(f"--out {args.out}", problem, "Name a .parquet file; `worldsense export` writes the official layout.")
     folder = args.skin_folder or FOLDER
-    if args.chat and args.chat.resolve() == args.out.resolve():
-        raise UserError(f"--chat {args.chat}", "is also the table's file.", "Give the two files different names.")
     plan = sets.plan_set(args.set, args.sizes, args.problems, args.per_cell)
     blocks = sets.blocks_of(plan, read_skins(folder), args.skins)
+    if Path(folder).resolve() != FOLDER.resolve():  # tests read the texts of the repository's own skins
+        for fault in filter(None, map(find_misreading, {block.skin.name: block.skin for block in blocks}.values())):
+            raise fault
     details = {"set": plan.name, "sizes": plan.sizes, "problems": plan.problems, "per_cell": plan.per_cell, "skins": args.skins}
-    made = Provenance(
-        method=METHOD,
-        seed=args.seed,
-        canary=CANARY,
-        inputs=digests({"skins": folder}),
-        packages=versions([]),
-        details={key: value for key, value in details.items() if value},
-    )
+    stated = {key: value for key, value in details.items() if value}
+    provenance = made(METHOD, {"skins": folder}, seed=args.seed, canary=CANARY, details=stated)
     empty = sets.empty_cells(plan)
     if empty:
         named = "; ".join(f"{c.problem}, size {c.size}, complexity {c.complexity}, arity {c.arity}" for c in empty)
-        LOGGER.info("%d cells of the set are empty (the paper admits no such problem): %s", len(empty), named)
+        cells = "1 cell of the set is" if len(empty) == 1 else f"{len(empty)} cells of the set are"
+        LOGGER.info("%s empty (the paper admits no such problem): %s", cells, named)
     batches = sets.stream_set(plan, blocks, args.seed, min(args.processes, os.cpu_count() or 1))
-    n_trials = write_set(batches, args.out, made, args.chat)
+    n_trials = write_set(batches, args.out, provenance, args.dialogues_out)
     LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, args.out)
 
 

@@ -92,7 +92,7 @@ def run_analyse(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.worldsense.analysis.decompress import Reader
 
     reader = Reader()  # decompresses while the libraries are loaded
-    trials, *results = [reader.start(path) for path in (args.trials, *args.results)]
+    trials, *results = [reader.start(path, is_kept=True) for path in (args.trials, *args.results)]
     from worldprobe.benchmarks.worldsense.analysis.analyse import compute_statistics, count_answers
     from worldprobe.benchmarks.worldsense.analysis.answers import read_series
     from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
@@ -105,7 +105,7 @@ def run_analyse(args: argparse.Namespace) -> None:
     with whole_files(places):
         for place, table in places.items():
             write_text(place, table.to_csv(index=False, lineterminator="\n"))
-    print(describe(statistics, counts))
+    print(describe_analysis(statistics, counts))
 
 
 def run_summarize(args: argparse.Namespace) -> None:
@@ -189,7 +189,7 @@ def _counts(questions: Questions, series: list[Series]) -> list[dict[str, object
     return [{str(key): value for key, value in row.items()} for row in count_answers(questions, series).to_dict("records")]
 
 
-def describe(statistics: pd.DataFrame, counts: pd.DataFrame) -> str:
+def describe_analysis(statistics: pd.DataFrame, counts: pd.DataFrame) -> str:
     """The averages in print, and what was left out."""
     whole = statistics[(statistics["gold"] == "released") & (statistics.loc[:, "problemname":"intraining"] == "all").all(axis=1)]
     lines = [f"{'prompting':<12} {'model':<20} {'accuracy':>14} {'bias':>14} {'invalid':>8}"]

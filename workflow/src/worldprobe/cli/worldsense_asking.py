@@ -86,7 +86,7 @@ def add_asking_parsers(actions: argparse._SubParsersAction, trials_help: str) ->
         description="Writes one file PROMPTING___MODEL___results.jsonl.bz2 per prompting strategy and model.",
     )
     export.add_argument("responses", type=Path, nargs="+", metavar="RESPONSES", help="tables of responses")
-    export.add_argument("--plain", action="store_true", help="write .jsonl, not compressed")
+    export.add_argument("--uncompressed", action="store_true", help="write .jsonl, not compressed")
     export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the files")
     export.set_defaults(run=run_export_results)
 
@@ -115,8 +115,8 @@ def run_ask(args: argparse.Namespace) -> None:
     since = time.monotonic()
     engine = open_engine(args)
     store = open_store(args.answers or args.out[0].parent / ".answers", engine, since=since)
-    for path in args.trials:
-        store.add_canary(_canary(path))
+    for path, trials in zip(args.trials, tables, strict=True):
+        store.add_canary(_canary(path, trials))
     is_chat = args.chat == "always" or (args.chat == "auto" and engine.facts.has_chat)
     asking = Asking(is_chat, args.samples, args.temperature, args.seed, args.thoughts)
     outs = iter(args.out)
@@ -142,27 +142,16 @@ def _ask(
 ) -> tuple[pd.DataFrame, Provenance]:
     from worldprobe.benchmarks.worldsense.asking.ask import ask
     from worldprobe.files import digest_file
-    from worldprobe.provenance import Provenance
+    from worldprobe.models.making import made_by_model
 
     frame, facts = ask(trials, engine, prompts, store, asking, pool, args.method, model_name(args))
-    inputs = {"trials": digest_file(path), "prompts": prompts.digest, "checkpoint": engine.facts.checkpoint_digest}
+    inputs = {"trials": digest_file(path), "prompts": prompts.digest}
     if pool is not None and prompts.examples is not None:
         inputs["examples"] = digest_file(_examples_path(args, path))
-    known = engine.facts
-    made = Provenance(
-        method=args.method,
-        seed=asking.seed if asking.temperature and not prompts.compares else None,
-        model=model_name(args),
-        checkpoint=known.checkpoint,
-        revision=known.revision,
-        dtype=known.dtype,
-        engine=known.engine,
-        canary=_canary(path),
-        inputs=inputs,
-        packages=dict(known.packages),
-        details={"start": known.bos, "max_length": known.max_length, "pass": known.notes.get("mode"), **facts},
+    seed = asking.seed if asking.temperature and not prompts.compares else None
+    return frame, made_by_model(
+        engine.facts, args.method, model_name(args), inputs, facts, seed=seed, canary=_canary(path, trials)
     )
-    return frame, made
 
 
 def _pools(args: argparse.Namespace, tables: list[pd.DataFrame]) -> list[Any]:
@@ -197,12 +186,15 @@ def _check_examples(tables: list[pd.DataFrame], prompt_sets: list[PromptSet], po
             write_prompts(trials, prompts, pool)
 
 
-def _canary(path: str) -> str | None:
-    """The canary of trials of ours."""
+def _canary(path: str, trials: pd.DataFrame) -> str | None:
+    """The canary of trials of ours; the official layout has it in the tuples' ids."""
     from worldprobe.benchmarks.worldsense.official import is_official
+    from worldprobe.benchmarks.worldsense.vocabulary import CANARY
     from worldprobe.contracts import read_provenance
 
-    return None if is_official(path) else read_provenance(path).canary
+    if is_official(path):
+        return CANARY if trials["tuple_id"].str.startswith(CANARY).any() else None
+    return read_provenance(path).canary
 
 
 def run_export_results(args: argparse.Namespace) -> None:
@@ -216,10 +208,10 @@ def run_export_results(args: argparse.Namespace) -> None:
         model = read_provenance(path).model or path.stem
         rows = read_table(path, Responses)
         for prompting in sorted(set(rows["prompting"])):
-            name = results_name(prompting, model, not args.plain)
+            name = results_name(prompting, model, not args.uncompressed)
             if name in found:
                 problem = f"contains {prompting} answers of {model}, and so does {found[name][0]}."
                 raise UserError(path, problem, "Export each set of trials to a folder of its own.")
             found[name] = (path, model, rows[rows["prompting"] == prompting])
     for _, model, rows in found.values():
-        write_results(rows, model, args.out, not args.plain)
+        write_results(rows, model, args.out, not args.uncompressed)

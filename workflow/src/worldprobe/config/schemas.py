@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema
 
+from worldprobe.config.advice import advise, meaning_of
 from worldprobe.config.documents import Keys, Source, dotted, read_yaml
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.paths import SCHEMAS
@@ -121,17 +122,16 @@ def _complain(error: jsonschema.ValidationError, sources: Sequence[Source], sche
     value = error.instance
     if rule == "required":
         missing = [key for key in wanted if key not in value]
-        return [UserError(place(keys, sources), f"{dotted((*keys, key))}: is missing.", "Add the key.") for key in missing]
+        return [_missing((*keys, key), error.schema, sources) for key in missing]
     shown = _shown(value, error.schema)
-    fix = f"Change the value. {error.schema.get('description', '').strip().partition(chr(10))[0]}".strip()
+    fix = advise(error.schema, value)
     if rule == "type":
         kinds = " or ".join([wanted] if isinstance(wanted, str) else wanted)
         problem = f"{name}: {shown} should be of type {kinds}."
     elif rule in ("enum", "const"):
         allowed = [str(v) for v in (wanted if rule == "enum" else [wanted])]
         problem = f"{name}: {shown} is not one of the known values{did_you_mean(str(value), allowed)}"
-        fix = f"Choose one of {', '.join(allowed)}."
-    elif rule in ("pattern", "not") and error.schema.get("title") == "name":
+    elif rule in ("pattern", "not", "maxLength") and error.schema.get("title") == "name":
         problem = f"{dotted((*keys, value))}: is not a valid name."
         keys = (*keys, value)
     elif rule == "pattern":
@@ -140,11 +140,20 @@ def _complain(error: jsonschema.ValidationError, sources: Sequence[Source], sche
         problem = f"{name}: {shown} must be {BOUNDS[rule]} {wanted}."
     elif rule == "uniqueItems":
         problem = f"{name}: an entry is given twice."
+        fix = "Give each entry once."
     elif rule in ("minItems", "minLength", "minProperties"):
-        problem = f"{name}: is empty."
+        problem = f"{name}: has only {len(value)} of at least {wanted}." if value else f"{name}: is empty."
+    elif rule == "maxLength":
+        problem = f"{name}: {shown} is too long."
     else:
         problem = f"{name}: {shown} is not allowed here."
     return [UserError(place(keys, sources), problem, fix)]
+
+
+def _missing(keys: Keys, schema: Mapping[str, Any], sources: Sequence[Source]) -> UserError:
+    meaning = meaning_of(schema.get("properties", {}).get(keys[-1], {}))
+    fix = f"Add the key. Meaning: {meaning}" if meaning else "Add the key."
+    return UserError(place(keys[:-1], sources), f"{dotted(keys)}: is missing.", fix)
 
 
 def _shown(value: Any, schema: Mapping[str, Any]) -> str:

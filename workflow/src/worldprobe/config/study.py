@@ -100,12 +100,16 @@ def _merge_all(
             raise UserError(source.name, "does not consist of keys and values.", "Write `key: value` lines.")
     typed = _retype(_lift(options), ())
     named = [Source(s.name, _lift(s.document or {}), _lift_lines(s)) for s in sources]
+    lifted = _lift(settings)
+    if former_keys(settings):  # in the settings as merged they would be stronger than the block of any later file
+        for block in (source.document.get(FORMER_ROOT) for source in named):
+            lifted[FORMER_ROOT] = merge(lifted[FORMER_ROOT], block if isinstance(block, Mapping) else {})
     if typed:
         named.append(Source("--config", typed, {}))
         for keys, problem in odd_values(typed):
             raise UserError("--config", f"{dotted(keys)}: {problem}.", "Change the value.")
     # Snakemake has merged the options into the settings as text already; the typed ones replace them.
-    return merge(_lift(settings), typed), named
+    return merge(lifted, typed), named
 
 
 def _complaints(merged: dict[str, Any], sources: Sequence[Source], checks: Mapping[str, Check]) -> list[UserError]:

@@ -1,8 +1,10 @@
 """Tables between the stages: one contract each, written and read only through ``write_table`` and ``read_table``."""
 
 from worldprobe.contracts.storage import (
+    ROWS_TOGETHER,
     check_kind,
     digest_table,
+    open_table,
     read_provenance,
     read_table,
     read_tables,
@@ -13,9 +15,11 @@ from worldprobe.contracts.storage import (
 from worldprobe.contracts.table import Table
 
 __all__ = [
+    "ROWS_TOGETHER",
     "Table",
     "check_kind",
     "digest_table",
+    "open_table",
     "read_provenance",
     "read_table",
     "read_tables",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -17,6 +18,9 @@ from worldprobe.contracts.table import Table
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file
 from worldprobe.provenance import Provenance
+
+#: Rows that are written, compressed and checked together.
+ROWS_TOGETHER = 2**16
 
 
 def validate(frame: pd.DataFrame, contract: type[Table]) -> pd.DataFrame:
@@ -52,16 +56,44 @@ def digest_table(frame: pd.DataFrame, contract: type[Table], provenance: Provena
 
 def _to_arrow(frame: pd.DataFrame, contract: type[Table], provenance: Provenance) -> arrow.Table:
     table = arrow.Table.from_pandas(validate(frame, contract), preserve_index=False)
-    metadata = {
+    return table.replace_schema_metadata(_metadata(contract, provenance))
+
+
+def _metadata(contract: type[Table], provenance: Provenance) -> dict[bytes, bytes]:
+    return {
         b"worldprobe.table": contract.Config.name.encode(),
         b"worldprobe.schema_version": str(contract.Config.metadata["version"]).encode(),
         b"worldprobe.provenance": provenance.to_json().encode(),
     }
-    return table.replace_schema_metadata(metadata)
 
 
 def _write_parquet(table: arrow.Table, where: Path | io.BytesIO) -> None:
-    parquet.write_table(table, where, compression="zstd", write_page_checksum=True)
+    parquet.write_table(table, where, row_group_size=ROWS_TOGETHER, compression="zstd", write_page_checksum=True)
+
+
+@contextmanager
+def open_table(contract: type[Table], place: Path, provenance: Provenance) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Write a table piece by piece: the same bytes as ``write_table`` if each piece but the last has ``ROWS_TOGETHER`` rows.
+
+    Args:
+        contract: the table; its key is checked within each piece only.
+        place: the file, from ``whole_file``.
+        provenance: what made it.
+
+    Yields:
+        A function that validates and writes the next rows, which follow the earlier ones in the order of the key.
+    """
+    with ExitStack() as opened:
+        writers: list[parquet.ParquetWriter] = []
+
+        def write(frame: pd.DataFrame) -> None:
+            table = _to_arrow(frame, contract, provenance)
+            if not writers:
+                options = {"compression": "zstd", "write_page_checksum": True}
+                writers.append(opened.enter_context(parquet.ParquetWriter(place, table.schema, **options)))
+            writers[0].write_table(table, row_group_size=ROWS_TOGETHER)
+
+        yield write
 
 
 def read_table(

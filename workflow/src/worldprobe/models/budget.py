@@ -71,18 +71,21 @@ class Budget:
             yield list(units[at : at + count])
             at += count
 
-    def writing(self, units: Sequence[Unit], read: Callable[[Unit], int], kept: Callable[[Unit], int]) -> Iterator[list[Unit]]:
+    def writing(
+        self, units: Sequence[Unit], read: Callable[[Unit], int] | None, kept: Callable[[Unit], int]
+    ) -> Iterator[list[Unit]]:
         """Cut prompts, longest first, into batches that are continued together.
 
         Args:
             units: prompts.
-            read: prompt -> tokens that the first pass reads.
+            read: prompt -> tokens that the first pass reads; None where prompts are read in passes of their own.
             kept: prompt -> tokens whose keys and values are kept at the end, the shared beginning and the answer included.
         """
         at = 0
         while at < len(units):
             fitting = self.cache_bytes // max(kept(units[at]) * self.cache_bytes_per_token, 1)
-            count = max(1, min(self.tokens // max(read(units[at]), 1), fitting, WRITERS))
+            readable = WRITERS if read is None else self.tokens // max(read(units[at]), 1)
+            count = max(1, min(readable, fitting, WRITERS))
             yield list(units[at : at + count])
             at += count
 
@@ -95,20 +98,48 @@ class Budget:
         try:
             return work(units)
         except (torch.cuda.OutOfMemoryError, MemoryError, RuntimeError) as error:
-            if not is_out_of_memory(error):
-                raise
-            if len(units) < 2:
-                raise UserError(
-                    "memory",
-                    f"cannot fit even the longest text on its own: {(str(error).splitlines() or ['no message'])[0]}",
-                    "Give the model more GPUs (tensor_parallel in its card), or GPUs with more memory, or a smaller dtype.",
-                ) from error
+            first, second = self._halves(units, error)
+        return self.run(first, work) + self.run(second, work)
+
+    def stream(
+        self, units: Sequence[Unit], work: Callable[[Sequence[Unit]], Iterator[tuple[Unit, Answer]]]
+    ) -> Iterator[tuple[Unit, Answer]]:
+        """As ``run``, for work that has some answers before others: each comes as soon as it is there.
+
+        Raises:
+            UserError: memory does not suffice for the smallest batch.
+        """
+        left = list(units)
+        try:
+            for unit, answer in work(units):
+                left.remove(unit)
+                yield unit, answer
+            return
+        except (torch.cuda.OutOfMemoryError, MemoryError, RuntimeError) as error:
+            halves = self._halves(left, error)
+        for half in halves:
+            yield from self.stream(half, work)
+
+    def _halves(self, units: Sequence[Unit], error: BaseException) -> tuple[Sequence[Unit], Sequence[Unit]]:
+        """Where memory ran out: the two halves of a batch; smaller batches from now on.
+
+        Raises:
+            UserError: there is nothing smaller.
+        """
+        if not is_out_of_memory(error):
+            raise error
+        if len(units) < 2:
+            raise UserError(
+                "memory",
+                f"cannot fit even the longest text on its own: {(str(error).splitlines() or ['no message'])[0]}",
+                "Give the model more GPUs (tensor_parallel in its card), or GPUs with more memory, or a smaller dtype.",
+            ) from error
         self.tokens, self.cache_bytes = max(1, self.tokens // 2), self.cache_bytes // 2
         LOGGER.info("out of memory: from now on %d tokens per pass", self.tokens)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         middle = len(units) // 2
-        return self.run(units[:middle], work) + self.run(units[middle:], work)
+        return units[:middle], units[middle:]
 
 
 def cache_bytes_per_token(config: Any, element_size: int) -> int:

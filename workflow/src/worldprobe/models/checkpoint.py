@@ -78,20 +78,35 @@ class Checkpoint:
             raise _unreadable(error.filename or self.folder, error) from error
         return tuple((str(path), facts.st_ino, facts.st_size, facts.st_mtime_ns) for path, facts in found)
 
+    def has_chat_template(self) -> bool:
+        """Do the tokenizer's files contain a chat template?"""
+        if any((self.folder / name).is_file() for name in ("chat_template.jinja", "chat_template.json")):
+            return True
+        settings = self.folder / "tokenizer_config.json"
+        return settings.is_file() and bool(read_object(settings).get("chat_template"))
+
     def _files(self) -> list[Path]:
-        """The files that make the scores, and weights in other folders that an index names."""
-        files = {path for path in self.folder.iterdir() if path.is_file() and _makes_scores(path.name)}
-        for index in self.folder.glob("*.index.json"):
-            weight_map = read_object(index).get("weight_map")
-            parts = weight_map.values() if isinstance(weight_map, dict) else ()
-            files |= {path for part in parts if isinstance(part, str) and (path := self.folder / part).is_file()}
-        return sorted(files)
+        return files_of(self.folder)
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of a model's (or tokenizer's) folder that make the scores, and weights in other folders that an index names.
+
+    Raises:
+        UserError: an index cannot be read.
+    """
+    files = {path for path in folder.iterdir() if path.is_file() and _makes_scores(path.name)}
+    for index in folder.glob("*.index.json"):
+        weight_map = read_object(index).get("weight_map")
+        parts = weight_map.values() if isinstance(weight_map, dict) else ()
+        files |= {path for part in parts if isinstance(part, str) and (path := folder / part).is_file()}
+    return sorted(files)
 
 
 def _makes_scores(name: str) -> bool:
-    if name.startswith((".", "training_args", "optimizer", "README", "generation_config", "provenance")):
+    if name.startswith((".", "training_args", "optimizer", "scheduler", "README", "generation_config", "provenance")):
         return False
-    return name.endswith((".safetensors", ".json", ".model", ".txt", ".jinja", ".tiktoken", ".bin", ".py"))
+    return name.endswith((".safetensors", ".json", ".model", ".txt", ".jinja", ".tiktoken", ".bin", ".pt", ".py"))
 
 
 def folder_of(name: str) -> Path | None:

@@ -293,7 +293,7 @@ class Endpoint:
             before_sleep=lambda state: LOGGER.info(
                 "%s: %s; asking again in %.1f s (try %d of %d)",
                 self.url,
-                describe(state.outcome.exception() if state.outcome else None),
+                describe_error(state.outcome.exception() if state.outcome else None),
                 state.next_action.sleep if state.next_action else 0,
                 state.attempt_number + 1,
                 tries(state.outcome.exception() if state.outcome else None, attempts),
@@ -349,7 +349,7 @@ class Endpoint:
             return UserError(self.url, f"failed with status {status} (tried {tried}).", kept)
         return UserError(
             self.url,
-            f"refuses the request: {describe(error)}.",
+            f"refuses the request: {describe_error(error)}.",
             "See the server's own log for the reason, e.g. a prompt longer than its model takes.",
         )
 
@@ -380,7 +380,7 @@ def tries(error: BaseException | None, attempts: int) -> int:
     return min(attempts, MALFORMED_ATTEMPTS) if isinstance(error, MalformedAnswerError) else attempts
 
 
-def describe(error: BaseException | None) -> str:
+def describe_error(error: BaseException | None) -> str:
     """Kind and status of an error, and the server's code for it where it is a known one; never its message.
 
     A message, or a code of the server's own making, may repeat a prompt or part of a key.

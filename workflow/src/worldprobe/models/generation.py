@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from worldprobe.models.answers import Transcript
+from worldprobe.models.caches import CutRows, read_prompts
 from worldprobe.models.engine import Decoding, Finish, Written
 from worldprobe.models.passes import Passes, Prefix
+from worldprobe.models.tries import Row
 
 
 def shared_beginning(prompts: Sequence[Sequence[int]]) -> int:
@@ -39,76 +41,116 @@ class Writer:
         ends: token ids that end a text.
         uses_own_head: take the model's own logits instead of body and projection.
         can_cache: the model gives the same numbers with cached keys and values.
+        cut: prompts are read as tries, in passes cut by this; None: all in one pass.
     """
 
-    def __init__(self, passes: Passes, tokenizer: Any, ends: Collection[int], uses_own_head: bool, can_cache: bool) -> None:
+    def __init__(
+        self,
+        passes: Passes,
+        tokenizer: Any,
+        ends: Collection[int],
+        uses_own_head: bool,
+        can_cache: bool,
+        cut: CutRows | None = None,
+    ) -> None:
         self.passes, self.tokenizer, self.ends = passes, tokenizer, frozenset(ends)
-        self.uses_own_head, self.can_cache = uses_own_head, can_cache
+        self.uses_own_head, self.can_cache, self.cut = uses_own_head, can_cache, cut
 
     @torch.inference_mode()
-    def write(self, prompts: Sequence[Sequence[int]], prefix: Prefix | None, decoding: Decoding) -> list[Written]:
-        """Continuations of prompts; without a cache all must be of one length.
+    def write(self, prompts: Sequence[Sequence[int]], prefix: Prefix | None, decoding: Decoding) -> Iterator[tuple[int, Written]]:
+        """Continuations of prompts, each with its number, as soon as it is finished; without a cache all must be of one length.
 
         Args:
             prompts: token ids.
             prefix: what all of them begin with, already read.
             decoding: how the answers are written.
         """
-        batch = Batch(prompts, prefix, self.passes.device, self.can_cache)
+        batch = Batch(prompts, prefix, self.passes, self.can_cache, self.uses_own_head, self.cut, decoding.most_tokens)
         texts = [Transcript(self.tokenizer, prompt, decoding.stops) for prompt in prompts]
-        finish: list[Finish] = ["length"] * len(prompts)
         draws = [_draws(decoding.seed, prompt) for prompt in prompts] if decoding.temperature > 0 else []
         alive = list(range(len(prompts)))
-        for _ in range(decoding.most_tokens):
-            logits = self.passes.next_all(batch.step, batch.cache, self.uses_own_head, batch.padding())
+        for step in range(1, decoding.most_tokens + 1):
+            logits = batch.logits()
             is_sound = torch.isfinite(logits.amax(-1)).tolist()
             chosen = _choose(logits, decoding.temperature, [draws[m] for m in alive] if draws else [])
             kept = []
             for place, (member, token) in enumerate(zip(alive, chosen, strict=True)):
+                text = texts[member]
+                finish: Finish | None = None
                 if not is_sound[place]:
-                    finish[member] = "not_finite"
+                    finish = "not_finite"
                 elif token in self.ends:
-                    finish[member] = "end"
-                elif texts[member].add(token):
-                    finish[member] = "stop"
-                else:
+                    finish = "end"
+                elif text.add(token):
+                    finish = "stop"
+                elif step == decoding.most_tokens:
+                    finish = "length"
+                if finish is None:
                     kept.append(place)
+                else:
+                    yield member, Written("" if finish == "not_finite" else text.text(), finish, len(text.tokens))
             alive = [alive[place] for place in kept]
             if not alive:
-                break
+                return
             batch.go_on(kept, [texts[m].tokens for m in alive])
-        return [
-            Written("" if why == "not_finite" else text.text(), why, len(text.tokens))
-            for text, why in zip(texts, finish, strict=True)
-        ]
 
 
 class Batch:
     """What the model reads at each step: the tokens, the cache, and the padding.
 
     A row is the shared beginning, padding, then the rest of its prompt; it grows on the right.
+
+    Args:
+        prompts: token ids.
+        prefix: what all of them begin with, already read.
+        passes: the model's passes.
+        can_cache: keys and values are kept.
+        own_head: take the model's own logits.
+        cut: prompts are read as tries, in passes cut by this; None: all in one pass.
+        room: tokens that will be written at most.
     """
 
-    def __init__(self, prompts: Sequence[Sequence[int]], prefix: Prefix | None, device: torch.device, can_cache: bool) -> None:
+    def __init__(
+        self,
+        prompts: Sequence[Sequence[int]],
+        prefix: Prefix | None,
+        passes: Passes,
+        can_cache: bool,
+        own_head: bool,
+        cut: CutRows | None = None,
+        room: int = 1,
+    ) -> None:
         from transformers import DynamicCache
 
-        self.device = device
+        self.passes, self.own_head, self.device = passes, own_head, passes.device
         self.prompts = list(prompts)
         begun = prefix.length if prefix else 0
-        self.cache: Any = (prefix.cache(len(prompts)) if prefix else DynamicCache()) if can_cache else None
+        self.cache: Any = None
+        self._states: torch.Tensor | None = None
+        if can_cache and cut is not None:
+            self.cache, self._states = read_prompts(passes, prompts, prefix, room, cut)
+        elif can_cache:
+            self.cache = prefix.cache(len(prompts)) if prefix else DynamicCache()
         longest = max(len(prompt) for prompt in prompts)
         gaps = np.array([longest - len(prompt) for prompt in prompts])
         rows = np.zeros((len(prompts), longest - begun), dtype=np.int64)
         for row, gap, prompt in zip(rows, gaps, prompts, strict=True):
             row[gap:] = prompt[begun:]
-        self.step = torch.from_numpy(rows).to(device)
+        self.step = torch.from_numpy(rows).to(self.device)
         self.mask: torch.Tensor | None = None
         self.positions: torch.Tensor | None = None
         if gaps.any():
             columns = np.arange(longest)
             is_gap = (columns >= begun) & (columns < begun + gaps[:, None])
-            self.mask = torch.from_numpy((~is_gap).astype(np.int64)).to(device)
-            self.positions = torch.from_numpy(np.maximum(columns[begun:] - gaps[:, None], 0)).to(device)
+            self.mask = torch.from_numpy((~is_gap).astype(np.int64)).to(self.device)
+            self.positions = torch.from_numpy(np.maximum(columns[begun:] - gaps[:, None], 0)).to(self.device)
+
+    def logits(self) -> torch.Tensor:
+        """Logits of all tokens behind each row, float32, shape (rows, vocabulary)."""
+        if self._states is not None:
+            states, self._states = self._states, None
+            return self.passes.logits(states)
+        return self.passes.next_all(self.step, self.cache, self.own_head, self.padding())
 
     def padding(self) -> tuple[torch.Tensor, torch.Tensor] | None:
         """Mask and positions for the next pass, where rows are padded."""
@@ -140,7 +182,9 @@ class Batch:
             self.positions = torch.tensor(ends, device=self.device)
 
 
-def padding_difference(passes: Passes, ids: Sequence[int], other: Sequence[int], own_head: bool) -> float:
+def padding_difference(
+    passes: Passes, ids: Sequence[int], other: Sequence[int], own_head: bool, cut: CutRows | None = None
+) -> float:
     """By how much rows of unequal length differ from rows alone: next-token logits, two steps, with and without a prefix.
 
     Args:
@@ -148,6 +192,7 @@ def padding_difference(passes: Passes, ids: Sequence[int], other: Sequence[int],
         ids: a probe.
         other: another one.
         own_head: take the model's own logits.
+        cut: how the rows of unequal length are read, see ``Batch``.
 
     Returns:
         The largest difference in nats; infinite where something is not finite.
@@ -157,19 +202,23 @@ def padding_difference(passes: Passes, ids: Sequence[int], other: Sequence[int],
     largest = 0.0
     with torch.inference_mode():
         for prefix in (None, passes.prefix(ids[:third])):
-            found = _two_steps(passes, rows, prefix, own_head)
-            alone = [_two_steps(passes, [row], prefix, own_head) for row in rows]
+            found = _two_steps(Batch(rows, prefix, passes, True, own_head, cut))
+            alone = [_two_steps(Batch([row], prefix, passes, True, own_head)) for row in rows]
             expected = [torch.cat(step) for step in zip(*alone, strict=True)]
             largest = max([largest, *(float((a - b).abs().max()) for a, b in zip(found, expected, strict=True))])
     return largest if math.isfinite(largest) else math.inf
 
 
-def _two_steps(passes: Passes, rows: Sequence[Sequence[int]], prefix: Prefix | None, own_head: bool) -> list[torch.Tensor]:
+def one_by_one(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Every packed row in a pass of its own."""
+    return ([row] for row in rows)
+
+
+def _two_steps(batch: Batch) -> list[torch.Tensor]:
     """Logits behind each row, and behind each row and its own first token again, shape (rows, vocabulary) each."""
-    batch = Batch(rows, prefix, passes.device, can_cache=True)
-    first = passes.next_all(batch.step, batch.cache, own_head, batch.padding())
-    batch.go_on(range(len(rows)), [[row[0]] for row in rows])
-    return [first, passes.next_all(batch.step, batch.cache, own_head, batch.padding())]
+    first = batch.logits()
+    batch.go_on(range(len(batch.prompts)), [[row[0]] for row in batch.prompts])
+    return [first, batch.logits()]
 
 
 def _choose(logits: torch.Tensor, temperature: float, draws: Sequence[np.random.Generator]) -> list[int]:

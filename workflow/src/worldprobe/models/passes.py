@@ -103,6 +103,17 @@ class Passes:
         return list(zip(members, self._logits_of(self._pick(states, places), tokens).tolist(), strict=True))
 
     @torch.inference_mode()
+    def read_rows(
+        self, rows: Sequence[Row], prefix: Prefix | None
+    ) -> tuple[torch.Tensor, list[tuple[torch.Tensor, torch.Tensor]]]:
+        """Final hidden states of all nodes of packed rows, and per layer the keys and values of prefix and nodes."""
+        from transformers import DynamicCache
+
+        cache = prefix.cache(len(rows)) if prefix else DynamicCache()
+        states = self._row_states(rows, prefix, cache)
+        return states, [(layer.keys, layer.values) for layer in cache.layers]
+
+    @torch.inference_mode()
     def next_padded(self, prompts: Sequence[Sequence[int]], tokens: Sequence[int], own_head: bool) -> list[list[float]]:
         """Logits of some tokens behind each prompt, padded on the right."""
         inputs = self._pad(prompts)
@@ -138,8 +149,12 @@ class Passes:
             how |= {"attention_mask": padding[0], "position_ids": padding[1]}
         if own_head:
             return self.model(input_ids=tokens, **how).logits[:, -1].float()
-        states = self.body(input_ids=tokens, **how).last_hidden_state[:, -1]
-        return self.head(states.to(self.head.weight.device)).float()
+        return self.logits(self.body(input_ids=tokens, **how).last_hidden_state[:, -1])
+
+    def logits(self, states: torch.Tensor) -> torch.Tensor:
+        """Logits of all tokens, float32, shape (states, vocabulary)."""
+        logits: torch.Tensor = self.head(states.to(self.head.weight.device)).float()
+        return logits
 
     @torch.inference_mode()
     def prefix(self, ids: Sequence[int]) -> Prefix:
@@ -150,8 +165,15 @@ class Passes:
         self.body(input_ids=torch.tensor([list(ids)], device=self.device), past_key_values=cache, use_cache=True)
         return Prefix([(layer.keys, layer.values) for layer in cache.layers], len(ids))
 
-    def _row_states(self, rows: Sequence[Row], prefix: Prefix | None = None) -> torch.Tensor:
-        """Final hidden states of all nodes, shape (rows, width, hidden); depths count from the end of ``prefix``."""
+    def _row_states(self, rows: Sequence[Row], prefix: Prefix | None = None, cache: Any = None) -> torch.Tensor:
+        """Final hidden states of all nodes, shape (rows, width, hidden); depths count from the end of ``prefix``.
+
+        Args:
+            rows: packed.
+            prefix: what all begin with.
+            cache: keys and values of the prefix, which grows; None: one that is thrown away.
+        """
+        cache = cache if cache is not None or prefix is None else prefix.cache(len(rows))
         width = max(len(row.tokens) for row in rows)
         before = prefix.length if prefix else 0
         depths = np.zeros((len(rows), width), dtype=np.int64)
@@ -166,8 +188,8 @@ class Passes:
             input_ids=self._pad([row.tokens for row in rows]),
             position_ids=torch.from_numpy(depths + before).to(self.device),
             attention_mask=mask,
-            past_key_values=prefix.cache(len(rows)) if prefix else None,
-            use_cache=prefix is not None,
+            past_key_values=cache,
+            use_cache=cache is not None,
         ).last_hidden_state
 
     def _pad(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:

@@ -86,14 +86,7 @@ def speed_options(entry: Mapping[str, Any]) -> list[str]:
     return [f"--{key.replace('_', '-')}", str(entry[key])] if entry.get(key) else []
 
 
-def is_on_hub(entry: Mapping[str, Any]) -> bool:
-    """Must the model be fetched from the hub before it is loaded?"""
-    from worldprobe.models.checkpoint import folder_of
-
-    return entry.get("engine") not in ("openai", "rule") and not entry.get("control") and folder_of(entry["checkpoint"]) is None
-
-
-def state(entry: Mapping[str, Any]) -> str:
+def availability(entry: Mapping[str, Any]) -> str:
     """Where a model is: on a server, trained by a study, in a folder, fetched, or still to come."""
     if entry.get("engine") in ("openai", "rule"):
         return "on a server" if entry["engine"] == "openai" else "a rule"

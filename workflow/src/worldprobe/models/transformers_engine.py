@@ -15,15 +15,12 @@ from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.constrain import OPTION_ROOM, Answer, Options
 from worldprobe.models.encoding import Encoder
 from worldprobe.models.engine import Decoding, EngineFacts, Prompt, Query, Scored, Written
-from worldprobe.models.generation import Writer, padding_difference, shared_beginning
+from worldprobe.models.generation import Writer, one_by_one, padding_difference, shared_beginning
 from worldprobe.models.passes import Passes, Prefix, Sequenced
 from worldprobe.models.thoughts import PROMPT_END, part_thoughts
-from worldprobe.models.tries import Row, pack
+from worldprobe.models.tries import ROW_WIDTH, Row, pack, row_width
 from worldprobe.provenance import versions
 
-#: Nodes per packed row: room for several of the longest sequences, so that little is left empty; the mask's square stays cheap.
-ROW_WIDTH = (128, 512)
-SEQUENCES_PER_ROW = 4
 #: A shared beginning shorter than this is not worth a cache.
 WORTH_SHARING = 16
 
@@ -45,7 +42,7 @@ class TransformersEngine:
         self.passes = Passes(model, model.get_input_embeddings().weight.device)
         self.longest_row = loading.sliding_window(model.config)
         self.mode = "plain"
-        self.can_cache = self.can_pad = False
+        self.can_cache = self.can_pad = self.can_read_tries = False
         differences: dict[str, float] = {}
         vocabulary = min(model.get_input_embeddings().weight.shape[0], len(encoder.tokenizer))
         probes = selfcheck.probes(vocabulary, encoder.max_length)
@@ -61,6 +58,9 @@ class TransformersEngine:
         if self.can_cache:
             differences["padding"] = self._padding_difference(probes[0][0], probes[3][0])
             self.can_pad = differences["padding"] <= selfcheck.TOLERANCE[facts.dtype]
+        if self.can_pad and self.mode == "tries":
+            differences["reading"] = self._padding_difference(probes[0][0], probes[3][0], reads_tries=True)
+            self.can_read_tries = differences["reading"] <= selfcheck.TOLERANCE[facts.dtype]
         self.budget = Budget.for_model(model, self.passes.device, ROW_WIDTH[1])
         facts.notes.update(
             mode=self.mode,
@@ -98,14 +98,15 @@ class TransformersEngine:
         rows = [ids for ids, _ in encoded]
         prefix = self._prefix(rows)
         used = prefix.length if prefix else 0
-        writer = Writer(self.passes, self.encoder.tokenizer, self.facts.ends, self._own_head(), self.can_cache)
+        cut = self._cut_rows if self.can_read_tries and self._packs(rows) else None
+        writer = Writer(self.passes, self.encoder.tokenizer, self.facts.ends, self._own_head(), self.can_cache, cut)
 
-        def work(members: Sequence[int]) -> list[tuple[int, Written]]:
-            return list(zip(members, writer.write([rows[m] for m in members], prefix, decoding), strict=True))
+        def work(members: Sequence[int]) -> Iterator[tuple[int, Written]]:
+            return ((members[k], written) for k, written in writer.write([rows[m] for m in members], prefix, decoding))
 
         for batch in self._writing(rows, used, decoding.most_tokens):
             if any(m not in skip for m in batch):
-                for m, written in self.budget.run(batch, work):
+                for m, written in self.budget.stream(batch, work):
                     if m not in skip:
                         whole = replace(written, prompt_was_cut=encoded[m][1], n_prompt_tokens=len(rows[m]))
                         yield m, part_thoughts(whole, self.rendered(prompts[m])[-PROMPT_END:], decoding, self.encoder.count)
@@ -158,7 +159,11 @@ class TransformersEngine:
                 by_length.setdefault(len(rows[m]), []).append(m)
             groups = list(by_length.values())
         for group in groups:
-            yield from self.budget.writing(group, lambda m: len(rows[m]) - used, lambda m: len(rows[m]) + room)
+            reads = (lambda m: len(rows[m]) - used) if not self.can_read_tries else None
+            yield from self.budget.writing(group, reads, lambda m: len(rows[m]) + room)
+
+    def _cut_rows(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
+        return self.budget.batches(rows, lambda row: len(row.tokens))
 
     def _next_logits(
         self, prompts: Sequence[Sequence[int]], tokens: Sequence[int], skip: Collection[int]
@@ -229,22 +234,14 @@ class TransformersEngine:
             return [(m, self.passes.plain(*sequences[m])) for m in members]
         return list(zip(members, self.passes.padded([sequences[m] for m in members], self._own_head()), strict=True))
 
-    def _padding_difference(self, ids: Sequence[int], other: Sequence[int]) -> float:
+    def _padding_difference(self, ids: Sequence[int], other: Sequence[int], reads_tries: bool = False) -> float:
         try:
-            return padding_difference(self.passes, ids, other, self._own_head())
+            return padding_difference(self.passes, ids, other, self._own_head(), one_by_one if reads_tries else None)
         except selfcheck.REFUSALS as error:
-            LOGGER.info("self-check: this model takes no padding on the left (%s)", type(error).__name__)
+            LOGGER.info(
+                "self-check: this model takes no %s (%s)", "tries" if reads_tries else "padding on the left", type(error).__name__
+            )
             return math.inf
-
-
-def row_width(longest: int) -> int:
-    """Nodes per row for sequences of up to ``longest`` tokens.
-
-    >>> row_width(20), row_width(60), row_width(300), row_width(900)
-    (128, 240, 512, 900)
-    """
-    low, high = ROW_WIDTH
-    return max(low, min(high, SEQUENCES_PER_ROW * longest), longest)
 
 
 def end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:

@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+#: Nodes per packed row: room for several of the longest sequences, so that little is left empty; the mask's square stays cheap.
+ROW_WIDTH = (128, 512)
+SEQUENCES_PER_ROW = 4
 #: Sequences that share at most this many tokens may be packed into different rows.
 LITTLE_SHARED = 2
 
@@ -126,3 +129,13 @@ def _fit(sizes: Sequence[int], width: int) -> list[list[int]]:
         while first_open < len(bins) and room[first_open] <= 0:
             first_open += 1
     return bins
+
+
+def row_width(longest: int) -> int:
+    """Nodes per row for sequences of up to ``longest`` tokens.
+
+    >>> row_width(20), row_width(60), row_width(300), row_width(900)
+    (128, 240, 512, 900)
+    """
+    low, high = ROW_WIDTH
+    return max(low, min(high, SEQUENCES_PER_ROW * longest), longest)

@@ -36,7 +36,7 @@ def missing_models(
     """
     if not study.get("allow_missing"):
         return {}
-    logs = folder / StudyPaths(study["study"]).logs
+    logs = folder / StudyPaths.of(study).logs
     found = {}
     for model in study["models"]:
         if all((folder / path).exists() for path in evidence(study, model)):

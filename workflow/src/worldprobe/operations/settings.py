@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,9 +11,8 @@ from typing import Any, NamedTuple
 
 from worldprobe.config import Check, check_models, read_registry, read_site, read_study
 from worldprobe.errors import UserError
-
-#: What a local model consists of; notes and pictures next to it change nothing.
-MODEL_SUFFIXES = {".json", ".safetensors", ".bin", ".pt", ".model", ".txt", ".jinja", ".py"}
+from worldprobe.models.checkpoint import files_of
+from worldprobe.paths import RESULTS
 
 
 class Settings(NamedTuple):
@@ -38,6 +38,7 @@ def read_settings(
     home: Path,
     checks: Mapping[str, Check],
     complete: Callable[[dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]],
+    results: str = RESULTS,
 ) -> Settings:
     """Read and check everything that a run is configured by.
 
@@ -48,11 +49,12 @@ def read_settings(
         home: the repository, for files that are not in the working directory.
         checks: benchmark -> what finds mistakes in its block that a schema cannot see.
         complete: study and registry -> the registry with what depends on the study.
+        results: the folder of all studies' results.
 
     Raises:
         UserError: a mistake in any of the files, or a file that they name and that does not exist.
     """
-    study = read_study(settings, files, options, checks)
+    study = read_study(settings, files, options, checks) | {"results": results}
     registry_file = _find(study["registry"], home)
     registry = read_registry(registry_file)
     check_models(study, registry, files, registry_file)
@@ -77,12 +79,15 @@ def by_strength(files: Iterable[str | Path], stronger: Iterable[str | Path]) -> 
 
 
 def model_files(card: Mapping[str, Any]) -> list[str]:
-    """The files of a model (and of a server's tokenizer) in a folder of the user's: new ones are scored again."""
+    """The files of a model (and of a server's tokenizer) in folders of the user's: new ones are scored again."""
     folders = [card["tokenizer"]] if card.get("tokenizer") else []
     if is_folder(card):
         folders.append(card["checkpoint"])
-    found = [path for folder in folders for path in sorted(Path(os.path.expanduser(folder)).iterdir())]
-    return [str(path) for path in found if path.is_file() and path.suffix in MODEL_SUFFIXES and not path.name.startswith(".")]
+    found: list[Path] = []
+    for folder in folders:
+        with contextlib.suppress(UserError):  # the job that loads the model says what is wrong with it
+            found += files_of(Path(os.path.expanduser(folder)))
+    return [str(path) for path in found]
 
 
 def is_folder(card: Mapping[str, Any]) -> bool:

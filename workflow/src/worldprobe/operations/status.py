@@ -15,13 +15,13 @@ import psutil
 from worldprobe.operations import locks
 from worldprobe.paths import StudyPaths
 
-#: The study and a model -> the files that asking it leaves.
-Evidence = Callable[[Mapping[str, Any], str], Sequence[str]]
+#: The study and a model -> the files that asking it leaves, by the rule that asks.
+Evidence = Callable[[Mapping[str, Any], str], Mapping[str, Sequence[str]]]
 
 #: What slurm/config.yaml puts before the names of its jobs.
 JOB_PREFIX = "worldprobe"
-#: The two steps a model goes through: rule -> what it leaves.
-STEPS = {"train_control": "trained", "score": "scored"}
+#: Of a model that several rules ask, the rule that says most is shown.
+BY_WEIGHT = ("running", "failed", "unknown", "waiting", "not started")
 LINES_SHOWN = 3
 #: A log without a new line for longer may belong to a job that hangs; a working one writes every ten seconds.
 MINUTES_OF_SILENCE = 10
@@ -75,6 +75,7 @@ class ModelState(NamedTuple):
         state: done, running, waiting, failed, not started, or unknown.
         detail: what it is at, or the last lines of its log.
         job: its latest job of SLURM's.
+        rule: the rule whose job or log this is about.
         is_lost: whether a Snakemake is at work on a cluster, but no job of the model is in the queue.
     """
 
@@ -82,6 +83,7 @@ class ModelState(NamedTuple):
     state: str
     detail: str
     job: Job | None = None
+    rule: str = ""
     is_lost: bool = False
 
 
@@ -122,21 +124,17 @@ def model_states(
     Args:
         study: a validated study.
         registry: model id -> card, with the folders of the control models.
-        evidence: the study and a model -> the files that asking it leaves.
+        evidence: the study and a model -> the files that asking it leaves, by the rule that asks.
         folder: where Snakemake runs.
         queue: jobs of ours, the latest first.
         is_snakemake_running: whether a Snakemake is at work in the folder, or may be, on another machine.
         on_cluster: whether that Snakemake submits jobs to SLURM.
         silence: why SLURM does not answer, if so.
     """
-    at_work = _scored_here(folder)
-    logs = folder / StudyPaths(study["study"]).logs
-    states = []
-    for model in study["models"]:
-        left = [path for path in evidence(study, model) if not (folder / path).exists()]
-        rule = "score"
-        if registry[model].get("control") and not (folder / registry[model]["checkpoint"]).is_dir():
-            rule = "train_control"
+    at_work = _at_work_here(folder)
+    logs = folder / StudyPaths.of(study).logs
+
+    def state_of(model: str, rule: str) -> ModelState:
         place = f"{Path(registry[model]['checkpoint']).parent.name}/" if rule == "train_control" else ""
         comments = {f"rule_{rule}_wildcards_{wildcards}" for wildcards in (model, *_train_wildcards(registry[model], model))}
         job = next((job for job in queue if job.comment in comments), None)
@@ -144,26 +142,31 @@ def model_states(
         lines = _last_lines(log)
         verb = "training" if rule == "train_control" else "asking"
         ended = f"job {job.number} ended: {job.state}" if job and not job.is_alive else ""
-        if not left:
-            states.append(ModelState(model, "done", ""))
-        elif job and job.state in ("RUNNING", "COMPLETING"):
+        if job and job.state in ("RUNNING", "COMPLETING"):
             where = f"job {job.number} on {job.reason}, {verb} for {job.elapsed}"
-            states.append(ModelState(model, "running", "; ".join([where, *lines[-1:], *_silence(log)]), job))
-        elif job and job.is_alive:
-            states.append(ModelState(model, "waiting", f"job {job.number} is {job.state.lower()} ({job.why})", job))
-        elif (rule, model) in at_work:
+            return ModelState(model, "running", "; ".join([where, *lines[-1:], *_silence(log)]), job, rule)
+        if job and job.is_alive:
+            return ModelState(model, "waiting", f"job {job.number} is {job.state.lower()} ({job.why})", job, rule)
+        if (rule, model) in at_work:
             process = f"process {at_work[rule, model]}"
-            states.append(ModelState(model, "running", "; ".join([process, *lines[-1:], *_silence(log)])))
-        elif lines and silence:
-            states.append(ModelState(model, "unknown", "SLURM does not answer; " + lines[-1]))
-        elif (lines or job) and not is_snakemake_running:
-            states.append(ModelState(model, "failed", " / ".join([*([ended] if ended else []), *lines]), job))
-        elif is_snakemake_running:
+            return ModelState(model, "running", "; ".join([process, *lines[-1:], *_silence(log)]), None, rule)
+        if lines and silence:
+            return ModelState(model, "unknown", "SLURM does not answer; " + lines[-1], None, rule)
+        if (lines or job) and not is_snakemake_running:
+            return ModelState(model, "failed", " / ".join([*([ended] if ended else []), *lines]), job, rule)
+        if is_snakemake_running:
             begun = bool(lines or job)
             detail = "; ".join([*([ended] if ended else []), f"queued for {verb}" + (" (retry)" if begun else "")])
-            states.append(ModelState(model, "waiting", detail, job, is_lost=begun and on_cluster))
-        else:
-            states.append(ModelState(model, "not started", ""))
+            return ModelState(model, "waiting", detail, job, rule, is_lost=begun and on_cluster)
+        return ModelState(model, "not started", "", None, rule)
+
+    states = []
+    for model in study["models"]:
+        left = [rule for rule, paths in evidence(study, model).items() if not all((folder / path).exists() for path in paths)]
+        if left and registry[model].get("control") and not (folder / registry[model]["checkpoint"]).is_dir():
+            left = ["train_control"]
+        found = [state_of(model, rule) for rule in left] or [ModelState(model, "done", "")]
+        states.append(min(found, key=lambda state: (*BY_WEIGHT, "done").index(state.state)))
     return states
 
 
@@ -215,7 +218,8 @@ def next_steps(
     if locks.is_locked(folder):
         steps.append("A lock is left behind: `python -m worldprobe unlock`.")
     if "failed" in counted:
-        steps.append(f"Fix what the logs say ({logs}/score, {logs}/train_control).")
+        failed = dict.fromkeys(f"{logs}/{state.rule}" for state in states if state.state == "failed")
+        steps.append(f"Fix what the logs say ({', '.join(failed)}).")
     if counted - {"done"}:
         steps.append(f"Run `{again}` (again); finished work is reused.")
     return steps or ["All models are done."]
@@ -248,7 +252,7 @@ def _silence(log: Path) -> list[str]:
     return [remark] if minutes > MINUTES_OF_SILENCE else []
 
 
-def _scored_here(folder: Path) -> dict[tuple[str, str], int]:
+def _at_work_here(folder: Path) -> dict[tuple[str, str], int]:
     """(rule, model) -> process id of the commands of ours that work in this folder on this machine."""
     found = {}
     for process in psutil.process_iter():
@@ -258,8 +262,9 @@ def _scored_here(folder: Path) -> dict[tuple[str, str], int]:
                 continue
         except (psutil.Error, OSError):
             continue
-        if "score" in words and "--model" in words:
-            found["score", words[words.index("--model") + 1]] = process.pid
+        asking = [rule for rule in ("score", "ask") if rule in words]
+        if asking and "--model" in words:
+            found[asking[0], words[words.index("--model") + 1]] = process.pid
         elif "train" in words and "--out" in words:
             found["train_control", Path(words[words.index("--out") + 1]).name] = process.pid
     return found

@@ -48,6 +48,7 @@ class Model:
         is_control: trained by this pipeline as a calibration control.
         is_untrained: a control that never saw a training step.
         position: place in the registry, the paper's order there.
+        prices: US dollars per million tokens read and written, where the registry states them.
     """
 
     id: str
@@ -58,6 +59,7 @@ class Model:
     is_control: bool = False
     is_untrained: bool = False
     position: int = 10**6
+    prices: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def read_roster(path: Path | str | None) -> Roster:
 
 
 def _model(name: str, entry: Mapping[str, Any], place: int) -> Model:
-    control = entry.get("control")
+    control, prices = entry.get("control"), entry.get("prices")
     return Model(
         id=name,
         name=str(entry.get("display_name", name)),
@@ -134,4 +136,5 @@ def _model(name: str, entry: Mapping[str, Any], place: int) -> Model:
         is_control=control is not None,
         is_untrained=control is not None and control.get("steps") == 0,
         position=place,
+        prices=(float(prices["prompt"]), float(prices["completion"])) if prices else None,
     )

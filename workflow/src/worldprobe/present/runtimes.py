@@ -65,12 +65,28 @@ class AnswerTime:
         seconds: wall-clock time.
         device_seconds: kind of device (cpu, cuda, ...) -> seconds times number of devices.
         answers: how many were computed.
+        prompt_tokens, completion_tokens: read for written answers, and written.
+        prices: US dollars per million of each; None where the registry states none.
     """
 
     name: str
     seconds: float
     device_seconds: Mapping[str, float]
     answers: int
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    prices: tuple[float, float] | None = None
+
+    @property
+    def dollars(self) -> float | None:
+        """What the tokens cost; None where the registry states no prices.
+
+        >>> AnswerTime("m", 1.0, {}, 1, 2_000_000, 500_000, (0.5, 1.5)).dollars
+        1.75
+        """
+        if self.prices is None:
+            return None
+        return (self.prompt_tokens * self.prices[0] + self.completion_tokens * self.prices[1]) / 1e6
 
     @property
     def gpu_seconds(self) -> float:

@@ -151,7 +151,7 @@ def canvas(width: str, height: float) -> Figure:
         UserError: no such width.
     """
     if width not in WIDTHS:
-        raise UserError("--width", f'there is no column width "{width}".', f"Choose one of: {', '.join(WIDTHS)}.")
+        raise UserError("--column-width", f'there is no column width "{width}".', f"Choose one of: {', '.join(WIDTHS)}.")
     return Figure(figsize=(WIDTHS[width], height), facecolor="white")
 
 

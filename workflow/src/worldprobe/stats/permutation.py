@@ -118,10 +118,10 @@ def correct_for_number(p: pd.Series) -> pd.Series:
     return pd.Series(multipletests(p.to_numpy(float), method="holm")[1], index=p.index)
 
 
-def in_words(p: float) -> str:
+def p_in_words(p: float) -> str:
     """A p value as it is written in a sentence.
 
-    >>> in_words(0.0004), in_words(0.0312), in_words(0.471)
+    >>> p_in_words(0.0004), p_in_words(0.0312), p_in_words(0.471)
     ('0.0004', '0.031', '0.47')
     """
     return f"{p:.4f}" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"

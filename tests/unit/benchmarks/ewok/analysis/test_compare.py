@@ -9,7 +9,7 @@ import pytest
 
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.agreement import agree
-from worldprobe.benchmarks.ewok.analysis.compare import compare_models
+from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
 from worldprobe.benchmarks.ewok.analysis.correlations import correlate
 from worldprobe.benchmarks.ewok.analysis.judge import judge_responses
 from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
@@ -47,6 +47,15 @@ def test_p_values_are_uniform_when_the_models_are_equally_good():
     shares = np.histogram(found, bins=[0, 0.25, 0.5, 0.75, 1.001])[0] / 200
     assert np.mean(np.array(found) <= 0.05) <= 0.10
     np.testing.assert_allclose(shares, 0.25, atol=0.1)
+
+
+def test_a_pair_that_was_compared_is_named_as_missing_in_neither_order():
+    judgements = two_models(1.0)
+    turned = judgements.assign(model=pd.Categorical(judgements["model"], ["bee", "ant"]))  # as tables that are read one by one
+    for rows in (judgements, turned):
+        compared = compare_models(rows, n_permutations=50)
+        assert pairs_without_items(compared, ["ant", "bee"]) == []
+        assert pairs_without_items(compared, ["cow", "bee", "ant"]) == [["ant", "cow"], ["bee", "cow"]]
 
 
 def test_a_real_difference_is_found_and_the_sentence_says_which_is_better():

@@ -55,8 +55,8 @@ def test_the_command_names_conditions_and_missing_models(tmp_path, capsys):
             write_table(part, Judgements, tmp_path / f"{name}-{model}.parquet", Provenance(inputs={"items": name}))
     files = {name: [str(tmp_path / f"{name}-{model}.parquet") for model in ("ant", "bee")] for name in ("main", "nonce")}
     out = tmp_path / "conditions.parquet"
-    command = ["compare-conditions", *(x for name in files for x in ("--condition", name, *files[name])), "--permutations", "50"]
-    titled = ["--title", "nonce", "Nonce words"]
+    command = ["compare-conditions", *(x for name in files for x in ("--judgements", name, *files[name])), "--permutations", "50"]
+    titled = ["--condition-title", "nonce", "Nonce words"]
     assert cli.main([*command, *titled, "--missing", "cat=out of memory", "--out", str(out)]) == 0
     assert len(read_table(out, ConditionComparisons)) == 8
     details = read_provenance(out).details
@@ -64,12 +64,12 @@ def test_the_command_names_conditions_and_missing_models(tmp_path, capsys):
     assert details["titles"] == {"nonce": "Nonce words"}
     assert "templates in both" in capsys.readouterr().out
 
-    mixed = ["--condition", "main", files["main"][0], files["nonce"][1], "--condition", "nonce", *files["nonce"]]
+    mixed = ["--judgements", "main", files["main"][0], files["nonce"][1], "--judgements", "nonce", *files["nonce"]]
     assert cli.main(["compare-conditions", *mixed, "--out", str(out)]) == 2
     assert "other items" in capsys.readouterr().err
     assert cli.main([*command, "--missing", "ant=lost"]) == 2
     assert "the tables contain it" in capsys.readouterr().err
-    assert cli.main([*command, "--title", "nonsense", "X", "--out", str(out)]) == 2
+    assert cli.main([*command, "--condition-title", "nonsense", "X", "--out", str(out)]) == 2
     assert 'there is no condition "nonsense"' in capsys.readouterr().err
 
 

@@ -174,5 +174,5 @@ def test_vectors_that_know_no_word_and_classes_that_no_item_has_are_refused(vect
     write_table(validate(items(WEATHER), Items), Items, tmp_path / "items.parquet", Provenance())
     word2vec.save_vectors(vectors, tmp_path / "toy.npz")
     command = ["baselines", "judge-word2vec", str(tmp_path / "items.parquet"), "--vectors", str(tmp_path / "toy.npz")]
-    assert cli.main([*command, "--skip", "agnet", "--out", str(tmp_path / "j.parquet")]) == 2
+    assert cli.main([*command, "--skip-classes", "agnet", "--out", str(tmp_path / "j.parquet")]) == 2
     assert 'class "agnet"' in capsys.readouterr().err

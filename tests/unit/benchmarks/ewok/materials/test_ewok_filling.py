@@ -6,7 +6,6 @@ import logging
 import numpy as np
 import pandas as pd
 import pytest
-import pyzipper
 
 from worldprobe.benchmarks.ewok.contracts import Items, Templates
 from worldprobe.benchmarks.ewok.materials.fill_fixed import FixedSampler
@@ -405,16 +404,3 @@ def test_items_of_ones_own_materials_are_exported_in_the_originals_format(garden
     assert header.startswith("MetaTemplateID,TemplateID,PairID,Domain,ConceptA,ConceptB,Target1,Target2,TargetDiff,Context1")
     assert row.startswith("1,1,,garden-work,lift,lower,")
     assert row.endswith(',direct,template-garden_work,0,"agent1,object1"')
-
-
-def test_a_password_and_an_archive_go_together(garden, capsys):
-    templates = garden.folder.parent / "t.parquet"
-    build(garden, "--versions", "0-1", "--templates-out", str(templates))
-    command = ["items", "export", str(garden.folder.parent / "items.parquet"), str(templates)]
-    assert main([*command, "--out", str(garden.folder.parent / "open.zip")]) == 2
-    assert main([*command, "--password", "word", "--out", str(garden.folder.parent / "folder")]) == 2
-    assert "a password and a .zip go together" in capsys.readouterr().err
-    out = garden.folder.parent / "closed.zip"
-    assert main([*command, "--password", "word", "--out", str(out)]) == 0
-    with pyzipper.AESZipFile(out) as archive:
-        assert all(member.flag_bits & 1 for member in archive.infolist())

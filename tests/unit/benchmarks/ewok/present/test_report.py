@@ -278,6 +278,19 @@ def test_the_cost_of_answers_is_that_of_all_attempts(page):
     assert re.findall(r'<td class="n">([\d.]+)</td>', scoring)[:3] == ["2", "5400.0", "5400.0"]  # its benchmark files say 42.5 s
 
 
+def test_tokens_and_money_are_shown_where_they_are_known():
+    plain = AnswerTime("a", 3600.0, {"cpu": 3600.0}, 10)
+    served = AnswerTime("b", 3600.0, {"the server's": 3600.0}, 10, 2_000_000, 1_500, (0.5, 2.0))
+    times = [RunTime("score", 2, 4.0, 3.0, None)]
+    without = build_page(Page(parts=[], run_times=times, answer_times=[plain]))
+    assert "Tokens read" not in without
+    assert "US$" not in without
+    with_both = build_page(Page(parts=[], run_times=times, answer_times=[plain, served]))
+    cells = [re.findall(r'<td class="n">([^<]*)</td>', row) for row in re.findall(r"<tr><td>[ab]</td>.*?</tr>", with_both)]
+    assert [row[-3:] for row in cells] == [["0", "0", "–"], ["2,000,000", "1,500", "1.00"]]
+    assert "1.00 US$ in total" in with_both
+
+
 def test_the_time_of_a_rule_that_computes_no_answers_is_left_alone():
     times = [RunTime("judge", 2, 9.0, 5.0, None), RunTime("score", 2, 4.0, 3.0, None)]
     answers = [AnswerTime("a", 7.0, {"cpu": 7.0}, 1), AnswerTime("b", 8.0, {"the server's": 8.0}, 1)]

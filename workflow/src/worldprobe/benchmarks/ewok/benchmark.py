@@ -56,6 +56,7 @@ BENCHMARK = Benchmark(
     check_settings="worldprobe.benchmarks.ewok.named_files:check_study",
     targets="worldprobe.benchmarks.ewok.targets:targets",
     evidence="worldprobe.benchmarks.ewok.targets:left_by_asking",
+    asking="score",
     complete="worldprobe.benchmarks.ewok.targets:with_control_checkpoints",
     plans=(*TABLES, *FIGURES),
     page=Page(

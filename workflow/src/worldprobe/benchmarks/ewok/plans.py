@@ -46,7 +46,7 @@ SETUP = Option(
     "prompting set-up",
     tuple(sorted((f"{g}_{s}" for g in GENERATIONS for s in SHOTS), key=lambda name: name != "constrained_two")),
 )
-UNIT = Option("unit", "what one point is", ("domain_version", "item"))
+POINTS = Option("points", "what the points are", ("domain_version", "item"))
 
 
 def _responses(study: Study, registry: Registry) -> bool:
@@ -157,7 +157,7 @@ TABLES = (
         (CORRELATIONS,),
         "worldprobe.benchmarks.ewok.tables.statistics:correlations",
         wanted=_scored,
-        options=(EVAL_TYPE, UNIT),
+        options=(EVAL_TYPE, POINTS),
     ),
     Plan(
         "table",
@@ -204,7 +204,9 @@ TABLES = (
         (SUMMARIES,),
         "worldprobe.benchmarks.ewok.tables.accuracy:likert_strict",
         wanted=_strict_likert,
-        options=(Option("eval_type", "way of asking", ("likert_constrained_two", *EVAL_TYPES)),),
+        options=(
+            Option("eval_type", "way of asking", tuple(sorted(EVAL_TYPES, key=lambda name: name != "likert_constrained_two"))),
+        ),
         extras=("roster", "provenance"),
     ),
     Plan(

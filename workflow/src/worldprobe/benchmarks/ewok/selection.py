@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
 from worldprobe.benchmarks.ewok.ways import PARADIGMS, title_of
-from worldprobe.present import selection
-from worldprobe.present.roster import HUMAN, WORD2VEC, Roster
-from worldprobe.present.selection import language_models, over_versions
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.present.roster import HUMAN, WORD2VEC, Roster, is_yardstick
 
+#: Yardstick -> the only eval_type under which it has rows; it is shown with every eval_type of the models.
 YARDSTICK_TYPES = {HUMAN: "human_likert", WORD2VEC: "word2vec"}
 
 
@@ -24,7 +25,29 @@ def pick(
     Raises:
         UserError: the summaries have no such rows; the message says what they have.
     """
-    return selection.pick(summaries, grouping, eval_type, metric, YARDSTICK_TYPES if yardsticks else None)
+    rows = summaries[(summaries.grouping == grouping) & (summaries.metric == metric)]
+    is_model = ~rows.model.map(is_yardstick)
+    wanted = is_model if eval_type is None else is_model & (rows.eval_type == eval_type)
+    if not wanted.any():
+        raise UserError(f"summaries, eval_type {eval_type}", *_nothing(summaries, grouping, eval_type, metric))
+    if yardsticks:
+        wanted |= rows.model.map(lambda model: YARDSTICK_TYPES.get(model, "")).eq(rows.eval_type)
+    return rows[wanted].reset_index(drop=True)
+
+
+def over_versions(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows that summarise all versions."""
+    return rows[rows.version == OVER_VERSIONS].reset_index(drop=True)
+
+
+def single_versions(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of each version on its own."""
+    return rows[rows.version != OVER_VERSIONS].reset_index(drop=True)
+
+
+def language_models(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of language models, without humans and baselines."""
+    return rows[~rows.model.map(is_yardstick)].reset_index(drop=True)
 
 
 def domain_order(rows: pd.DataFrame, roster: Roster) -> list[str]:
@@ -44,4 +67,23 @@ def in_words(label: str) -> str:
     >>> in_words("social-interactions"), in_words("likert_constrained_two")
     ('social interactions', 'Likert, constrained, two examples')
     """
-    return title_of(label) if label.split("_")[0] in PARADIGMS else selection.in_words(label)
+    return title_of(label) if label.split("_")[0] in PARADIGMS else label.replace("-", " ").replace("_", " ")
+
+
+def _nothing(summaries: pd.DataFrame, grouping: str, eval_type: str | None, metric: str) -> tuple[str, str]:
+    held = {
+        column: sorted(summaries[column].unique().tolist())
+        for column, wanted in (("grouping", grouping), ("metric", metric), ("eval_type", eval_type))
+        if wanted is not None and wanted not in set(summaries[column])
+    }
+    if not held:
+        return (
+            f"no model has rows for {grouping}, {metric} and this eval_type together.",
+            "Summarize the judgements of such a run.",
+        )
+    column, names = next(iter(held.items()))
+    wanted = {"grouping": grouping, "metric": metric, "eval_type": str(eval_type)}[column]
+    return (
+        f'there is no {column} "{wanted}" in these summaries{did_you_mean(wanted, names)}',
+        f"They have: {', '.join(names)}. Add what is missing to the configuration and summarize again.",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +13,8 @@ from worldprobe.errors import did_you_mean
 from worldprobe.paths import RESOURCES
 
 MOST_VERSIONS = 1000
+#: Settings of items that a way of filling does not use.
+_UNUSED = {"fixed": ("per_template", "seed"), "independent": ("versions",)}
 
 
 def check_settings(block: Mapping[str, Any]) -> Iterator[Finding]:
@@ -24,11 +27,26 @@ def check_settings(block: Mapping[str, Any]) -> Iterator[Finding]:
             yield from _check_items(condition["items"], ("conditions", name, "items"), classes)
     if len({condition.get("title", name) for name, condition in block["conditions"].items()}) < len(block["conditions"]):
         yield ("conditions",), "two conditions have the same title.", "Give each its own."
+    yield from _check_alike(block)
     frequency = block["baselines"]["frequency"]
     if frequency["source"] == "ngrams" and not frequency["files"]:
         problem = "ngrams needs the files that frequencies are counted from."
         yield ("baselines", "frequency", "source"), problem, "Name them under baselines.frequency.files, or use wordfreq."
     yield from _check_human(block["human"])
+
+
+def _check_alike(block: Mapping[str, Any]) -> Iterator[Finding]:
+    """Conditions that ask the same: what only one mode uses, and prompts where nobody is prompted, make no difference."""
+    is_prompted = any(name != "logprobs" for name in block["eval_types"])
+    known: dict[str, str] = {}
+    for name, condition in block["conditions"].items():
+        items = {key: value for key, value in condition["items"].items() if key not in _UNUSED[condition["items"]["mode"]]}
+        asked = json.dumps([items, condition["prompting"] if is_prompted else None], sort_keys=True)
+        if asked in known:
+            hint = "" if is_prompted else " (prompts count only where eval_types names Likert or Choice)"
+            problem = f"asks the same questions as {known[asked]}{hint}."
+            yield ("conditions", name), problem, "Change what it says of items or prompting, or remove it."
+        known.setdefault(asked, name)
 
 
 def _check_human(human: Mapping[str, Any]) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from typing import Any
 from worldprobe.benchmark import FORMATS, PageFiles, Plan, Registry, Study
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
 from worldprobe.benchmarks.ewok.human.settings import has_people_rated, has_responses, is_simulated
+from worldprobe.benchmarks.ewok.paths import EwokPaths
 from worldprobe.benchmarks.ewok.wanted import (
     control_models,
     has_conditions,
@@ -24,8 +25,9 @@ from worldprobe.benchmarks.ewok.wanted import (
     is_builtin,
     is_released,
 )
+from worldprobe.benchmarks.ewok.ways import is_prompted
 from worldprobe.files import digest_file
-from worldprobe.paths import RESOURCES, BenchmarkPaths, ControlPaths, StudyPaths
+from worldprobe.paths import RESOURCES, ControlPaths, StudyPaths
 
 BUILTIN = RESOURCES / "materials" / "ewok-builtin"
 #: Notebook -> models scored by LogProbs that it needs.
@@ -34,9 +36,9 @@ LEAST_MODELS = {"1_explore_failures_by_concept": 1, "2_compare_two_models": 2}
 CORPUS = ("seed", "stories", "sentences", "held_out_templates", "held_out_fillers", "vocabulary")
 
 
-def paths(study: Study) -> BenchmarkPaths:
+def paths(study: Study) -> EwokPaths:
     """The study's EWoK files."""
-    return StudyPaths(study["study"]).benchmark("ewok")
+    return EwokPaths(StudyPaths.of(study).benchmark("ewok"))
 
 
 def conditions(study: Study) -> list[str]:
@@ -127,7 +129,7 @@ def judgements(
 
 def prompted_judgements(study: Study, models: Iterable[str]) -> list[str]:
     """Judgements of what models answered to prompts."""
-    return judgements(study, models, [name for name in study["ewok"]["eval_types"] if name != "logprobs"])
+    return judgements(study, models, [name for name in study["ewok"]["eval_types"] if is_prompted(name)])
 
 
 def yardsticks(study: Study) -> list[str]:
@@ -255,7 +257,7 @@ def page_files(study: Study, models: Iterable[str]) -> PageFiles:
         eval_type=study["ewok"]["eval_types"][0],
         made_from=tuple(made_from(study, chosen)),
         item_text=item_table(study) if is_builtin(study) else "",
-        notebooks=tuple(StudyPaths(study["study"]).notebook(name) for name in notebooks(study, chosen)),
+        notebooks=tuple(StudyPaths.of(study).notebook(name) for name in notebooks(study, chosen)),
     )
 
 
@@ -288,7 +290,7 @@ def prompt_file(name: str) -> Path:
 def corpus(study: Study) -> ControlPaths:
     """The control models' corpus and what follows from it, by the materials' content and the settings."""
     settings = {name: study["ewok"]["controls"][name] for name in CORPUS}
-    return ControlPaths(_key({"materials": digest_file(BUILTIN), "settings": settings}))
+    return StudyPaths.of(study).controls(_key({"materials": digest_file(BUILTIN), "settings": settings}))
 
 
 def control_checkpoint(study: Study, model: str, card: Mapping[str, Any]) -> str:

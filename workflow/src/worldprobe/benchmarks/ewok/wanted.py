@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from worldprobe.benchmark import Registry, Study
+from worldprobe.benchmarks.ewok.ways import is_prompted
 
 
 def has_logprobs(study: Study) -> bool:
@@ -12,7 +13,7 @@ def has_logprobs(study: Study) -> bool:
 
 def has_prompting(study: Study) -> bool:
     """Whether models are also prompted."""
-    return any(name != "logprobs" for name in study["ewok"]["eval_types"])
+    return any(is_prompted(name) for name in study["ewok"]["eval_types"])
 
 
 def has_mixed_model(study: Study) -> bool:

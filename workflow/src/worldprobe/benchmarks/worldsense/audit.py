@@ -107,7 +107,7 @@ def _solve_texts(trials: pd.DataFrame, released: pd.Series, name: str, skins: Se
             raise UserError(where, f"{skin!r} is not a skin{did_you_mean(skin, readers)}", "Name the folder with --skin-folder.")
         try:
             read = readers[skin].read(text)
-            is_stated = _states(read, problem, description, query, json.loads(entities))
+            is_stated = does_state(read, problem, description, query, json.loads(entities))
         except ValueError as error:
             fix = "Name the skins that the set was made with (--skin-folder), or audit it without --from-text."
             raise UserError(where, f"{error}.", fix) from error
@@ -117,7 +117,7 @@ def _solve_texts(trials: pd.DataFrame, released: pd.Series, name: str, skins: Se
             yield read.answer() or "none", "the text does not state what the abstract fields say"
 
 
-def _states(read: Statement, problem: str, description: str, query: str, entities: list[str]) -> bool:
+def does_state(read: Statement, problem: str, description: str, query: str, entities: list[str]) -> bool:
     """Whether a text states, under the entities' names, what the abstract fields say."""
     if read.problem_type != problem_type(problem) or read.size != len(entities) or not set(read.names) <= set(entities):
         return False

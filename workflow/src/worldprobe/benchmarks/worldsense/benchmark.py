@@ -11,6 +11,7 @@ BENCHMARK = Benchmark(
     check_settings="worldprobe.benchmarks.worldsense.settings:check_settings",
     targets="worldprobe.benchmarks.worldsense.targets:targets",
     evidence="worldprobe.benchmarks.worldsense.targets:evidence",
+    asking="ask",
     complete="worldprobe.benchmarks.worldsense.settings:complete_registry",
     plans=(*TABLES, *FIGURES),
     page=Page(

@@ -25,9 +25,14 @@ def round_keys(*names: object) -> tuple[int, ...]:
 def permute(i: int, n: int, keys: tuple[int, ...]) -> int:
     """The i-th value of a keyed permutation of 0..n-1.
 
+    Raises:
+        ValueError: i is not one of 0..n-1; the walk would never come back to them.
+
     >>> sorted(permute(i, 10, round_keys(0, "demo")) for i in range(10)) == list(range(10))
     True
     """
+    if not 0 <= i < n:
+        raise ValueError(f"draw {i} of {n}")
     half = max(1, ((n - 1).bit_length() + 1) // 2)
     low = (1 << half) - 1
     while True:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from worldprobe.benchmarks.worldsense.worlds import Description, Kind, Relation
+from worldprobe.benchmarks.worldsense.worlds import Description, Kind, Relation, entities_of
 
 _RELATION = re.compile(r"(i|par|perp|)\((-?\d+), (True|False|-?\d+)(?:, (-?\d+))?\)")
 _PLANAR: dict[str, Kind] = {"par": "parallel", "perp": "perpendicular"}
@@ -76,6 +76,19 @@ def read_description(text: str) -> Description:
     return tuple(read_relation(part) for part in re.split(r"(?<=\)),", inner)) if inner else ()
 
 
-def write_description(description: Description) -> str:
-    """The inverse of ``read_description``."""
-    return f"[{','.join(map(write_relation, description))}]"
+@lru_cache(maxsize=1 << 16)
+def relation_fault(written: str, asked: str, size: int) -> tuple[str, str] | None:
+    """What is wrong with the relations of a trial, and the fix."""
+    try:
+        description, query = read_description(written), read_relation(asked)
+    except ValueError as error:
+        return f"{error}.", "Fix the relation."
+    if not description:
+        return "descr is empty.", "Give at least one relation."
+    mentioned = entities_of(description)
+    if min(mentioned) < 0 or any(relation.kind == "foreign" for relation in description):
+        return "descr contains an unknown entity or a foreign relation; only queries may.", "Fix descr."
+    highest = max(*mentioned, *query.entities)
+    if highest >= size:
+        return f"a relation mentions entity {highest}, but there are {size}, counted from 0.", "Fix the relation."
+    return None

@@ -11,16 +11,15 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, cast
 
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.notation import read_description, read_relation
+from worldprobe.benchmarks.worldsense.notation import read_description, read_relation, relation_fault
 from worldprobe.benchmarks.worldsense.official_blocks import parse_lines, to_columns
 from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, DISGUISES, PROBLEMS, answers_of
-from worldprobe.benchmarks.worldsense.worlds import LARGEST, SMALLEST, entities_of
+from worldprobe.benchmarks.worldsense.worlds import LARGEST, SMALLEST
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_file
 
@@ -220,10 +219,8 @@ def _read_block(lines: bytes, first: int, name: str) -> pd.DataFrame:
     table = parse_lines(lines)
     if table is not None:
         frame = to_columns(table, SAME)
-        relations = frame[["description", "query", "size"]].drop_duplicates()
-        if not any(map(relation_fault, *(relations[column].tolist() for column in relations))):
-            frame["line"] = range(first, first + len(frame))
-            return frame[list(COLUMNS)]
+        frame["line"] = range(first, first + len(frame))
+        return frame[list(COLUMNS)]
     numbered = [(number, line) for number, line in enumerate(lines.split(b"\n"), first) if line.strip()]
     rows = [(*_read_line(line, f"{name}, line {number}"), number) for number, line in numbered]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
@@ -310,24 +307,6 @@ def _check(trial: dict[str, Any], row: dict[str, Any], where: str) -> None:
     fault = relation_fault(row["description"], row["query"], size)
     if fault is not None:
         raise refuse(*fault)
-
-
-@lru_cache(maxsize=1 << 16)
-def relation_fault(written: str, asked: str, size: int) -> tuple[str, str] | None:
-    """What is wrong with the relations of a trial, and the fix."""
-    try:
-        description, query = read_description(written), read_relation(asked)
-    except ValueError as error:
-        return f"{error}.", "Fix the relation."
-    if not description:
-        return "descr is empty.", "Give at least one relation."
-    mentioned = entities_of(description)
-    if min(mentioned) < 0 or any(relation.kind == "foreign" for relation in description):
-        return "descr contains an unknown entity or a foreign relation; only queries may.", "Fix descr."
-    highest = max(*mentioned, *query.entities)
-    if highest >= size:
-        return f"a relation mentions entity {highest}, but there are {size}, counted from 0.", "Fix the relation."
-    return None
 
 
 def _write_line(row: dict[str, Any], canary: str | None) -> str:

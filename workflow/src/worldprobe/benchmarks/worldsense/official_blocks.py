@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
 import numpy as np
@@ -17,6 +20,7 @@ import pyarrow as arrow
 import pyarrow.compute as compute
 from pyarrow.json import ParseOptions, ReadOptions, read_json
 
+from worldprobe.benchmarks.worldsense.notation import relation_fault
 from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, PROBLEMS, answers_of
 from worldprobe.benchmarks.worldsense.worlds import LARGEST, SMALLEST
 
@@ -43,18 +47,73 @@ _SCHEMA = arrow.schema(
 _COMPLEXITIES = ("Complexity_0", "Complexity_1", "Complexity_2")
 #: Half of a character, perhaps: JSON, but not text.
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+#: Bytes that are parsed at a time, of a file that is read as a whole.
+_BLOCK_SIZE = 1 << 22
 _write_name = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def parse_file(content: bytes, fields: list[str]) -> arrow.Table | None:
+    """Some official fields of a whole file whose lines, keys and tuples are right; None where anything is wrong or unusual.
+
+    Args:
+        content: all lines.
+        fields: official names.
+    """
+
+    def parse(lines: bytes) -> arrow.Table | None:
+        table = parse_lines(lines)
+        return table if table is None else table.select(fields)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        parts = list(pool.map(parse, _cut(content)))
+    if not parts or any(part is None for part in parts):
+        return None
+    table = arrow.concat_tables(parts).combine_chunks()
+    return table if _keys_differ(table) and _tuples_are_whole(table) else None
+
+
+def _cut(content: bytes) -> Iterator[bytes]:
+    """Whole lines, some megabytes at a time."""
+    begin = 0
+    while begin < len(content):
+        end = content.find(b"\n", begin + _BLOCK_SIZE) + 1 or len(content)
+        yield content[begin:end]
+        begin = end
+
+
+def _keys_differ(table: arrow.Table) -> bool:
+    return len(np.unique(table["Key"].to_numpy())) == table.num_rows
+
+
+def _tuples_are_whole(table: arrow.Table) -> bool:
+    """Every tuple's trials are adjacent, as many as its problem has answers, and of one problem."""
+    (number, names), (problem, problems) = (encode(table[field]) for field in ("tuple_ID", "problemname"))
+    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    lengths = np.diff(np.append(starts, len(number)))
+    wanted = np.array([len(answers_of(name)) for name in problems])[problem[starts]]
+    is_one_problem = np.repeat(problem[starts], lengths) == problem
+    return len(starts) == len(names) and bool((lengths == wanted).all() and is_one_problem.all())
+
+
+def encode(column: arrow.ChunkedArray) -> tuple[np.ndarray, list[str]]:
+    """The values of a column as numbers, and what they stand for, by first occurrence."""
+    encoded = column.combine_chunks()
+    if not arrow.types.is_dictionary(encoded.type):
+        encoded = encoded.dictionary_encode()
+    if isinstance(encoded, arrow.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
 
 
 def parse_lines(lines: bytes) -> arrow.Table | None:
     """The official fields of whole lines that are right; None where any line is wrong or unusual.
 
     Unusual are blank lines, a span without a value, texts without a letter of a to z, and escaped characters beyond the first
-    65,536. The relations are not checked.
+    65,536.
     """
     n_lines = lines.count(b"\n") + (not lines.endswith(b"\n"))
-    is_one_a_line = lines.startswith(b"{") and lines.rstrip(b"\r\n").endswith(b"}") and lines.count(b"}\n{") == n_lines - 1
-    if not is_one_a_line or _SURROGATE.search(lines):
+    is_whole = lines.startswith(b"{") and lines.endswith((b"}\n", b"}\r\n", b"}"))
+    if not is_whole or lines.count(b"}\n{") != n_lines - 1 or (b"\\u" in lines and _SURROGATE.search(lines)):
         return None
     try:
         lines.decode()
@@ -80,7 +139,7 @@ def _is_right(table: arrow.Table) -> bool:
         return False
     if not compute.all(compute.match_substring_regex(table["text"], "[A-Za-z0-9]")).as_py():
         return False
-    return _names_are_right(names, size) and _answers_are_right(table, answers)
+    return _names_are_right(names, size) and _answers_are_right(table, answers) and _relations_are_right(table)
 
 
 def _is_within(numbers: np.ndarray, least: int, most: int) -> bool:
@@ -105,6 +164,11 @@ def _answers_are_right(table: arrow.Table, answers: arrow.ListArray) -> bool:
         if ANSWER_OF.get(row["gold"]) not in answers_of(problem):
             return False
     return True
+
+
+def _relations_are_right(table: arrow.Table) -> bool:
+    unique = table.group_by(["descr", "query", "problemsize"], use_threads=False).aggregate([]).to_pydict()
+    return not any(map(relation_fault, unique["descr"], unique["query"], unique["problemsize"]))
 
 
 def to_columns(table: arrow.Table, names: dict[str, str]) -> pd.DataFrame:

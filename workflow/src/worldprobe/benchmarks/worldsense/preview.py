@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from worldprobe.benchmarks.worldsense.problems import cells, cores
 from worldprobe.benchmarks.worldsense.skins import Skin, choose_skins, entities_needed
-from worldprobe.benchmarks.worldsense.trial_maker import COLUMNS, Stratum, make_tuple
+from worldprobe.benchmarks.worldsense.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
 from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, LINEAR_PROBLEMS, WORDINGS
 from worldprobe.benchmarks.worldsense.worlds import LARGEST, SMALLEST
 from worldprobe.errors import UserError
@@ -29,7 +29,8 @@ def preview_skin(skins: Sequence[Skin], name: str, size: int, seed: int) -> str:
     shown = []
     for turn, problem in enumerate(problems):
         cell = next(cell for cell in reversed(cells((size,), (problem,))) if cores(cell))
-        rows = make_tuple(Stratum(cell, skin, WORDINGS[turn % 2]), seed, seed, 0)
+        draw = seed % n_distinct(cell, len(skin.entities))
+        rows = make_tuple(Stratum(cell, skin, WORDINGS[turn % 2]), draw, seed, 0)
         trial = dict(zip(COLUMNS, rows[0], strict=True))
         facts = f"{trial['description']} {trial['query']}, depth {trial['depth']}, worlds {trial['n_worlds']}"
         shown.append(f"== {problem}: {facts}\n{trial['text']}\n-> {ANSWER_OF[trial['gold']]}")

@@ -149,15 +149,6 @@ class StatementReader:
             yield tuple(_Clause("before", {"x": a, "y": b}) for a, b in pairwise(names))
 
 
-def read_statement(text: str, skin: Skin) -> Statement:
-    """What one text in the words of a skin states; ``StatementReader`` reads many faster.
-
-    Raises:
-        ValueError: the text is not in the skin's words, or can be read in several ways.
-    """
-    return StatementReader(skin).read(text)
-
-
 def _pattern(text: str, parts: dict[str, str]) -> str:
     """A regular expression for a text with placeholders; what each is replaced by may contain groups of its own."""
     pieces = string.Formatter().parse(text)

@@ -166,11 +166,6 @@ def empty_cells(plan: SetPlan) -> list[Cell]:
     return [cell for cell in cells(plan.sizes, plan.problems) if not cores(cell)]
 
 
-def count_trials(plan: SetPlan, blocks: Sequence[Block]) -> int:
-    """Trials in the whole set."""
-    return plan.per_cell * sum(len(answers_of(block.cells[0].problem)) for block in blocks)
-
-
 def stream_set(plan: SetPlan, blocks: Sequence[Block], seed: int, processes: int = 1) -> Iterator[pd.DataFrame]:
     """The trials of a set in order, a batch of some ten thousand at a time; the same for any number of processes."""
     per_round = sum(len(answers_of(block.cells[0].problem)) for block in blocks)

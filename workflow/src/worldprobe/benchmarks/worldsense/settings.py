@@ -13,7 +13,9 @@ from worldprobe.config import Finding, with_defaults
 from worldprobe.errors import UserError, did_you_mean
 
 #: Option of `worldsense generate` -> key of the block.
-_OPTIONS = {"--skins": "skins", "--sizes": "sizes", "--problems": "problems"}
+_OPTIONS = {"--skins": "skins", "--sizes": "sizes", "--problems": "problems", "--per-cell": "per_cell"}
+#: Tuples of a cell that every set has room for with the skins of the repository: as many as the largest set contains.
+_CERTAIN = 357
 #: The rules that every study knows, also with a registry of its own.
 RULES = {f"rule_{name}": name for name in ("solver", "random", "positive", "mention", "query")}
 
@@ -42,7 +44,8 @@ def check_settings(block: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _check_sets(block: Mapping[str, Any]) -> Iterator[Finding]:
     """What `worldsense generate` would refuse; all sets without choices of the user's can be made."""
-    if not any(block[key] for key in (*_OPTIONS.values(), "skin_folder")):
+    is_large = (block["per_cell"] or 0) > _CERTAIN
+    if not (is_large or any(block[key] for key in ("skins", "sizes", "problems", "skin_folder"))):
         return
     # Every job of Snakemake reads the configuration; only those of such a study wait for pandas.
     from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set

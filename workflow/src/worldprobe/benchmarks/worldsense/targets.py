@@ -11,7 +11,7 @@ from worldprobe.paths import StudyPaths
 
 def root(study: Study) -> str:
     """The folder of everything."""
-    return f"{StudyPaths(study['study']).root}/worldsense"
+    return StudyPaths.of(study).benchmark("worldsense")
 
 
 def trial_table(study: Study, name: str) -> str:

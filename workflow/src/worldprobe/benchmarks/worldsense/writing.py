@@ -22,28 +22,30 @@ from worldprobe.errors import UserError
 from worldprobe.files import whole_file
 from worldprobe.provenance import Provenance
 
-#: The chat file's compression; more makes it a tenth smaller in twice the time.
+#: The dialogues' compression; more makes it a tenth smaller in twice the time.
 GZIP_LEVEL = 4
 
 
-def write_set(batches: Iterable[pd.DataFrame], table: Path, provenance: Provenance, chat: Path | None = None) -> int:
+def write_set(batches: Iterable[pd.DataFrame], table: Path, provenance: Provenance, dialogues: Path | None = None) -> int:
     """Write trials as our table, and as training dialogues where a file is named; returns how many.
 
     Args:
         batches: trials in order.
         table: Parquet, the contract ``Trials``.
         provenance: what made them.
-        chat: ``.jsonl.gz``: one dialogue a line, as ``datasets.load_dataset("json", ...)`` and trainers read it.
+        dialogues: ``.jsonl.gz``: one dialogue a line, as ``datasets.load_dataset("json", ...)`` and trainers read it.
 
     Raises:
         UserError: a place cannot be written.
     """
-    if chat is not None and not chat.name.endswith(".jsonl.gz"):
-        raise UserError(f"--chat {chat}", "is not the name of compressed JSON lines.", "Name a file that ends with .jsonl.gz.")
+    if dialogues is not None and not dialogues.name.endswith(".jsonl.gz"):
+        raise UserError(
+            f"--dialogues-out {dialogues}", "is not the name of compressed JSON lines.", "Name a file that ends with .jsonl.gz."
+        )
     n_trials = 0
     with ExitStack() as files:
         place = files.enter_context(whole_file(table))
-        dialogues = files.enter_context(_dialogues(files.enter_context(whole_file(chat)))) if chat else None
+        lines = files.enter_context(_dialogues(files.enter_context(whole_file(dialogues)))) if dialogues else None
         writer: parquet.ParquetWriter | None = None
         try:
             for batch in batches:
@@ -51,8 +53,8 @@ def write_set(batches: Iterable[pd.DataFrame], table: Path, provenance: Provenan
                 rows = rows.replace_schema_metadata(_metadata(provenance))
                 writer = writer or parquet.ParquetWriter(place, rows.schema, compression="zstd", write_page_checksum=True)
                 writer.write_table(rows)
-                if dialogues is not None:
-                    dialogues.write(_write_dialogues(batch))
+                if lines is not None:
+                    lines.write(_write_dialogues(batch))
                 n_trials += len(batch)
         finally:
             if writer is not None:

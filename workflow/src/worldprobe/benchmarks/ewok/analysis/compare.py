@@ -14,7 +14,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import Panel, build_panel
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.stats.permutation import Paired, compare_paired, correct_for_number, in_words
+from worldprobe.stats.permutation import Paired, compare_paired, correct_for_number, p_in_words
 
 #: two-sided 5% test, 80% power: a difference must be this many standard errors to be found.
 DETECTABLE = 2.8
@@ -66,8 +66,8 @@ def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> lis
         comparisons: as ``compare_models`` gives them.
         models: those with judgements of the compared eval type.
     """
-    compared = set(zip(comparisons["model_a"], comparisons["model_b"], strict=True))
-    return [[a, b] for a, b in combinations(sorted(models), 2) if (a, b) not in compared]
+    compared = {frozenset(pair) for pair in zip(comparisons["model_a"], comparisons["model_b"], strict=True)}
+    return [[a, b] for a, b in combinations(sorted(models), 2) if frozenset((a, b)) not in compared]
 
 
 def _rows(panel: Panel, accuracy: np.ndarray, cluster: str, n_permutations: int, seed: int) -> list[dict[str, Any]]:
@@ -119,7 +119,7 @@ def _sentence(row: Mapping[Any, Any], cluster: str) -> str:
     where = "" if row["grouping"] == "overall" else f" in {row['group']}"
     means = f"{row['model_a']} has {row['mean_a']:.1%} and {row['model_b']} {row['mean_b']:.1%} of the targets right{where}"
     points = 100 * row["difference"]
-    numbers = f"{points:+.1f} points{interval_in_words(row)}, p = {in_words(row['p'])}"
+    numbers = f"{points:+.1f} points{interval_in_words(row)}, p = {p_in_words(row['p'])}"
     pairs = f"{row['n_clusters']} pairs of concepts, " if cluster == "concept_pair" else ""
     basis = f"{pairs}{row['n_templates']} templates, {row['n_items']} items"
     if row["n_a_better"] + row["n_b_better"] == 0:
@@ -134,7 +134,7 @@ def _sentence(row: Mapping[Any, Any], cluster: str) -> str:
     doubt = (
         ""
         if row["p_holm"] < 0.05
-        else f" After correction for the number of comparisons it may be chance (p = {in_words(row['p_holm'])})."
+        else f" After correction for the number of comparisons it may be chance (p = {p_in_words(row['p_holm'])})."
     )
     return f"{means} ({numbers}; {basis}): {better} is better on these items.{doubt}"
 

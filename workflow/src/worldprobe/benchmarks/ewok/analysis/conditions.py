@@ -18,7 +18,7 @@ from worldprobe.benchmarks.ewok.analysis.panel import build_panel
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.stats.permutation import compare_paired, correct_for_number, in_words
+from worldprobe.stats.permutation import compare_paired, correct_for_number, p_in_words
 
 TEMPLATE = ["domain", "meta_template", "template"]
 CONCEPTS = ["concept_a", "concept_b"]
@@ -121,12 +121,12 @@ def _sentence(row: Mapping[Any, Any]) -> str:
         f"{row['model']} ({row['eval_type']}) has {row['mean_condition']:.1%} of the targets right in {row['condition']} "
         f"and {row['mean_reference']:.1%} in {row['reference']}{where}"
     )
-    numbers = f"{100 * row['difference']:+.1f} points{interval_in_words(row)}, p = {in_words(row['p'])}"
+    numbers = f"{100 * row['difference']:+.1f} points{interval_in_words(row)}, p = {p_in_words(row['p'])}"
     basis = f"{row['n_templates']} templates in both"
     if row["p_holm"] < 0.05:
         found = f"the condition {'helps' if row['difference'] > 0 else 'hurts'}"
     elif row["p"] < 0.05:
-        found = f"after correction for the number of comparisons it may be chance (p = {in_words(row['p_holm'])})"
+        found = f"after correction for the number of comparisons it may be chance (p = {p_in_words(row['p_holm'])})"
     else:
         found = "no difference is found"
     return f"{means} ({numbers}; {basis}): {found}."

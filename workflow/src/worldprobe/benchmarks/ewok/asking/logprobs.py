@@ -14,7 +14,6 @@ from worldprobe.asking.store import Store
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models.engine import FLAGS, NOT_FINITE, POSITIVE, TRUNCATED, UNKNOWN_TOKEN, Engine, Query, Scored
-from worldprobe.provenance import Provenance
 
 #: Columns of the items table that scoring reads.
 ITEM_COLUMNS = ["item_id", "context1", "context2", "target1", "target2"]
@@ -112,24 +111,3 @@ def _token_frame(frame: pd.DataFrame, scored: Sequence[Scored]) -> pd.DataFrame:
     repeated["token"] = pd.Series([t for s in scored for t in (s.tokens or ())], dtype="str")
     repeated["logprob"] = pd.Series([v for s in scored for v in (s.token_logprobs or ())], dtype="float64")
     return repeated
-
-
-def provenance(engine: Engine, items_digest: str, method: int, model: str | None, counts: dict[str, Any]) -> Provenance:
-    """What made a table of scores or responses; ``details["answers"]`` says which processes computed the answers."""
-    facts = engine.facts
-    return Provenance(
-        method=method,
-        model=model,
-        checkpoint=facts.checkpoint,
-        revision=facts.revision,
-        dtype=facts.dtype,
-        engine=facts.engine,
-        inputs={"items": items_digest, "checkpoint": facts.checkpoint_digest},
-        packages=dict(facts.packages),
-        details={
-            "start": facts.bos,
-            "max_length": facts.max_length,
-            "pass": facts.notes.get("mode"),
-            **counts,
-        },
-    )

@@ -15,8 +15,7 @@ from worldprobe.asking.readers import first_numeral
 from worldprobe.asking.store import Store
 from worldprobe.benchmarks.ewok.asking.logprobs import ITEM_COLUMNS
 from worldprobe.benchmarks.ewok.asking.prompts import Prompt
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.benchmarks.ewok.ways import Way
 from worldprobe.log import LOGGER
 from worldprobe.models.engine import Decoding, Engine, Message
 
@@ -24,24 +23,6 @@ from worldprobe.models.engine import Decoding, Engine, Message
 FREE = Decoding(max_new_tokens=20, stops=("\n\n",))
 #: (presentation, target, context) of the four Likert questions per item.
 LIKERT = (("t1c1", 1, 1), ("t1c2", 1, 2), ("t2c1", 2, 1), ("t2c2", 2, 2))
-
-
-def parse_eval_type(eval_type: str) -> tuple[str, str, str]:
-    """Paradigm, generation and shots of a prompting eval type.
-
-    Raises:
-        UserError: no such eval type.
-
-    >>> parse_eval_type("likert_constrained_two")
-    ('likert', 'constrained', 'two')
-    """
-    if eval_type not in EVAL_TYPES[1:]:
-        known = EVAL_TYPES[1:]
-        raise UserError(
-            f"eval type {eval_type}", f"is unknown{did_you_mean(eval_type, known)}", "Known: " + ", ".join(known) + "."
-        )
-    paradigm, generation, shots = eval_type.split("_")
-    return paradigm, generation, shots
 
 
 def uses_chat(mode: str, engine: Engine) -> bool:
@@ -66,7 +47,7 @@ def presentations(items: pd.DataFrame, paradigm: str, swap: bool = False) -> Ite
 def ask(
     items: pd.DataFrame,
     engine: Engine,
-    eval_type: str,
+    way: Way,
     prompt: Prompt,
     store: Store,
     method: int = 1,
@@ -80,7 +61,7 @@ def ask(
     Args:
         items: columns item_id, context1, context2, target1, target2.
         engine: a loaded model.
-        eval_type: paradigm_generation_shots.
+        way: which paradigm, whether answers are free, and how many examples.
         prompt: the paradigm's texts.
         store: the engine's answers.
         method: version of the computation.
@@ -92,17 +73,16 @@ def ask(
     Returns:
         responses (contract Responses), and facts for the provenance.
     """
-    paradigm, generation, shots = parse_eval_type(eval_type)
     read = first_numeral(prompt.answers)
     dialogue = (
-        OneRound(read, replace(FREE, thoughts=thoughts)) if generation == "free" else OneRound(read, options=prompt.answers)
+        OneRound(read, replace(FREE, thoughts=thoughts)) if way.generation == "free" else OneRound(read, options=prompt.answers)
     )
-    asked = [(item, name, prompt.text(slots, shots)) for item, name, slots in presentations(items, paradigm, swap)]
+    asked = [(item, name, prompt.text(slots, way.shots)) for item, name, slots in presentations(items, way.paradigm, swap)]
     openings = [((Message("user", text),) if chat else text, dialogue) for _, _, text in asked]
-    what = f"Asking {model or engine.facts.checkpoint} ({eval_type})"
+    what = f"Asking {model or engine.facts.checkpoint} ({way.name})"
     exchanges, origins = converse(openings, engine, store, f"ewok prompting {method}", what, len(items))
-    frame = _frame(asked, exchanges, eval_type)
-    counts = _counts(frame, exchanges, near_tie_of(engine.facts.dtype) if generation == "constrained" else None)
+    frame = _frame(asked, exchanges, way.name)
+    counts = _counts(frame, exchanges, near_tie_of(engine.facts.dtype) if way.generation == "constrained" else None)
     return frame, {**counts, "distinct_prompts": len({text for _, _, text in asked}), "answers": origins}
 
 

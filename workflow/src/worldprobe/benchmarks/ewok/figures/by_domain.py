@@ -11,9 +11,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from worldprobe.benchmarks.ewok.selection import domain_order, in_words, pick
+from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
 from worldprobe.present import style
 from worldprobe.present.roster import HUMAN, WORD2VEC, Roster
-from worldprobe.present.selection import OVER_VERSIONS
 
 ALL_DOMAINS = "all domains"
 COLUMNS = (

@@ -9,11 +9,10 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from worldprobe.benchmarks.ewok.selection import domain_order, in_words, pick
+from worldprobe.benchmarks.ewok.selection import domain_order, in_words, over_versions, pick
 from worldprobe.present import style
 from worldprobe.present.heatmap import Block, draw_block
 from worldprobe.present.roster import WORD2VEC, Roster
-from worldprobe.present.selection import over_versions
 
 #: Blank rows between two domains in one column, their name included.
 ROWS_BETWEEN = 1.6

@@ -9,11 +9,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from worldprobe.benchmarks.ewok.selection import in_words, pick
+from worldprobe.benchmarks.ewok.selection import in_words, over_versions, pick
 from worldprobe.errors import UserError
 from worldprobe.present import style
 from worldprobe.present.roster import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster, family_name
-from worldprobe.present.selection import over_versions
 
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 

@@ -46,10 +46,10 @@ def is_simulated(study: Study) -> bool:
 
 def has_both_ways(study: Study) -> bool:
     """Whether people are asked by Likert and by Choice."""
-    return has_responses(study) and len(study["ewok"]["human"]["lists"]["eval_types"]) == 2
+    return has_responses(study) and len(study["ewok"]["human"]["lists"]["paradigms"]) == 2
 
 
 def has_people_rated(study: Study) -> bool:
     """Whether people's ratings of the items are there: averaged by somebody else, or cleaned here."""
-    by_likert = has_responses(study) and "likert" in study["ewok"]["human"]["lists"]["eval_types"]
+    by_likert = has_responses(study) and "likert" in study["ewok"]["human"]["lists"]["paradigms"]
     return bool(study["ewok"]["human"]["ratings"]) or by_likert

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,18 +16,21 @@ from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.entries import Materials
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.items import (
+    IndependentRows,
     fill_fixed,
     fill_independent,
     filter_tags,
     flag_duplicates,
     items_table,
+    matching_tags,
     shortfalls,
 )
 from worldprobe.benchmarks.ewok.materials.placeholders import KEY
 from worldprobe.benchmarks.ewok.materials.release import apply_release_filter
 from worldprobe.benchmarks.ewok.materials.rules import Rules
-from worldprobe.benchmarks.ewok.materials.slots import open_slots
+from worldprobe.benchmarks.ewok.materials.slots import Slots, open_slots
 from worldprobe.benchmarks.ewok.materials.source import Source
+from worldprobe.benchmarks.ewok.materials.stream import TAGS, write_stream
 from worldprobe.benchmarks.ewok.materials.swaps import parse_swaps
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
 from worldprobe.errors import UserError, did_you_mean
@@ -70,23 +75,60 @@ def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) 
         UserError: templates that no compiler wrote, a slot that no filler can fill, a version without fillers, a bad swap or
             filter, or no item is left.
     """
+    slots, fillers = _open_slots(templates, materials, filling)
+    if filling.mode == "fixed":
+        with Progress("Filling", len(slots) * len(filling.numbers), "domains' versions") as progress:
+            rows = fill_fixed(slots, fillers, filling.numbers, progress.advance)
+    else:
+        with Progress("Sampling", max(filling.numbers) + 1, "samples of each template") as progress:
+            rows = fill_independent(slots, fillers, filling.numbers, filling.seed, progress.advance)
+    items = items_table(rows)
+    made = Counter(items["item_id"].str.rpartition("_v")[0])
+    fewer = shortfalls(made, templates, len(filling.numbers))
+    if filling.tag_filter:
+        items = filter_tags(items, filling.tag_filter)
+    return items, fewer
+
+
+def stream_items(
+    templates: pd.DataFrame, materials: Materials, filling: Filling, path: Path, made: Provenance
+) -> tuple[int, int]:
+    """Sample items each on their own and write the table, however long, in little memory; see ``fill_items``.
+
+    Args:
+        templates: the templates table, compiled from these materials.
+        materials: where the fillers come from; free of errors.
+        filling: how; its mode is independent.
+        path: the table.
+        made: what made it; shortfalls and duplicates are added.
+
+    Returns:
+        Number of items, and how many of them have the texts of another.
+    """
+    slots, fillers = _open_slots(templates, materials, filling)
+    tags = {",".join(template.keys) for rows in slots.values() for template in rows}
+    wanted = matching_tags(tags, filling.tag_filter) if filling.tag_filter else tags
+
+    def finish(n_duplicates: int) -> Provenance:
+        fewer = shortfalls(rows.counts, templates, len(filling.numbers))
+        made.details |= {key: value for key, value in {"fewer_items": fewer, "duplicates": n_duplicates}.items() if value}
+        return made
+
+    with Progress("Sampling", max(filling.numbers) + 1, "samples of each template") as progress:
+        rows = IndependentRows(slots, fillers, filling.numbers, filling.seed, progress.advance)
+        n_items, n_duplicates = write_stream((row for row in rows if row[TAGS] in wanted), path, finish)
+    return n_items, n_duplicates
+
+
+def _open_slots(templates: pd.DataFrame, materials: Materials, filling: Filling) -> tuple[dict[str, list[Slots]], Fillers]:
+    """The templates ready to be filled, if they can be."""
     fillers = Fillers(materials.fillers, materials.rules)
     _check_templates(templates, fillers)
     columns = {name: known.columns for name, known in materials.fillers.items()}
     slots = open_slots(templates, fillers, parse_swaps(filling.swap, list(materials.fillers), columns))
     check_slots(slots, fillers, materials.problems)
     materials.problems.raise_first()
-    if filling.mode == "fixed":
-        with Progress("Filling", len(slots) * len(filling.numbers), "domains' versions") as progress:
-            rows = fill_fixed(slots, fillers, filling.numbers, progress.advance)
-    else:
-        with Progress("Sampling", len(slots), "domains") as progress:
-            rows = fill_independent(slots, fillers, filling.numbers, filling.seed, progress.advance)
-    items = items_table(rows)
-    fewer = shortfalls(items, templates, len(filling.numbers))
-    if filling.tag_filter:
-        items = filter_tags(items, filling.tag_filter)
-    return items, fewer
+    return slots, fillers
 
 
 def compile_all(materials: Materials) -> pd.DataFrame:
@@ -195,14 +237,7 @@ def gather_provenance(parts: Sequence[tuple[str, Provenance]]) -> Provenance:
     details |= {"per_template": len(asked)} if is_whole_sample else {"versions": asked}
     if missing:
         details["fewer_items"] = {template: len(asked) - count for template, count in missing.items()}
-    return Provenance(
-        method=first.method,
-        seed=first.seed,
-        canary=first.canary,
-        inputs=dict(first.inputs),
-        packages=dict(first.packages),
-        details=details,
-    )
+    return replace(first, details=details)
 
 
 def _numbers(part: Provenance) -> list[int]:

@@ -20,7 +20,7 @@ from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 
 #: Quirks that only show when something is asked for that a plain build does not do.
-ONLY_WITH = {"prefix_swaps": "only with --swap"}
+ONLY_WITH = {"prefix_swaps": "only with --swap", "listed_products": "only with --mode independent"}
 
 
 class Build(NamedTuple):

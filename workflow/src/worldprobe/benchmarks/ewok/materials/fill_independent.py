@@ -10,6 +10,7 @@ from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 
 #: Draws in a row that repeat an earlier item, or a filler within the item, before what is left is listed.
 _PATIENCE = 64
+_HALF = 2**32 - 1
 
 
 class IndependentSampler:
@@ -33,7 +34,7 @@ class IndependentSampler:
 
         taken: set[tuple[str, ...]] = set()
         for number in range(count):
-            filling = self._draw(np.random.default_rng([*self._seed, number]), taken)
+            filling = self._draw_at_once(number, taken) or self._draw(np.random.default_rng([*self._seed, number]), taken)
             if filling is None:
                 return
             taken.add(filling)
@@ -54,6 +55,30 @@ class IndependentSampler:
                     chosen.pop()
 
         return extend(0)
+
+    def _draw_at_once(self, number: int, taken: set[tuple[str, ...]]) -> tuple[str, ...] | None:
+        """What ``_draw`` returns if its first draw will do, else None: the same numbers (Lemire's method) without a generator."""
+        import numpy as np
+
+        raw = np.random.PCG64([*self._seed, number]).random_raw
+        picks, half = [], None
+        for texts in self.options:
+            if len(texts) < 2:
+                if not texts:
+                    return None
+                picks.append(texts[0])
+                continue
+            if half is None:
+                word = int(raw())
+                draw, half = word & _HALF, word >> 32
+            else:
+                draw, half = half, None
+            product = draw * len(texts)
+            if product & _HALF < len(texts):  # may have to be drawn again
+                return None
+            picks.append(texts[product >> 32])
+        filling = tuple(picks)
+        return filling if len(set(filling)) == len(filling) and filling not in taken else None
 
     def _draw(self, rng, taken: set[tuple[str, ...]]) -> tuple[str, ...] | None:  # type: ignore[no-untyped-def]
         if all(self.options):

@@ -7,12 +7,13 @@ import json
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.fill_fixed import FixedSampler, enough_for
 from worldprobe.benchmarks.ewok.materials.fill_independent import IndependentSampler
+from worldprobe.benchmarks.ewok.materials.fill_products import ProductSampler
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 from worldprobe.benchmarks.ewok.materials.sentences import fill
@@ -21,8 +22,9 @@ from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
-_COLUMNS = ("item_id", "domain", "version", "meta_template", "template", *TEXTS, *DESIGN, "fillers", "tags")
+COLUMNS = ("item_id", "domain", "version", "meta_template", "template", *TEXTS, *DESIGN, "fillers", "tags")
 _FILTER_SECONDS = 10.0
+_FILTER_FIX = 'It is searched for in the slots, e.g. "agent1:sex=male,object1".'
 
 Row = tuple[object, ...]
 
@@ -83,6 +85,50 @@ def _warn_of_lost_items(domain: str, lost: Mapping[int, int], short: Mapping[str
     LOGGER.warning("%s: templates without an item (%s); %s", domain, versions_lost, reasons or "fillers are used up")
 
 
+class IndependentRows:
+    """Items that are sampled each on their own, in the order of the items table: sample by sample, template by template.
+
+    In the original a template's sample depends on those of the domain before it, and the seed is called version.
+
+    Args:
+        domains: from ``open_slots``.
+        fillers: the fillers.
+        numbers: which of each template's samples, counted from 0; a sample depends on those before it.
+        seed: the study's.
+        advance: called after each sample of all templates.
+    """
+
+    def __init__(
+        self,
+        domains: Mapping[str, list[Slots]],
+        fillers: Fillers,
+        numbers: Sequence[int],
+        seed: int,
+        advance: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.rules, self.numbers, self.advance = fillers.rules, frozenset(numbers), advance
+        count = max(numbers, default=-1) + 1
+        self._samples = {
+            template: sample for rows in domains.values() for template, sample in _sample(rows, fillers, count, seed)
+        }
+        #: Template id -> its number of items, once all rows were taken.
+        self.counts = {template_name(template): 0 for template in self._samples}
+
+    def __iter__(self) -> Iterator[Row]:
+        ordered = sorted(self._samples, key=lambda template: template[:3])
+        for number in range(max(self.numbers, default=-1) + 1):
+            for template in ordered:
+                filling = next(self._samples[template], None)
+                if filling is not None and number in self.numbers:
+                    self.counts[template_name(template)] += 1
+                    yield _Writer(self.rules).row(template, number, filling)
+            self.advance()
+        short = [f"{name} ({made})" for name, made in self.counts.items() if made < len(self.numbers)]
+        if short:
+            message = "%d templates have fewer than %d distinct fillings; all of them are used: %s"
+            LOGGER.warning(message, len(short), len(self.numbers), ", ".join(short))
+
+
 def fill_independent(
     domains: Mapping[str, list[Slots]],
     fillers: Fillers,
@@ -90,32 +136,29 @@ def fill_independent(
     seed: int,
     advance: Callable[[], None] = lambda: None,
 ) -> list[Row]:
-    """Items that are sampled each on their own; a warning names the templates that have fewer than were asked for.
+    """All rows of ``IndependentRows``, template by template in the order of the domains."""
+    place = {name: number for number, name in enumerate(template_name(t) for rows in domains.values() for t in rows)}
+    rows = list(IndependentRows(domains, fillers, numbers, seed, advance))
+    return sorted(rows, key=lambda row: place[str(row[0]).rpartition("_v")[0]])
 
-    Args:
-        domains: from ``open_slots``.
-        fillers: the fillers.
-        numbers: which of each template's samples, counted from 0; a sample depends on those before it.
-        seed: the study's.
-        advance: called after each domain.
-    """
-    rows: list[Row] = []
-    short: list[str] = []
-    wanted, count = frozenset(numbers), max(numbers, default=-1) + 1
-    for domain, templates in domains.items():
-        for template in templates:
-            name = f"{domain}_{template.meta_template}_{template.template}"
-            sampler = IndependentSampler(fillers, template.keys, (seed, domain, template.meta_template, template.template))
-            fillings = [(n, filling) for n, filling in enumerate(sampler.sample(count)) if n in wanted]
-            if len(fillings) < len(wanted):
-                short.append(f"{name} ({len(fillings)})")
-            rows += [_Writer(fillers.rules).row(template, number, filling) for number, filling in fillings]
-        advance()
-    if short:
-        LOGGER.warning(
-            "%d templates have fewer than %d distinct fillings; all of them are used: %s", len(short), count, ", ".join(short)
-        )
-    return rows
+
+def template_name(template: Slots) -> str:
+    """The id of a template."""
+    return f"{template.domain}_{template.meta_template}_{template.template}"
+
+
+def _sample(
+    templates: Sequence[Slots], fillers: Fillers, count: int, seed: int
+) -> Iterator[tuple[Slots, Iterator[Mapping[str, str]]]]:
+    """A domain's templates with the fillings of each."""
+    if fillers.rules.listed_products:
+        products = ProductSampler(fillers, seed)
+        # Taken at once: templates with the same slots share one order, which each of them shuffles.
+        yield from [(template, iter(list(products.sample(template.keys, count)))) for template in templates]
+        return
+    for template in templates:
+        coordinates = (seed, template.domain, template.meta_template, template.template)
+        yield template, IndependentSampler(fillers, template.keys, coordinates).sample(count)
 
 
 class _Writer:
@@ -126,7 +169,7 @@ class _Writer:
         self._filled: dict[tuple[str, tuple[str, ...], tuple[str, ...]], str] = {}
 
     def row(self, template: Slots, version: int, fillings: Mapping[str, str]) -> Row:
-        """One row, in the order of ``_COLUMNS``."""
+        """One row, in the order of ``COLUMNS``."""
         item_id = f"{template.domain}_{template.meta_template}_{template.template}_v{version}"
         words = tuple(fillings.values())
         texts = [self._fill(text, template.keys, words, fillings) for text in template.texts]
@@ -154,7 +197,8 @@ def items_table(rows: Sequence[Row]) -> pd.DataFrame:
         raise UserError(
             "items", "no template has an item.", "Check versions and swaps against the fillers; the log says which are too few."
         )
-    return pd.DataFrame(rows, columns=_COLUMNS)
+    # Where no row has one, these would not be text.
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"concept_b": "str", "context_contrast": "str"})
 
 
 def filter_tags(items: pd.DataFrame, pattern: str) -> pd.DataFrame:
@@ -163,22 +207,35 @@ def filter_tags(items: pd.DataFrame, pattern: str) -> pd.DataFrame:
     Raises:
         UserError: the pattern is broken or searches without end, or nothing is left.
     """
+    matching = matching_tags(items["tags"], pattern)
+    found = items[items["tags"].isin(matching).to_numpy(bool)]
+    if found.empty:
+        raise no_item_is_left(pattern)
+    return found
+
+
+def matching_tags(tags: Iterable[str], pattern: str) -> set[str]:
+    """Those of some tags in which a regular expression is found.
+
+    Raises:
+        UserError: the pattern is broken or searches without end.
+    """
     where = f"--filter {pattern}"
     try:
         expression = re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise UserError(where, f"is not a valid regular expression ({error}).", "Correct it.") from error
-    fix = 'It is searched for in the slots, e.g. "agent1:sex=male,object1".'
     try:
         with _at_most(_FILTER_SECONDS):
-            matches = {tags: expression.search(tags) is not None for tags in dict.fromkeys(items["tags"])}
+            return {text for text in dict.fromkeys(tags) if expression.search(text) is not None}
     except TimeoutError as error:
         problem = f"is still searching after {_FILTER_SECONDS:.0f} seconds: nested repetitions such as (a+)+ never end."
-        raise UserError(where, problem, f"Write it without nested repetitions. {fix}") from error
-    found = items[items["tags"].map(matches).to_numpy(bool)]
-    if found.empty:
-        raise UserError(where, "no item is left.", fix)
-    return found
+        raise UserError(where, problem, f"Write it without nested repetitions. {_FILTER_FIX}") from error
+
+
+def no_item_is_left(pattern: str) -> UserError:
+    """The message for a filter that nothing passes."""
+    return UserError(f"--filter {pattern}", "no item is left.", _FILTER_FIX)
 
 
 @contextlib.contextmanager
@@ -211,8 +268,13 @@ def flag_duplicates(items: pd.DataFrame) -> pd.DataFrame:
     return items.assign(duplicate_of=pd.Series(duplicate_of, index=items.index, dtype="str"))
 
 
-def shortfalls(items: pd.DataFrame, templates: pd.DataFrame, asked: int) -> dict[str, int]:
-    """Template id -> its number of items, for templates that have fewer than were asked for."""
-    made = items["item_id"].str.rpartition("_v")[0].value_counts()
+def shortfalls(made: Mapping[str, int], templates: pd.DataFrame, asked: int) -> dict[str, int]:
+    """Template id -> its number of items, for templates that have fewer than were asked for.
+
+    Args:
+        made: template id -> number of its items.
+        templates: the templates table.
+        asked: how many each was to have.
+    """
     counts = {template: int(made.get(template, 0)) for template in templates["template_id"]}
     return {template: count for template, count in counts.items() if count < asked}

@@ -6,7 +6,7 @@ repeats the original to the letter. ``worldprobe materials differences`` fixes o
 Behaviours of the original that have no switch here, with the numbers of our list: kept in both modes are the way quantities
 count as objects (Q6) and the choice of variables to swap (Q11); duplicates are flagged in both (Q9). File matters fall away:
 empty PairID and pkey columns (Q13, Q27), ids from a hash of options (Q19), unread ``similar_concepts`` (Q22), canary lines (Q23),
-empty files (Q24). Independent sampling is ours alone and lists no products (Q25); a version with too few fillers: warning (Q26).
+empty files (Q24). A version with too few fillers gets a warning (Q26).
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Rules:
     joined_by_comma: bool = _quirk("Q18", "restrictions of context and target are joined by a comma, which cannot be read later")
     repeated_fillers: bool = _quirk("Q20", "a filler listed twice counts twice", in_reading=True)
     careless_plural_y: bool = _quirk("Q21", "the third person of a verb in -ay, -ey, -oy, -uy ends in -ies")
+    listed_products: bool = _quirk("Q25", "sampling lists all combinations of fillers and shuffles them for each template")
     narrow_restrictions: bool = _quirk(
         "S2", "the compiler does not see a slot whose restriction contains a hyphen, a space or the like"
     )

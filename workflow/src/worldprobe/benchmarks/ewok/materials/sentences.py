@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from worldprobe.benchmarks.ewok.materials.placeholders import KEY
 from worldprobe.benchmarks.ewok.materials.rules import Rules
@@ -27,8 +28,14 @@ def fill(text: str, fillings: Mapping[str, str], rules: Rules) -> str:
         for key in sorted(fillings):
             text = _fill_greedily(text, key, fillings[key])
     else:
-        text = KEY.sub(lambda m: fillings[m[1]], text)
+        text = "".join(fillings[part] if is_key else part for part, is_key in _parts(text))
     return sentence(text)
+
+
+@lru_cache(maxsize=1 << 16)
+def _parts(text: str) -> tuple[tuple[str, bool], ...]:
+    """What is between the slots, and their keys, in turn."""
+    return tuple((part, bool(number % 2)) for number, part in enumerate(KEY.split(text)))
 
 
 def _fill_greedily(text: str, key: str, filling: str) -> str:
@@ -48,4 +55,6 @@ def sentence(text: str) -> str:
     text = text[:1].upper() + text[1:]
     if not text.endswith((".", "!", "?")):
         text += "."
+    if text.find(" ", max(0, min(text.find(mark) for mark in ".!?" if mark in text))) < 0:
+        return text  # one sentence
     return _START.sub(lambda m: m[1] + m[2].upper(), text)

@@ -21,12 +21,7 @@ def collect_evaluation(name: str, materials: str, items: Path, scores: Path, sum
     made = read_provenance(scores)
     return {
         "model": name,
-        "checkpoint": made.checkpoint,
-        "revision": made.revision,
-        "checkpoint_digest": made.inputs["checkpoint"],
-        "dtype": made.dtype,
-        "engine": made.engine,
-        "packages": made.packages,
+        **made.of_model(),
         "materials": {
             "source": materials,
             "digest": read_provenance(items).inputs["materials"],

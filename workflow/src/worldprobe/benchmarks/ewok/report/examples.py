@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from worldprobe.benchmarks.ewok.canaries import is_own
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
-
-#: How the canary line of our own materials begins; official EWoK text carries "EWoK canary".
-OWN_CANARY = "worldprobe canary"
 
 
 @dataclass(frozen=True)
@@ -35,9 +33,7 @@ def read_examples(path: Path | str) -> list[Example]:
     Raises:
         UserError: the materials do not say that they are ours: their text must not appear in a report.
     """
-    canary = read_provenance(path).canary or ""
-    lines = [line for line in canary.splitlines() if line.strip()]
-    if not lines or not all(OWN_CANARY in line for line in lines):
+    if not is_own(read_provenance(path).canary):
         raise UserError(
             "--item-text",
             "these items were not built from worldprobe's own materials, so their text must not be shown.",

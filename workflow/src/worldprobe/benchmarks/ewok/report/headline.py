@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.selection import domain_order, in_words, pick
+from worldprobe.benchmarks.ewok.selection import domain_order, in_words, language_models, over_versions, pick, single_versions
 from worldprobe.errors import UserError
 from worldprobe.present.roster import HUMAN, WORD2VEC, Roster
-from worldprobe.present.selection import language_models, over_versions, single_versions
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.report.examples import OWN_CANARY
+from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.selection import in_words
+from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, is_prompted
 from worldprobe.present.origins import (
     Methods,
     TableOrigin,
@@ -19,7 +21,6 @@ from worldprobe.present.origins import (
     package_versions,
 )
 from worldprobe.present.roster import Roster, is_yardstick
-from worldprobe.present.selection import OVER_VERSIONS
 from worldprobe.provenance import Provenance
 
 #: Packages named in the paragraph, in this order, where they took part.
@@ -97,15 +98,11 @@ def _materials(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> list[
 
 def _origin(provenance: Provenance) -> str:
     digest = provenance.inputs.get("materials", "")[:12]
-    canary = provenance.canary or ""
-    own = OWN_CANARY in canary
-    name = (
-        "worldprobe's own built-in materials"
-        if own
-        else "the official EWoK materials"
-        if "EWoK canary" in canary
-        else "a folder of materials"
-    )
+    name = "a folder of materials"
+    if is_own(provenance.canary):
+        name = "worldprobe's own built-in materials"
+    elif is_protected(provenance.canary):
+        name = "the official EWoK materials"
     return f"{name} (SHA-256 {digest}…)" if digest else name
 
 
@@ -119,7 +116,7 @@ def _models(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ros
         text += f", {len(controls)} of them small calibration controls that the pipeline trained from scratch"
     sentences = [text + "."]
     sentences += [missing_note(one.provenance, roster) for one in _of(origins, "summaries")[:1]]
-    asked = [name for name in summaries.eval_type.unique() if name == "logprobs" or name.split("_")[0] in ("likert", "choice")]
+    asked = [name for name in summaries.eval_type.unique() if name in EVAL_TYPES]
     imported = [one.provenance for one in origins if one.provenance.details.get("imported")]
     if imported:
         digest = imported[0].inputs.get("release", "")[:12]
@@ -138,7 +135,7 @@ def _models(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ros
             "LogProbs: a target's score is the sum of the natural log probabilities of its tokens after its context, "
             f"tokenised once as a whole, with the joining space counted to the target (log-softmax in float32{weights})."
         )
-    prompted = [name for name in sorted(asked) if name != "logprobs"]
+    prompted = [name for name in sorted(asked) if is_prompted(name)]
     if prompted:
         sentences.append(
             f"Models were also prompted (Ivanova et al., Appendix A.4): {'; '.join(in_words(name) for name in prompted)}."

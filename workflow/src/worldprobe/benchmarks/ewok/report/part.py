@@ -10,14 +10,13 @@ from worldprobe.benchmarks.ewok.report.drilldown import colour_rules, find_domai
 from worldprobe.benchmarks.ewok.report.examples import read_examples
 from worldprobe.benchmarks.ewok.report.headline import Headline, find_headline
 from worldprobe.benchmarks.ewok.report.methods import describe_methods
-from worldprobe.benchmarks.ewok.selection import domain_order, in_words, pick
+from worldprobe.benchmarks.ewok.selection import domain_order, in_words, language_models, over_versions, pick
 from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
 from worldprobe.present.origins import missing_note, read_origins
 from worldprobe.present.page import Material, Notice, Part, render_template
 from worldprobe.present.roster import Roster
-from worldprobe.present.selection import language_models, over_versions
 
 QUESTION = "Does a language model know how the world works?"
 CITE = "The measure: Ivanova et al. (2024), Elements of World Knowledge (EWoK), arXiv 2405.09605."

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units
-from worldprobe.benchmarks.ewok.selection import domain_order, in_words, pick
+from worldprobe.benchmarks.ewok.selection import domain_order, in_words, language_models, over_versions, pick, single_versions
 from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, TARGET_TYPES, way_of
 from worldprobe.present.roster import HUMAN, WORD2VEC, Roster, is_yardstick
-from worldprobe.present.selection import language_models, over_versions, single_versions
 from worldprobe.present.sheet import Column, Sheet, decimals, span, whole_number
 from worldprobe.provenance import Provenance
 

@@ -22,7 +22,7 @@ GROUP_NAMES = {
     "surface_features": "Surface features",
 }
 FEATURE_NAMES = {"word2vec": "word2vec accuracy", "n_words": "Number of words", "log_frequency": "Word frequency"}
-UNIT_NAMES = {"domain_version": "one point per domain and version", "item": "one point per item"}
+POINTS = {"domain_version": "one point per domain and version", "item": "one point per item"}
 STARS_NOTE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
 
 
@@ -68,11 +68,11 @@ def _fit_notes(provenance: Provenance) -> list[str]:
     return [notes] if isinstance(notes, str) else [str(note) for note in notes]
 
 
-def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs", unit: str = "domain_version") -> Sheet:
+def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs", points: str = "domain_version") -> Sheet:
     """Pearson's r between accuracy and each surface feature, a row per model (Figure 5 D-F in numbers)."""
-    wanted = table[(table.unit == unit) & table.eval_type.isin([eval_type, "human_likert"])]
+    wanted = table[(table.unit == points) & table.eval_type.isin([eval_type, "human_likert"])]
     if not (wanted.eval_type == eval_type).any():
-        known = sorted(set(table.eval_type[table.unit == unit]))
+        known = sorted(set(table.eval_type[table.unit == points]))
         problem = f'there is no eval_type "{eval_type}" in these correlations.'
         raise UserError("correlations", problem, f"They have: {', '.join(known)}. Correlate the judgements of such a run.")
     order = roster.in_order(wanted.model)
@@ -89,15 +89,15 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
             Column("95% interval", (f"{feature}_ci_low", f"{feature}_ci_high"), _interval, over=heading),
         ]
     counts = sorted({int(n) for n in wanted.n})
-    points = whole_number(counts[0]) if len(counts) == 1 else f"{whole_number(counts[0])} to {whole_number(counts[-1])}"
+    n_points = whole_number(counts[0]) if len(counts) == 1 else f"{whole_number(counts[0])} to {whole_number(counts[-1])}"
     return Sheet(
-        title=f"Correlation of accuracy ({in_words(eval_type)}) with three surface features ({UNIT_NAMES[unit]}).",
+        title=f"Correlation of accuracy ({in_words(eval_type)}) with three surface features ({POINTS[points]}).",
         frame=frame,
         columns=tuple(columns),
         label=f"correlations-{eval_type}",
         notes=(
             STARS_NOTE,
-            f"Pearson's r over {points} points; interval by Fisher's z.",
+            f"Pearson's r over {n_points} points; interval by Fisher's z.",
             "A dash: one of the two does not vary, or there are fewer than three points.",
         ),
     )

@@ -18,6 +18,7 @@ from pyarrow import json
 from worldprobe.benchmarks.worldsense.analysis.decompress import Pending, Reader
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, TYPES, WORDS, Questions
 from worldprobe.benchmarks.worldsense.official import is_official
+from worldprobe.benchmarks.worldsense.official_blocks import encode
 from worldprobe.benchmarks.worldsense.vocabulary import ANSWERS, problem_type
 from worldprobe.errors import UserError
 
@@ -88,19 +89,13 @@ def read_series(paths: Sequence[Path | str], questions: Questions, pending: Sequ
 
 def _read_official(path: Path | str, questions: Questions, pending: Pending | None) -> list[Series]:
     prompting, model = name_of_results(path)
-    content = (pending or Reader().start(path)).wait()
-    try:
-        table = json.read_json(
-            arrow.BufferReader(content),
-            parse_options=json.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="ignore"),
-        ).combine_chunks()
-        if table.num_columns != 2 or any(column.null_count for column in table.columns):
-            raise ValueError
+    started = pending or Reader().start(path)
+    table = started.columns(_SCHEMA.names, _parse)
+    if table is None:
+        keys, codes, words = _read_lines(path, started.wait())
+    else:
         keys = table["Key"].to_numpy()
-        encoded = table["resp"].combine_chunks().dictionary_encode()
-        words, codes = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
-    except (arrow.ArrowException, ValueError):
-        keys, codes, words = _read_lines(path, content)
+        codes, words = encode(table["resp"])
     row, is_known = _rows(questions, keys)
     _refuse_twice(path, keys, row, is_known)
     if not is_known.any():
@@ -111,6 +106,20 @@ def _read_official(path: Path | str, questions: Questions, pending: Pending | No
     empty = np.array([word == "" for word in words])[codes][is_known]
     invalid = {EMPTY: int(empty.sum()), FOREIGN: n_invalid - int(empty.sum())}
     return [Series(prompting, model, answers[None, :], {k: n for k, n in invalid.items() if n}, int((~is_known).sum()))]
+
+
+def _parse(content: bytes) -> arrow.Table | None:
+    """The two fields of all lines; None where anything is wrong or unusual."""
+    try:
+        table = json.read_json(
+            arrow.BufferReader(content),
+            parse_options=json.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="ignore"),
+        )
+    except arrow.ArrowException:
+        return None
+    if table.num_columns != 2 or any(column.null_count for column in table.columns):
+        return None
+    return table.combine_chunks()
 
 
 def _read_lines(path: Path | str, content: bytes) -> tuple[np.ndarray, np.ndarray, list[str]]:

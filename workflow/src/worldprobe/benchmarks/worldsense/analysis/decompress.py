@@ -10,11 +10,16 @@ import bz2
 import gzip
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from worldprobe.benchmarks.worldsense.analysis.kept import keep, load, place_of
 from worldprobe.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow as arrow
 
 #: Begins a block, and ends a stream of blocks; 48 bits each, at any bit.
 _BLOCK = 0x314159265359
@@ -32,8 +37,12 @@ class Reader:
     def __init__(self, n_threads: int | None = None) -> None:
         self.pool = ThreadPoolExecutor(n_threads or os.cpu_count())
 
-    def start(self, path: Path | str) -> Pending:
+    def start(self, path: Path | str, is_kept: bool = False) -> Pending:
         """Start to read a file.
+
+        Args:
+            path: of the file.
+            is_kept: what it says may be known from an earlier command (see ``kept``): it is then decompressed only when needed.
 
         Raises:
             UserError: it cannot be read.
@@ -42,16 +51,22 @@ class Reader:
             content = Path(path).read_bytes()
         except OSError as error:
             raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path.") from error
-        if Path(path).suffix != ".bz2":
-            return Pending(path, content, [])
-        return Pending(path, content, [self.pool.submit(bz2.decompress, block) for block in _blocks(content)])
+        place = place_of(content) if is_kept else None
+        if Path(path).suffix != ".bz2" or (place is not None and place.is_file()):
+            return Pending(path, content, [], place)
+        return Pending(path, content, [self.pool.submit(bz2.decompress, block) for block in _blocks(content)], place)
 
 
 class Pending:
-    """A file that is being read."""
+    """A file that is being read.
 
-    def __init__(self, path: Path | str, content: bytes, blocks: list[Future[bytes]]) -> None:
-        self.path = path
+    Attributes:
+        path: of the file.
+        place: where what it says is kept between commands; None: nowhere.
+    """
+
+    def __init__(self, path: Path | str, content: bytes, blocks: list[Future[bytes]], place: Path | None = None) -> None:
+        self.path, self.place = path, place
         self._content = content
         self._blocks = blocks
 
@@ -75,6 +90,24 @@ class Pending:
             raise UserError(self.path, "the file ends early; it was cut short.", "Fetch or make it again.") from error
         except (OSError, zlib.error) as error:
             raise UserError(self.path, f"cannot be decompressed ({error}).", "Fetch or make it again.") from error
+
+    def columns(self, names: Sequence[str], parse: Callable[[bytes], arrow.Table | None]) -> arrow.Table | None:
+        """The columns of the file, as an earlier command kept them, or else parsed and kept.
+
+        Args:
+            names: of the columns; a file may be kept as another kind of file than it is read as now.
+            parse: the text of the file -> its columns, or None where it is not to be read this way.
+
+        Raises:
+            UserError: as ``wait``.
+        """
+        table = load(self.place) if self.place else None
+        if table is not None and table.column_names == list(names):
+            return table
+        table = parse(self.wait())
+        if table is not None and self.place:
+            keep(self.place, table)
+        return table
 
 
 def _blocks(content: bytes) -> list[bytes]:

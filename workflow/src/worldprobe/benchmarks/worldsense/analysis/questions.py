@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as arrow
-from pyarrow import compute, json
+from pyarrow import compute
 
 from worldprobe.benchmarks.worldsense.analysis.decompress import Pending, Reader
 from worldprobe.benchmarks.worldsense.notation import read_description, read_relation
-from worldprobe.benchmarks.worldsense.official import is_official, read_official, relation_fault
+from worldprobe.benchmarks.worldsense.official import is_official, read_official
+from worldprobe.benchmarks.worldsense.official_blocks import encode, parse_file
 from worldprobe.benchmarks.worldsense.planar_text import read_planar_text
 from worldprobe.benchmarks.worldsense.skin_groups import group_skins
 from worldprobe.benchmarks.worldsense.solver import gold_answer
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, ANSWERS, DISGUISE, PROBLEMS, answers_of, problem_type
-from worldprobe.benchmarks.worldsense.worlds import LARGEST, SMALLEST
+from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, ANSWERS, DISGUISE
 from worldprobe.errors import UserError
 
 #: Every answer as a number, its place here; a trial without a valid answer has INVALID, one that was not asked ABSENT.
@@ -33,7 +33,6 @@ FIELDS = {
     "Key": "trial_id",
     "problemname": "problem",
     "tuple_ID": "tuple_id",
-    "expectedresp": "answers",
     "descr": "description",
     "query": "query",
     "problemsize": "size",
@@ -42,16 +41,6 @@ FIELDS = {
     "query_len": "arity",
     "goldresp_obfusc": "gold",
 }
-_TEXT = ("problemname", "tuple_ID", "descr", "query", "skin", "complexity", "goldresp_obfusc")
-_SCHEMA = arrow.schema(
-    [
-        ("Key", arrow.int64()),
-        *[(name, arrow.string()) for name in _TEXT],
-        ("expectedresp", arrow.list_(arrow.string())),
-        ("problemsize", arrow.int64()),
-        ("query_len", arrow.int64()),
-    ]
-)
 TYPES = tuple(ANSWERS)
 
 
@@ -90,7 +79,7 @@ def read_questions(path: Path | str, pending: Pending | None = None, skin_folder
         from worldprobe.benchmarks.worldsense.trials import read_trials
 
         return from_frame(read_trials(path), str(path), skin_folder)
-    fast = _read_fields((pending or Reader().start(path)).wait())
+    fast = (pending or Reader().start(path)).columns(list(FIELDS.values()), _parse)
     return from_frame(read_official(path), str(path), skin_folder) if fast is None else _from_table(fast, skin_folder)
 
 
@@ -106,99 +95,28 @@ def from_frame(frame: pd.DataFrame, name: str, skin_folder: Path | str | None = 
         UserError: a trial whose relations are in its text only, and cannot be read from there.
     """
     plain = frame.assign(complexity="Complexity_" + frame["complexity"].astype(str))
-    columns = [column for column in FIELDS.values() if column != "answers"]
-    table = arrow.Table.from_pandas(plain[columns], preserve_index=False)
+    table = arrow.Table.from_pandas(plain[list(FIELDS.values())], preserve_index=False)
     return _from_table(table, skin_folder, _solve_texts(frame, name))
 
 
-def _read_fields(content: bytes) -> arrow.Table | None:
-    """The fields that matter of all lines; None where anything looks wrong."""
-    try:
-        table = json.read_json(
-            arrow.BufferReader(content),
-            read_options=json.ReadOptions(block_size=1 << 22),
-            parse_options=json.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="ignore"),
-        )
-    except arrow.ArrowException:
+def _parse(content: bytes) -> arrow.Table | None:
+    """The fields that matter of all lines; None where anything looks wrong, or relations may be in the text only."""
+    table = parse_file(content, list(FIELDS))
+    if table is None or "Infer.parallel" in compute.unique(table["problemname"]).to_pylist():
         return None
-    if table.num_columns != len(FIELDS) or any(column.null_count for column in table.columns):
-        return None
-    table = table.rename_columns([FIELDS[name] for name in table.column_names]).combine_chunks()
-    return table if _looks_right(table) else None
-
-
-def _looks_right(table: arrow.Table) -> bool:
-    problems = set(compute.unique(table["problem"]).to_pylist())
-    complexities = set(compute.unique(table["complexity"]).to_pylist())
-    sizes = set(compute.unique(table["size"]).to_pylist())
-    arities = set(compute.unique(table["arity"]).to_pylist())
-    if not (
-        problems <= set(PROBLEMS) - {"Infer.parallel"}  # the relations of which may be in the text only
-        and complexities <= {f"Complexity_{n}" for n in range(3)}
-        and sizes <= set(range(SMALLEST, LARGEST + 1))
-        and arities <= {2, 3}
-    ):
-        return False
-    keys = table["trial_id"].to_numpy()
-    if len(np.unique(keys)) < len(keys):
-        return False
-    codes, names = _codes(table["problem"])
-    n_answers = np.array([len(answers_of(name)) for name in names])[codes]
-    lists = table["answers"].combine_chunks()
-    lengths = np.diff(lists.offsets.to_numpy())
-    if not np.array_equal(lengths, n_answers):
-        return False
-    wanted = np.concatenate([np.array([_NUMBER[word] for word in answers_of(name)]) for name in names])
-    starts = np.cumsum([0, *[len(answers_of(name)) for name in names]])
-    offered_codes, offered_words = _codes(arrow.chunked_array([lists.flatten()]))
-    if not set(offered_words) <= set(WORDS):
-        return False
-    offered = np.array([_NUMBER[word] for word in offered_words])[offered_codes]
-    within = np.arange(len(offered)) - np.repeat(lists.offsets.to_numpy()[:-1] - lists.offsets.to_numpy()[0], lengths)
-    if not np.array_equal(offered, wanted[np.repeat(starts[codes], lengths) + within]):
-        return False
-    gold_codes, gold_words = _codes(table["gold"])
-    if not set(gold_words) <= set(ANSWER_OF):
-        return False
-    gold = np.array([_NUMBER[ANSWER_OF[word]] for word in gold_words])[gold_codes]
-    kinds = np.array([TYPES.index(problem_type(name)) for name in names])[codes]
-    return (
-        bool((_TYPE_OF_WORD[gold] == kinds).all()) and _tuples_are_whole(table, n_answers, codes) and _relations_are_right(table)
-    )
-
-
-def _relations_are_right(table: arrow.Table) -> bool:
-    unique = table.group_by(["description", "query", "size"]).aggregate([]).to_pydict()
-    return all(relation_fault(*one) is None for one in zip(unique["description"], unique["query"], unique["size"], strict=True))
-
-
-def _tuples_are_whole(table: arrow.Table, n_answers: np.ndarray, problem: np.ndarray) -> bool:
-    tuple_code, names = _codes(table["tuple_id"])
-    starts = np.flatnonzero(np.diff(tuple_code, prepend=-1))
-    lengths = np.diff(np.append(starts, len(tuple_code)))
-    same = np.repeat(problem[starts], lengths) == problem
-    return len(starts) == len(names) and bool((lengths == n_answers[starts]).all() and same.all()) and "" not in names
-
-
-def _codes(column: arrow.ChunkedArray) -> tuple[np.ndarray, list[str]]:
-    """The values of a column as numbers, and what they stand for, by first occurrence."""
-    encoded = column.combine_chunks().dictionary_encode()
-    if isinstance(encoded, arrow.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
+    return table.rename_columns(list(FIELDS.values()))
 
 
 _NUMBER = {word: number for number, word in enumerate(WORDS)}
-_TYPE_OF_WORD = np.array([next(n for n, kind in enumerate(TYPES) if word in ANSWERS[kind]) for word in WORDS])
 
 
 def _from_table(
     table: arrow.Table, skin_folder: Path | str | None = None, solved: dict[int, str | None] | None = None
 ) -> Questions:
-    tuple_code, tuple_ids = _codes(table["tuple_id"])
+    tuple_code, tuple_ids = encode(table["tuple_id"])
     starts = np.flatnonzero(np.diff(tuple_code, prepend=-1))
     codes: dict[str, tuple[np.ndarray, list[str]]] = {
-        name: _codes(table[name]) for name in ("problem", "skin", "complexity", "gold", "description", "query")
+        name: encode(table[name]) for name in ("problem", "skin", "complexity", "gold", "description", "query")
     }
     sizes = table["size"].to_numpy()
     arity = table["arity"].to_numpy()

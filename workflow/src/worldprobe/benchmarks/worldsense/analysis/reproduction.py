@@ -50,10 +50,10 @@ def summary_line(table: pd.DataFrame) -> str:
     """The table in one sentence."""
     counts = table["status"].value_counts()
     within, differs = int(counts.get("within_rounding", 0)), int(counts.get("differs", 0))
-    return (
-        f"{within} of {within + differs} published numbers equal as printed; {counts.get('not_run', 0)} not run, "
-        f"{counts.get('not_comparable', 0)} not comparable."
-    )
+    others = f"{counts.get('not_run', 0)} not run, {counts.get('not_comparable', 0)} not comparable."
+    if not within + differs:
+        return f"No published number has one of ours to compare: {others}"
+    return f"{within} of {within + differs} published numbers equal as printed; {others}"
 
 
 def _compare(

@@ -38,17 +38,6 @@ def score_tuples(questions: Questions, answers: np.ndarray, gold: str = "release
         return {measure: np.nanmean([scores[measure] for scores in samples], axis=0) for measure in MEASURES}
 
 
-def score_trials(answers: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Whether each answer is the right one by the paper's folding: 1 or 0; missing where it was not asked.
-
-    Args:
-        answers: numbers in ``WORDS``, INVALID or ABSENT, any shape.
-        gold: numbers in ``WORDS``, or INVALID where no answer is right.
-    """
-    right = (answers >= 0) & (gold >= 0) & (FOLDED[answers] == FOLDED[gold])
-    return np.where(answers == ABSENT, np.nan, right)
-
-
 def _score(questions: Questions, answers: np.ndarray, gold: np.ndarray) -> dict[str, np.ndarray]:
     tuple_of, n_trials = questions.tuple_of, questions.tuples["n_trials"].to_numpy()
     n_tuples = len(n_trials)

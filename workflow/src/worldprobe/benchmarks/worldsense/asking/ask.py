@@ -126,7 +126,8 @@ def ask(
     if pool is not None and prompts.examples is not None:
         facts["examples_seed"] = pool.seed
     frame = _frame(rows, prompts.name, facts["form"])
-    return frame, {**facts, **_counts(frame, near_tie_of(engine.facts.dtype)), "answers": origins}
+    n_prompt_tokens = sum(row.get("n_prompt_tokens", 0) for row in rows)
+    return frame, {**facts, **_counts(frame, near_tie_of(engine.facts.dtype), n_prompt_tokens), "answers": origins}
 
 
 def _compare(
@@ -218,6 +219,7 @@ def _row(exchange: Exchange, trial_id: int, sample: int, kind: str, prompts: Pro
         "finish": replies[-1].finish,
         "n_tokens": sum(reply.n_tokens for reply in replies),
         "n_thought_tokens": sum(reply.n_thought_tokens for reply in replies),
+        "n_prompt_tokens": sum(reply.n_prompt_tokens for reply in replies),
     }
 
 
@@ -252,15 +254,25 @@ def _frame(rows: Sequence[dict[str, Any]], prompting: str, form: str) -> pd.Data
     return frame.sort_values(["trial_id", "sample"], ignore_index=True)
 
 
-def _counts(frame: pd.DataFrame, near: float) -> dict[str, Any]:
-    """How often each status, answer and finish occurs, follow-ups, tokens, and ties within ``near`` nats."""
+def _counts(frame: pd.DataFrame, near: float, n_prompt_tokens: int) -> dict[str, Any]:
+    """How often each status, answer and finish occurs, follow-ups, tokens, and ties within ``near`` nats.
+
+    Args:
+        frame: the responses.
+        near: nats.
+        n_prompt_tokens: tokens that were read for all replies, 0 where not known.
+    """
     counts: dict[str, Any] = {
         name: {str(value): int(n) for value, n in sorted(Counter(frame[name].dropna()).items())}
         for name in ("status", "answer", "finish")
     }
     counts["answer_values"] = counts.pop("answer")
     counts["follow_ups"] = int(frame["follow_up"].notna().sum())
-    counts["tokens"] = {"replies": int(frame["n_tokens"].sum()), "thoughts": int(frame["n_thought_tokens"].sum())}
+    counts["tokens"] = {
+        "prompts": n_prompt_tokens,
+        "replies": int(frame["n_tokens"].sum()),
+        "thoughts": int(frame["n_thought_tokens"].sum()),
+    }
     if frame["margin"].notna().any():
         counts["near_ties"] = {"within_nats": near, "trials": int((frame["margin"] < near).sum())}
     wrong = len(frame) - counts["status"].get("ok", 0)

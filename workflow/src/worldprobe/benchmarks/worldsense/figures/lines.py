@@ -69,7 +69,8 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     size = style.BODY if width == "double" else style.SMALL
     left, gap, height = 0.36, 0.14, 1.5
     plot = (style.WIDTHS[width] - left - 0.1 - gap * (per_row - 1)) / per_row
-    columns = 5 if width == "double" else 3
+    longest = max((len(name) for name in names.values()), default=0)  # long names would be cut off at the edges
+    columns = (5 if width == "double" else 3) - (longest > 18) - (longest > 24)
     foot = 0.1 + 0.14 * -(-(len(models) + 1) // columns)
     row_height = 0.22 + height + 0.36
     figure = style.canvas(width, row_height * n_rows + foot)

@@ -85,7 +85,8 @@ def _overview(
 def _lead(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> str:
     best = overall[overall["model"].isin(asked)].sort_values(["mean", "model"], ascending=[False, True]).iloc[0]
     name, how = roster[best["model"]].name, prompting_name(best["prompting"])
-    sentence = f"{name} has the highest accuracy: {best['mean']:.3f} ({how}), where chance is 0.5"
+    says = "has the highest accuracy:" if len(asked) > 1 else "has an accuracy of"
+    sentence = f"{name} {says} {best['mean']:.3f} ({how}), where chance is 0.5"
     if pd.notna(best["ci_low"]):
         sentence += f" (95% interval {best['ci_low']:.3f} to {best['ci_high']:.3f})"
         if best["ci_low"] <= 0.5:
@@ -101,7 +102,8 @@ def _hardest(by_problem: pd.DataFrame, asked: Sequence[str]) -> list[str]:
     if len(normal) > 1:
         easiest, hardest = PROBLEM_NAMES[str(normal.idxmax())], PROBLEM_NAMES[str(normal.idxmin())]
         ends = f"({normal.max():.3f}), {hardest.lower()} the hardest ({normal.min():.3f})"
-        found.append(f"On average {easiest.lower()} is the easiest problem {ends}.")
+        named = f"On average {easiest.lower()}" if len(asked) > 1 else easiest
+        found.append(f"{named} is the easiest problem {ends}.")
     if len(normal) and len(trivial):
         found.append(f"The trivial controls, which need no world, come to {trivial.mean():.3f}.")
     return found

@@ -1,0 +1,324 @@
+"""Faults that the author of a skin makes: each is named by file, line and key, with the fix; right English is left alone."""
+
+from pathlib import Path
+
+import pytest
+
+from worldprobe.benchmarks.worldsense.misreading import find_misreading
+from worldprobe.benchmarks.worldsense.skins import FOLDER, check_skins, read_skins
+from worldprobe.cli import main
+from worldprobe.errors import UserError
+
+TALL, OBJECTS, STREETS, FAMILIES, RIVERS = (
+    (FOLDER / f"{name}.yaml").read_text() for name in ("tall_short", "obj_LeftRight", "streets", "louder_quieter", "train_trips")
+)
+
+
+def asks(kind: str, *lines: str, wording: str = "directQ1") -> str:
+    """A skin with a question of its own."""
+    listed = "".join(f'      - "{line}"\n' for line in lines)
+    return f"{TALL}questions:\n  {kind}:\n    {wording}:\n{listed}"
+
+
+def change(text: str, *pairs: tuple[str, str]) -> str:
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+SENTENCES = {
+    "a property in the singular, its verb in the plural": (
+        change(TALL, ("{m}'s height is in", "{m}'s height are in")),
+        'clauses.between: "{m}\'s height are in between {x}\'s height and {y}\'s height": "are" does not agree with "height".',
+    ),
+    "a property in the plural, its verb in the singular": (
+        change(FAMILIES, ("the noise level of {m} is in", "the noise levels of {m} is in")),
+        '"is" does not agree with "levels"',
+    ),
+    "entities in the singular where the skin says plural": (
+        change(OBJECTS, ("use: test", "use: test\nnumber: plural"), ("} is ", "} are ")),
+        "the verb does not agree with 'the red ball'",
+    ),
+    "a regular verb": (change(TALL, ("{x} lives to the left", "{x} live to the left")), '"live" does not agree'),
+    "one thing after the number": (change(TALL, ("players all", "player all")), 'Write the plural of "player"'),
+    "a verb in the singular after the number": (change(TALL, ("players all have", "players all has")), 'Write "have"'),
+    "two tenses": (change(TALL, ("{x} is shorter than {y}", "{x} was shorter than {y}")), "is in the past, but clauses.before"),
+    "a listing that ends with a colon": (change(TALL, ('shortest"', 'shortest:"')), "listing: 'From tallest to shortest:' ends"),
+    "a listing with braces": (
+        change(TALL, ('shortest"', 'shortest {x}"')),
+        "listing: 'From tallest to shortest {x}' contains {x}",
+    ),
+    "a listing with a stray brace": (
+        change(TALL, ('shortest"', 'shortest}"')),
+        "listing: 'From tallest to shortest}' has an unp",
+    ),
+    "a listing with doubled blanks": (
+        change(TALL, ("From tallest", "From  tallest")),
+        "listing: 'From  tallest to shortest' has",
+    ),
+    "a listing in small letters": (change(TALL, ("From tallest", "from tallest")), "without a capital letter"),
+    "a situation in small letters": (change(TALL, ("On the", "on the")), "without a capital letter"),
+    "a situation that begins with the number": (change(TALL, ("On the basketball team, ", "")), "without a capital letter"),
+    "a situation with a colon": (change(TALL, ("team, {number}", "team: {number}")), "contains the mark :"),
+    "a clause with a capital": (change(OBJECTS, ("{m} is in", "The place of {m} is in")), "in the middle of a sentence"),
+    "a clause with quotation marks": (
+        change(TALL, ("{x} is taller than {y}", "{x} is ‘taller’ than {y}")),
+        "contains the mark ‘",
+    ),
+    "braces that would be printed": (change(TALL, ("{x} is taller than {y}", "{x} is {{much}} taller than {y}")), "be printed"),
+    "no blank before a placeholder": (change(TALL, ("taller than {y}", "taller than{y}")), "no blank between 'n' and"),
+    "no blank after a placeholder": (change(TALL, ("{x} is taller", "{x}is taller")), "no blank between 'i' and"),
+    "a blank that cannot be seen": (change(TALL, ("taller than {y}", "taller\u00a0than {y}")), "cannot be seen"),
+    "a blank of no width": (change(TALL, ("taller than {y}", "taller \u200bthan {y}")), "cannot be seen"),
+    "the wrong article before one of many entities": (
+        change(
+            OBJECTS, ("the silver", "orange"), ("- the ", "- "), ("{x}", "the {x}"), ("is to the left of {y}", "follows a {y}")
+        ),
+        "has the wrong article in 'a orange'",
+    ),
+    "an article that the last entity has, too": (
+        change(RIVERS, ("Nora visited {x} before {y}", "Nora visited {x} before the {y}")),
+        "repeats 'the'",
+    ),
+    "an entity without the article that others have": (change(OBJECTS, ("- the red ball", "- red ball")), 'Write "the red ball"'),
+    "an entity with a capital article": (change(OBJECTS, ("- the red ball", "- The red ball")), 'Write "the red ball"'),
+    "an entity that reads as two": (change(OBJECTS, ("- the red ball", "- the red ball and bat")), 'contains "and"'),
+}
+
+MEANINGS = {
+    "the converse with {y} as subject": (
+        change(TALL, ('"{x} is shorter than {y}"', '"{y} is shorter than {x}"')),
+        "clauses.after: '{y} is shorter than {x}' names {y} before {x}, its subject",
+    ),
+    "a relation with {y} as subject": (
+        change(TALL, ('"{x} is taller than {y}"', '"{y} is taller than {x}"')),
+        "clauses.before: '{y} is taller than {x}' names {y} before {x}",
+    ),
+    "a foreign relation with {y} as subject": (
+        change(TALL, ('"{x} lives to the left of {y}"', '"{y} lives to the left of {x}"')),
+        "foreign.before: '{y} lives to the left of {x}' names {y}",
+    ),
+    "a relation and its converse exchanged": (
+        change(
+            TALL,
+            ("{x} is taller than {y}", "{x} is Q {y}"),
+            ("{x} is shorter than {y}", "{x} is taller than {y}"),
+            ("Q", "shorter than"),
+        ),
+        "listing: 'From tallest to shortest' is the order of clauses.after",
+    ),
+    "first and last exchanged": (
+        change(TALL, ("taller than all", "Q all"), ("shorter than all", "taller than all"), ("Q", "shorter than")),
+        "clauses.first: '{x} is shorter than all the others' uses the words of clauses.after, so it says that {x} is the last",
+    ),
+    "a listing the other way round": (
+        change(TALL, ("From tallest to shortest", "From shortest to tallest")),
+        'Write "From tallest to shortest"',
+    ),
+    "a listing in other words the other way round": (
+        change(RIVERS, ("From first to last", "From latest to earliest")),
+        "is the order of clauses.after",
+    ),
+    "{m} at an end": (
+        change(TALL, ("{m}'s height is in between {x}'s height", "{x}'s height is in between {m}'s height")),
+        "does not begin with {m}",
+    ),
+    "a between that says outside": (
+        change(TALL, ("{m}'s height is in between {x}'s", "{m}'s height isn't between {x}'s")),
+        "clauses.between: \"{m}'s height isn't between {x}'s height and {y}'s height\" says that {m} is not in between",
+    ),
+    "an outside that says between": (
+        change(TALL, ("{m}'s height is outside of", "{m}'s height is somewhere between")),
+        "says that {m} is in between",
+    ),
+    "parallel and perpendicular exchanged": (
+        change(STREETS, ("parallel to", "Q to"), ("perpendicular to", "parallel to"), ("Q to", "perpendicular to")),
+        "clauses.parallel: '{x} is perpendicular to {y}' says that lines are perpendicular",
+    ),
+    "a foreign relation of its own in other capitals": (
+        change(TALL, ('"{x} lives to the left of {y}"', '"{x} is Shorter  than {y}"')),
+        "foreign.before: is a relation of the skin itself",
+    ),
+    "a key that lines have no use for": (change(STREETS, ("use:", "listing: From left to right\nuse:")), "listing: planar skins"),
+    "the relation of a skin that there is not": (
+        change(RIVERS, ("relation_of: trips", "relation_of: trip")),
+        'did you mean "trips"?',
+    ),
+    "the relation of a skin of another domain": (
+        change(RIVERS, ("relation_of: trips", "relation_of: tall/short")),
+        "is scalar, and",
+    ),
+    "the relation of another one in a test skin": (
+        change(TALL, ("in_training: true", "relation_of: trips")),
+        "only training skins",
+    ),
+    "a training skin that is in training": (change(TALL, ("use: test", "use: train")), "in_training: only test skins"),
+}
+
+QUESTIONS = {
+    "no question mark": (
+        asks("Infer", "{description}", "Is ‘{query}’ TRUE or FALSE"),
+        "is a question without a question mark",
+        35,
+    ),
+    "no full stop": (asks("Infer", "{description}", "Say TRUE or FALSE of ‘{query}’"), "has no mark at its end", 35),
+    "doubled blanks": (asks("Infer", "{description}", "Is  ‘{query}’ TRUE or FALSE?"), "has doubled or outer blanks", 35),
+    "small letters": (asks("Infer", "{description}", "is ‘{query}’ TRUE or FALSE?"), "begins without a capital", 35),
+    "an answer that is not named": (asks("Infer", "{description}", "Is ‘{query}’ TRUE or not?"), "FALSE is not among", 33),
+    "IMPOSSIBLE only": (asks("Consist", "‘{description}’", "Is this IMPOSSIBLE?"), "POSSIBLE is not among the answers", 33),
+    "alternatives exchanged": (
+        asks("Compl", "{description}", "(1) {opposite}; (2) {query}; (3) it is impossible to decide."),
+        "{query} is not alternative 1, or {opposite} is not alternative 2",
+        33,
+    ),
+    "no blank": (asks("Compl", "{description}", "Choose (1){query}, (2) {opposite} or (3) neither."), "no blank between", 35),
+    "two wordings alike": (
+        asks("Consist", "Someone  says: ‘{description}’", "Is it POSSIBLE or IMPOSSIBLE?")
+        + '    directQ2:\n      - "Someone says: ‘{description}’ Is it POSSIBLE or IMPOSSIBLE?"\n',
+        "both wordings have the same words",
+        None,
+    ),
+}
+
+
+def faults(tmp_path: Path, text: str) -> list[UserError]:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    return check_skins(path)[1]
+
+
+@pytest.mark.parametrize(("text", "what"), [*SENTENCES.values(), *MEANINGS.values()], ids=[*SENTENCES, *MEANINGS])
+def test_a_fault_in_a_sentence_is_named_with_its_key_and_line(tmp_path: Path, text: str, what: str) -> None:
+    found = faults(tmp_path, text)
+    said = [fault.lines() for fault in found]
+    assert any(what in lines for lines in said), said
+    assert all(fault.where.startswith(f"{tmp_path / 'mine.yaml'}, line ") for fault in found)
+    assert all(fault.fix for fault in found)
+
+
+@pytest.mark.parametrize(("text", "what", "line"), QUESTIONS.values(), ids=QUESTIONS)
+def test_a_fault_in_a_question_is_named_with_its_line(tmp_path: Path, text: str, what: str, line: int | None) -> None:
+    (fault, *_) = [fault for fault in faults(tmp_path, text) if what in fault.problem]
+    assert line is None or fault.where == f"{tmp_path / 'mine.yaml'}, line {line}"
+
+
+RIGHT = {
+    "articles as they are spoken": change(
+        OBJECTS,
+        ("- the red ball", "- an X-ray"),
+        ("- the blue box", "- a ukulele"),
+        ("- the yellow chair", "- an 8-inch pipe"),
+        ("- the orange table", "- a one-way sign"),
+        ("- the purple bag", "- an FM radio"),
+        ("- the brown mug", "- a USB stick"),
+        ("- the green guitar", "- an hourglass"),
+        ("- the white bicycle", "- a utensil"),
+    ),
+    "a name that repeats itself": change(TALL, ("- James", "- Bora Bora")),
+    "a name that begins with an article": change(RIVERS, ("- the Amazon", "- The Hague")),
+    "things whose number does not show": change(
+        OBJECTS, ("- the red ball", "- the sheep"), ("- the blue box", "- the gas"), ("- the yellow chair", "- the taxi")
+    ),
+    "a verb that others are the subject of": change(TALL, ("{x} is shorter than all the others", "everybody is taller than {x}")),
+    "the least of the other relation": change(TALL, ("{x} is shorter than all the others", "{x} is the least tall")),
+    "places without an article": change(
+        TALL, ("- James", "- the gym"), ("- David", "- school"), ("- Robert", "- the office"), ("- Michael", "- work")
+    ),
+    "a denied comparison": change(TALL, ("{x} is taller than all the others", "{x} is not shorter than anybody")),
+    "a listing by the most and the least": change(
+        TALL,
+        ("taller", "more famous"),
+        ("shorter", "less famous"),
+        ("From tallest to shortest", "From most famous to least famous"),
+    ),
+    "an outside without that word": change(
+        TALL, ("{m}'s height is outside of {x}'s height and {y}'s height", "{m} is either above or below both {x} and {y}")
+    ),
+    "plural properties": change(
+        TALL, ("{m}'s height is in between {x}'s height and {y}'s height", "{m}'s wages are in between those of {x} and {y}")
+    ),
+    "a plural that does not end in s": change(TALL, ("players all", "sportsmen all")),
+    "lines of Windows": TALL.replace("\n", "\r\n"),
+    "questions of its own": asks(
+        "Compl", "{description}", "If {query}, answer 1.", "If {opposite}, answer 2. Else answer 3.", "Possible answers: 1, 2, 3"
+    )
+    + '  Infer:\n    directQ2:\n      - "TRUE or FALSE: ‘{query}’?"\n      - "It is known: ‘{description}’"\n',
+}
+
+
+@pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
+def test_right_english_is_not_a_fault(tmp_path: Path, text: str) -> None:
+    assert [fault.lines() for fault in faults(tmp_path, text)] == []
+    (skin,) = check_skins(tmp_path / "mine.yaml")[0]
+    assert find_misreading(skin) is None
+
+
+def test_the_skins_of_the_repository_are_right_and_cannot_be_misread(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["worldsense", "skins", "check"]) == 0
+    assert capsys.readouterr().out.startswith("39 skins are right: ")
+
+
+def test_words_that_can_be_misread_are_refused_before_a_set_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(change((FOLDER / "activities.yaml").read_text(), ("  - fencing", "  - all the others")))
+    for command in (
+        ["skins", "check", str(path)],
+        ["generate", "ood-query", "--per-cell", "1", "--skin-folder", str(tmp_path), "--out", str(tmp_path / "t.parquet")],
+    ):
+        assert main(["worldsense", *command]) == 2
+        error = capsys.readouterr().err
+        assert f"error: {path}\n" in error
+        assert "the text can be read in several ways" in error
+        assert "all the others" in error
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def write(folder: Path, **texts: str) -> Path:
+    for name, text in texts.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return folder
+
+
+def only_fault(folder: Path) -> str:
+    (fault,) = check_skins(folder)[1]
+    return f"{Path(fault.where.partition(', line ')[0]).name}: {fault.problem}"
+
+
+def test_two_skins_of_one_name_or_of_the_same_words(tmp_path: Path) -> None:
+    write(tmp_path, a=TALL, b=change(TALL, ("name: tall/short", "name: Tall/short"), ("basketball", "football")))
+    assert only_fault(tmp_path).startswith("b.yaml: name: Tall/short is also the name in")
+    assert [skin.name for skin in check_skins(tmp_path)[0]] == ["tall/short"]
+    write(tmp_path, b=change(TALL, ("name: tall/short", "name: mine")))
+    assert only_fault(tmp_path) == "b.yaml: name: all its words are those of tall/short."
+    assert [fault.where for fault in check_skins(tmp_path / "b.yaml")[1]] == [f"{tmp_path / 'b.yaml'}, line 2"]
+
+
+def test_a_training_skin_shares_no_entity_with_a_test_skin(tmp_path: Path) -> None:
+    test = change((FOLDER / "trips.yaml").read_text(), ("- Big Ben", "- the Seine"))
+    write(tmp_path, test=test, train=RIVERS)
+    assert only_fault(tmp_path) == "train.yaml: entities[1]: 'the Seine' is also an entity of the test skin trips."
+
+
+def test_test_skins_and_training_skins_agree_on_what_was_trained(tmp_path: Path) -> None:
+    trips = (FOLDER / "trips.yaml").read_text()
+    write(tmp_path, test=change(trips, ("in_training: true", "in_training: false")), train=RIVERS)
+    assert only_fault(tmp_path) == "test.yaml: in_training: a training skin has the relation of trips."
+    write(tmp_path, test=trips, train=change(RIVERS, ("relation_of: trips", "relation_of: conversation")))
+    assert only_fault(tmp_path) == "test.yaml: in_training: no training skin says that it has the relation of trips."
+    write(tmp_path, train=TALL)  # without training skins nothing contradicts it
+    assert check_skins(tmp_path)[1] == []
+
+
+def test_skins_of_either_suffix_are_read(tmp_path: Path) -> None:
+    write(tmp_path, one=TALL)
+    (tmp_path / "two.yml").write_text(OBJECTS)
+    assert [skin.name for skin in read_skins(tmp_path)] == ["tall/short", "obj_LeftRight"]
+
+
+def test_every_fault_is_printed_in_the_order_of_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = change(TALL, ("From tallest", "from tallest"), ("{x} is shorter than all", "{x} are shorter than all"))
+    write(tmp_path, a=wrong, b=wrong)
+    assert main(["worldsense", "skins", "check", str(tmp_path)]) == 2
+    lines = [line.removeprefix(f"error: {tmp_path}/") for line in capsys.readouterr().err.splitlines() if "error:" in line]
+    assert lines == ["a.yaml, line 20", "a.yaml, line 27", "b.yaml, line 20", "b.yaml, line 27"]

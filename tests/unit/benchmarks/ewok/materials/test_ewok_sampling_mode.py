@@ -1,0 +1,84 @@
+"""Sampling with --compat is the original's: full products, shuffled again for each template and used from the front."""
+
+import csv
+import itertools
+
+import numpy as np
+import pytest
+
+from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.materials import fill_products
+from worldprobe.benchmarks.ewok.materials.fill_products import ProductSampler
+from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
+from worldprobe.benchmarks.ewok.materials.problems import Place
+from worldprobe.benchmarks.ewok.materials.rules import ORIGINAL
+from worldprobe.cli import main
+from worldprobe.contracts import read_provenance, read_table
+from worldprobe.errors import UserError
+
+
+def fillers(**classes):
+    """``object=["the jar", ...]``."""
+    made = {name: FillerClass(name, (), tuple(Filler(text, {}) for text in texts), Place("")) for name, texts in classes.items()}
+    return Fillers(made, ORIGINAL)
+
+
+def to_the_letter(some, key_sets, version, count):
+    generator, candidates, found = np.random.RandomState(version), {}, []
+    for keys in key_sets:
+        options = [[filler.text for filler in some.options(key)] for key in keys]
+        candidates.setdefault(keys, list(itertools.product(*options)))
+        generator.shuffle(candidates[keys])
+        usable = [filling for filling in candidates[keys] if len(set(filling)) == len(keys)]
+        found.append([dict(zip(keys, filling, strict=True)) for filling in usable[:count]])
+    return found
+
+
+@pytest.mark.parametrize("version", [0, 7])
+def test_fillings_are_those_of_shuffled_lists_and_orders_accumulate(version):
+    some = fillers(agent=list("abcdefg"), object=[*"uvwxyzabu", "uv"], word=["one"])
+    key_sets = [("agent1", "object1"), ("agent1",), ("agent1", "object1"), (), ("word1",), ("agent1", "agent2", "object1")] * 3
+    sampler = ProductSampler(some, version)
+    ours = [list(sampler.sample(keys, 40)) for keys in key_sets]
+    assert ours == to_the_letter(some, key_sets, version, 40)
+    assert [len(fillings) for fillings in ours[:5]] == [40, 7, 40, 1, 1]
+
+
+def test_the_shuffle_is_the_legacy_one():
+    """The vectors that our description of the original gives."""
+    sampler = ProductSampler(fillers(digit=[str(i) for i in range(10)]), 7)
+    in_class_order = [filler.text for filler in sampler.fillers.options("digit1")]
+    for order in ([8, 5, 0, 2, 1, 9, 7, 3, 6, 4], [5, 2, 0, 9, 4, 8, 1, 7, 3, 6]):
+        drawn = [filling["digit1"] for filling in sampler.sample(["digit1"], 10)]
+        assert drawn == [in_class_order[i] for i in order]
+
+
+def test_more_fillings_are_a_longer_sample_across_the_pieces_that_are_read(monkeypatch):
+    some = fillers(agent=[f"a{i}" for i in range(30)], object=[f"o{i}" for i in range(30)])
+    whole = list(ProductSampler(some, 1).sample(("agent1", "object1"), 1000))
+    monkeypatch.setattr(fill_products, "_CHUNK", 7)
+    assert list(ProductSampler(some, 1).sample(("agent1", "object1"), 1000)) == whole
+    assert len({tuple(filling.values()) for filling in whole}) == 900
+
+
+def test_more_combinations_than_can_be_listed_are_refused(monkeypatch):
+    monkeypatch.setattr(fill_products, "MOST", 99)
+    sampler = ProductSampler(fillers(agent=[str(i) for i in range(10)]), 0)
+    assert len(list(sampler.sample(("agent1",), 3))) == 3
+    with pytest.raises(UserError, match=r"100 combinations of fillers for \{agent1\}, \{agent2\}"):
+        sampler.sample(("agent1", "agent2"), 3)
+
+
+def test_samples_are_exported_as_one_run_of_the_original(garden):
+    items, templates, out = (garden.folder.parent / name for name in ("items.parquet", "templates.parquet", "official"))
+    options = ["--mode", "independent", "--compat", "--per-template", "3", "--seed", "4"]
+    build = ["items", "build", str(garden.write()), *options, "--templates-out", str(templates), "--out", str(items)]
+    assert main(build) == 0
+    assert read_provenance(items).seed == 4
+    assert read_table(items, Items)["version"].tolist() == [0, 1, 2]
+    assert main(["items", "export", str(items), str(templates), "--out", str(out)]) == 0
+    assert [path.relative_to(out).as_posix() for path in out.rglob("*.csv")] == ["version-4/testsuite-garden_work.csv"]
+    _, *lines = (out / "version-4" / "testsuite-garden_work.csv").read_text().splitlines()
+    rows = list(csv.DictReader(lines))
+    assert [row["Target1"] for row in rows] == read_table(items, Items)["target1"].tolist()
+    assert len({row["Target1"] for row in rows}) == 3

@@ -1,0 +1,73 @@
+"""A table of sampled items written piece by piece is the table written at once, duplicates across the pieces included."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.materials import stream
+from worldprobe.benchmarks.ewok.materials.fill_independent import IndependentSampler
+from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
+from worldprobe.benchmarks.ewok.materials.problems import Place
+from worldprobe.benchmarks.ewok.materials.rules import RIGHT
+from worldprobe.cli import main
+from worldprobe.contracts import read_provenance, read_table, storage
+
+
+@pytest.fixture
+def attic(garden):
+    """Two domains with the same sentences, few fillers, one of them listed twice: many items have the texts of others."""
+    for kind in ("concept", "context", "target"):
+        garden.with_(
+            f"{kind}s/{kind}-attic-work.yml", garden.files[f"{kind}s/{kind}-garden-work.yml"].replace("garden-work", "attic-work")
+        )
+    garden.with_("fillers/filler-agent.csv", "item\nAda\nBo\nCyd\nAda\n")
+    garden.with_("fillers/filler-object.csv", "item\nthe jar\nthe cup\n")
+    return garden
+
+
+@pytest.mark.parametrize("options", [["--compat"], [], ["--filter", "agent1"]])
+@pytest.mark.parametrize("together", [1, 3, 1000])
+def test_pieces_make_the_bytes_of_the_whole(attic, monkeypatch, options, together):
+    folder = attic.folder.parent
+    build = ["items", "build", str(attic.write()), "--mode", "independent", "--per-template", "7", *options]
+    assert main([*build, "--out", str(folder / "once.parquet")]) == 0
+    for module in (storage, stream):
+        monkeypatch.setattr(module, "ROWS_TOGETHER", together)
+    assert main([*build, "--templates-out", str(folder / "templates.parquet"), "--out", str(folder / "pieces.parquet")]) == 0
+    fill = ["items", "fill", str(folder / "templates.parquet"), str(attic.folder), *build[3:]]
+    parts = [str(folder / f"{number}.parquet") for number in range(7)]
+    kept = [part for number, part in enumerate(parts) if main([*fill, "--version", str(number), "--out", part]) == 0]
+    assert main(["items", "gather", *kept, "--out", str(folder / "gathered.parquet")]) == 0
+    pieces, gathered, once = (folder / f"{name}.parquet" for name in ("pieces", "gathered", "once"))
+    assert read_table(pieces, Items).equals(read_table(once, Items))
+    if "--compat" in options:
+        assert read_provenance(once).details["duplicates"] >= 7
+        assert hashlib.sha256(pieces.read_bytes()).digest() == hashlib.sha256(gathered.read_bytes()).digest()
+
+
+def test_a_filter_that_nothing_passes_leaves_no_file(attic, capsys):
+    out = attic.folder.parent / "items.parquet"
+    options = ["--mode", "independent", "--filter", "nobody1", "--out", str(out)]
+    assert main(["items", "build", str(attic.write()), *options]) == 2
+    assert "no item is left" in capsys.readouterr().err
+    assert not out.exists()
+    assert not list(out.parent.glob(".*part*"))
+
+
+def test_fillings_drawn_at_once_are_those_of_the_generator():
+    """An empty filling would be taken for none; so would a draw that has to be repeated: then the generator draws."""
+    sizes = np.random.default_rng(0).integers(1, 120, size=(300, 4))
+    agreed = 0
+    for number, counts in enumerate(sizes.tolist()):
+        classes = {f"class{letter}": [f"{letter}{i}" for i in range(count)] for letter, count in zip("abcd", counts, strict=True)}
+        made = {name: FillerClass(name, (), tuple(Filler(t, {}) for t in texts), Place("")) for name, texts in classes.items()}
+        sampler = IndependentSampler(Fillers(made, RIGHT), [f"{name}1" for name in classes], (number, "garden-work", 1, 2))
+        at_once = sampler._draw_at_once(0, set())
+        rng = np.random.default_rng([*sampler._seed, 0])
+        picks = rng.integers([len(texts) for texts in sampler.options])
+        if at_once is not None:
+            assert at_once == tuple(texts[i] for texts, i in zip(sampler.options, picks, strict=True))
+            agreed += 1
+    assert agreed > 290

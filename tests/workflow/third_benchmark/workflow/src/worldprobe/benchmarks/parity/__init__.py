@@ -1,0 +1,1 @@
+"""Parity: a benchmark of whole numbers."""

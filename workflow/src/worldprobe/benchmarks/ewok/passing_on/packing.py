@@ -1,0 +1,156 @@
+"""Encrypted archives of materials and items: what goes in, its licence and terms, and how one is opened again."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from worldprobe.archives import Archive
+from worldprobe.benchmarks.ewok.canaries import is_protected
+from worldprobe.benchmarks.ewok.materials.materials import canary_lines
+from worldprobe.benchmarks.ewok.passing_on.canaries import is_word_list, lacks_canary
+from worldprobe.errors import UserError
+from worldprobe.files import whole_file
+
+README = "README.txt"
+_NOTICES = {"a licence": re.compile(r"(^|/)LICEN[CS]E[^/]*$", re.I), "terms of use": re.compile(r"(^|/)TERMS[^/]*$", re.I)}
+_ABOUT = """{canary}
+{name}: {count} files for worldprobe, encrypted with AES-256.
+
+Please keep these texts encrypted wherever others, or programs that collect training data, can read them.
+Their licence and terms: {notices}.
+worldprobe reads this archive as it is: `worldprobe items build {name}`, with the password in WORLDPROBE_MATERIALS_PASSWORD.
+"""
+
+
+def read_members(sources: Sequence[Path], password: str | None) -> dict[str, bytes]:
+    """The files to pack, read in memory: of a folder under its own name, of a .zip under their names there, or a single file.
+
+    Raises:
+        UserError: a source cannot be read, has no files, or a name occurs twice.
+    """
+    members: dict[str, bytes] = {}
+    for source in sources:
+        if source.is_file() and source.suffix != ".zip":
+            folder = Archive(source.absolute().parent)
+            found = {source.name: folder.read(source.name)}
+        else:
+            archive = Archive(source, password, "Set WORLDPROBE_MATERIALS_PASSWORD.")
+            above = f"{source.absolute().name}/" if archive.is_folder else ""
+            found = {above + name: archive.read(name) for name in archive.names}
+        found.pop(README, None)  # of an archive that is packed again; there will be another
+        if not found:
+            raise UserError(source, "contains no file to pack.", "Name a folder with files; hidden ones are left out.")
+        if twice := sorted(found.keys() & members.keys()):
+            raise UserError(source, f"{twice[0]} is packed already.", "Rename one of the two files or folders.")
+        members |= found
+    return members
+
+
+def read_notices(licence: Path | None, terms: Path | None, source: Path | None, password: str | None) -> dict[str, bytes]:
+    """Licence and terms for the top of the archive: from files, or as materials have them.
+
+    Args:
+        licence: a file.
+        terms: a file.
+        source: a folder or .zip of materials, whose LICENSE and TERMS files are taken where no file is named.
+        password: of that .zip.
+    """
+    found: dict[str, bytes] = {}
+    if source is not None:
+        archive = Archive(source, password, "Set WORLDPROBE_MATERIALS_PASSWORD.")
+        for pattern in _NOTICES.values():
+            names = [name for name in archive.names if pattern.search(name)]
+            found |= {PurePosixPath(name).name: archive.read(name) for name in names[:1]}
+    for what, path in (("LICENSE", licence), ("TERMS_OF_USE", terms)):
+        if path is not None:
+            found = {name: content for name, content in found.items() if not name.upper().startswith(what[:5])}
+            found[what + (path.suffix or ".txt")] = Archive(path.absolute().parent).read(path.name)
+    return found
+
+
+def check_members(members: Mapping[str, bytes]) -> None:
+    """Refuse what must not be passed on like this.
+
+    Raises:
+        UserError: there is no licence or no terms among the files, or a file of materials or items has no canary
+            (lists of fillers may lack one, as EWoK's do).
+    """
+    for what, pattern in _NOTICES.items():
+        if not any(pattern.search(name) for name in members):
+            option = "--licence" if what == "a licence" else "--terms"
+            fix = f"Give {option} FILE, or --notices-from MATERIALS to take both from materials that have them."
+            raise UserError(option, f"there is no file with {what} among what is packed.", fix)
+    identities = {name: members.get(f"{PurePosixPath(name).parent}/identity.json") for name in members}
+    sentences = {name: content for name, content in members.items() if not is_word_list(name)}
+    if without := sorted(name for name, content in sentences.items() if lacks_canary(name, content, identities[name])):
+        more = f" (and {len(without) - 1} more)" if len(without) > 1 else ""
+        fix = "Begin it with a comment line with the word canary and a random number; `worldprobe release check` lists all."
+        raise UserError(without[0], f"has no canary{more}.", fix)
+
+
+def write_release(members: Mapping[str, bytes], path: Path, password: str) -> None:
+    """Write files and a README into a ZIP that is encrypted with AES-256 (WinZip's way; 7-Zip and the like open it).
+
+    The salt is drawn afresh, so two archives of the same files differ in their bytes.
+
+    Args:
+        members: name in the archive and content.
+        path: the archive.
+        password: not empty.
+
+    Raises:
+        UserError: the place cannot be written.
+    """
+    import pyzipper
+
+    notices = ", ".join(sorted(name for name in members if any(p.search(name) for p in _NOTICES.values())))
+    canary = "\n".join(dict.fromkeys(line for content in members.values() for line in canary_lines(content)))
+    about = _ABOUT.format(canary=canary, name=path.name, count=len(members), notices=notices).lstrip()
+    packed = io.BytesIO()  # on a full disk, pyzipper would end with a traceback of its own
+    with pyzipper.AESZipFile(packed, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES) as archive:
+        archive.setpassword(password.encode("utf-8", "surrogateescape"))
+        for name, content in ({README: about.encode()} | dict(members)).items():
+            archive.writestr(name, content)
+    with whole_file(path) as temporary:
+        temporary.write_bytes(packed.getvalue())
+
+
+def read_release(path: Path, password: str | None, hint: str) -> Iterator[tuple[str, bytes]]:
+    """The files of an archive, to be written in the open.
+
+    Raises:
+        UserError: it cannot be read, a name leads out of the folder, or it contains EWoK's own materials or items of them.
+    """
+    archive = Archive(path, password, hint)
+    if archive.is_folder:
+        raise UserError(path, "is a folder.", "Give the .zip file.")
+    for name in archive.names:
+        parts = PurePosixPath(name).parts
+        if name.startswith("/") or ".." in parts or "\\" in name or ":" in name:
+            raise UserError(path, f'member "{name}" would be written outside the folder.', "Do not trust this archive.")
+    contents = {name: archive.read(name) for name in archive.names}
+    if is_protected(_canaries(contents.values())):
+        fix = f"Leave it packed: every command reads it as it is, e.g. `worldprobe items build {path.name}`."
+        raise UserError(path, "contains EWoK's own materials, or items of them, whose terms forbid plain-text files.", fix)
+    yield from contents.items()
+
+
+def _canaries(contents: Iterable[bytes]) -> str:
+    """Everything that calls itself a canary at the top of a file or in a table's footer."""
+    return "\n".join(line for content in contents for line in [*canary_lines(content), *_in_footer(content)])
+
+
+def _in_footer(content: bytes) -> list[str]:
+    import pyarrow as arrow
+    import pyarrow.parquet as parquet
+
+    if not content.startswith(b"PAR1"):
+        return []
+    try:
+        metadata = parquet.read_schema(io.BytesIO(content)).metadata or {}
+    except arrow.ArrowException:
+        return []
+    return [value.decode(errors="replace") for value in metadata.values()]

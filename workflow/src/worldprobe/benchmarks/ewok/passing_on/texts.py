@@ -1,0 +1,149 @@
+"""The text in any file: plain, escaped, compressed, in a table or an archive, or between the bytes of something else."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import html
+import io
+import lzma
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from worldprobe.archives import LARGEST
+
+#: So much of a large file is read at once, and so much of it twice, so that no sentence is cut.
+_PIECE, _OVERLAP = 32 * 1024 * 1024, 4096
+_PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e\x80-\xff]{12,}")
+_ESCAPED = re.compile(r"\\[nrt\"'/]")
+_NESTED = 4
+
+
+class Content(NamedTuple):
+    """A piece of text.
+
+    Attributes:
+        place: the file, and the member of an archive after a colon.
+        text: the piece; None where the file could not be read.
+        problem: why it could not, or that a member is encrypted.
+    """
+
+    place: str
+    text: str | None
+    problem: str = ""
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Every file, hidden ones included; links are not followed, and of ``.git`` nothing is read."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name != ".git")
+        for name in sorted(names):
+            path = Path(place, name)
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+def contents(path: Path, name: str) -> Iterator[Content]:
+    """What can be read in a file.
+
+    Args:
+        path: the file.
+        name: what the file is called in findings.
+    """
+    try:
+        with path.open("rb") as stream:
+            begin = stream.read(8)
+            if begin.startswith(
+                (b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x01", b"x\x9c", b"\xff\xfe", b"\xfe\xff")
+            ):
+                yield from _special(begin + stream.read(LARGEST), name)
+                return
+            piece = begin + stream.read(_PIECE)
+            while piece:
+                yield Content(name, plain_text(piece))
+                more = stream.read(_PIECE)
+                piece = piece[-_OVERLAP:] + more if more else b""
+    except OSError as error:
+        yield Content(name, None, f"cannot be read ({error.strerror})")
+
+
+def _special(content: bytes, name: str, depth: int = 0) -> Iterator[Content]:
+    """Text of a table, an archive or a compressed file; anything else as plain text."""
+    if len(content) > LARGEST or depth > _NESTED:
+        yield Content(name, None, "is too large, or packed too often, to be unpacked in memory")
+        return
+    try:
+        if content.startswith(b"PAR1"):
+            yield from _table(content, name)
+        elif content.startswith(b"PK\x03\x04"):
+            yield from _members(content, name, depth)
+        elif content.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x01", b"x\x9c")):
+            yield from _special(_unpacked(content), name, depth + 1)
+        else:
+            encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else ""
+            yield Content(name, content.decode(encoding, "replace") if encoding else plain_text(content))
+    except Exception as error:  # readers of damaged archives raise almost anything
+        if content.startswith((b"x\x01", b"x\x9c")):
+            yield Content(name, plain_text(content))  # text that happens to begin like that
+        else:
+            yield Content(name, None, f"is damaged ({type(error).__name__})")
+
+
+def _unpacked(content: bytes) -> bytes:
+    """At most one byte more than may be read."""
+    if content.startswith(b"x"):
+        return zlib.decompressobj().decompress(content, LARGEST + 1)
+    opened = gzip.open if content.startswith(b"\x1f\x8b") else bz2.open if content.startswith(b"BZh") else lzma.open
+    with opened(io.BytesIO(content)) as stream:
+        return stream.read(LARGEST + 1)
+
+
+def _table(content: bytes, name: str) -> Iterator[Content]:
+    """The texts of a Parquet file, row by row, and its metadata."""
+    import pyarrow as arrow
+    import pyarrow.compute as compute
+    import pyarrow.parquet as parquet
+
+    file = parquet.ParquetFile(io.BytesIO(content))
+    for value in (file.schema_arrow.metadata or {}).values():
+        yield Content(name, plain_text(value))
+    for number in range(file.num_row_groups):
+        texts = []
+        for column in file.read_row_group(number).columns:
+            kind = column.type.value_type if arrow.types.is_dictionary(column.type) else column.type
+            if arrow.types.is_string(kind) or arrow.types.is_large_string(kind):
+                text = column.cast(kind)
+                if compute.any(compute.match_substring(text, " ")).as_py():  # no ids
+                    texts.append(compute.fill_null(text, "").to_pylist())
+        yield Content(name, _unescaped("\n".join(" ".join(row) for row in zip(*texts, strict=True))))
+
+
+def _members(content: bytes, name: str, depth: int) -> Iterator[Content]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for member in archive.infolist():
+            if member.is_dir():
+                continue
+            if member.flag_bits & 1:
+                yield Content(f"{name}:{member.filename}", "", "is encrypted")
+            elif member.file_size > LARGEST:
+                yield Content(f"{name}:{member.filename}", None, "is too large to be unpacked in memory")
+            else:
+                yield from _special(archive.read(member), f"{name}:{member.filename}", depth + 1)
+
+
+def plain_text(content: bytes) -> str:
+    """Text as it is, or what can be read between other bytes; escapes of JSON and HTML are undone."""
+    if b"\0" in content[: 1 << 16]:
+        content = b"\n".join(_PRINTABLE.findall(content))
+    return _unescaped(content.decode("utf-8", "replace"))
+
+
+def _unescaped(text: str) -> str:
+    if "&" in text:
+        text = html.unescape(text)
+    return _ESCAPED.sub(lambda m: "'" if m[0] == "\\'" else " ", text) if "\\" in text else text

@@ -1,0 +1,91 @@
+"""The result of evaluating one model: as plain values for JSON, and as text next to the published numbers."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
+from worldprobe.benchmarks.worldsense.published import SOURCE, read_published
+from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, problems_of, prompting_name
+from worldprobe.benchmarks.worldsense.trials import read_trials
+from worldprobe.contracts import read_provenance, read_table
+
+BENCHMARK = "worldsense"
+
+
+def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path) -> dict[str, Any]:
+    """The result as plain values: what was loaded, and under the benchmark's name its numbers next to the published ones.
+
+    Args:
+        name: the model's name.
+        trials: one set.
+        responses: the answers to it under one strategy.
+        summaries: their means.
+    """
+    made, table = read_provenance(responses), read_table(summaries, Summaries)
+    table = table[table["gold"] == "released"]  # our own set's gold answers are the solver's
+    means = {
+        (measure, group): _row(row)
+        for (measure, group), rows in table[table["grouping"].isin(["all", "problem"])].groupby(["measure", "group"])
+        for row in rows.to_dict("records")
+    }
+    problems = problems_of(table[table["grouping"] == "problem"].rename(columns={"group": "problem"}))
+    printed = read_published()
+    whole = printed[(printed["table"] == "table2") & (printed["quantity"] == "accuracy")]
+    return {
+        "model": name,
+        **made.of_model(),
+        BENCHMARK: {
+            "trials": {"digest": made.inputs["trials"], "n_trials": len(read_trials(trials))},
+            "prompting": made.details["prompting"],
+            "form": made.details["form"],
+            "accuracy": means["accuracy", "all"],
+            "bias": means["bias", "all"],
+            "accuracy_by_problem": {problem: means["accuracy", problem] for problem in problems},
+            "invalid": len(read_table(responses, Responses, ["status"]).query("status != 'ok'")),
+            "published": {row["model"]: float(row["printed"]) / 100 for _, row in whole.iterrows()},
+            "published_source": SOURCE,
+        },
+    }
+
+
+def _row(summary: dict[Any, Any]) -> dict[str, Any]:
+    """One mean as plain values; JSON has no NaN."""
+    numbers = {key: float(summary[key]) for key in ("mean", "conf95", "ci_low", "ci_high")}
+    return {key: value if math.isfinite(value) else None for key, value in numbers.items()} | {"n_tuples": int(summary["count"])}
+
+
+def describe_evaluation(evaluation: dict[str, Any]) -> str:
+    """The evaluation for a reader: the model's row among the published ones, then its problems."""
+    found, model = evaluation[BENCHMARK], evaluation["model"]
+    names = {problem: PROBLEM_NAMES[problem] for problem in found["accuracy_by_problem"]}
+    width = max(map(len, [*found["published"], model, *names.values()]))
+    rows = [(mean, name, "published") for name, mean in found["published"].items()]
+    rows.append(
+        (found["accuracy"]["mean"], model, f"here; {_interval(found['accuracy'])}, bias {_signed(found['bias']['mean'])}")
+    )
+    rows.append((0.5, "chance", ""))
+    how = f", asked as {found['form']}" + (f", {evaluation['dtype']}" if evaluation["dtype"] not in (None, "none") else "")
+    lines = [f"{'model':{width}}  mean   ({found['published_source']})"]
+    lines += [f"{name:{width}}  {mean:.3f}  {source}".rstrip() for mean, name, source in sorted(rows, key=lambda row: -row[0])]
+    lines += ["", f"{model} by problem"]
+    lines += [f"{names[problem]:{width}}  {row['mean']:.3f}" for problem, row in found["accuracy_by_problem"].items()]
+    lines += [
+        "",
+        f"{found['trials']['n_trials']:,} trials of our own test set, prompting {prompting_name(found['prompting'])}{how}; "
+        f"{found['invalid']:,} without a valid answer.",
+        "The published numbers are for the released test set and basic prompting: with these trials they are a yardstick, not a "
+        "comparison.",
+    ]
+    return "\n".join(lines)
+
+
+def _interval(row: dict[str, Any]) -> str:
+    ends = [row["ci_low"], row["ci_high"]]
+    return "no interval" if None in ends else f"95% {ends[0]:.3f}-{ends[1]:.3f}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}"

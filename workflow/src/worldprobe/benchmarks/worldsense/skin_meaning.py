@@ -1,0 +1,120 @@
+"""What the words of a skin mean: clauses that say something else than their name, which would make gold answers wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from worldprobe.benchmarks.worldsense.skin_grammar import contains_word, words_of
+
+#: Superlatives, and other words for an end of an order, that do not look like the comparative of the clause.
+_ENDS = {
+    "first": "before",
+    "earliest": "before",
+    "last": "after",
+    "latest": "after",
+    "top": "above",
+    "highest": "above",
+    "bottom": "below",
+    "lowest": "below",
+    "back": "behind",
+    "rear": "behind",
+    "most": "more",
+    "least": "less",
+}
+_NOT = ("not", "no", "nobody", "nothing", "none", "never", "neither", "nowhere")
+
+#: Key (group and name), what is wrong, and the fix.
+Finding = tuple[tuple[str, ...], str, str]
+
+
+def meaning_faults(clauses: Mapping[str, str], foreign: Mapping[str, str], listing: str | None) -> Iterator[Finding]:
+    """Clauses, and a listing, whose words contradict each other.
+
+    Args:
+        clauses: clause -> words, each with its placeholders.
+        foreign: the foreign relation and its converse.
+        listing: how an ordered list is introduced; None where there is none.
+    """
+    for group, texts in (("clauses", clauses), ("foreign", foreign)):
+        for name in ("before", "after"):
+            text = texts.get(name, "")
+            if "{y}" in text and text.index("{y}") < text.index("{x}"):
+                problem = f"{text!r} names {{y}} before {{x}}, its subject, so it would say the converse."
+                yield (group, name), problem, "Make {x} the subject."
+    for name in ("between", "outside"):
+        text = clauses.get(name, "")
+        if "{m}" in text and min(map(text.index, ("{x}", "{y}"))) < text.index("{m}"):
+            problem = f"{text!r} does not begin with {{m}}, the entity in the middle."
+            yield ("clauses", name), problem, "Make {m} the subject, and {x} and {y} the two ends."
+    yield from _swapped_middle(clauses)
+    yield from _swapped_lines(clauses)
+    if "before" in clauses and "after" in clauses:
+        yield from _swapped_ends(clauses, listing)
+        yield from _tenses(clauses)
+
+
+def _swapped_middle(clauses: Mapping[str, str]) -> Iterator[Finding]:
+    between, outside = clauses.get("between", ""), clauses.get("outside", "")
+    if contains_word(between, (*_NOT, "outside", "beyond")):
+        yield (
+            ("clauses", "between"),
+            f"{between!r} says that {{m}} is not in between.",
+            "Say that it is; outside says the opposite.",
+        )
+    if contains_word(outside, ("between",)) and not contains_word(outside, (*_NOT, "outside", "beyond", "before", "after")):
+        yield (
+            ("clauses", "outside"),
+            f"{outside!r} says that {{m}} is in between.",
+            "Say that it is not; between says the opposite.",
+        )
+
+
+def _swapped_lines(clauses: Mapping[str, str]) -> Iterator[Finding]:
+    words = {"parallel": ("parallel",), "perpendicular": ("perpendicular", "angles?")}
+    for name, other in (("parallel", "perpendicular"), ("perpendicular", "parallel")):
+        text = clauses.get(name, "")
+        if contains_word(text, words[other]) and not contains_word(text, (*words[name], *_NOT)):
+            yield ("clauses", name), f"{text!r} says that lines are {other}.", f"Say that they are {name}."
+
+
+def _swapped_ends(clauses: Mapping[str, str], listing: str | None) -> Iterator[Finding]:
+    before, after = set(words_of(clauses["before"])), set(words_of(clauses["after"]))
+    own = {"before": _stems(before - after), "after": _stems(after - before)}
+    for name, side, other in (("first", "before", "after"), ("last", "after", "before")):
+        text = clauses.get(name, "")
+        said = _stems(words_of(text.partition("{x}")[2]))  # what {x} itself is, not what others are
+        if said & own[other] and not said & own[side] and not contains_word(text, (*_NOT, "least")):
+            end = "last" if name == "first" else "first"
+            problem = f"{text!r} uses the words of clauses.{other}, so it says that {{x}} is the {end}."
+            yield ("clauses", name), problem, f"Use the words of clauses.{side}."
+    order = re.fullmatch(r"[Ff]rom (.+) to (.+)", listing or "")
+    if order:
+        first, last = (_stems([word, _ENDS.get(word, word)]) for word in (_end(order[1]), _end(order[2])))
+        is_turned = bool(first & own["after"] or last & own["before"]) and not (first & own["before"] or last & own["after"])
+        if is_turned:
+            problem = f"{listing!r} is the order of clauses.after; a list begins with what comes before all others."
+            yield ("listing",), problem, f'Write "From {order[2]} to {order[1]}", or exchange the clauses.'
+
+
+def _end(words: str) -> str:
+    """The word that names an end of an order: in "most expensive" the first, in "the tallest" the last."""
+    found = words_of(words)
+    return next((word for word in found if word in ("most", "least")), found[-1] if found else "")
+
+
+def _stems(words: set[str] | list[str]) -> set[str]:
+    return {re.sub(r"(?<=..)(?:most|iest|ier|est|er)$", "", word) for word in words}
+
+
+def _tenses(clauses: Mapping[str, str]) -> Iterator[Finding]:
+    tense = {name: _tense(clauses[name]) for name in ("before", "after", "first", "last") if name in clauses}
+    for name in ("after", "first", "last"):
+        if tense.get(name) and tense["before"] and tense[name] != tense["before"]:
+            problem = f"{clauses[name]!r} is in the {tense[name]}, but clauses.before is in the {tense['before']}."
+            yield ("clauses", name), problem, "Use one tense."
+
+
+def _tense(text: str) -> str:
+    verb = re.search(r"\b(?:(is|are)|(was|were))\b", text)
+    return "" if verb is None else "present" if verb[1] else "past"

@@ -1,0 +1,36 @@
+"""What a table of a model's answers says of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from worldprobe.models.engine import EngineFacts
+from worldprobe.provenance import Provenance
+
+
+def made_by_model(
+    facts: EngineFacts, method: int, model: str, inputs: Mapping[str, str], details: Mapping[str, Any], **known: Any
+) -> Provenance:
+    """What made a table of scores or responses.
+
+    Args:
+        facts: the engine's.
+        method: version of the computation.
+        model: our name of the model.
+        inputs: name -> digest of what was read besides the checkpoint.
+        details: anything else that is stated; ``details["answers"]`` says which processes computed the answers.
+        **known: other fields of ``Provenance``: seed, canary.
+    """
+    return Provenance(
+        method=method,
+        model=model,
+        checkpoint=facts.checkpoint,
+        revision=facts.revision,
+        dtype=facts.dtype,
+        engine=facts.engine,
+        inputs={**inputs, "checkpoint": facts.checkpoint_digest},
+        packages=dict(facts.packages),
+        details={"start": facts.bos, "max_length": facts.max_length, "pass": facts.notes.get("mode"), **details},
+        **known,
+    )
