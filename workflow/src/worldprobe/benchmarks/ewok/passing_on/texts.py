@@ -61,7 +61,7 @@ def contents(path: Path, name: str) -> Iterator[Content]:
             if begin.startswith(
                 (b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x01", b"x\x9c", b"\xff\xfe", b"\xfe\xff")
             ):
-                yield from _special(begin + stream.read(LARGEST), name)
+                yield from open_content(begin + stream.read(LARGEST), name)
                 return
             piece = begin + stream.read(_PIECE)
             while piece:
@@ -72,7 +72,7 @@ def contents(path: Path, name: str) -> Iterator[Content]:
         yield Content(name, None, f"cannot be read ({error.strerror})")
 
 
-def _special(content: bytes, name: str, depth: int = 0) -> Iterator[Content]:
+def open_content(content: bytes, name: str, depth: int = 0) -> Iterator[Content]:
     """Text of a table, an archive or a compressed file; anything else as plain text."""
     if len(content) > LARGEST or depth > _NESTED:
         yield Content(name, None, "is too large, or packed too often, to be unpacked in memory")
@@ -83,7 +83,7 @@ def _special(content: bytes, name: str, depth: int = 0) -> Iterator[Content]:
         elif content.startswith(b"PK\x03\x04"):
             yield from _members(content, name, depth)
         elif content.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x01", b"x\x9c")):
-            yield from _special(_unpacked(content), name, depth + 1)
+            yield from open_content(_unpacked(content), name, depth + 1)
         else:
             encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else ""
             yield Content(name, content.decode(encoding, "replace") if encoding else plain_text(content))
@@ -133,7 +133,7 @@ def _members(content: bytes, name: str, depth: int) -> Iterator[Content]:
             elif member.file_size > LARGEST:
                 yield Content(f"{name}:{member.filename}", None, "is too large to be unpacked in memory")
             else:
-                yield from _special(archive.read(member), f"{name}:{member.filename}", depth + 1)
+                yield from open_content(archive.read(member), f"{name}:{member.filename}", depth + 1)
 
 
 def plain_text(content: bytes) -> str:
