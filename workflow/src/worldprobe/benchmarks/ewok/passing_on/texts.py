@@ -11,7 +11,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from worldprobe.archives import LARGEST
 #: So much of a large file is read at once, and so much of it twice, so that no sentence is cut.
 _PIECE, _OVERLAP = 32 * 1024 * 1024, 4096
 _PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e\x80-\xff]{12,}")
-_ESCAPED = re.compile(r"\\[nrt\"'/]")
+_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|[nrt\"'/])")
 _NESTED = 4
 
 
@@ -38,9 +38,14 @@ class Content(NamedTuple):
     problem: str = ""
 
 
-def files_below(folder: Path) -> Iterator[Path]:
-    """Every file, hidden ones included; links are not followed, and of ``.git`` nothing is read."""
-    for place, folders, names in os.walk(folder):
+def files_below(folder: Path, skip: Callable[[OSError], None]) -> Iterator[Path]:
+    """Every file, hidden ones included; links are not followed, and of ``.git`` nothing is read.
+
+    Args:
+        folder: where to look.
+        skip: called for each folder that cannot be listed.
+    """
+    for place, folders, names in os.walk(folder, onerror=skip):
         folders[:] = sorted(name for name in folders if name != ".git")
         for name in sorted(names):
             path = Path(place, name)
@@ -120,6 +125,8 @@ def _table(content: bytes, name: str) -> Iterator[Content]:
                 text = column.cast(kind)
                 if compute.any(compute.match_substring(text, " ")).as_py():  # no ids
                     texts.append(compute.fill_null(text, "").to_pylist())
+            elif arrow.types.is_nested(kind) or arrow.types.is_binary(kind) or arrow.types.is_large_binary(kind):
+                texts.append([plain_text(v) if isinstance(v, bytes) else str(v) for v in column.to_pylist()])
         yield Content(name, _unescaped("\n".join(" ".join(row) for row in zip(*texts, strict=True))))
 
 
@@ -146,4 +153,10 @@ def plain_text(content: bytes) -> str:
 def _unescaped(text: str) -> str:
     if "&" in text:
         text = html.unescape(text)
-    return _ESCAPED.sub(lambda m: "'" if m[0] == "\\'" else " ", text) if "\\" in text else text
+    return _ESCAPED.sub(_unescape, text) if "\\" in text else text
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    if escape[1]:
+        return chr(int(escape[1], 16))
+    return "'" if escape[0] == "\\'" else " "
