@@ -329,7 +329,7 @@ def test_an_experiment_compares_its_conditions_in_a_table_and_a_figure(
     """Western and non-western names, few items, one small model, with the control models of another study."""
     shutil.copytree(finished / "results" / "controls", tmp_path / "results" / "controls")
     small = tmp_path / "small.yaml"
-    small.write_text("models: [reduced_gpt2]\newok:\n  items: {versions: 0-0, filter: agent}\n  eval_types: [logprobs]\n")
+    small.write_text("models: [reduced_gpt2]\newok:\n  items: {versions: 0-0, filter: food|game}\n  eval_types: [logprobs]\n")
     files = [f"results/names/ewok/{name}" for name in ("tables/conditions.csv", "figures/conditions.svg")]
     run = snakemake(tmp_path, *files, configuration=(*reduced, repository / "config" / "experiments" / "names.yaml", small))
     assert run.returncode == 0, said(run)
