@@ -148,13 +148,16 @@ def test_an_installed_package_evaluates_a_model_as_a_clone_does(  # type: ignore
 ) -> None:
     checkpoint = str(tiny_checkpoint())
     (tmp_path / "empty").mkdir()
+    (tmp_path / "clone").mkdir()
     done = run(installed, tmp_path / "empty", "worldprobe", "evaluate", checkpoint, "--versions", "0", "--work", "work")
     assert done.returncode == 0, done.stderr
-    line = ["evaluate", checkpoint, "--versions", "0", "--work", str(tmp_path / "clone")]
+    line = ["evaluate", checkpoint, "--versions", "0", "--work", "work"]
     environment = os.environ | {"PYTHONPATH": str(repository / "workflow" / "src"), "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, "-m", "worldprobe", *line], env=environment, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "worldprobe", *line], cwd=tmp_path / "clone", env=environment, check=True, capture_output=True
+    )
     for name in ("items.parquet", "target_scores.parquet", "judgements.parquet", "summaries.parquet", "result.json"):
-        assert (tmp_path / "empty" / "work" / name).read_bytes() == (tmp_path / "clone" / name).read_bytes(), name
+        assert (tmp_path / "empty" / "work" / name).read_bytes() == (tmp_path / "clone" / "work" / name).read_bytes(), name
 
 
 @pytest.mark.slow
