@@ -109,4 +109,6 @@ def availability(entry: Mapping[str, Any]) -> str:
         locate(entry["checkpoint"], entry.get("revision"), *trust, entry.get("kind") or CAUSAL)
     except UserError:
         return "to be fetched"
+    except ModuleNotFoundError:  # huggingface_hub, without which nothing can be fetched
+        return "needs the extra hf"
     return "fetched"
