@@ -39,7 +39,7 @@ def work(tiny_checkpoint: Any, gap_checkpoint: Any, tmp_path_factory: pytest.Tem
     folder = tmp_path_factory.mktemp("kinds")
     places = {"tiny": tiny_checkpoint(), "bert": gap_checkpoint("bert"), "t5": gap_checkpoint("t5")}
     items = folder / "items.parquet"
-    assert main(["items", "build", "resources/materials/ewok-builtin", "--versions", "0", "--out", str(items)]) == 0
+    assert main(["items", "build", "builtin", "--versions", "0", "--out", str(items)]) == 0
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.contracts import read_table, write_table
 
