@@ -44,6 +44,8 @@ STAGES = (
     "agree",
     "compare",
     "evaluate",
+    "results",
+    "leaderboard",
     "reproduction",
     "table",
     "figure",
