@@ -9,7 +9,7 @@ localrules:
     import_human_ratings,
     judge_human,
     measure_human_agreement,
-    measure_likeness,
+    measure_human_likeness,
 
 
 rule sample_human_lists:
@@ -156,7 +156,7 @@ rule measure_human_agreement:
         " --matrix-out {output.matrix:q} --out {output.statistic_table:q} &> {log:q}"
 
 
-rule measure_likeness:
+rule measure_human_likeness:
     """Do models prefer one context to the other as clearly as people do? And what does the noise of ratings permit?"""
     input:
         item_table=targets.item_table(study),
@@ -165,14 +165,14 @@ rule measure_likeness:
     output:
         likeness_table="<ewok>/human/likeness.parquet",
     log:
-        "<logs>/measure_likeness.log",
+        "<logs>/measure_human_likeness.log",
     benchmark:
-        "<benchmarks>/measure_likeness.tsv"
+        "<benchmarks>/measure_human_likeness.tsv"
     conda:
         "../../../envs/analysis.yaml"
     params:
         missing=missing,
-        code=code("cli/human_likeness.py"),
+        code=code("cli/human.py"),
     message:
         "Comparing models' preferences with people's"
     shell:

@@ -19,7 +19,7 @@ localrules:
     table_reproduction,
     table_conditions,
     tables_of_people,
-    table_likeness,
+    table_likeness_to_people,
 
 
 rule tables_of_accuracy:
@@ -164,7 +164,7 @@ rule tables_of_people:
         "python -m worldprobe table set {params.folder:q} --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
-rule table_likeness:
+rule table_likeness_to_people:
     """Models' preferences against people's, below the noise ceiling."""
     input:
         likeness_table="<ewok>/human/likeness.parquet",
@@ -173,9 +173,9 @@ rule table_likeness:
         tables=report_files("table", "likeness_to_people"),
         others=other_forms("table", "likeness_to_people"),
     log:
-        "<logs>/table_likeness.log",
+        "<logs>/table_likeness_to_people.log",
     benchmark:
-        "<benchmarks>/table_likeness.tsv"
+        "<benchmarks>/table_likeness_to_people.tsv"
     conda:
         "../../../envs/analysis.yaml"
     params:
