@@ -1,5 +1,5 @@
 # Tables for the paper, each as CSV, LaTeX, Markdown and JSON. Those of one input are printed by one process, as each process takes
-# a second to start; any one of them alone: `python -m worldprobe table NAME`.
+# a second to start; any one of them alone: `worldprobe table NAME`.
 
 ACCURACY_TABLES = [
     "mean_accuracy",
@@ -43,7 +43,7 @@ rule tables_of_accuracy:
     message:
         "Tables of accuracy"
     shell:
-        "python -m worldprobe table set {params.folder:q} --registry {input.registry:q}"
+        "worldprobe table set {params.folder:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -66,7 +66,7 @@ rule table_dataset:
     message:
         "Templates and items by domain"
     shell:
-        "python -m worldprobe table dataset {input.template_table:q} {input.item_table:q}"
+        "worldprobe table dataset {input.template_table:q} {input.item_table:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -90,8 +90,7 @@ rule tables_of_regression:
     message:
         "Table 3: coefficients ({wildcards.fit})"
     shell:
-        "python -m worldprobe table {wildcards.fit:q} {input.coefficient_table:q}"
-        " --out {output.table:q} {output.others:q} &> {log:q}"
+        "worldprobe table {wildcards.fit:q} {input.coefficient_table:q}" " --out {output.table:q} {output.others:q} &> {log:q}"
 
 
 rule table_reproduction:
@@ -113,7 +112,7 @@ rule table_reproduction:
     message:
         "Published numbers next to ours"
     shell:
-        "python -m worldprobe table reproduction {input.reproduction_table:q} --registry {input.registry:q}"
+        "worldprobe table reproduction {input.reproduction_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -136,7 +135,7 @@ rule table_conditions:
     message:
         "Conditions compared"
     shell:
-        "python -m worldprobe table conditions {input.comparison_table:q} --registry {input.registry:q}"
+        "worldprobe table conditions {input.comparison_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -161,7 +160,7 @@ rule tables_of_people:
     message:
         "Tables of people"
     shell:
-        "python -m worldprobe table set {params.folder:q} --out {output.tables:q} {output.others:q} &> {log:q}"
+        "worldprobe table set {params.folder:q} --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
 rule table_likeness_to_people:
@@ -183,5 +182,5 @@ rule table_likeness_to_people:
     message:
         "Models and people"
     shell:
-        "python -m worldprobe table likeness_to_people {input.likeness_table:q} --registry {input.registry:q}"
+        "worldprobe table likeness_to_people {input.likeness_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
