@@ -1,4 +1,4 @@
-"""The command line: ``python -m worldprobe STAGE ACTION inputs... --flags --out FILE``.
+"""The command line: ``worldprobe STAGE ACTION inputs... --flags --out FILE``.
 
 One module here per stage; each only parses, loads, calls and writes. Heavy packages are imported inside the commands, so
 that ``--help`` answers at once.
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from worldprobe import __version__, log
 from worldprobe.benchmarks import MODULES
+from worldprobe.cli.extras import missing_extra
 from worldprobe.cli.parsing import LABELS, Parser, check_paths, mark_leaves
 from worldprobe.cli.streams import patient_output
 from worldprobe.errors import UserError
@@ -48,6 +49,7 @@ STAGES = (
     "figure",
     "notebook",
     "report",
+    "workflow",
     "status",
     "unlock",
 )
@@ -105,6 +107,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         with contextlib.suppress(OSError):
             print(_with_file(error, args).lines(), file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        lacking = missing_extra(error)
+        if lacking is None:
+            raise
+        print(lacking.lines(), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted: finished work is kept, and the same command continues from there", file=sys.stderr)
