@@ -76,7 +76,7 @@ def method_of(module: str, constant: str = "METHOD") -> int:
     Raises:
         LookupError: the module states none of that name.
 
-    >>> method_of("cli/templates.py") >= 1
+    >>> method_of("cli/controls.py", "CORPUS_METHOD") >= 1
     True
     """
     for node in ast.parse((PACKAGE / module).read_text(encoding="utf-8")).body:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe.cli.arguments import positive
-from worldprobe.cli.materials import PASSWORD_HELP, version_range
+from worldprobe.cli.reading_materials import PASSWORD_HELP, version_range
 from worldprobe.paths import REPOSITORY
 
 #: The repository, whose resources are next to the package's own folder.
