@@ -164,9 +164,9 @@ def test_every_command_of_the_studies_is_one_that_the_real_parser_takes(
     assert len(lines) > 150
     for line in lines:
         words = shlex.split(line)
-        assert words[:3] == ["python", "-m", "worldprobe"], line
+        assert words[0] == "worldprobe", line
         assert words[-2] == "&>", line
-        parser.parse_args(words[3:-2])  # exits with the parser's message where the command is wrong
+        parser.parse_args(words[1:-2])  # exits with the parser's message where the command is wrong
 
 
 def test_no_command_shows_the_password(

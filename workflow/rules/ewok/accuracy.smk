@@ -32,7 +32,7 @@ rule judge:
     message:
         "Judging {wildcards.model} ({wildcards.condition})"
     shell:
-        "python -m worldprobe judge {input.item_table:q} {input.evidence:q} --model {wildcards.model:q}"
+        "worldprobe judge {input.item_table:q} {input.evidence:q} --model {wildcards.model:q}"
         " --out {output.judgement_tables:q} &> {log:q}"
 
 
@@ -54,7 +54,7 @@ rule summarize:
     message:
         "Summarising accuracy"
     shell:
-        "python -m worldprobe summarize {input.judgement_tables:q} {params.missing} --out {output.summary_table:q} &> {log:q}"
+        "worldprobe summarize {input.judgement_tables:q} {params.missing} --out {output.summary_table:q} &> {log:q}"
 
 
 rule compare:
@@ -75,7 +75,7 @@ rule compare:
     message:
         "Comparing models in pairs"
     shell:
-        "python -m worldprobe compare {input.judgement_tables:q} {params.missing} --out {output.comparison_table:q} &> {log:q}"
+        "worldprobe compare {input.judgement_tables:q} {params.missing} --out {output.comparison_table:q} &> {log:q}"
 
 
 rule compare_conditions:
@@ -98,7 +98,7 @@ rule compare_conditions:
     message:
         "Comparing conditions"
     shell:
-        "python -m worldprobe compare-conditions {params.conditions} {params.titles} {params.missing}"
+        "worldprobe compare-conditions {params.conditions} {params.titles} {params.missing}"
         " --out {output.comparison_table:q} &> {log:q}"
 
 
@@ -120,7 +120,7 @@ rule agree:
     message:
         "Comparing choices with ratings"
     shell:
-        "python -m worldprobe agree {input.judgement_tables:q} {params.missing} --out {output.agreement_table:q} &> {log:q}"
+        "worldprobe agree {input.judgement_tables:q} {params.missing} --out {output.agreement_table:q} &> {log:q}"
 
 
 rule correlate:
@@ -143,7 +143,7 @@ rule correlate:
     message:
         "Correlating accuracy with surface features"
     shell:
-        "python -m worldprobe correlate {input.judgement_tables:q} {params.missing} --surface {input.feature_table:q}"
+        "worldprobe correlate {input.judgement_tables:q} {params.missing} --surface {input.feature_table:q}"
         " --points-out {output.point_table:q} --out {output.correlation_table:q} &> {log:q}"
 
 
@@ -170,5 +170,5 @@ rule check_reproduction:
     message:
         "Comparing our numbers with the published ones"
     shell:
-        "python -m worldprobe reproduction check {input.summary_table:q} --items {input.item_table:q} {params.coefficients}"
+        "worldprobe reproduction check {input.summary_table:q} --items {input.item_table:q} {params.coefficients}"
         " --published {params.published:q} --out {output.reproduction_table:q} &> {log:q}"

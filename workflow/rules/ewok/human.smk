@@ -31,7 +31,7 @@ rule sample_human_lists:
     message:
         "Dealing questions to lists"
     shell:
-        "python -m worldprobe human lists {input.item_table:q} {params.layout} --key-out {output.key:q}"
+        "worldprobe human lists {input.item_table:q} {params.layout} --key-out {output.key:q}"
         " --balance-out {output.balance_table:q} --out {output.list_table:q} &> {log:q}"
 
 
@@ -54,8 +54,7 @@ rule simulate_human_answers:
     message:
         "Simulating people's answers"
     shell:
-        "python -m worldprobe human simulate {input.list_table:q} --key {input.key:q} {params.crowd}"
-        " --out {output.export:q} &> {log:q}"
+        "worldprobe human simulate {input.list_table:q} --key {input.key:q} {params.crowd}" " --out {output.export:q} &> {log:q}"
 
 
 rule clean_human_ratings:
@@ -82,7 +81,7 @@ rule clean_human_ratings:
     message:
         "Cleaning people's answers"
     shell:
-        "python -m worldprobe human clean {input.export:q} --key {input.key:q} {params.steps} --steps-out {output.step_table:q}"
+        "worldprobe human clean {input.export:q} --key {input.key:q} {params.steps} --steps-out {output.step_table:q}"
         " --raters-out {output.rater_table:q} --sub-items-out {output.sub_item_table:q} --answers-out {output.answer_table:q}"
         " --out {output.rating_table:q} &> {log:q}"
 
@@ -106,7 +105,7 @@ rule import_human_ratings:
     message:
         "Reading people's ratings ({input.ratings})"
     shell:
-        "python -m worldprobe import human-ratings {input.item_table:q} {input.ratings:q} --out {output.rating_table:q} &> {log:q}"
+        "worldprobe import human-ratings {input.item_table:q} {input.ratings:q} --out {output.rating_table:q} &> {log:q}"
 
 
 rule judge_human:
@@ -127,7 +126,7 @@ rule judge_human:
     message:
         "Judging people's ratings"
     shell:
-        "python -m worldprobe judge {input.item_table:q} {input.rating_table:q} --out {output.judgement_table:q} &> {log:q}"
+        "worldprobe judge {input.item_table:q} {input.rating_table:q} --out {output.judgement_table:q} &> {log:q}"
 
 
 rule measure_human_agreement:
@@ -150,7 +149,7 @@ rule measure_human_agreement:
     message:
         "Measuring people's accuracy and agreement"
     shell:
-        "python -m worldprobe human agreement {input.item_table:q} {input.answer_table:q} --key {input.key:q}"
+        "worldprobe human agreement {input.item_table:q} {input.answer_table:q} --key {input.key:q}"
         " --matrix-out {output.matrix:q} --out {output.statistic_table:q} &> {log:q}"
 
 

@@ -1,5 +1,5 @@
 # Tables for the paper, each as CSV, LaTeX, Markdown and JSON. Those of one input are printed by one process, as each process takes
-# a second to start; any one of them alone: `python -m worldprobe table NAME`.
+# a second to start; any one of them alone: `worldprobe table NAME`.
 
 ACCURACY_TABLES = [
     "mean_accuracy",
@@ -41,7 +41,7 @@ rule tables_of_accuracy:
     message:
         "Tables of accuracy"
     shell:
-        "python -m worldprobe table set {params.folder:q} --registry {input.registry:q}"
+        "worldprobe table set {params.folder:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -64,7 +64,7 @@ rule table_dataset:
     message:
         "Templates and items by domain"
     shell:
-        "python -m worldprobe table dataset {input.template_table:q} {input.item_table:q}"
+        "worldprobe table dataset {input.template_table:q} {input.item_table:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -88,8 +88,7 @@ rule tables_of_regression:
     message:
         "Table 3: coefficients ({wildcards.fit})"
     shell:
-        "python -m worldprobe table {wildcards.fit:q} {input.coefficient_table:q}"
-        " --out {output.table:q} {output.others:q} &> {log:q}"
+        "worldprobe table {wildcards.fit:q} {input.coefficient_table:q}" " --out {output.table:q} {output.others:q} &> {log:q}"
 
 
 rule table_reproduction:
@@ -111,7 +110,7 @@ rule table_reproduction:
     message:
         "Published numbers next to ours"
     shell:
-        "python -m worldprobe table reproduction {input.reproduction_table:q} --registry {input.registry:q}"
+        "worldprobe table reproduction {input.reproduction_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -134,7 +133,7 @@ rule table_conditions:
     message:
         "Conditions compared"
     shell:
-        "python -m worldprobe table conditions {input.comparison_table:q} --registry {input.registry:q}"
+        "worldprobe table conditions {input.comparison_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -156,4 +155,4 @@ rule table_human_accuracy:
     message:
         "Table of people's accuracy"
     shell:
-        "python -m worldprobe table human_accuracy {input.statistic_table:q} --out {output.tables:q} {output.others:q} &> {log:q}"
+        "worldprobe table human_accuracy {input.statistic_table:q} --out {output.tables:q} {output.others:q} &> {log:q}"

@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import re
-import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import cache_from_source
@@ -160,7 +159,7 @@ def _keep_facts() -> None:
     """Write what this process had to parse; where it cannot be written, the next one parses again."""
     place = _place()
     kept = _kept(place)
-    if _NEW and not sys.dont_write_bytecode:
+    if _NEW:
         wanted = kept if len(kept) <= MOST_KEPT else {key: kept[key] for key in _NEW}
         with contextlib.suppress(OSError):
             place.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""The command line: ``python -m worldprobe STAGE ACTION inputs... --flags --out FILE``.
+"""The command line: ``worldprobe STAGE ACTION inputs... --flags --out FILE``.
 
 One module here per stage; each only parses, loads, calls and writes. Heavy packages are imported inside the commands, so
 that ``--help`` answers at once.
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from worldprobe import __version__, log
 from worldprobe.benchmarks import MODULES
+from worldprobe.cli.extras import missing_extra
 from worldprobe.cli.parsing import LABELS, Parser, check_paths, mark_leaves
 from worldprobe.cli.streams import patient_output
 from worldprobe.errors import UserError
@@ -49,6 +50,7 @@ COMMANDS = {
     "figure": "draw a figure as PDF, SVG and PNG, and save its numbers as CSV",
     "notebook": "run a notebook",
     "report": "build the HTML report",
+    "workflow": "print the path of the Snakefile",
     "status": "which models are done, running, waiting or failed",
     "unlock": "remove the lock that a killed run left behind",
 }
@@ -123,6 +125,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         with contextlib.suppress(OSError):
             print(_with_file(error, args).lines(), file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        lacking = missing_extra(error)
+        if lacking is None:
+            raise
+        print(lacking.lines(), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted: finished work is kept, and the same command continues from there", file=sys.stderr)

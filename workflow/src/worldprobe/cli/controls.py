@@ -34,7 +34,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     corpus.add_argument(
         "--sentences",
         type=whole_number(0),
-        default=8000,
+        default=7000,
         metavar="N",
         help="approximate number of single sentences",
     )
@@ -60,7 +60,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
     tokenizer = actions.add_parser("train-tokenizer", help="train a byte-level BPE tokenizer on the corpus")
     tokenizer.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls write-corpus` wrote")
-    tokenizer.add_argument("--vocabulary", type=whole_number(1), default=2000, metavar="N", help="largest number of tokens")
+    tokenizer.add_argument("--vocabulary", type=whole_number(1), default=3000, metavar="N", help="largest number of tokens")
     tokenizer.add_argument(
         "--out", type=Path, required=True, metavar="FOLDER", help="folder of the tokenizer, written whole or not at all"
     )

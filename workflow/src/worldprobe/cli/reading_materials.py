@@ -19,8 +19,20 @@ PASSWORD_HELP = "password of the .zip (or the environment variable WORLDPROBE_MA
 
 def add_materials_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of every command that reads materials."""
-    parser.add_argument("materials", metavar="MATERIALS", help="a folder in EWoK's official layout, or a .zip file of one")
+    help_ = "builtin (our own), a folder in EWoK's official layout, or a .zip file of one"
+    parser.add_argument("materials", type=materials_place, metavar="MATERIALS", help=help_)
     parser.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
+
+
+def materials_place(text: str) -> str:
+    """An argparse type: the folder or archive that a word names; ``builtin`` are the materials that the package brings.
+
+    >>> materials_place("mine.zip"), materials_place("builtin").endswith("ewok-builtin")
+    ('mine.zip', True)
+    """
+    from worldprobe.paths import RESOURCES
+
+    return str(RESOURCES / "materials" / "ewok-builtin") if text == "builtin" else text
 
 
 def version_range(text: str) -> list[int]:

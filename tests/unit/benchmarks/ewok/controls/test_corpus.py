@@ -271,7 +271,7 @@ def test_the_command_writes_the_same_folder_twice_and_leaves_out_what_its_tables
             str(templates),
             str(materials),
             "--stories",
-            "900",
+            "1600",
             "--sentences",
             "2200",
             "--seed",
