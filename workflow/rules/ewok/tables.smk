@@ -9,6 +9,7 @@ ACCURACY_TABLES = [
     "correlations",
     "likert_strict",
 ]
+PEOPLE_TABLES = ["human_accuracy", "human_cleaning", "human_people"]
 
 
 localrules:
@@ -17,7 +18,8 @@ localrules:
     tables_of_regression,
     table_reproduction,
     table_conditions,
-    table_human_accuracy,
+    tables_of_people,
+    table_likeness_to_people,
 
 
 rule tables_of_accuracy:
@@ -137,22 +139,48 @@ rule table_conditions:
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
-rule table_human_accuracy:
-    """People's accuracy with intervals over people, next to the paper's."""
+rule tables_of_people:
+    """People's accuracy next to the paper's, who they are, and the steps of cleaning."""
     input:
         statistic_table="<ewok>/human/statistics.parquet",
+        step_table="<ewok>/human/cleaning_steps.parquet",
+        people_table="<ewok>/human/people.parquet",
     output:
-        tables=report_files("table", "human_accuracy"),
-        others=other_forms("table", "human_accuracy"),
+        tables=report_files("table", *PEOPLE_TABLES),
+        others=other_forms("table", *PEOPLE_TABLES),
     log:
-        "<logs>/table_human_accuracy.log",
+        "<logs>/tables_of_people.log",
     benchmark:
-        "<benchmarks>/table_human_accuracy.tsv"
+        "<benchmarks>/tables_of_people.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        folder=f"{STUDY.root}/ewok",
+        code=code("cli/table.py"),
+    message:
+        "Tables of people"
+    shell:
+        "worldprobe table set {params.folder:q} --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule table_likeness_to_people:
+    """Models' preferences against people's, below the noise ceiling."""
+    input:
+        likeness_table="<ewok>/human/likeness.parquet",
+        registry=registry_file,
+    output:
+        tables=report_files("table", "likeness_to_people"),
+        others=other_forms("table", "likeness_to_people"),
+    log:
+        "<logs>/table_likeness_to_people.log",
+    benchmark:
+        "<benchmarks>/table_likeness_to_people.tsv"
     conda:
         "../../../envs/analysis.yaml"
     params:
         code=code("cli/table.py"),
     message:
-        "Table of people's accuracy"
+        "Models and people"
     shell:
-        "worldprobe table human_accuracy {input.statistic_table:q} --out {output.tables:q} {output.others:q} &> {log:q}"
+        "worldprobe table likeness_to_people {input.likeness_table:q} --registry {input.registry:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"

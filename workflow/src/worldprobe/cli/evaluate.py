@@ -9,7 +9,7 @@ from typing import Any
 
 from worldprobe import __version__
 from worldprobe.cli.arguments import positive, shipped_file
-from worldprobe.cli.materials import PASSWORD_HELP, version_range
+from worldprobe.cli.reading_materials import PASSWORD_HELP, version_range
 
 #: Option -> the benchmark that it belongs to, and its default, which does nothing for the others.
 OF_ONE_BENCHMARK: dict[str, tuple[str, Any]] = {
