@@ -9,11 +9,13 @@ ACCURACY_TABLES = [
     "correlations",
     "likert_strict",
 ]
+MATERIAL_TABLES = ["materials_design", "materials_sides", "materials_words", "materials_cues"]
 
 
 localrules:
     tables_of_accuracy,
     table_dataset,
+    tables_of_materials,
     tables_of_regression,
     table_reproduction,
     table_conditions,
@@ -65,6 +67,30 @@ rule table_dataset:
         "Templates and items by domain"
     shell:
         "python -m worldprobe table dataset {input.template_table:q} {input.item_table:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule tables_of_materials:
+    """How balanced the materials are: design by domain, the two sides of the templates, and what bare words give away."""
+    input:
+        template_table="<ewok>/templates.parquet",
+        registry=registry_file,
+    output:
+        tables=report_files("table", *MATERIAL_TABLES),
+        others=other_forms("table", *MATERIAL_TABLES),
+    log:
+        "<logs>/tables_of_materials.log",
+    benchmark:
+        "<benchmarks>/tables_of_materials.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        folder=subpath(input.template_table, parent=True),
+        code=code("cli/table.py"),
+    message:
+        "Balance of the materials"
+    shell:
+        "python -m worldprobe table set {params.folder:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 

@@ -34,6 +34,8 @@ TEMPLATES = Input(
     "templates.parquet",
     ("domain", "concept_a", "concept_b", "context_contrast", "context_type", "target_contrast"),
 )
+#: Tables of the materials' sentences read them, and show none.
+SENTENCES = Input("templates", "worldprobe.benchmarks.ewok.contracts:Templates", "templates.parquet")
 ITEMS = Input("items", "worldprobe.benchmarks.ewok.contracts:Items", "items.parquet", ("domain", "version"))
 
 HUMAN_STATISTICS = Input("human_statistics", "worldprobe.benchmarks.ewok.contracts:HumanStatistics", "human/statistics.parquet")
@@ -253,6 +255,46 @@ TABLES = (
         "Concepts, templates, items and contrasts by domain.",
         (TEMPLATES, ITEMS),
         "worldprobe.benchmarks.ewok.tables.dataset:dataset",
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "materials_design",
+        "Design by domain",
+        "materials",
+        "Whether design features go with domains: the share of each value in each domain, and Cramér's V.",
+        (SENTENCES,),
+        "worldprobe.benchmarks.ewok.tables.materials:materials_design",
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "materials_sides",
+        "Two sides",
+        "materials",
+        "Whether the two contexts and the two targets of a template are alike in length and word frequency, by domain.",
+        (SENTENCES,),
+        "worldprobe.benchmarks.ewok.tables.materials:materials_sides",
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "materials_words",
+        "Bare words",
+        "materials",
+        "How many different sentences there are by domain, and how far models of bare words get.",
+        (SENTENCES,),
+        "worldprobe.benchmarks.ewok.tables.materials:materials_words",
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "materials_cues",
+        "Telltale words",
+        "materials",
+        "Whether any word alone tells the two sides of a template apart.",
+        (SENTENCES,),
+        "worldprobe.benchmarks.ewok.tables.materials:materials_cues",
         extras=(),
     ),
 )
