@@ -15,6 +15,7 @@ MATERIAL_TABLES = ["materials_design", "materials_sides", "materials_words", "ma
 localrules:
     tables_of_accuracy,
     table_dataset,
+    table_control_accuracy,
     tables_of_materials,
     tables_of_regression,
     table_reproduction,
@@ -91,6 +92,29 @@ rule tables_of_materials:
         "Balance of the materials"
     shell:
         "python -m worldprobe table set {params.folder:q} --registry {input.registry:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule table_control_accuracy:
+    """Control models on what their stories told and on what they did not, by what the targets swap."""
+    input:
+        accuracy_table="<ewok>/control_accuracies.parquet",
+        registry=registry_file,
+    output:
+        tables=report_files("table", "control_accuracy"),
+        others=other_forms("table", "control_accuracy"),
+    log:
+        "<logs>/table_control_accuracy.log",
+    benchmark:
+        "<benchmarks>/table_control_accuracy.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/table.py"),
+    message:
+        "Table of the control models: seen and new"
+    shell:
+        "python -m worldprobe table control_accuracy {input.accuracy_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 

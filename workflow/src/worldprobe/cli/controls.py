@@ -13,7 +13,7 @@ from worldprobe.cli.templates import read_and_check
 CORPUS_METHOD = 1
 TOKENIZER_METHOD = 1
 TRAINING_METHOD = 1
-ACCURACY_METHOD = 2
+ACCURACY_METHOD = 3
 
 DOCUMENTS, TEMPLATES, FILLERS = "documents.parquet", "templates.parquet", "fillers.parquet"
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worldprobe.benchmarks.ewok.tables import accuracy, dataset, materials, statistics
+from worldprobe.benchmarks.ewok.tables import accuracy, controls, dataset, materials, statistics
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.present.printed import read_printed
@@ -178,6 +178,22 @@ def test_the_dataset_table_counts_designs_and_reads_no_text(tmp_path):
         1,
         1,
     ]
+
+
+def test_the_control_models_table_says_what_was_learned_and_why_not(small_study):
+    accuracies = small_study.control_accuracies
+    sheet = controls.control_accuracy(accuracies, small_study.roster)
+    row = accuracies.query("templates == 'held_in' and fillers == 'some_unseen' and targets == 'variable swap'").iloc[0]
+    line = sheet.frame.set_index(["model", "templates", "fillers"]).loc[(row["model"], "held_in", "some_unseen")]
+    assert line["mean_variable_swap"] == row["mean"]
+    assert "held_out" not in set(sheet.frame["templates"]), "the two kinds of held-out templates are lines of their own"
+    assert not any("later or not at all" in note for note in sheet.notes)
+    at_chance = accuracies["mean"].where(accuracies["targets"] != "variable swap", 0.5)
+    notes = controls.control_accuracy(accuracies.assign(mean=at_chance), small_study.roster).notes
+    assert "variable swaps 0.500" in notes[1]
+    assert "later or not at all" in notes[2]
+    without = accuracies[accuracies["targets"] != "variable swap"]
+    assert len(controls.control_accuracy(without, small_study.roster).notes) == 1
 
 
 @pytest.fixture

@@ -151,6 +151,17 @@ TABLES = (
     ),
     Plan(
         "table",
+        "control_accuracy",
+        "Seen and held out",
+        "controls",
+        "Accuracy of the control models by what their stories told and by how the two targets of a template differ. A concept "
+        "swap exchanges the concept (chases, flees from), a variable swap who is who (A chases B, B chases A).",
+        (GENERALISATION,),
+        "worldprobe.benchmarks.ewok.tables.controls:control_accuracy",
+        wanted=has_generalisation,
+    ),
+    Plan(
+        "table",
         "correlations",
         "Correlations",
         "design",
