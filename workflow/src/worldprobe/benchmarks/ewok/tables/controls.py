@@ -25,7 +25,7 @@ def control_accuracy(accuracies: pd.DataFrame, roster: Roster) -> Sheet:
     shown = accuracies[accuracies["templates"].isin(_TEMPLATES) & accuracies["fillers"].isin(_FILLERS)]
     keys = ["model", "templates", "fillers"]
     wide = shown.pivot(index=keys, columns="targets", values=["mean", "n_items"])
-    wide.columns = [f"{value}_{targets.replace(' ', '_')}" for value, targets in wide.columns]
+    wide = wide.set_axis(["_".join(names).replace(" ", "_") for names in wide.columns.tolist()], axis=1)
     order = pd.MultiIndex.from_product([roster.in_order(shown["model"].unique()), _TEMPLATES, _FILLERS], names=keys)
     frame = wide.reindex(order[order.isin(wide.index)]).reset_index()
     frame.insert(1, "name", [roster[model].name for model in frame["model"]])
@@ -59,15 +59,15 @@ def control_accuracy(accuracies: pd.DataFrame, roster: Roster) -> Sheet:
 def _say_what_was_learned(accuracies: pd.DataFrame, roster: Roster) -> list[str]:
     """The best model on seen pairings of each swap, and why it knows less of one where it does."""
     is_seen = (accuracies["templates"] == "held_in") & (accuracies["fillers"] == "seen") & accuracies["mean"].notna()
-    best = {}
+    best: dict[str, tuple[float, str]] = {}
     for contrast in TARGET_CONTRASTS:
         rows = accuracies[is_seen & (accuracies["targets"] == contrast)]
         if rows.empty:
             return []
-        best[contrast] = rows.loc[rows["mean"].idxmax()]
-    said = "; ".join(f"{contrast}s {row['mean']:.3f} ({roster[row['model']].name})" for contrast, row in best.items())
+        best[contrast] = max(zip(rows["mean"].tolist(), rows["model"].tolist(), strict=True))
+    said = "; ".join(f"{contrast}s {mean:.3f} ({roster[model].name})" for contrast, (mean, model) in best.items())
     notes = [f"Best on seen pairings with seen fillers: {said}."]
-    if best["variable swap"]["mean"] < _LEARNED <= best["concept swap"]["mean"]:
+    if best["variable swap"][0] < _LEARNED <= best["concept swap"][0]:
         notes.append(
             "The two orders of a variable swap consist of the same words, so that a model must tie each name to its place in the "
             "context and both to what happens there. Models of this size, trained for minutes, learn which sentences go together "

@@ -57,7 +57,7 @@ def materials_sides(templates: pd.DataFrame) -> Sheet:
     """
     compared = compare_sides(templates, frequencies_of_wordfreq)
     values = compared.pivot(index=["part", "domain"], columns="measure", values=["difference", "p"])
-    frame = values.set_axis([f"{measure}_{value}" for value, measure in values.columns], axis=1)
+    frame = values.set_axis(["_".join(reversed(names)) for names in values.columns.tolist()], axis=1)
     frame = compared.groupby(["part", "domain"])[["pairs"]].first().join(frame).reset_index()
     frame["is_total"] = frame["domain"] == "all"
     frame = frame.sort_values(["part", "is_total", "domain"], ignore_index=True).drop(columns="is_total")
