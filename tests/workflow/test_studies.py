@@ -61,7 +61,7 @@ def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
     found = planned(run)
     assert found["probe_score"] == found["probe_train_control"] == 5
     assert "--out probe/results/default/ewok/templates.parquet" in said(run)
-    commands = re.findall(r"^Shell command: (python .*)$", said(run), re.MULTILINE)
+    commands = re.findall(r"^Shell command: (worldprobe .*)$", said(run), re.MULTILINE)
     assert len(commands) > 50
     assert all(word.startswith("probe/") for line in commands for word in line.split() if "results/" in word)
     assert "probe/cards.yaml" not in said(run)

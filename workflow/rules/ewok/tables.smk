@@ -1,5 +1,5 @@
 # Tables for the paper, each as CSV, LaTeX, Markdown and JSON. Those of one input are printed by one process, as each process takes
-# a second to start; any one of them alone: `python -m worldprobe table NAME`.
+# a second to start; any one of them alone: `worldprobe table NAME`.
 
 ACCURACY_TABLES = [
     "mean_accuracy",
@@ -10,6 +10,7 @@ ACCURACY_TABLES = [
     "likert_strict",
 ]
 MATERIAL_TABLES = ["materials_design", "materials_sides", "materials_words", "materials_cues"]
+PEOPLE_TABLES = ["human_accuracy", "human_cleaning", "human_people"]
 
 
 localrules:
@@ -20,7 +21,8 @@ localrules:
     tables_of_regression,
     table_reproduction,
     table_conditions,
-    table_human_accuracy,
+    tables_of_people,
+    table_likeness_to_people,
 
 
 rule tables_of_accuracy:
@@ -44,7 +46,7 @@ rule tables_of_accuracy:
     message:
         "Tables of accuracy"
     shell:
-        "python -m worldprobe table set {params.folder:q} --registry {input.registry:q}"
+        "worldprobe table set {params.folder:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -67,7 +69,7 @@ rule table_dataset:
     message:
         "Templates and items by domain"
     shell:
-        "python -m worldprobe table dataset {input.template_table:q} {input.item_table:q}"
+        "worldprobe table dataset {input.template_table:q} {input.item_table:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -138,8 +140,7 @@ rule tables_of_regression:
     message:
         "Table 3: coefficients ({wildcards.fit})"
     shell:
-        "python -m worldprobe table {wildcards.fit:q} {input.coefficient_table:q}"
-        " --out {output.table:q} {output.others:q} &> {log:q}"
+        "worldprobe table {wildcards.fit:q} {input.coefficient_table:q}" " --out {output.table:q} {output.others:q} &> {log:q}"
 
 
 rule table_reproduction:
@@ -161,7 +162,7 @@ rule table_reproduction:
     message:
         "Published numbers next to ours"
     shell:
-        "python -m worldprobe table reproduction {input.reproduction_table:q} --registry {input.registry:q}"
+        "worldprobe table reproduction {input.reproduction_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -184,26 +185,52 @@ rule table_conditions:
     message:
         "Conditions compared"
     shell:
-        "python -m worldprobe table conditions {input.comparison_table:q} --registry {input.registry:q}"
+        "worldprobe table conditions {input.comparison_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
-rule table_human_accuracy:
-    """People's accuracy with intervals over people, next to the paper's."""
+rule tables_of_people:
+    """People's accuracy next to the paper's, who they are, and the steps of cleaning."""
     input:
         statistic_table="<ewok>/human/statistics.parquet",
+        step_table="<ewok>/human/cleaning_steps.parquet",
+        people_table="<ewok>/human/people.parquet",
     output:
-        tables=report_files("table", "human_accuracy"),
-        others=other_forms("table", "human_accuracy"),
+        tables=report_files("table", *PEOPLE_TABLES),
+        others=other_forms("table", *PEOPLE_TABLES),
     log:
-        "<logs>/table_human_accuracy.log",
+        "<logs>/tables_of_people.log",
     benchmark:
-        "<benchmarks>/table_human_accuracy.tsv"
+        "<benchmarks>/tables_of_people.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        folder=f"{STUDY.root}/ewok",
+        code=code("cli/table.py"),
+    message:
+        "Tables of people"
+    shell:
+        "worldprobe table set {params.folder:q} --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule table_likeness_to_people:
+    """Models' preferences against people's, below the noise ceiling."""
+    input:
+        likeness_table="<ewok>/human/likeness.parquet",
+        registry=registry_file,
+    output:
+        tables=report_files("table", "likeness_to_people"),
+        others=other_forms("table", "likeness_to_people"),
+    log:
+        "<logs>/table_likeness_to_people.log",
+    benchmark:
+        "<benchmarks>/table_likeness_to_people.tsv"
     conda:
         "../../../envs/analysis.yaml"
     params:
         code=code("cli/table.py"),
     message:
-        "Table of people's accuracy"
+        "Models and people"
     shell:
-        "python -m worldprobe table human_accuracy {input.statistic_table:q} --out {output.tables:q} {output.others:q} &> {log:q}"
+        "worldprobe table likeness_to_people {input.likeness_table:q} --registry {input.registry:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"

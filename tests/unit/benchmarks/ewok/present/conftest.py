@@ -305,6 +305,8 @@ def study_of(folder: Path, models: dict, eval_types: tuple[str, ...], versions: 
         control_accuracies_of(models),
         folder,
     )
+    if human:  # as `agree --people` adds them
+        study.agreements = pd.concat([study.agreements, study.human_agreements], ignore_index=True)
     made_by = Provenance(seed=7, details={"notes": ["The fit converged.", "It is not singular."]})
     names = ("summaries", "coefficients", "correlations", "feature_means", "agreements", "control_accuracies")
     for name in (*names, "human_agreements", "human_statistics"):

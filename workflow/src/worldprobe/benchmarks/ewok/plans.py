@@ -8,6 +8,7 @@ from worldprobe.benchmarks.ewok.wanted import (
     has_conditions,
     has_generalisation,
     has_known_sizes,
+    has_likeness,
     has_logprobs,
     has_mixed_model,
     has_prompting,
@@ -41,6 +42,10 @@ ITEMS = Input("items", "worldprobe.benchmarks.ewok.contracts:Items", "items.parq
 HUMAN_STATISTICS = Input("human_statistics", "worldprobe.benchmarks.ewok.contracts:HumanStatistics", "human/statistics.parquet")
 HUMAN_AGREEMENTS = Input("human_agreements", "worldprobe.benchmarks.ewok.contracts:Agreements", "human/agreements.parquet")
 
+PEOPLE_COUNTS = Input("people_counts", "worldprobe.human.contracts:PeopleCounts", "human/people.parquet")
+CLEANING_STEPS = Input("cleaning_steps", "worldprobe.human.contracts:CleaningSteps", "human/cleaning_steps.parquet")
+LIKENESS = Input("likeness", "worldprobe.benchmarks.ewok.contracts:Likeness", "human/likeness.parquet")
+
 EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
 METRIC = Option("metric", "whether ties count one half (accuracy) or as wrong (strict)", ("accuracy", "strict"))
 SETUP = Option(
@@ -57,6 +62,10 @@ def _responses(study: Study, registry: Registry) -> bool:
 
 def _both_ways(study: Study, registry: Registry) -> bool:
     return has_both_ways(study)
+
+
+def _likeness(study: Study, registry: Registry) -> bool:
+    return has_likeness(study)
 
 
 def _coefficients(fit: str) -> Input:
@@ -260,6 +269,40 @@ TABLES = (
     ),
     Plan(
         "table",
+        "likeness_to_people",
+        "Models and people",
+        "people",
+        "Do models prefer one context to the other as clearly as people do? Pearson's correlation over all targets, with a "
+        "bootstrap interval, below the correlation that the noise of people's ratings permits. EWoK, Section 4.4.",
+        (LIKENESS,),
+        "worldprobe.benchmarks.ewok.tables.likeness:likeness_to_people",
+        wanted=_likeness,
+        extras=("roster", "provenance"),
+    ),
+    Plan(
+        "table",
+        "human_cleaning",
+        "Cleaning",
+        "people",
+        "The steps that decided whose answers count, in their order, with what each left out. EWoK, Appendix A.1.",
+        (CLEANING_STEPS,),
+        "worldprobe.benchmarks.ewok.tables.people:human_cleaning",
+        wanted=_responses,
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "human_people",
+        "Who took part",
+        "people",
+        "Age, gender, country and first language of the people whose answers count, as counts. EWoK, Appendix A.1.",
+        (PEOPLE_COUNTS,),
+        "worldprobe.benchmarks.ewok.tables.people:human_people",
+        wanted=_responses,
+        extras=(),
+    ),
+    Plan(
+        "table",
         "dataset",
         "Templates and items",
         "materials",
@@ -443,7 +486,9 @@ FIGURES = (
         "Agreement",
         "paradigms",
         "The context chosen directly against the context that the Likert ratings prefer, in percent of targets. No preference: "
-        "equal ratings, or a choice that follows the position. Below each name: agreement among readable answers. "
+        "equal ratings, or a choice that follows the position (humans: mean ratings less than 1 apart, or a mean choice less "
+        "than 0.2 away from the middle). Unreadable: for humans, asked in one way only. Below each name: agreement among the "
+        "others. "
         "EWoK, Figure 7.",
         (AGREEMENTS,),
         "worldprobe.benchmarks.ewok.figures.agreement:tidy",
