@@ -93,7 +93,7 @@ rule tables_of_materials:
     message:
         "Balance of the materials"
     shell:
-        "python -m worldprobe table set {params.folder:q} --registry {input.registry:q}"
+        "worldprobe table set {params.folder:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -116,7 +116,7 @@ rule table_control_accuracy:
     message:
         "Table of the control models: seen and new"
     shell:
-        "python -m worldprobe table control_accuracy {input.accuracy_table:q} --registry {input.registry:q}"
+        "worldprobe table control_accuracy {input.accuracy_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
