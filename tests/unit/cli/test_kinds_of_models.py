@@ -156,9 +156,10 @@ def test_a_study_that_would_prompt_such_a_model_is_refused(registry: Path, setti
 
 
 def test_the_result_of_an_evaluation_states_kind_and_measure(work: Path) -> None:
-    from worldprobe.benchmarks.ewok.report.evaluation import collect_evaluation, describe_evaluation
+    from worldprobe.benchmarks.ewok.report.evaluation import collect_evaluation, describe_evaluation, list_scores
 
     paths = [work / name for name in ("items.parquet", "bert.parquet", "summaries.parquet")]
     found = collect_evaluation("bert", "builtin", *paths)
-    assert (found["kind"], found["measure"].split(",")[0]) == ("masked", "masked")
+    assert (found["kind"], found["pseudo_log_likelihood"]) == ("masked", "within_word_l2r")
+    assert "masked, pseudo-log-likelihood" in list_scores(found)[0].asked["kind of model"], "leaderboards rank kinds apart"
     assert "not causal (masked, pseudo-log-likelihood" in describe_evaluation(json.loads(json.dumps(found)))

@@ -6,14 +6,13 @@ import argparse
 from pathlib import Path
 
 from worldprobe.cli.arguments import add_missing_argument, add_seed_argument, missing_models, number, share, whole_number
-from worldprobe.cli.materials import add_materials_arguments
-from worldprobe.cli.templates import read_and_check
+from worldprobe.cli.reading_materials import add_materials_arguments, read_and_check
 
 #: Versions of the computations: bumped when the same settings give other stories, another tokenizer, model or accuracies.
 CORPUS_METHOD = 1
 TOKENIZER_METHOD = 1
 TRAINING_METHOD = 1
-ACCURACY_METHOD = 2
+ACCURACY_METHOD = 3
 
 DOCUMENTS, TEMPLATES, FILLERS = "documents.parquet", "templates.parquet", "fillers.parquet"
 
