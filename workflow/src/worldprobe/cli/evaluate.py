@@ -108,13 +108,13 @@ def run(args: argparse.Namespace) -> None:
     name = card.get("name") or short_name(args.model)
     work = args.work or Path("results/evaluate") / name
     refuse_another_models_folder(work / "result.json", str(card["checkpoint"]))
-    card = {**card, "kind": card.get("kind") or kind_of(card)}
-    if "worldsense" in args.benchmark and card["kind"] != CAUSAL:
-        raise refuse_prompting(args.model, card["kind"])
     if args.password:
         os.environ["WORLDPROBE_MATERIALS_PASSWORD"] = args.password  # inherited, so that no printed command shows it
     entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
     refuse_what_a_server_decides(args, entry)
+    entry["kind"] = card.get("kind") or kind_of(entry)
+    if "worldsense" in args.benchmark and entry["kind"] != CAUSAL:
+        raise refuse_prompting(args.model, entry["kind"])
     model = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
     evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__}
     described = []
