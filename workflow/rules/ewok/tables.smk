@@ -9,12 +9,15 @@ ACCURACY_TABLES = [
     "correlations",
     "likert_strict",
 ]
+MATERIAL_TABLES = ["materials_design", "materials_sides", "materials_words", "materials_cues"]
 PEOPLE_TABLES = ["human_accuracy", "human_cleaning", "human_people"]
 
 
 localrules:
     tables_of_accuracy,
     table_dataset,
+    table_control_accuracy,
+    tables_of_materials,
     tables_of_regression,
     table_reproduction,
     table_conditions,
@@ -67,6 +70,53 @@ rule table_dataset:
         "Templates and items by domain"
     shell:
         "worldprobe table dataset {input.template_table:q} {input.item_table:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule tables_of_materials:
+    """How balanced the materials are: design by domain, the two sides of the templates, and what bare words give away."""
+    input:
+        template_table="<ewok>/templates.parquet",
+        registry=registry_file,
+    output:
+        tables=report_files("table", *MATERIAL_TABLES),
+        others=other_forms("table", *MATERIAL_TABLES),
+    log:
+        "<logs>/tables_of_materials.log",
+    benchmark:
+        "<benchmarks>/tables_of_materials.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        folder=subpath(input.template_table, parent=True),
+        code=code("cli/table.py"),
+    message:
+        "Balance of the materials"
+    shell:
+        "worldprobe table set {params.folder:q} --registry {input.registry:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule table_control_accuracy:
+    """Control models on what their stories told and on what they did not, by what the targets swap."""
+    input:
+        accuracy_table="<ewok>/control_accuracies.parquet",
+        registry=registry_file,
+    output:
+        tables=report_files("table", "control_accuracy"),
+        others=other_forms("table", "control_accuracy"),
+    log:
+        "<logs>/table_control_accuracy.log",
+    benchmark:
+        "<benchmarks>/table_control_accuracy.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/table.py"),
+    message:
+        "Table of the control models: seen and new"
+    shell:
+        "worldprobe table control_accuracy {input.accuracy_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 

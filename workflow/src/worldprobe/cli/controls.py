@@ -12,7 +12,7 @@ from worldprobe.cli.reading_materials import add_materials_arguments, read_and_c
 CORPUS_METHOD = 1
 TOKENIZER_METHOD = 1
 TRAINING_METHOD = 1
-ACCURACY_METHOD = 2
+ACCURACY_METHOD = 3
 
 DOCUMENTS, TEMPLATES, FILLERS = "documents.parquet", "templates.parquet", "fillers.parquet"
 

@@ -35,6 +35,8 @@ TEMPLATES = Input(
     "templates.parquet",
     ("domain", "concept_a", "concept_b", "context_contrast", "context_type", "target_contrast"),
 )
+#: Tables of the materials' sentences read them, and show none.
+SENTENCES = Input("templates", "worldprobe.benchmarks.ewok.contracts:Templates", "templates.parquet")
 ITEMS = Input("items", "worldprobe.benchmarks.ewok.contracts:Items", "items.parquet", ("domain", "version"))
 
 HUMAN_STATISTICS = Input("human_statistics", "worldprobe.benchmarks.ewok.contracts:HumanStatistics", "human/statistics.parquet")
@@ -155,6 +157,17 @@ TABLES = (
         "worldprobe.benchmarks.ewok.tables.accuracy:accuracy_by_domain",
         wanted=_scored,
         options=(EVAL_TYPE,),
+    ),
+    Plan(
+        "table",
+        "control_accuracy",
+        "Seen and held out",
+        "controls",
+        "Accuracy of the control models by what their stories told and by how the two targets of a template differ. A concept "
+        "swap exchanges the concept (chases, flees from), a variable swap who is who (A chases B, B chases A).",
+        (GENERALISATION,),
+        "worldprobe.benchmarks.ewok.tables.controls:control_accuracy",
+        wanted=has_generalisation,
     ),
     Plan(
         "table",
@@ -296,6 +309,46 @@ TABLES = (
         "Concepts, templates, items and contrasts by domain.",
         (TEMPLATES, ITEMS),
         "worldprobe.benchmarks.ewok.tables.dataset:dataset",
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "materials_design",
+        "Design by domain",
+        "materials",
+        "Whether design features go with domains: the share of each value in each domain, and Cramér's V.",
+        (SENTENCES,),
+        "worldprobe.benchmarks.ewok.tables.materials:materials_design",
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "materials_sides",
+        "Two sides",
+        "materials",
+        "Whether the two contexts and the two targets of a template are alike in length and word frequency, by domain.",
+        (SENTENCES,),
+        "worldprobe.benchmarks.ewok.tables.materials:materials_sides",
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "materials_words",
+        "Bare words",
+        "materials",
+        "How many different sentences there are by domain, and how far models of bare words get.",
+        (SENTENCES,),
+        "worldprobe.benchmarks.ewok.tables.materials:materials_words",
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "materials_cues",
+        "Telltale words",
+        "materials",
+        "Whether any word alone tells the two sides of a template apart.",
+        (SENTENCES,),
+        "worldprobe.benchmarks.ewok.tables.materials:materials_cues",
         extras=(),
     ),
 )
