@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from worldprobe import __version__
 from worldprobe.cli.arguments import positive, shipped_file
 from worldprobe.cli.reading_materials import PASSWORD_HELP, version_range
 
@@ -40,7 +41,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--registry",
-        type=Path,
+        type=shipped_file,
         metavar="FILE",
         help="model registry (default: config/models.yaml here, or else the one of the package)",
     )
@@ -99,6 +100,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.files import write_text
     from worldprobe.models.checkpoint import short_name
     from worldprobe.models.registry import loading_options, speed_options
+    from worldprobe.present.results import SCHEMA_VERSION, check_result
 
     refuse_what_does_nothing(args)
     card = look_up(args.model, args.registry)
@@ -110,13 +112,14 @@ def run(args: argparse.Namespace) -> None:
     entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
     refuse_what_a_server_decides(args, entry)
     model = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
-    evaluation: dict[str, Any] = {}
+    evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__}
     described = []
     for benchmark in args.benchmark:
         found, text = EVALUATE[benchmark](args, name, entry, model, work)
         evaluation |= found
         described.append(text)
     out = args.out or work / "result.json"
+    check_result(evaluation, str(out))
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     print("\n\n\n".join(described))
     print(f"JSON result: {out}")
