@@ -1,4 +1,4 @@
-"""``import``: results that EWoK's authors released, and people's ratings."""
+"""``import``: results that EWoK's authors released, or that lm-evaluation-harness logged, and people's ratings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from worldprobe.cli.reading_materials import PASSWORD_HELP
 #: Versions of the computations.
 RELEASED_METHOD = 1
 RATINGS_METHOD = 2
+SAMPLES_METHOD = 1
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the stage's commands."""
-    stage = stages.add_parser("import", help="results released by EWoK's authors, and people's ratings")
+    stage = stages.add_parser("import", help="results of EWoK's authors or of lm-evaluation-harness, and people's ratings")
     actions = stage.add_subparsers(title="actions", metavar="ACTION", required=True)
     results = actions.add_parser(
         "released",
@@ -61,6 +62,17 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     ratings.add_argument("--out", type=Path, required=True, metavar="FILE", help="ratings table, which `judge` takes like scores")
     ratings.set_defaults(run=import_ratings)
+    samples = actions.add_parser(
+        "lm-eval",
+        help="log probabilities that lm-evaluation-harness logged of a task of `items export --format lm-eval`",
+        description="Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other items, or asked "
+        "with a chat template, examples or a system instruction, are refused.",
+    )
+    samples.add_argument("items", type=Path, metavar="ITEMS", help="items table")
+    samples.add_argument("samples", type=Path, metavar="FOLDER", help="what lm-eval's --output_path named")
+    samples.add_argument("--model", metavar="NAME", help="name of the model in the tables (default: the checkpoint's)")
+    samples.add_argument("--out", type=Path, required=True, metavar="FILE", help="table of target scores, for `judge`")
+    samples.set_defaults(run=import_samples)
 
 
 def import_results(args: argparse.Namespace) -> None:
@@ -136,3 +148,27 @@ def import_ratings(args: argparse.Namespace) -> None:
         matched.n_unknown,
         matched.n_unrated,
     )
+
+
+def import_samples(args: argparse.Namespace) -> None:
+    """Check that the samples are of these items, and write them as target scores."""
+    from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
+    from worldprobe.benchmarks.ewok.lm_eval_samples import read_samples
+    from worldprobe.contracts import read_table, write_table
+    from worldprobe.models.checkpoint import short_name
+    from worldprobe.models.registry import check_name
+    from worldprobe.provenance import Provenance, digests, versions
+
+    samples = read_samples(args.samples, read_table(args.items, Items))
+    provenance = Provenance(
+        method=SAMPLES_METHOD,
+        model=check_name(args.model, "--model") if args.model else short_name(samples.model),
+        checkpoint=samples.model,
+        revision=samples.revision,
+        dtype=samples.dtype,
+        engine="lm-eval",
+        inputs=digests({"items": args.items, "samples": args.samples}),
+        packages=versions([]) | samples.packages,
+        details={"asked_by": "lm-eval"},
+    )
+    write_table(samples.scores, TargetScores, args.out, provenance)

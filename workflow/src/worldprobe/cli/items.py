@@ -99,13 +99,24 @@ def _add_gather(actions: argparse._SubParsersAction) -> None:
 
 
 def _add_export(actions: argparse._SubParsersAction) -> None:
-    export = actions.add_parser("export", help="write items in the original's CSV format, for tools made for it")
-    export.add_argument("items", metavar="ITEMS", help="items table")
-    export.add_argument("templates", metavar="TEMPLATES", help="the templates table that the items were filled from")
-    export.add_argument("--format", choices=["official"], default="official", help="layout of the files: the original's")
-    export.add_argument(
-        "--out", type=Path, required=True, metavar="FOLDER", help="folder to write: a folder per version, a file per domain"
+    export = actions.add_parser(
+        "export",
+        help="write items for other tools: in the original's CSV format, or as a task of lm-evaluation-harness",
+        description="official: a folder per version, a CSV file per domain. lm-eval: a task folder for --include_path, which "
+        "asks the same questions and counts ties 0.5; items of EWoK's own materials only with --encrypt.",
     )
+    export.add_argument("items", metavar="ITEMS", help="items table")
+    export.add_argument(
+        "templates", metavar="TEMPLATES", nargs="?", help="official: the templates table that the items were filled from"
+    )
+    export.add_argument("--format", choices=["official", "lm-eval"], default="official", help="layout of the files")
+    export.add_argument("--task", metavar="NAME", help="lm-eval: the task's name (default: worldprobe_items)")
+    export.add_argument(
+        "--encrypt",
+        action="store_true",
+        help="lm-eval: encrypt the items with the password in WORLDPROBE_EXPORT_PASSWORD, which the task then needs as well",
+    )
+    export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder to write")
     export.set_defaults(run=run_export)
 
 
@@ -229,16 +240,65 @@ def run_export(args: argparse.Namespace) -> None:
     from worldprobe.contracts import read_provenance
     from worldprobe.files import whole_folder
 
-    if is_protected(read_provenance(args.items).canary):
+    _check_export(args)
+    if is_protected(read_provenance(args.items).canary) and not args.encrypt:
         problem = "comes from EWoK's own materials, whose terms forbid plain-text files of them."
         command = "`worldprobe release pack --items ITEMS --templates TEMPLATES --notices-from MATERIALS --out NAME.zip`"
-        raise UserError(args.items, problem, f"Write an encrypted archive: {command}.")
-    files = read_official_files(Path(args.items), Path(args.templates))
+        fix = "Add --encrypt." if args.format == "lm-eval" else f"Write an encrypted archive: {command}."
+        raise UserError(args.items, problem, fix)
+    if args.format == "lm-eval":
+        files = read_task_files(args)
+    else:
+        official = read_official_files(Path(args.items), Path(args.templates))
+        files = ((name, text.encode()) for name, text in official)
     with whole_folder(args.out, "items export") as folder:
-        for name, text in files:
+        for name, content in files:
             path = folder / name
             path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="")
+            path.write_bytes(content)
+
+
+def _check_export(args: argparse.Namespace) -> None:
+    """Refuse options that do nothing in a format, and demand what it needs.
+
+    Raises:
+        UserError: one of them.
+    """
+    import re
+
+    if args.format == "official":
+        for option in ("task", "encrypt"):
+            if getattr(args, option):
+                raise UserError(f"--{option}", "does nothing with --format official.", "Leave it out, or add --format lm-eval.")
+        if not args.templates:
+            raise UserError("items export", "needs the templates.", "Name the templates table after the items table.")
+    elif args.templates:
+        raise UserError(args.templates, "does nothing with --format lm-eval.", "Leave the templates out.")
+    elif args.task is not None and not re.fullmatch(r"[a-z][a-z0-9_]*", args.task):
+        problem = f'"{args.task}" is not a name for a task.'
+        raise UserError("--task", problem, "Take lower-case letters, digits and underscores, a letter first.")
+
+
+def read_task_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
+    """Items as a task of lm-evaluation-harness: name and content of each file.
+
+    Raises:
+        UserError: the table cannot be read or is empty, or there is no password.
+    """
+    import os
+
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.passing_on.lm_eval_task import VARIABLE, task_files
+    from worldprobe.contracts import read_provenance, read_table
+
+    word = os.environ.get(VARIABLE)
+    if args.encrypt and not word:
+        raise UserError("--encrypt", "needs a password.", f"Set the environment variable {VARIABLE}.")
+    items = read_table(args.items, Items)
+    if items.empty:
+        raise UserError(args.items, "contains no items.", "Build the items again.")
+    task = args.task or "worldprobe_items"
+    return task_files(items, task, read_provenance(args.items).canary, word if args.encrypt else None)
 
 
 def read_official_files(items_path: Path, templates_path: Path) -> Iterator[tuple[str, str]]:

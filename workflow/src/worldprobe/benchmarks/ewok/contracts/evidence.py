@@ -18,7 +18,7 @@ class TargetScores(Table):
     target: Series[int] = pa.Field(isin=[1, 2])
     context: Series[int] = pa.Field(isin=[0, 1, 2])
     logprob: Series[float] = pa.Field(le=0, nullable=True, description="Sum over the target's tokens, nats; missing: see flags.")
-    n_tokens: Series[int] = pa.Field(ge=0, description="Target tokens that were scored.")
+    n_tokens: Series[int] = pa.Field(ge=0, description="Target tokens that were scored; 0 where imported.")
     flags: Series[str] = pa.Field(description="Comma-joined, from models.engine.FLAGS.")
 
     class Config(Table.Config):

