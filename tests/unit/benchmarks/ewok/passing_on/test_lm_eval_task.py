@@ -62,6 +62,7 @@ def read_back(item_table: Path, out: Path, name: str) -> pd.DataFrame:
     return read_table(judged, Judgements).sort_values(["item_id", "target"]).reset_index(drop=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [("gpt2", "byte_level"), ("llama", "sentencepiece"), ("control", "")])
 def test_lm_eval_gives_our_judgements_and_means(
     item_table: Path, task: Path, tiny_checkpoint: Any, tmp_path: Path, kind: tuple[str, str]
@@ -97,6 +98,7 @@ def test_lm_eval_gives_our_judgements_and_means(
     assert (made.engine, made.dtype, made.packages["lm_eval"]) == ("lm-eval", "float32", "0.4.13")
 
 
+@pytest.mark.slow
 def test_ties_count_one_half_and_are_reported(item_table: Path, task: Path, tiny_checkpoint: Any, tmp_path: Path) -> None:
     import torch
     import transformers
@@ -198,13 +200,21 @@ def test_items_of_ewoks_own_materials_leave_encrypted_only(
     content = b"".join(path.read_bytes() for path in out.rglob("*") if path.is_file())
     texts = [text for name in ("context1", "context2", "target1", "target2") for text in frame[name]]
     assert not any(text.encode() in content for text in [*texts, "hunter2secret"])
+
+
+@pytest.mark.slow
+def test_encrypted_items_are_opened_in_memory_alone(item_table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "hunter2secret")
+    out, items = tmp_path / "task", read_table(item_table, Items)
+    line = ["items", "export", str(item_table), "--format", "lm-eval", "--task", "worldprobe_few", "--encrypt"]
+    assert main([*line, "--out", str(out)]) == 0
     wrong = evaluate(out, "dummy", "", tmp_path / "wrong", **{VARIABLE: "guess"})
     assert wrong.returncode != 0
     assert "is not the password" in wrong.stderr
     right = evaluate(out, "dummy", "", tmp_path / "right", **{VARIABLE: "hunter2secret"})
     assert right.returncode == 0, right.stderr[-2000:]
     left = b"".join(path.read_bytes() for path in (tmp_path / "hf").rglob("*") if path.is_file())
-    assert not any(text.encode() in left for text in texts), "the cache of datasets holds no text"
+    assert not any(text.encode() in left for text in items["context1"]), "the cache of datasets has no text"
 
 
 @pytest.mark.parametrize(
