@@ -4,4 +4,5 @@
 include: "settings.smk"
 include: "sets.smk"
 include: "answers.smk"
+include: "finetuning.smk"
 include: "analysis.smk"
