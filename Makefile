@@ -5,7 +5,7 @@ TESTS = not (slurm or survey)
 .PHONY: reproduce test test-slurm test-survey rulegraph format python
 
 reproduce: python
-	@.venv/bin/python -m worldprobe unlock
+	@.venv/bin/worldprobe unlock
 	@if envs/install-r; then $(RUN); else echo "Going on without the mixed-effects model."; $(RUN) --config "ewok={mixed_model: {enabled: false}}"; fi
 	@echo "Tables:  results/default/ewok/tables/, results/default/worldsense/tables/"
 	@echo "Figures: results/default/ewok/figures/, results/default/worldsense/figures/"
@@ -36,5 +36,3 @@ format: python
 
 python:
 	@envs/install-python
-
-export PYTHONPATH := workflow/src

@@ -34,6 +34,18 @@ def test_the_readmes_picture_shows_every_rule() -> None:
     assert [name for name in rules if not re.search(rf"\b{name}\b", picture)] == []
 
 
+def shown_commands(text: str) -> list[str]:
+    """What follows ``worldprobe`` on the lines of blocks of code, fenced or indented."""
+    fenced = "".join(re.findall(r"^ *```\w*\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL))
+    indented = "\n".join(re.findall(r"^(?: {4,}|\t).*$", text, re.MULTILINE))
+    return list(dict.fromkeys(re.findall(r"^\s*worldprobe (.+?)(?:  +#.*)?$", f"{fenced}\n{indented}", re.MULTILINE)))
+
+
+def test_commands_are_found_in_the_documents() -> None:
+    assert len(shown_commands((ROOT / "README.md").read_text())) >= 8
+    assert len(shown_commands((ROOT / "docs" / "human_study.md").read_text())) >= 10
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_links_lead_somewhere(document: str) -> None:
     text = (ROOT / document).read_text()
@@ -43,7 +55,7 @@ def test_links_lead_somewhere(document: str) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_commands_that_are_shown_are_ones_that_the_parser_takes(document: str) -> None:
-    for line in re.findall(r"^ *python -m worldprobe (.+?)(?:  +#.*)?$", (ROOT / document).read_text(), re.MULTILINE):
+    for line in shown_commands((ROOT / document).read_text()):
         build_parser().parse_args(shlex.split(line))
 
 

@@ -1,10 +1,12 @@
 """Pins: the lock, the conda files, the container and pyproject.toml say the same."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 PIN = re.compile(r"^([A-Za-z0-9_.-]+)==([^\s#;]+)", re.MULTILINE)
 
@@ -57,6 +59,27 @@ def test_conda_files_pin_what_the_lock_pins(repository: Path, lock: dict[str, st
             name, version = PIN.fullmatch(line).groups()
             if name != "vllm":  # an engine of its own, not part of the lock
                 assert lock.get(normal(name)) == version, f"{path.name}: {line}"
+
+
+def test_the_packages_ranges_admit_what_is_locked_and_pin_nothing(repository: Path, lock: dict[str, str]) -> None:
+    project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    assert set(extras) == {"hf", "vllm", "openai", "workflow", "r", "survey", "all"}
+    wanted = [Requirement(line) for line in (*project["dependencies"], *(line for name in extras for line in extras[name]))]
+    for requirement in wanted:
+        assert not any(part.operator in ("==", "===") for part in requirement.specifier), requirement
+        if normal(requirement.name) not in ("vllm", "worldprobe"):
+            assert requirement.specifier.contains(lock[normal(requirement.name)]), requirement
+
+
+def test_every_pinned_package_comes_with_the_package_or_an_extra(repository: Path) -> None:
+    """So that what the code imports is there after `pip install "worldprobe[all]"`, too."""
+    project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    listed = {
+        normal(Requirement(line).name) for line in (*project["dependencies"], *(line for name in extras for line in extras[name]))
+    }
+    assert set(pins(repository / "envs" / "requirements.in")) <= listed
 
 
 def test_the_container_installs_the_lock(repository: Path) -> None:

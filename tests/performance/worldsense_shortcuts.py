@@ -1,6 +1,6 @@
 """Can a text classifier answer WorldSense without reasoning? Run by hand; prints a table (docs/worldsense.md has one).
 
-    PYTHONPATH=workflow/src python tests/performance/worldsense_shortcuts.py [--trials 10000] [--released trials.jsonl.bz2]
+    python tests/performance/worldsense_shortcuts.py [--trials 10000] [--released trials.jsonl.bz2]
 
 Logistic regression over counts of word 1- to 3-grams, and over counts of whole clauses, is trained on trials of one seed
 and tested on trials of another, one problem at a time. The released set is split in halves by tuples. The interval is

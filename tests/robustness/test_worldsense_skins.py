@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from worldprobe.benchmarks.worldsense.misreading import find_misreading
+from worldprobe.benchmarks.worldsense.skin_grammar import article_faults, sentence_fault
+from worldprobe.benchmarks.worldsense.skin_meaning import meaning_faults
 from worldprobe.benchmarks.worldsense.skins import FOLDER, check_skins, read_skins
 from worldprobe.cli import main
 from worldprobe.errors import UserError
@@ -245,6 +247,59 @@ RIGHT = {
     )
     + '  Infer:\n    directQ2:\n      - "TRUE or FALSE: ‘{query}’?"\n      - "It is known: ‘{description}’"\n',
 }
+
+
+#: Right clauses of people, the first of the pair being the key.
+RIGHT_CLAUSES = [
+    *(
+        ("before", clause)
+        for clause in (
+            "{x}'s height in inches is less than that of {y}",
+            "{x}'s number of legs is less than that of {y}",
+            "the number of legs of {x} is less than that of {y}",
+            "the weight in grams of {x} is less than that of {y}",
+            "{x}'s house with two doors is below {y}",
+            "{x}'s offspring are younger than those of {y}",
+            "{x}'s innings was shorter than that of {y}",
+            "{x}'s maths is worse than that of {y}",
+            "{x}'s ethos is older than that of {y}",
+            "{x} owns an 18th-century vase and {y} does not",
+            "{x} has an x-ray before {y}",
+            "{x} plays an étude before {y}",
+            "{x} met a Ugandan before {y}",
+            "{x} pays an homage before {y}",
+            "{x} got a unanimous vote before {y}",
+            "{x} had had lunch before {y}",
+        )
+    ),
+    ("outside", "{m} cannot be between {x} and {y}"),
+    ("outside", "{m} is anywhere but between {x} and {y}"),
+    ("between", "{m} is between {x} and {y}, no matter who is the first"),
+    ("first", "{x} has all the others after them"),
+]
+
+
+@pytest.mark.parametrize(("clause", "words"), RIGHT_CLAUSES, ids=[words for _, words in RIGHT_CLAUSES])
+def test_right_clauses_are_not_a_fault(clause: str, words: str) -> None:
+    skin = {"number": "singular", "entities": ["Ann", "Bob", "Cid", "Dan"]}
+    assert sentence_fault(words, skin, is_clause=True) is None
+    clauses = {"before": "{x} comes before {y}", "after": "{x} comes after {y}"} | {clause: words}
+    assert [problem for keys, problem, _ in meaning_faults(clauses, {}, None) if keys[1] == clause] == []
+
+
+@pytest.mark.parametrize("noun", ["offspring", "squid", "crew", "personnel", "livestock"])
+def test_nouns_without_an_s_are_plural_after_the_number(noun: str) -> None:
+    skin = {"number": "singular", "entities": ["Ann", "Bob", "Cid", "Dan"]}
+    assert sentence_fault(f"There are {{number}} {noun} here", skin, is_clause=False) is None
+
+
+@pytest.mark.parametrize("entity", ["the triceratops", "the thermos", "the red tom tom", "school", "maths", "the pancreas"])
+def test_right_entities_are_not_a_fault(entity: str) -> None:
+    entities = ["the gym", "the office", "the bank", "the shop", "the park", entity]
+    if entity == "maths":
+        entities = ["physics", "history", "art", entity]
+    assert list(article_faults(entities)) == []
+    assert sentence_fault("{x} is before {y}", {"number": "singular", "entities": entities}, is_clause=True) is None
 
 
 @pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)

@@ -44,8 +44,7 @@ def test_the_digest_of_code_follows_what_the_code_does(tmp_path, monkeypatch, be
     for text in (before, after):
         (tmp_path / "module.py").write_text(text)
         monkeypatch.setattr(imports, "PACKAGE", tmp_path)
-        imports._meaning.cache_clear()
-        imports._imported.cache_clear()
+        imports._facts.cache_clear()
         digests.append(code_digest("module.py"))
     assert (digests[0] == digests[1]) is is_same
 
@@ -58,3 +57,27 @@ def test_a_digest_of_code_is_short_and_the_same_in_every_process():
 def test_code_that_a_plan_only_names_counts_too():
     names = {path.name for path in closure(["cli/figure.py"])}
     assert {"by_domain.py", "scatter.py", "dataset.py", "drawing.py"} <= names
+
+
+def test_what_was_parsed_is_kept_between_processes_and_follows_the_content(tmp_path, monkeypatch):
+    monkeypatch.setattr(imports, "PACKAGE", tmp_path)
+    (tmp_path / "module.py").write_text("x = 1\n")
+    first = code_digest("module.py")
+    place = imports._place()
+    assert place.is_relative_to(tmp_path)
+
+    def as_new_process() -> None:
+        imports._facts.cache_clear()
+        imports._kept.cache_clear()
+
+    as_new_process()
+    with monkeypatch.context() as nothing_is_parsed:
+        nothing_is_parsed.setattr(imports, "_parse", None)
+        assert code_digest("module.py") == first
+    (tmp_path / "module.py").write_text("x = 2\n")
+    as_new_process()
+    assert code_digest("module.py") != first
+    for damaged in ("", "[]", '{"a": 1}'):
+        place.write_text(damaged)
+        as_new_process()
+        assert code_digest("module.py") not in ("", first)

@@ -51,7 +51,7 @@ def reduced(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple
     has_r = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True).returncode == 0
     without_r = tmp_path_factory.mktemp("configuration") / "without_r.yaml"
     without_r.write_text("ewok:\n  mixed_model:\n    enabled: false\n")
-    return (repository / "tests" / "workflow" / "reduced" / "config.yaml", *([] if has_r else [without_r]))
+    return (repository / ".test" / "config" / "config.yaml", *([] if has_r else [without_r]))
 
 
 @pytest.fixture(scope="session")

@@ -124,6 +124,9 @@ def test_peoples_ratings_are_judged_and_stand_beside_the_models(rated: subproces
     }
     assert {"summarize", "correlate"} <= users
     assert "compare" not in users
+    found = jobs(rated)
+    assert found["measure_human_likeness"] == found["table_likeness_to_people"] == 1
+    assert not found["tables_of_people"]  # averages say nothing about single people
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +149,9 @@ def test_a_study_with_people_asks_no_model_and_the_papers_way_says_zero_where_it
     lines = [shlex.split(line.split("&>")[0])[3:] for line in commands(simulated) if " human " in line]
     parsed = {words[1]: parser.parse_args(words) for words in lines}
     assert (parsed["lists"].catch, parsed["lists"].per_domain, parsed["lists"].length) == (0, True, [1, 10_000])
+    assert parsed["clean"].people_out == Path("results/human_simulation/ewok/human/people.parquet")
+    assert found["tables_of_people"] == 1
+    assert not found["measure_human_likeness"]
     assert (parsed["clean"].failed_catch, parsed["clean"].passes, parsed["clean"].isc) == (0, 0, 0.3)
     assert dict(parsed["simulate"].kinds) == {"constant": 0.01, "fast": 0.01, "random": 0.03, "straight_liner": 0.01}
 
@@ -164,9 +170,9 @@ def test_every_command_of_the_studies_is_one_that_the_real_parser_takes(
     assert len(lines) > 150
     for line in lines:
         words = shlex.split(line)
-        assert words[:3] == ["python", "-m", "worldprobe"], line
+        assert words[0] == "worldprobe", line
         assert words[-2] == "&>", line
-        parser.parse_args(words[3:-2])  # exits with the parser's message where the command is wrong
+        parser.parse_args(words[1:-2])  # exits with the parser's message where the command is wrong
 
 
 def test_no_command_shows_the_password(

@@ -61,7 +61,7 @@ def test_another_workflow_uses_this_one_as_a_module_with_a_prefix(
     found = planned(run)
     assert found["probe_score"] == found["probe_train_control"] == 5
     assert "--out probe/results/default/ewok/templates.parquet" in said(run)
-    commands = re.findall(r"^Shell command: (python .*)$", said(run), re.MULTILINE)
+    commands = re.findall(r"^Shell command: (worldprobe .*)$", said(run), re.MULTILINE)
     assert len(commands) > 50
     assert all(word.startswith("probe/") for line in commands for word in line.split() if "results/" in word)
     assert "probe/cards.yaml" not in said(run)
@@ -329,7 +329,7 @@ def test_an_experiment_compares_its_conditions_in_a_table_and_a_figure(
     """Western and non-western names, few items, one small model, with the control models of another study."""
     shutil.copytree(finished / "results" / "controls", tmp_path / "results" / "controls")
     small = tmp_path / "small.yaml"
-    small.write_text("models: [reduced_gpt2]\newok:\n  items: {versions: 0-0, filter: agent}\n  eval_types: [logprobs]\n")
+    small.write_text("models: [reduced_gpt2]\newok:\n  items: {versions: 0-0, filter: food|game}\n  eval_types: [logprobs]\n")
     files = [f"results/names/ewok/{name}" for name in ("tables/conditions.csv", "figures/conditions.svg")]
     run = snakemake(tmp_path, *files, configuration=(*reduced, repository / "config" / "experiments" / "names.yaml", small))
     assert run.returncode == 0, said(run)

@@ -25,5 +25,5 @@ rule fetch_model:
     message:
         "Fetching {wildcards.model} ({params.checkpoint})"
     shell:
-        "python -m worldprobe models fetch {params.checkpoint:q} --revision {params.revision:q} {params.trust}"
+        "worldprobe models fetch {params.checkpoint:q} --revision {params.revision:q} {params.trust}"
         " --out {output.facts:q} &> {log:q}"

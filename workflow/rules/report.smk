@@ -37,7 +37,7 @@ rule build_report:
     message:
         "Building the report"
     shell:
-        "python -m worldprobe report build {input.summary_tables:q} --registry {input.registry:q} --study {params.study:q}"
+        "worldprobe report build {input.summary_tables:q} --registry {input.registry:q} --study {params.study:q}"
         " --tables {input.tables:q} --figures {input.figures:q} --made-from {input.made_from:q} --notebooks {input.notebooks:q}"
         " --benchmarks {params.jobs:q} --answers {params.answers:q} --rulegraph {input.rulegraph:q}"
         " --item-text {input.item_tables:q} {params.headlines} --out {output.page:q} &> {log:q}"

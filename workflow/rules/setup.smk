@@ -10,12 +10,57 @@ from shlex import quote
 from snakemake.path_modifier import PathModifier
 from snakemake.resources import Resource
 
-HOME = Path(workflow.current_basedir).parents[1]
-PACKAGE = HOME / "workflow" / "src"
-sys.path.insert(0, str(PACKAGE))
-# Jobs find the package in this repository, and, without --sdm, the Python that runs Snakemake, activated or not.
-SAME_PYTHON = "" if workflow.deployment_settings.deployment_method else f"{Path(sys.executable).parent}:"
-shell.prefix(f"export PYTHONPATH={quote(str(PACKAGE))} PATH={quote(SAME_PYTHON)}$PATH; ")
+#: The release that these rules are of.
+VERSION = "0.1.0"
+
+
+def find_home():
+    """The folder of these rules and of all that is next to them: of a clone, or of the installed package."""
+    try:
+        home = Path(workflow.current_basedir).parents[1]
+    except TypeError:  # a module of single files that Snakemake fetched, e.g. by github(): the rest is in the package
+        from worldprobe.paths import REPOSITORY as home
+    if (home / "workflow" / "src").is_dir():
+        sys.path.insert(0, str(home / "workflow" / "src"))
+    return home
+
+
+def jobs_source(home, package, has_environments):
+    """Where jobs find the code: in the clone, or, in environments of their own, by a link to the installed package alone."""
+    source = home / "workflow" / "src"
+    if not source.is_dir() and has_environments:
+        source = Path(".snakemake", "worldprobe").absolute()
+        source.mkdir(parents=True, exist_ok=True)
+        link = source / "worldprobe"
+        if not link.is_symlink() or link.readlink() != package:
+            link.unlink(missing_ok=True)
+            link.symlink_to(package)
+    return source if source.is_dir() else ""
+
+
+try:
+    HOME = find_home()
+    import worldprobe
+except ModuleNotFoundError:
+    sys.exit(
+        "error: worldprobe\n  problem: the package is not installed in the Python that runs Snakemake.\n"
+        f'  fix: {sys.executable} -m pip install "worldprobe[workflow]=={VERSION}", or use the Snakefile of a clone.'
+    )
+if worldprobe.__version__ != VERSION:
+    sys.exit(
+        f"error: worldprobe\n  problem: these rules are of release {VERSION}, the installed package is {worldprobe.__version__}.\n"
+        f'  fix: name the tag v{worldprobe.__version__}, or: pip install "worldprobe[workflow]=={VERSION}"'
+    )
+
+# Jobs call `worldprobe`: workflow/bin runs the code that belongs to these rules, in the Python that runs Snakemake, activated or
+# not, or with --sdm in that of the job's environment. Rules of a workflow that uses this one as a module see one more command.
+HAS_ENVIRONMENTS = bool(workflow.deployment_settings.deployment_method)
+SOURCE = jobs_source(HOME, Path(worldprobe.__file__).parent, HAS_ENVIRONMENTS)
+SAME_PYTHON = "" if HAS_ENVIRONMENTS else sys.executable
+shell.prefix(
+    f"export WORLDPROBE_SOURCE={quote(str(SOURCE))} WORLDPROBE_PYTHON={quote(SAME_PYTHON)}"
+    f" PATH={quote(str(HOME / 'workflow' / 'bin'))}:$PATH; "
+)
 
 from worldprobe import benchmarks
 from worldprobe.errors import UserError

@@ -84,9 +84,35 @@ def test_two_outputs_of_one_name_are_refused(capsys, tmp_path):
     assert (status, "overwrite the other" in message) == (2, True)
 
 
-def test_a_fault_in_one_commands_module_leaves_the_others_alone(monkeypatch, capsys):
-    monkeypatch.setattr(cli, "STAGES", (*cli.STAGES, "no_such_module"))
-    assert run(capsys, "models", "plan", "--help")[0] == 0
+@pytest.mark.parametrize("command", sorted(cli.COMMANDS))
+def test_a_fault_in_one_commands_module_leaves_the_others_alone(monkeypatch, capsys, command):
+    for name in set(cli.STAGES) - {cli.ELSEWHERE.get(command, command)}:
+        monkeypatch.setitem(sys.modules, f"worldprobe.cli.{name}", None)
+    assert run(capsys, command, "--help")[0] == 0
+    assert run(capsys, "--help")[0] == 0
+
+
+def test_the_list_of_commands_says_what_each_says_itself(capsys):
+    with pytest.raises(SystemExit):
+        cli.build_list().parse_args(["--help"])
+    listed = capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        cli.build_parser().parse_args(["--help"])
+    assert listed == capsys.readouterr().out
+
+
+def test_help_imports_neither_numbers_nor_models(repository):
+    heavy = {"numpy", "pandas", "torch", "pandera", "psutil", "yaml"}
+    code = "import sys; from worldprobe import cli\ntry: cli.main({words!r})\nfinally: print(*sys.modules, file=sys.stderr)"
+    for words in (["--help"], ["evaluate", "--help"], ["worldsense", "ask", "--help"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(words=words)],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(repository / "workflow/src")},
+        )
+        assert "argparse" in done.stderr.split()
+        assert not heavy & set(done.stderr.split())
 
 
 def shell(line, repository, **settings):

@@ -12,7 +12,7 @@ from worldprobe.human.lists import QUESTION_COLUMNS
 
 @pytest.fixture(scope="session")
 def builtin_items(tmp_path_factory) -> pd.DataFrame:
-    """The built-in materials in versions 0 to 4: 516 templates, 2,580 items."""
+    """A third of the built-in materials, of every domain, in versions 0 to 4."""
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.cli import main
     from worldprobe.contracts import read_table
@@ -20,7 +20,8 @@ def builtin_items(tmp_path_factory) -> pd.DataFrame:
 
     path = tmp_path_factory.mktemp("builtin") / "items.parquet"
     assert main(["items", "build", str(RESOURCES / "materials" / "ewok-builtin"), "--versions", "0-4", "--out", str(path)]) == 0
-    return read_table(path, Items)
+    items = read_table(path, Items)
+    return items[items["meta_template"] % 3 == 1].reset_index(drop=True)
 
 
 @pytest.fixture(scope="session")

@@ -12,13 +12,13 @@ from worldprobe.human.balancing import order_cycle, rotate_units
 from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
 from worldprobe.human.lists import Layout, Lists, build_lists, digest_lists, join_units, name_questions
 
-#: layout, unit, way of asking, versions of the built-in items, distinct questions
+#: layout, unit, way of asking, versions of the items, distinct questions
 LAYOUTS = {
-    "mixed": (Layout(), "template", "likert", 5, 8600),
-    "paper": (Layout(per_domain=True, shortest=1, longest=1000, n_catch=0), "template", "likert", 5, 8600),
-    "shared_text": (Layout(), "shared_text", "likert", 2, 3440),
-    "choice": (Layout(), "template", "choice", 2, 3560),
-    "rounds": (Layout(rounds=2, seed=3), "template", "likert", 1, 1720),
+    "mixed": (Layout(), "template", "likert", 5, 10828),
+    "paper": (Layout(per_domain=True, shortest=1, longest=1000, n_catch=0), "template", "likert", 5, 10828),
+    "shared_text": (Layout(), "shared_text", "likert", 2, 4336),
+    "choice": (Layout(), "template", "choice", 2, 4448),
+    "rounds": (Layout(rounds=2, seed=3), "template", "likert", 1, 2168),
 }
 
 

@@ -43,7 +43,7 @@ def test_a_lock_of_another_machine_stays_and_its_host_is_named(locked: Path, mon
     assert "Run this command on login2" in error.value.lines()
     assert locks.is_locked(locked)
     assert next_steps([], locked, [], [], True) == [
-        "A run that began on login2 holds the lock. If it has ended: `python -m worldprobe unlock` there."
+        "A run that began on login2 holds the lock. If it has ended: `worldprobe unlock` there."
     ]
 
 

@@ -32,7 +32,7 @@ rule judge:
     message:
         "Judging {wildcards.model} ({wildcards.condition})"
     shell:
-        "python -m worldprobe judge {input.item_table:q} {input.evidence:q} --model {wildcards.model:q}"
+        "worldprobe judge {input.item_table:q} {input.evidence:q} --model {wildcards.model:q}"
         " --out {output.judgement_tables:q} &> {log:q}"
 
 
@@ -54,7 +54,7 @@ rule summarize:
     message:
         "Summarising accuracy"
     shell:
-        "python -m worldprobe summarize {input.judgement_tables:q} {params.missing} --out {output.summary_table:q} &> {log:q}"
+        "worldprobe summarize {input.judgement_tables:q} {params.missing} --out {output.summary_table:q} &> {log:q}"
 
 
 rule compare:
@@ -75,7 +75,7 @@ rule compare:
     message:
         "Comparing models in pairs"
     shell:
-        "python -m worldprobe compare {input.judgement_tables:q} {params.missing} --out {output.comparison_table:q} &> {log:q}"
+        "worldprobe compare {input.judgement_tables:q} {params.missing} --out {output.comparison_table:q} &> {log:q}"
 
 
 rule compare_conditions:
@@ -98,7 +98,7 @@ rule compare_conditions:
     message:
         "Comparing conditions"
     shell:
-        "python -m worldprobe compare-conditions {params.conditions} {params.titles} {params.missing}"
+        "worldprobe compare-conditions {params.conditions} {params.titles} {params.missing}"
         " --out {output.comparison_table:q} &> {log:q}"
 
 
@@ -106,6 +106,7 @@ rule agree:
     """Choice against the choice that Likert ratings imply: confusion matrices."""
     input:
         judgement_tables=targets.prompted_judgements(study, MODELS_WITH_ANSWERS),
+        people=targets.human_matrix(study),
     output:
         agreement_table="<ewok>/agreements.parquet",
     log:
@@ -115,12 +116,13 @@ rule agree:
     conda:
         "../../../envs/analysis.yaml"
     params:
+        people=flag("--people", targets.human_matrix(study)),
         missing=missing,
         code=code("cli/agree.py"),
     message:
         "Comparing choices with ratings"
     shell:
-        "python -m worldprobe agree {input.judgement_tables:q} {params.missing} --out {output.agreement_table:q} &> {log:q}"
+        "worldprobe agree {input.judgement_tables:q} {params.people} {params.missing} --out {output.agreement_table:q} &> {log:q}"
 
 
 rule correlate:
@@ -143,7 +145,7 @@ rule correlate:
     message:
         "Correlating accuracy with surface features"
     shell:
-        "python -m worldprobe correlate {input.judgement_tables:q} {params.missing} --surface {input.feature_table:q}"
+        "worldprobe correlate {input.judgement_tables:q} {params.missing} --surface {input.feature_table:q}"
         " --points-out {output.point_table:q} --out {output.correlation_table:q} &> {log:q}"
 
 
@@ -170,5 +172,5 @@ rule check_reproduction:
     message:
         "Comparing our numbers with the published ones"
     shell:
-        "python -m worldprobe reproduction check {input.summary_table:q} --items {input.item_table:q} {params.coefficients}"
+        "worldprobe reproduction check {input.summary_table:q} --items {input.item_table:q} {params.coefficients}"
         " --published {params.published:q} --out {output.reproduction_table:q} &> {log:q}"

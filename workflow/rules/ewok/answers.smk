@@ -35,6 +35,6 @@ rule score:
     message:
         "Asking {wildcards.model} ({params.eval_types})"
     shell:
-        "python -m worldprobe score all {input.item_tables:q} --model {wildcards.model:q}"
+        "worldprobe score all {input.item_tables:q} --model {wildcards.model:q}"
         " --checkpoint {params.checkpoint:q} {params.loading} {resources.speed} --eval-types {params.eval_types:q} {params.asking}"
         " --method {params.method} --answers {params.answers:q} --out {output.evidence:q} &> {log:q}"

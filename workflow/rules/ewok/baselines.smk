@@ -25,7 +25,7 @@ rule train_vectors:
     message:
         "Training word vectors on the controls' corpus"
     shell:
-        "python -m worldprobe baselines train-vectors {input.corpus:q} --seed {params.seed} --out {output.vectors:q} &> {log:q}"
+        "worldprobe baselines train-vectors {input.corpus:q} --seed {params.seed} --out {output.vectors:q} &> {log:q}"
 
 
 rule judge_word2vec:
@@ -48,7 +48,7 @@ rule judge_word2vec:
     message:
         "Scoring items with word2vec bags of words ({input.vectors})"
     shell:
-        "python -m worldprobe baselines judge-word2vec {input.item_table:q} --vectors {input.vectors:q} {params.allow_pickle}"
+        "worldprobe baselines judge-word2vec {input.item_table:q} --vectors {input.vectors:q} {params.allow_pickle}"
         " --out {output.judgement_table:q} &> {log:q}"
 
 
@@ -72,4 +72,4 @@ rule measure_surface:
     message:
         "Measuring sentence length and word frequency"
     shell:
-        "python -m worldprobe baselines measure-surface {input.item_table:q} {params.frequency} --out {output.feature_table:q} &> {log:q}"
+        "worldprobe baselines measure-surface {input.item_table:q} {params.frequency} --out {output.feature_table:q} &> {log:q}"

@@ -27,7 +27,7 @@ rule compile_control_templates:
     message:
         "Compiling the templates of the control models' stories"
     shell:
-        "python -m worldprobe templates compile {params.source:q} --out {output.template_table:q} &> {log:q}"
+        "worldprobe templates compile {params.source:q} --out {output.template_table:q} &> {log:q}"
 
 
 rule write_corpus:
@@ -54,7 +54,7 @@ rule write_corpus:
     message:
         "Writing about {params.stories} stories for the control models"
     shell:
-        "python -m worldprobe controls write-corpus {input.template_table:q} {params.source:q}"
+        "worldprobe controls write-corpus {input.template_table:q} {params.source:q}"
         " --stories {params.stories} --sentences {params.sentences}"
         " --held-out-templates {params.held_out_templates} --held-out-fillers {params.held_out_fillers}"
         " --seed {params.seed} --out {output.corpus:q} &> {log:q}"
@@ -78,7 +78,7 @@ rule train_tokenizer:
     message:
         "Training the control models' tokenizer"
     shell:
-        "python -m worldprobe controls train-tokenizer {input.corpus:q} --vocabulary {params.vocabulary}"
+        "worldprobe controls train-tokenizer {input.corpus:q} --vocabulary {params.vocabulary}"
         " --out {output.tokenizer:q} &> {log:q}"
 
 
@@ -112,7 +112,7 @@ rule train_control:
     message:
         "Training {wildcards.model} ({params.steps} steps)"
     shell:
-        "python -m worldprobe controls train {input.corpus:q} {input.tokenizer:q} --architecture {params.architecture:q}"
+        "worldprobe controls train {input.corpus:q} {input.tokenizer:q} --architecture {params.architecture:q}"
         " --layers {params.layers} --width {params.width} --heads {params.heads} --steps {params.steps}"
         " --batch {params.batch} --learning-rate {params.learning_rate} --seed {params.seed} --threads 1"
         " --out {output.checkpoint:q} &> {log:q}"
@@ -137,5 +137,5 @@ rule measure_controls:
     message:
         "Comparing control models on seen and held-out items"
     shell:
-        "python -m worldprobe controls measure {input.item_table:q} {input.corpus:q} {input.judgement_tables:q}"
+        "worldprobe controls measure {input.item_table:q} {input.corpus:q} {input.judgement_tables:q}"
         " --out {output.accuracy_table:q} &> {log:q}"

@@ -1,5 +1,5 @@
 # Figures for the paper, each as PDF, SVG and PNG with the numbers it shows as CSV. Those of one input are drawn by one process, as
-# each process takes a second to start; any one of them alone: `python -m worldprobe figure NAME`.
+# each process takes a second to start; any one of them alone: `worldprobe figure NAME`.
 
 ACCURACY_FIGURES = ["accuracy_by_domain", "concepts", "scaling", "paradigms", "setups_by_model", "setups_by_domain"]
 FEATURE_FIGURES = ["design_features", "word2vec", "n_words", "log_frequency"]
@@ -36,7 +36,7 @@ rule figures_of_accuracy:
     message:
         "Figures of accuracy"
     shell:
-        "python -m worldprobe figure set {params.folder:q} --registry {input.registry:q} {params.trained}"
+        "worldprobe figure set {params.folder:q} --registry {input.registry:q} {params.trained}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"
 
 
@@ -62,7 +62,7 @@ rule figures_of_features:
     message:
         "Figures of design and surface features"
     shell:
-        "python -m worldprobe figure set {params.folder:q} --registry {input.registry:q}"
+        "worldprobe figure set {params.folder:q} --registry {input.registry:q}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"
 
 
@@ -85,7 +85,7 @@ rule figure_agreement:
     message:
         "Figure 7: choices and ratings"
     shell:
-        "python -m worldprobe figure agreement {input.agreement_table:q} --registry {input.registry:q}"
+        "worldprobe figure agreement {input.agreement_table:q} --registry {input.registry:q}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"
 
 
@@ -108,7 +108,7 @@ rule figure_controls:
     message:
         "Control models: seen and new"
     shell:
-        "python -m worldprobe figure controls {input.accuracy_table:q} --registry {input.registry:q}"
+        "worldprobe figure controls {input.accuracy_table:q} --registry {input.registry:q}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"
 
 
@@ -131,7 +131,7 @@ rule figure_conditions:
     message:
         "Conditions compared"
     shell:
-        "python -m worldprobe figure conditions {input.comparison_table:q} --registry {input.registry:q}"
+        "worldprobe figure conditions {input.comparison_table:q} --registry {input.registry:q}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"
 
 
@@ -154,5 +154,5 @@ rule figure_human_agreement:
     message:
         "Figure 7: people's choices and ratings"
     shell:
-        "python -m worldprobe figure human_agreement {input.matrix:q} {input.statistic_table:q}"
+        "worldprobe figure human_agreement {input.matrix:q} {input.statistic_table:q}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"

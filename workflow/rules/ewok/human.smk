@@ -9,6 +9,7 @@ localrules:
     import_human_ratings,
     judge_human,
     measure_human_agreement,
+    measure_human_likeness,
 
 
 rule sample_human_lists:
@@ -31,7 +32,7 @@ rule sample_human_lists:
     message:
         "Dealing questions to lists"
     shell:
-        "python -m worldprobe human lists {input.item_table:q} {params.layout} --key-out {output.key:q}"
+        "worldprobe human lists {input.item_table:q} {params.layout} --key-out {output.key:q}"
         " --balance-out {output.balance_table:q} --out {output.list_table:q} &> {log:q}"
 
 
@@ -54,8 +55,7 @@ rule simulate_human_answers:
     message:
         "Simulating people's answers"
     shell:
-        "python -m worldprobe human simulate {input.list_table:q} --key {input.key:q} {params.crowd}"
-        " --out {output.export:q} &> {log:q}"
+        "worldprobe human simulate {input.list_table:q} --key {input.key:q} {params.crowd}" " --out {output.export:q} &> {log:q}"
 
 
 rule clean_human_ratings:
@@ -69,6 +69,7 @@ rule clean_human_ratings:
         rater_table="<ewok>/human/raters.parquet",
         sub_item_table="<ewok>/human/sub_items.parquet",
         answer_table="<ewok>/human/answers.parquet",
+        people_table="<ewok>/human/people.parquet",
     log:
         "<logs>/clean_human_ratings.log",
     benchmark:
@@ -82,9 +83,9 @@ rule clean_human_ratings:
     message:
         "Cleaning people's answers"
     shell:
-        "python -m worldprobe human clean {input.export:q} --key {input.key:q} {params.steps} --steps-out {output.step_table:q}"
+        "worldprobe human clean {input.export:q} --key {input.key:q} {params.steps} --steps-out {output.step_table:q}"
         " --raters-out {output.rater_table:q} --sub-items-out {output.sub_item_table:q} --answers-out {output.answer_table:q}"
-        " --out {output.rating_table:q} &> {log:q}"
+        " --people-out {output.people_table:q} --out {output.rating_table:q} &> {log:q}"
 
 
 rule import_human_ratings:
@@ -106,7 +107,7 @@ rule import_human_ratings:
     message:
         "Reading people's ratings ({input.ratings})"
     shell:
-        "python -m worldprobe import human-ratings {input.item_table:q} {input.ratings:q} --out {output.rating_table:q} &> {log:q}"
+        "worldprobe import human-ratings {input.item_table:q} {input.ratings:q} --out {output.rating_table:q} &> {log:q}"
 
 
 rule judge_human:
@@ -127,7 +128,7 @@ rule judge_human:
     message:
         "Judging people's ratings"
     shell:
-        "python -m worldprobe judge {input.item_table:q} {input.rating_table:q} --out {output.judgement_table:q} &> {log:q}"
+        "worldprobe judge {input.item_table:q} {input.rating_table:q} --out {output.judgement_table:q} &> {log:q}"
 
 
 rule measure_human_agreement:
@@ -150,8 +151,32 @@ rule measure_human_agreement:
     message:
         "Measuring people's accuracy and agreement"
     shell:
-        "python -m worldprobe human agreement {input.item_table:q} {input.answer_table:q} --key {input.key:q}"
+        "worldprobe human agreement {input.item_table:q} {input.answer_table:q} --key {input.key:q}"
         " --matrix-out {output.matrix:q} --out {output.statistic_table:q} &> {log:q}"
+
+
+rule measure_human_likeness:
+    """Do models prefer one context to the other as clearly as people do? And what does the noise of ratings permit?"""
+    input:
+        item_table=targets.item_table(study),
+        rating_table=targets.human_ratings(study),
+        evidence=targets.graded_evidence(study, MODELS_WITH_ANSWERS),
+    output:
+        likeness_table="<ewok>/human/likeness.parquet",
+    log:
+        "<logs>/measure_human_likeness.log",
+    benchmark:
+        "<benchmarks>/measure_human_likeness.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        missing=missing,
+        code=code("cli/human.py"),
+    message:
+        "Comparing models' preferences with people's"
+    shell:
+        "worldprobe human likeness {input.item_table:q} {input.rating_table:q} {input.evidence:q} {params.missing}"
+        " --out {output.likeness_table:q} &> {log:q}"
 
 
 rule human_study:

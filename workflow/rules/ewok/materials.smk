@@ -32,7 +32,7 @@ rule fetch_ewok_config:
     message:
         "Downloading the official EWoK materials"
     shell:
-        "python -m worldprobe fetch ewok_config --sources {params.listing:q} --out {output.archive:q} &> {log:q}"
+        "worldprobe fetch ewok_config --sources {params.listing:q} --out {output.archive:q} &> {log:q}"
 
 
 rule compile_templates:
@@ -55,7 +55,7 @@ rule compile_templates:
     message:
         "Compiling templates from {params.source}"
     shell:
-        "python -m worldprobe templates compile {params.source:q} {params.compat} --out {output.template_table:q} &> {log:q}"
+        "worldprobe templates compile {params.source:q} {params.compat} --out {output.template_table:q} &> {log:q}"
 
 
 rule fill_items:
@@ -79,7 +79,7 @@ rule fill_items:
     message:
         "Filling version {wildcards.version} of {wildcards.condition}"
     shell:
-        "python -m worldprobe items fill {input.template_table:q} {params.source:q} {params.filling}"
+        "worldprobe items fill {input.template_table:q} {params.source:q} {params.filling}"
         " --version {wildcards.version} --out {output.item_table:q} &> {log:q}"
 
 
@@ -101,5 +101,4 @@ rule gather_items:
     message:
         "Gathering the items of {wildcards.condition}"
     shell:
-        "python -m worldprobe items gather {input.version_tables:q} {params.release_filter}"
-        " --out {output.item_table:q} &> {log:q}"
+        "worldprobe items gather {input.version_tables:q} {params.release_filter}" " --out {output.item_table:q} &> {log:q}"

@@ -37,6 +37,6 @@ rule run_notebook:
     message:
         "Running the notebook {wildcards.notebook}"
     shell:
-        "python -m worldprobe notebook run {input.notebook:q} --results {params.folder:q} --registry {input.registry:q}"
+        "worldprobe notebook run {input.notebook:q} --results {params.folder:q} --registry {input.registry:q}"
         " --condition {params.condition:q}"
         " --materials {params.materials:q} --out {output.fragment:q} &> {log:q}"

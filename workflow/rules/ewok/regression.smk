@@ -28,7 +28,7 @@ rule fit_mixed_model:
     message:
         "Fitting the mixed-effects model (lme4)"
     shell:
-        "python -m worldprobe fit mixed-model {input.judgement_tables:q} {params.missing} --surface {input.feature_table:q}"
+        "worldprobe fit mixed-model {input.judgement_tables:q} {params.missing} --surface {input.feature_table:q}"
         " --out {output.coefficient_table:q} &> {log:q}"
 
 
@@ -51,5 +51,5 @@ rule fit_fixed_effects:
     message:
         "Fitting the fixed effects (statsmodels)"
     shell:
-        "python -m worldprobe fit fixed-effects {input.judgement_tables:q} {params.missing} --surface {input.feature_table:q}"
+        "worldprobe fit fixed-effects {input.judgement_tables:q} {params.missing} --surface {input.feature_table:q}"
         " --out {output.coefficient_table:q} &> {log:q}"

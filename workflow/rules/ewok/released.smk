@@ -25,5 +25,5 @@ rule import_released:
     message:
         "Reading released results ({input.release})"
     shell:
-        "python -m worldprobe import released {input.release:q} {params.skip} --surface-out {output.feature_table:q}"
+        "worldprobe import released {input.release:q} {params.skip} --surface-out {output.feature_table:q}"
         " --out {output.judgement_table:q} &> {log:q}"

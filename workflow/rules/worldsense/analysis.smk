@@ -29,7 +29,7 @@ rule summarize_trials:
     message:
         "Summarising answers to WorldSense's trials"
     shell:
-        "python -m worldprobe worldsense summarize {params.sets} {params.missing} --out {output.summary_table:q} &> {log:q}"
+        "worldprobe worldsense summarize {params.sets} {params.missing} --out {output.summary_table:q} &> {log:q}"
 
 
 rule compare_tuples:
@@ -51,7 +51,7 @@ rule compare_tuples:
     message:
         "Comparing models on WorldSense's tuples"
     shell:
-        "python -m worldprobe worldsense compare {params.sets} --out {output.comparison_table:q} &> {log:q}"
+        "worldprobe worldsense compare {params.sets} --out {output.comparison_table:q} &> {log:q}"
 
 
 rule check_worldsense_reproduction:
@@ -74,7 +74,7 @@ rule check_worldsense_reproduction:
     message:
         "WorldSense's published numbers next to ours"
     shell:
-        "python -m worldprobe reproduction check {input.summary_table:q} --published {params.published:q}"
+        "worldprobe reproduction check {input.summary_table:q} --published {params.published:q}"
         " --out {output.reproduction_table:q} &> {log:q}"
 
 
@@ -99,7 +99,7 @@ rule tables_of_worldsense:
     message:
         "WorldSense's tables"
     shell:
-        "python -m worldprobe table set {params.folder:q} --registry {input.registry:q}"
+        "worldprobe table set {params.folder:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -124,5 +124,5 @@ rule figures_of_worldsense:
     message:
         "WorldSense's figures"
     shell:
-        "python -m worldprobe figure set {params.folder:q} --registry {input.registry:q}"
+        "worldprobe figure set {params.folder:q} --registry {input.registry:q}"
         " --out {output.figures:q} {output.others:q} &> {log:q}"

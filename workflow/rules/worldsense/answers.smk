@@ -26,7 +26,7 @@ rule generate_examples:
     message:
         "Generating examples for WorldSense's set {wildcards.name}"
     shell:
-        "python -m worldprobe worldsense generate {wildcards.name:q} {params.subset} --out {output.trials:q} &> {log:q}"
+        "worldprobe worldsense generate {wildcards.name:q} {params.subset} --out {output.trials:q} &> {log:q}"
 
 
 rule ask:
@@ -63,7 +63,7 @@ rule ask:
     message:
         "Asking {wildcards.model} (WorldSense)"
     shell:
-        "python -m worldprobe worldsense ask {input.trial_tables:q} --model {wildcards.model:q}"
+        "worldprobe worldsense ask {input.trial_tables:q} --model {wildcards.model:q}"
         " --checkpoint {params.checkpoint:q}"
         " {params.loading} {resources.speed} {params.asking}"
         " --method {params.method} --answers {params.answers:q} --out {output.responses:q} &> {log:q}"

@@ -29,7 +29,7 @@ rule generate_test:
     message:
         "Generating WorldSense's set test"
     shell:
-        "python -m worldprobe worldsense generate test {params.subset}" " --out {output.trials:q} &> {log:q}"
+        "worldprobe worldsense generate test {params.subset}" " --out {output.trials:q} &> {log:q}"
 
 
 rule generate_train:
@@ -54,7 +54,7 @@ rule generate_train:
     message:
         "Generating WorldSense's set train-{wildcards.samples}"
     shell:
-        "python -m worldprobe worldsense generate train-{wildcards.samples:q} {params.subset} --dialogues-out {output.dialogues:q}"
+        "worldprobe worldsense generate train-{wildcards.samples:q} {params.subset} --dialogues-out {output.dialogues:q}"
         " --out {output.trials:q} &> {log:q}"
 
 
@@ -77,7 +77,7 @@ rule generate_memorisation:
     message:
         "Generating WorldSense's set memorisation"
     shell:
-        "python -m worldprobe worldsense generate memorisation {params.subset}" " --out {output.trials:q} &> {log:q}"
+        "worldprobe worldsense generate memorisation {params.subset}" " --out {output.trials:q} &> {log:q}"
 
 
 rule generate_ood_size:
@@ -99,7 +99,7 @@ rule generate_ood_size:
     message:
         "Generating WorldSense's set ood-size"
     shell:
-        "python -m worldprobe worldsense generate ood-size {params.subset}" " --out {output.trials:q} &> {log:q}"
+        "worldprobe worldsense generate ood-size {params.subset}" " --out {output.trials:q} &> {log:q}"
 
 
 rule generate_ood_query:
@@ -121,7 +121,7 @@ rule generate_ood_query:
     message:
         "Generating WorldSense's set ood-query"
     shell:
-        "python -m worldprobe worldsense generate ood-query {params.subset}" " --out {output.trials:q} &> {log:q}"
+        "worldprobe worldsense generate ood-query {params.subset}" " --out {output.trials:q} &> {log:q}"
 
 
 rule generate_ood_problem:
@@ -143,4 +143,4 @@ rule generate_ood_problem:
     message:
         "Generating WorldSense's set ood-problem"
     shell:
-        "python -m worldprobe worldsense generate ood-problem {params.subset}" " --out {output.trials:q} &> {log:q}"
+        "worldprobe worldsense generate ood-problem {params.subset}" " --out {output.trials:q} &> {log:q}"

@@ -1,6 +1,8 @@
 # WorldSense's settings, as options of its commands (docs/worldsense.md).
 
 
+from functools import cache
+
 from worldprobe.benchmarks.worldsense import targets as worldsense_targets
 from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set, prompt_file
 from worldprobe.benchmarks.worldsense.skins import skin_files as files_of_skins
@@ -37,6 +39,7 @@ def kinds():
     )
 
 
+@cache
 def prompting_files():
     """The files of the prompt sets: an edit asks again."""
     files = [prompt_file(name) for name in worldsense["promptings"]]
@@ -48,6 +51,7 @@ def needs_examples():
     return any(load_prompt_set(name).examples for name in worldsense["promptings"])
 
 
+@cache
 def example_tables():
     """Solved trials from which examples are drawn, one table per set, where they are needed."""
     return [worldsense_targets.examples_table(study, name) for name in worldsense_targets.asked_sets(study) if needs_examples()]

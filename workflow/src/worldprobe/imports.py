@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
+import json
+import os
 import re
 from collections.abc import Sequence
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
+from typing import NamedTuple
 
 PACKAGE = Path(__file__).parent
 #: Code that is loaded by its name when it is needed, as a benchmark's plans name theirs.
@@ -61,8 +66,8 @@ def code_digest(*names: str) -> str:
     """
     digest = hashlib.sha256()
     for path in closure(names):
-        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
-        digest.update(_meaning(path))
+        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0{_facts(path).meaning}\0".encode())
+    _keep_facts()
     return digest.hexdigest()[:12]
 
 
@@ -76,7 +81,7 @@ def method_of(module: str, constant: str = "METHOD") -> int:
     Raises:
         LookupError: the module states none of that name.
 
-    >>> method_of("cli/templates.py") >= 1
+    >>> method_of("cli/controls.py", "CORPUS_METHOD") >= 1
     True
     """
     for node in ast.parse((PACKAGE / module).read_text(encoding="utf-8")).body:
@@ -85,29 +90,80 @@ def method_of(module: str, constant: str = "METHOD") -> int:
     raise LookupError(f"{module} has no {constant}")
 
 
+class Facts(NamedTuple):
+    """What a file says: a digest of its code (of any other file: its bytes), and the modules that it names."""
+
+    meaning: str
+    names: tuple[str, ...]
+
+
 @cache
-def _meaning(path: Path) -> bytes:
-    """A module's syntax tree without docstrings; any other file's bytes."""
+def _facts(path: Path) -> Facts:
+    content = path.read_bytes()
+    key = hashlib.sha256(content).hexdigest()
     if path.suffix != ".py":
-        return path.read_bytes()
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
-            del node.body[0]
-    return ast.dump(tree).encode()
+        return Facts(key, ())
+    kept = _kept(_place())
+    if key not in kept:
+        kept[key] = _parse(content)
+        _NEW.append(key)
+    return kept[key]
 
 
-@cache
-def _imported(path: Path) -> tuple[Path, ...]:
-    """What a module imports of the package, inside functions too, or names as ``worldprobe.module[:function]``."""
+def _parse(content: bytes) -> Facts:
+    """A module's syntax tree, digested without docstrings, and what it imports, inside functions too, or names as a reference."""
+    tree = ast.parse(content)
     names: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and REFERENCE.fullmatch(node.value):
             names.append(node.value.partition(":")[0])
-    inside = [PACKAGE.joinpath(*name.split(".")[1:]) for name in names if name.split(".")[0] == PACKAGE.name]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
+            del node.body[0]
+    inside = tuple(name for name in names if name.split(".")[0] == PACKAGE.name)
+    return Facts(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), inside)
+
+
+def _imported(path: Path) -> tuple[Path, ...]:
+    """The files of the modules that a module names."""
+    inside = [PACKAGE.joinpath(*name.split(".")[1:]) for name in _facts(path).names]
     candidates = [place for stem in inside for place in (stem.with_suffix(".py"), stem / "__init__.py")]
     return tuple(path for path in candidates if path.is_file())
+
+
+#: Contents that were parsed by this process and are not on disk.
+_NEW: list[str] = []
+#: More contents than the package's modules have in years: the file starts anew then.
+MOST_KEPT = 10_000
+
+
+def _place() -> Path:
+    """Where facts are kept between processes, by content: next to this Python's compiled modules, as parsing takes seconds."""
+    return Path(cache_from_source(str(PACKAGE / "imports.py"))).with_suffix(".facts.json")
+
+
+@cache
+def _kept(place: Path) -> dict[str, Facts]:
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+        return {key: Facts(meaning, tuple(names)) for key, (meaning, names) in found.items()}
+    except (OSError, ValueError, TypeError, AttributeError):  # not there yet, or damaged
+        return {}
+
+
+def _keep_facts() -> None:
+    """Write what this process had to parse; where it cannot be written, the next one parses again."""
+    place = _place()
+    kept = _kept(place)
+    if _NEW:
+        wanted = kept if len(kept) <= MOST_KEPT else {key: kept[key] for key in _NEW}
+        with contextlib.suppress(OSError):
+            place.parent.mkdir(exist_ok=True)
+            temporary = place.with_suffix(f".{os.getpid()}")
+            temporary.write_text(json.dumps(wanted), encoding="utf-8")
+            temporary.replace(place)
+    _NEW.clear()

@@ -1,4 +1,4 @@
-"""Where things are: the repository's own folders, and every name under ``results/``.
+"""Where things are: the repository's own folders, in a clone or in an installed package, and every name under ``results/``.
 
 Rules, status, notebooks and report all take their names from here, so that a study is one folder and nothing else.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-#: The repository's root.
-REPOSITORY = Path(__file__).resolve().parents[3]
+_PACKAGE = Path(str(files("worldprobe"))).resolve()
+#: The repository's root, or, in an installed package, the folder with the files that it takes along.
+REPOSITORY = _PACKAGE / "repository" if (_PACKAGE / "repository").is_dir() else _PACKAGE.parents[2]
 RESOURCES = REPOSITORY / "resources"
 SCHEMAS = REPOSITORY / "workflow" / "schemas"
 

@@ -1,4 +1,4 @@
-"""The command line: ``python -m worldprobe STAGE ACTION inputs... --flags --out FILE``.
+"""The command line: ``worldprobe STAGE ACTION inputs... --flags --out FILE``.
 
 One module here per stage; each only parses, loads, calls and writes. Heavy packages are imported inside the commands, so
 that ``--help`` answers at once.
@@ -16,69 +16,91 @@ from pathlib import Path
 
 from worldprobe import __version__, log
 from worldprobe.benchmarks import MODULES
+from worldprobe.cli.extras import missing_extra
 from worldprobe.cli.parsing import LABELS, Parser, check_paths, mark_leaves
 from worldprobe.cli.streams import patient_output
 from worldprobe.errors import UserError
 from worldprobe.files import whole_files
 
-#: Stage modules, in the order of the data's way; each has ``add_parsers(stages)``. A benchmark's own bears its name.
-STAGES = (
-    "config",
-    "fetch",
-    "materials",
-    "templates",
-    "items",
-    "release",
-    "models",
-    "controls",
-    *(name for name in MODULES if find_spec(f"worldprobe.cli.{name}")),
-    "score",
-    "baselines",
-    "human",
-    "importing",
-    "judge",
-    "summarize",
-    "fit",
-    "correlate",
-    "agree",
-    "compare",
-    "evaluate",
-    "reproduction",
-    "table",
-    "figure",
-    "notebook",
-    "report",
-    "status",
-    "unlock",
-)
-
-
-#: Modules whose command has another name.
-COMMANDS = {"importing": "import"}  # a word of Python's own
+#: Every command in the order of the data's way, with its line in the list of all; a benchmark's own is found by its name.
+COMMANDS = {
+    "config": "check configuration files",
+    "fetch": "download a file that resources/sources.yaml lists",
+    "materials": "check, count, show, start and review materials",
+    "templates": "compile materials into templates",
+    "items": "fill templates into items",
+    "release": "pass materials and items on, encrypted, and search folders for what got out",
+    "models": "list, plan and fetch the registry's models",
+    "controls": "small models of known behaviour, trained on a corpus of our own",
+    **{name: "" for name in MODULES if find_spec(f"worldprobe.cli.{name}")},
+    "score": "score items, or prompt the model about them",
+    "baselines": "word2vec bag of words; number and frequency of words",
+    "human": "study with people: lists, survey, cleaning, agreement, likeness of models",
+    "import": "results released by EWoK's authors, and people's ratings",
+    "judge": "accuracy of every target from scores, answers, similarities or ratings",
+    "summarize": "means per model, version and group, with ranges and bootstrap intervals",
+    "fit": "logistic regressions on accuracy, with and without R",
+    "correlate": "r(accuracy, word2vec), r(accuracy, words), r(accuracy, frequency) per model",
+    "agree": "confusion matrices of Choice and the choice that Likert ratings imply",
+    "compare": "paired permutation test between models",
+    "compare-conditions": "paired permutation test between conditions of a study, model by model",
+    "evaluate": "score one model and print it next to the published numbers",
+    "results": "check and export what `evaluate` wrote",
+    "leaderboard": "rank the models of a folder of results on one page",
+    "reproduction": "published numbers next to ours",
+    "table": "print a table as CSV, LaTeX, Markdown and JSON",
+    "figure": "draw a figure as PDF, SVG and PNG, and save its numbers as CSV",
+    "notebook": "run a notebook",
+    "report": "build the HTML report",
+    "workflow": "print the path of the Snakefile",
+    "status": "which models are done, running, waiting or failed",
+    "unlock": "remove the lock that a killed run left behind",
+}
+#: Commands whose module has another name.
+ELSEWHERE = {"import": "importing", "compare-conditions": "compare"}  # a word of Python's own; one module of two commands
+#: Stage modules; each has ``add_parsers(stages)``.
+STAGES = tuple(dict.fromkeys(ELSEWHERE.get(command, command) for command in COMMANDS))
 
 
 def build_parser(only: str | None = None) -> Parser:
     """The parser, as the rules' shell lines are checked against it.
 
     Args:
-        only: build this stage's command alone, so that a fault in another stage's module does not matter; None: all of them.
+        only: build the parsers of this module alone, so that a fault in another one does not matter; None: all of them.
     """
-    parser = Parser(prog="worldprobe", description="Does a language model know how the world works?")
-    parser.add_argument("--version", action="version", version=__version__)
-    parser.add_argument("--verbose", action="store_true", help="log more")
-    stages = parser.add_subparsers(title="stages", metavar="STAGE", required=True)
+    parser, stages = _empty_parser()
     for name in STAGES:
-        if only in (None, COMMANDS.get(name, name)):
+        if only in (None, name):
             importlib.import_module(f"worldprobe.cli.{name}").add_parsers(stages)
     mark_leaves(parser)
     return parser
 
 
+def build_list() -> Parser:
+    """A parser that knows the commands' names only: for their list, and for mistakes before a command."""
+    parser, stages = _empty_parser()
+    for command, text in COMMANDS.items():
+        if text:
+            stages.add_parser(command, help=text)
+            continue
+        try:
+            importlib.import_module(f"worldprobe.cli.{command}").add_parsers(stages)
+        except Exception as error:  # whatever its fault, the other commands stay
+            stages.add_parser(command, help=f"cannot be loaded ({type(error).__name__})")
+    return parser
+
+
+def _empty_parser() -> tuple[Parser, argparse._SubParsersAction]:
+    parser = Parser(prog="worldprobe", description="Does a language model know how the world works?")
+    parser.add_argument("--version", action="version", version=__version__)
+    parser.add_argument("--verbose", action="store_true", help="log more")
+    return parser, parser.add_subparsers(title="stages", metavar="STAGE", required=True)
+
+
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse a command line, importing the module of its stage only."""
     stage = next((word for word in arguments if not word.startswith("-")), None)
-    is_known = stage in {COMMANDS.get(name, name) for name in STAGES}
-    parser = build_parser(stage if is_known else None)
+    parser = build_parser(ELSEWHERE.get(stage, stage)) if stage in COMMANDS else build_list()
     parser.check_options_before_stage(arguments)
     return parser.parse_args(arguments)
 
@@ -105,6 +127,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         with contextlib.suppress(OSError):
             print(_with_file(error, args).lines(), file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        lacking = missing_extra(error)
+        if lacking is None:
+            raise
+        print(lacking.lines(), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted: finished work is kept, and the same command continues from there", file=sys.stderr)

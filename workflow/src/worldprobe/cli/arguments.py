@@ -5,11 +5,24 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.paths import REPOSITORY
 
 #: The largest seed that numpy, torch and gensim all take.
 LARGEST_SEED = 2**32 - 1
+
+
+def shipped_file(name: str) -> Path:
+    """An argparse type: a file, or, where there is none of that name, the one of that name that the package brings.
+
+    >>> shipped_file("config/models.yaml").is_file(), shipped_file("no/such.yaml")
+    (True, PosixPath('no/such.yaml'))
+    """
+    path = Path(name)
+    packaged = REPOSITORY / path
+    return packaged if not path.exists() and packaged.is_file() else path
 
 
 def whole_number(low: int, high: int = 10_000_000) -> Callable[[str], int]:

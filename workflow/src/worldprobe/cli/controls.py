@@ -6,14 +6,13 @@ import argparse
 from pathlib import Path
 
 from worldprobe.cli.arguments import add_missing_argument, add_seed_argument, missing_models, number, share, whole_number
-from worldprobe.cli.materials import add_materials_arguments
-from worldprobe.cli.templates import read_and_check
+from worldprobe.cli.reading_materials import add_materials_arguments, read_and_check
 
 #: Versions of the computations: bumped when the same settings give other stories, another tokenizer, model or accuracies.
 CORPUS_METHOD = 1
 TOKENIZER_METHOD = 1
 TRAINING_METHOD = 1
-ACCURACY_METHOD = 2
+ACCURACY_METHOD = 3
 
 DOCUMENTS, TEMPLATES, FILLERS = "documents.parquet", "templates.parquet", "fillers.parquet"
 
@@ -35,7 +34,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     corpus.add_argument(
         "--sentences",
         type=whole_number(0),
-        default=8000,
+        default=7000,
         metavar="N",
         help="approximate number of single sentences",
     )
@@ -61,7 +60,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
     tokenizer = actions.add_parser("train-tokenizer", help="train a byte-level BPE tokenizer on the corpus")
     tokenizer.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls write-corpus` wrote")
-    tokenizer.add_argument("--vocabulary", type=whole_number(1), default=2000, metavar="N", help="largest number of tokens")
+    tokenizer.add_argument("--vocabulary", type=whole_number(1), default=3000, metavar="N", help="largest number of tokens")
     tokenizer.add_argument(
         "--out", type=Path, required=True, metavar="FOLDER", help="folder of the tokenizer, written whole or not at all"
     )

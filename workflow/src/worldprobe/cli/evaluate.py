@@ -7,13 +7,9 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from worldprobe.cli.arguments import positive
-from worldprobe.cli.materials import PASSWORD_HELP, version_range
-from worldprobe.paths import REPOSITORY
-
-#: The repository, whose resources are next to the package's own folder.
-HOME = REPOSITORY
-
+from worldprobe import __version__
+from worldprobe.cli.arguments import positive, shipped_file
+from worldprobe.cli.reading_materials import PASSWORD_HELP, version_range
 
 #: Option -> the benchmark that it belongs to, and its default, which does nothing for the others.
 OF_ONE_BENCHMARK: dict[str, tuple[str, Any]] = {
@@ -44,7 +40,10 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         help="ewok (default), worldsense, or ewok,worldsense",
     )
     parser.add_argument(
-        "--registry", type=Path, metavar="FILE", help="model registry (default: config/models.yaml, if it exists)"
+        "--registry",
+        type=shipped_file,
+        metavar="FILE",
+        help="model registry (default: config/models.yaml here, or else the one of the package)",
     )
     parser.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of a hub id")
     parser.add_argument("--dtype", metavar="DTYPE", help="precision of the weights: float32 (default), bfloat16 or float16")
@@ -101,6 +100,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.files import write_text
     from worldprobe.models.checkpoint import short_name
     from worldprobe.models.registry import loading_options, speed_options
+    from worldprobe.present.results import SCHEMA_VERSION, check_result
 
     refuse_what_does_nothing(args)
     card = look_up(args.model, args.registry)
@@ -112,13 +112,14 @@ def run(args: argparse.Namespace) -> None:
     entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
     refuse_what_a_server_decides(args, entry)
     model = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
-    evaluation: dict[str, Any] = {}
+    evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__}
     described = []
     for benchmark in args.benchmark:
         found, text = EVALUATE[benchmark](args, name, entry, model, work)
         evaluation |= found
         described.append(text)
     out = args.out or work / "result.json"
+    check_result(evaluation, str(out))
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     print("\n\n\n".join(described))
     print(f"JSON result: {out}")
@@ -130,10 +131,9 @@ def evaluate_ewok(
     """Items, scores, judgements, summaries; the result, and how it is shown."""
     from worldprobe.benchmarks.ewok.report.evaluation import collect_evaluation, describe_evaluation
 
-    materials = str(HOME / "resources/materials/ewok-builtin") if args.materials == "builtin" else args.materials
     items, scores, judgements, summaries = (work / f"{t}.parquet" for t in ("items", "target_scores", "judgements", "summaries"))
     flags = ["--compat"] * args.compat + ["--release-filter"] * args.release_filter
-    step("items", "build", materials, "--versions", f"{args.versions[0]}-{args.versions[-1]}", *flags, "--out", items)
+    step("items", "build", args.materials, "--versions", f"{args.versions[0]}-{args.versions[-1]}", *flags, "--out", items)
     step("score", "logprobs", items, *model, "--answers", work / ".answers", "--out", scores)
     step("judge", items, scores, "--out", judgements)
     step("summarize", judgements, "--out", summaries)
@@ -232,7 +232,7 @@ def step(*words: Any) -> None:
     from worldprobe.log import LOGGER
 
     line = [str(word) for word in words]
-    LOGGER.info("python -m worldprobe %s", shlex.join(line))
+    LOGGER.info("worldprobe %s", shlex.join(line))
     parsed = build_parser().parse_args(line)
     parsed.run(parsed)
 
@@ -246,10 +246,7 @@ def look_up(model: str, registry: Path | None) -> dict[str, Any]:
     from worldprobe.config import read_registry
     from worldprobe.errors import UserError
 
-    path = registry or Path("config/models.yaml")
-    if registry is None and not path.is_file():
-        path = HOME / "config/models.yaml"
-    entries = read_registry(path)
+    entries = read_registry(registry or shipped_file("config/models.yaml"))
     if model in entries and entries[model].get("control"):
         problem = "is trained by a study, so the registry does not know its folder."
         raise UserError(f"model {model}", problem, "Give its folder, e.g. one of results/controls/*/models/*/.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from worldprobe.cli.arguments import shipped_file
+
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the command."""
@@ -12,8 +14,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     parser.add_argument("source", metavar="SOURCE", help="name of the file in the listing")
     parser.add_argument(
         "--sources",
-        type=Path,
-        default=Path("resources/sources.yaml"),
+        type=shipped_file,
+        default="resources/sources.yaml",
         metavar="FILE",
         help="YAML listing of the files that may be downloaded",
     )

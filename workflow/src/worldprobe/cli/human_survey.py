@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldprobe.cli.arguments import whole_number
-from worldprobe.cli.materials import PASSWORD_HELP, password
+from worldprobe.cli.reading_materials import PASSWORD_HELP, password
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:

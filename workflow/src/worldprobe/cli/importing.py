@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from worldprobe.cli.arguments import number
-from worldprobe.cli.materials import PASSWORD_HELP
+from worldprobe.cli.reading_materials import PASSWORD_HELP
 
 #: Versions of the computations.
 RELEASED_METHOD = 1

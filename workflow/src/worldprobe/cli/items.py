@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldprobe.cli.arguments import LARGEST_SEED, whole_number
-from worldprobe.cli.materials import MOST, PASSWORD_HELP, add_materials_arguments, password, version_range
+from worldprobe.cli.reading_materials import MOST, PASSWORD_HELP, add_materials_arguments, password, version_range
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def run_build(args: argparse.Namespace) -> None:
     """Read, check, compile, fill, write."""
     from worldprobe.benchmarks.ewok.contracts import Templates
     from worldprobe.benchmarks.ewok.materials.build import compile_all
-    from worldprobe.cli.templates import made_from_materials, read_and_check
+    from worldprobe.cli.reading_materials import made_from_materials, read_and_check
     from worldprobe.contracts import digest_table, write_table
 
     materials = read_and_check(args)
@@ -129,7 +129,7 @@ def run_build(args: argparse.Namespace) -> None:
 def run_fill(args: argparse.Namespace) -> None:
     """Read templates and fillers, fill, write."""
     from worldprobe.benchmarks.ewok.contracts import Templates
-    from worldprobe.cli.templates import made_from_materials, read_and_check
+    from worldprobe.cli.reading_materials import made_from_materials, read_and_check
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.files import digest_file
 

@@ -3,55 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldprobe.cli.arguments import LARGEST_SEED, whole_number
+from worldprobe.cli.reading_materials import MOST, add_materials_arguments, password
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.materials.entries import Materials
-
-#: The most versions, or items per template, that one command makes.
-MOST = 10_000
-PASSWORD_HELP = "password of the .zip (or the environment variable WORLDPROBE_MATERIALS_PASSWORD)"
-
-
-def add_materials_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of every command that reads materials."""
-    parser.add_argument("materials", metavar="MATERIALS", help="a folder in EWoK's official layout, or a .zip file of one")
-    parser.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
-
-
-def version_range(text: str) -> list[int]:
-    """Versions as the command line gives them.
-
-    >>> version_range("0-2"), version_range("7")
-    ([0, 1, 2], [7])
-    """
-    first, dash, last = text.partition("-")
-    if not (_is_number(first) and (_is_number(last) or not dash)):
-        raise argparse.ArgumentTypeError(f'"{text}" is not a range of versions. Write e.g. 0-4, or 0.')
-    start, end = int(first), int(last or first)
-    if end < start:
-        raise argparse.ArgumentTypeError(f'"{text}" ends before it starts. Write the smaller number first.')
-    if end >= MOST:
-        raise argparse.ArgumentTypeError(f'"{text}": at most {MOST} versions (0-{MOST - 1}) are possible.')
-    return list(range(start, end + 1))
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= 18
-
-
-def password(args: argparse.Namespace) -> str | None:
-    """The password from the option or the environment."""
-    from worldprobe.benchmarks.ewok.materials.source import PASSWORD_VARIABLE
-
-    return args.password or os.environ.get(PASSWORD_VARIABLE)
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -158,7 +120,7 @@ def run_differences(args: argparse.Namespace) -> None:
 def _compile(args: argparse.Namespace) -> tuple[Materials, pd.DataFrame]:
     """The materials, free of errors, and their templates."""
     from worldprobe.benchmarks.ewok.materials.build import compile_all
-    from worldprobe.cli.templates import read_and_check
+    from worldprobe.cli.reading_materials import read_and_check
 
     materials = read_and_check(args)
     return materials, compile_all(materials)
@@ -184,7 +146,7 @@ def run_stats(args: argparse.Namespace) -> None:
 def run_preview(args: argparse.Namespace) -> None:
     """Compile, fill, print."""
     from worldprobe.benchmarks.ewok.materials.preview import preview_concept
-    from worldprobe.cli.templates import read_and_check
+    from worldprobe.cli.reading_materials import read_and_check
 
     args.compat = False
     print(preview_concept(read_and_check(args), args.concept, args.domain, args.seed, args.limit))

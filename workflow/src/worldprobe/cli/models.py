@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from worldprobe.cli.arguments import number
+from worldprobe.cli.arguments import number, shipped_file
 
-REGISTRY = Path("config/models.yaml")
+#: Here, or else the one of the package.
+REGISTRY = "config/models.yaml"
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -47,7 +48,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def add_registry_flag(parser: argparse.ArgumentParser) -> None:
     """Where the registry is."""
-    parser.add_argument("--registry", type=Path, default=REGISTRY, metavar="FILE", help="model registry")
+    parser.add_argument("--registry", type=shipped_file, default=REGISTRY, metavar="FILE", help="model registry")
 
 
 def run_list(args: argparse.Namespace) -> None:

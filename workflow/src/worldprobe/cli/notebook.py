@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from worldprobe.cli.arguments import shipped_file
+
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
     """Add the stage's command."""
@@ -20,7 +22,11 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         "--condition", default="main", metavar="NAME", help="condition whose judgements it reads (default: %(default)s)"
     )
     parser.add_argument(
-        "--registry", type=Path, default="config/models.yaml", metavar="FILE", help="model registry (default: %(default)s)"
+        "--registry",
+        type=shipped_file,
+        default="config/models.yaml",
+        metavar="FILE",
+        help="model registry (default: %(default)s)",
     )
     parser.add_argument("--materials", metavar="MATERIALS", help="materials that it may copy and extend (default: built-in ones)")
     parser.add_argument(

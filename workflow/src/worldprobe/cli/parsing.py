@@ -97,7 +97,7 @@ class Parser(argparse.ArgumentParser):
     def fail(self, problem: str) -> NoReturn:
         """Print a mistake on the command line in three lines and exit with status 2."""
         end = "" if problem.endswith((".", "?")) else "."
-        message = UserError(self.prog, problem.removeprefix("argument ") + end, f"Run: python -m {self.prog} --help")
+        message = UserError(self.prog, problem.removeprefix("argument ") + end, f"Run: {self.prog} --help")
         print(message.lines(), file=sys.stderr)
         raise SystemExit(2)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from worldprobe.cli.arguments import shipped_file
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
@@ -28,7 +29,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         "summaries", nargs="+", metavar="SUMMARIES", help="summary table (Parquet), one per benchmark of the study"
     )
     build.add_argument(
-        "--registry", type=Path, metavar="FILE", help="model registry, for names and order (default: ids are shown)"
+        "--registry", type=shipped_file, metavar="FILE", help="model registry, for names and order (default: ids are shown)"
     )
     build.add_argument("--study", default="", metavar="NAME", help="name of the study, shown at the top")
     build.add_argument("--title", metavar="TITLE", help="heading of the page (default: the question of the benchmark)")

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from worldprobe.cli.arguments import whole_number
-from worldprobe.cli.engines import add_engine_flags, open_engine
+from worldprobe.cli.asking_flags import CHAT, add_model_flags, model_name
+from worldprobe.cli.engines import open_engine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     Finished = tuple[pd.DataFrame, type[Table], Provenance, Path]
 
 SWAP = ("no", "yes")
-CHAT = ("never", "auto", "always")
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -68,38 +68,6 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     every.set_defaults(run=run_all)
 
 
-def add_model_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags that say which model is loaded and how."""
-    parser.add_argument(
-        "--checkpoint", required=True, metavar="CHECKPOINT", help="model folder, or hub id that was fetched before"
-    )
-    parser.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of the hub id")
-    parser.add_argument("--dtype", metavar="DTYPE", help="precision of the weights: float32 (default), bfloat16 or float16")
-    add_engine_flags(parser)
-    parser.add_argument(
-        "--device",
-        metavar="DEVICE",
-        help="device: auto (default: all GPUs given, else the CPU), cpu, or e.g. cuda:0",
-    )
-    parser.add_argument(
-        "--bos", default="auto", choices=("auto", "always", "never"), help="whether a start token precedes a text"
-    )
-    parser.add_argument(
-        "--allow-pickle", action="store_true", help="accept weights that exist as pickles only (which can run code)"
-    )
-    parser.add_argument("--trust-remote-code", action="store_true", help="run the Python code that comes with the model")
-    parser.add_argument("--model", metavar="NAME", help="the model's name in tables (default: the checkpoint's)")
-    parser.add_argument(
-        "--method",
-        type=whole_number(1, 1000),
-        default=1,
-        metavar="N",
-        help="version of the computation, recorded with each answer",
-    )
-    parser.add_argument("--answers", type=Path, metavar="FOLDER", help="store of answers (default: .answers next to --out)")
-    parser.add_argument("--plain", action="store_true", help="take one sequence at a time, as the original did (slow)")
-
-
 def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
     """How Likert and Choice ask."""
     parser.add_argument(
@@ -130,18 +98,6 @@ def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="limit of tokens for thoughts before a free answer, for models that think first; thoughts are never read as answers",
     )
-
-
-def model_name(args: argparse.Namespace) -> str:
-    """The model's name in tables.
-
-    Raises:
-        UserError: it cannot be one.
-    """
-    from worldprobe.models.checkpoint import short_name
-    from worldprobe.models.registry import check_name
-
-    return short_name(args.checkpoint) if args.model is None else check_name(args.model, "--model")
 
 
 def run_logprobs(args: argparse.Namespace) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from worldprobe.cli.arguments import LARGEST_SEED, number, positive, whole_number
+from worldprobe.cli.asking_flags import CHAT, add_model_flags, model_name
 from worldprobe.cli.engines import open_engine
-from worldprobe.cli.score import CHAT, add_model_flags, model_name
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:

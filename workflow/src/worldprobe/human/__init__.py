@@ -1,6 +1,6 @@
 """People answer the questions that models answer: lists, cleaning, agreement, simulation. Pure: no server, no clock, no network.
 
-The way of a study, each step a command of ``python -m worldprobe human``:
+The way of a study, each step a command of ``worldprobe human``:
 
 1. ``lists``: a benchmark's questions (``lists.QUESTION_COLUMNS``) become lists, one per person: ``StudyLists`` with the texts,
    and ``ListKeys`` with the right answers. The survey is given the first alone, so that it cannot send what it does not have.

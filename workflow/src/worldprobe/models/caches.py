@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
-from transformers import DynamicCache
-from transformers.cache_utils import DynamicLayer
 
+from worldprobe.models.library import transformers
 from worldprobe.models.passes import Passes, Prefix
 from worldprobe.models.tries import Row, pack, row_width
 
@@ -16,7 +15,7 @@ from worldprobe.models.tries import Row, pack, row_width
 CutRows = Callable[[Sequence[Row]], Iterator[list[Row]]]
 
 
-class RoomyLayer(DynamicLayer):
+class RoomyLayer(transformers.cache_utils.DynamicLayer):
     """The keys and values of one layer in buffers that have room for what is still to come.
 
     A layer of transformers copies all that it holds at every step; this one writes what is new into its place.
@@ -72,7 +71,7 @@ class RoomyLayer(DynamicLayer):
 
 def read_prompts(
     passes: Passes, prompts: Sequence[Sequence[int]], prefix: Prefix | None, room: int, cut: CutRows
-) -> tuple[DynamicCache, torch.Tensor]:
+) -> tuple[transformers.DynamicCache, torch.Tensor]:
     """Read prompts, whatever some of them begin with in common once.
 
     Args:
@@ -106,7 +105,7 @@ def read_prompts(
                     for buffer, one in zip(buffers, found, strict=True):
                         buffer[member, :, :begun] = one[r, :, :begun]
                         buffer[member, :, begun + longest - len(path) : begun + longest] = one[r][:, nodes.to(one.device)]
-    cache = DynamicCache()
+    cache = transformers.DynamicCache()
     for keys, values in layers:
         cache.layers.append(RoomyLayer.holding(keys, values, begun + longest))
     return cache, torch.stack(states)

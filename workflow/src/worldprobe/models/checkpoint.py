@@ -219,7 +219,7 @@ def _cached_snapshot(name: str, revision: str | None) -> Path:
         raise UserError(
             name,
             f"is neither a folder here nor a model that was fetched{at} (scoring never goes online){_nearest_folder(Path(name))}",
-            f"Fetch it where there is internet: python -m worldprobe models fetch --checkpoint {name}"
+            f"Fetch it where there is internet: worldprobe models fetch --checkpoint {name}"
             + (f" --revision {revision}" if revision else "")
             + " (or check the spelling).",
         ) from error

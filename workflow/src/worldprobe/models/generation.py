@@ -120,7 +120,7 @@ class Batch:
         cut: CutRows | None = None,
         room: int = 1,
     ) -> None:
-        from transformers import DynamicCache
+        from worldprobe.models.library import transformers
 
         self.passes, self.own_head, self.device = passes, own_head, passes.device
         self.prompts = list(prompts)
@@ -130,7 +130,7 @@ class Batch:
         if can_cache and cut is not None:
             self.cache, self._states = read_prompts(passes, prompts, prefix, room, cut)
         elif can_cache:
-            self.cache = prefix.cache(len(prompts)) if prefix else DynamicCache()
+            self.cache = prefix.cache(len(prompts)) if prefix else transformers.DynamicCache()
         longest = max(len(prompt) for prompt in prompts)
         gaps = np.array([longest - len(prompt) for prompt in prompts])
         rows = np.zeros((len(prompts), longest - begun), dtype=np.int64)

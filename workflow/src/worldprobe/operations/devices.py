@@ -15,8 +15,6 @@ from collections.abc import Collection, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, TextIO
 
-import psutil
-
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.operations.needs import Needs, needs, tuning_needs
@@ -84,6 +82,8 @@ def limits(wanted: Mapping[str, int], given: Collection[str], gpus: int | None =
                     )
         found["gpu"] = max(count, 1)
     if "mem_mb" not in given:
+        import psutil  # every command imports this module
+
         found["mem_mb"] = psutil.virtual_memory().total // 1_000_000
     return found
 

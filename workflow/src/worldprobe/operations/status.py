@@ -209,14 +209,14 @@ def next_steps(
     if pids:
         return steps or [f"Snakemake (process {pids[0]}) is at work here; nothing to do."]
     if host := locks.held_elsewhere(folder):
-        return [*steps, f"A run that began on {host} holds the lock. If it has ended: `python -m worldprobe unlock` there."]
+        return [*steps, f"A run that began on {host} holds the lock. If it has ended: `worldprobe unlock` there."]
     if alive:
         numbers = " ".join(job.number for job in alive)
         steps.append(
             f"A Snakemake that no longer runs on this machine left jobs behind: `scancel {numbers}`, unless it runs elsewhere."
         )
     if locks.is_locked(folder):
-        steps.append("A lock is left behind: `python -m worldprobe unlock`.")
+        steps.append("A lock is left behind: `worldprobe unlock`.")
     if "failed" in counted:
         failed = dict.fromkeys(f"{logs}/{state.rule}" for state in states if state.state == "failed")
         steps.append(f"Fix what the logs say ({', '.join(failed)}).")

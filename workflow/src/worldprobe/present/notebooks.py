@@ -33,7 +33,7 @@ def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
         from nbformat.validator import ValidationError
     except ImportError as error:
         raise UserError(
-            "notebooks", f"need a package that is missing ({error.name}).", "pip install nbconvert ipykernel"
+            "notebooks", f"need a package that is missing ({error.name}).", 'pip install "worldprobe[workflow]"'
         ) from error
     path = Path(path).resolve()
     text = read_text(path, NOTEBOOK_FIX)

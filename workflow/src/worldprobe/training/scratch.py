@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import torch
 from tokenizers import Tokenizer
-from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, PreTrainedModel
-from transformers import logging as transformers_logging
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER, Progress
+from worldprobe.models.library import transformers
 from worldprobe.provenance import Provenance
 from worldprobe.training.tokenizer import END_OF_TEXT, PADDING
 
@@ -65,7 +64,9 @@ class Settings:
     positions: int = POSITIONS
 
 
-def train(texts: Sequence[str], tokenizer: Tokenizer, settings: Settings, name: str) -> tuple[PreTrainedModel, list[float]]:
+def train(
+    texts: Sequence[str], tokenizer: Tokenizer, settings: Settings, name: str
+) -> tuple[transformers.PreTrainedModel, list[float]]:
     """Train one model on documents.
 
     Args:
@@ -113,10 +114,10 @@ def last_loss(losses: Sequence[float]) -> float | None:
     return round(float(np.mean(losses[-STEPS_AVERAGED:])), 4) if losses else None
 
 
-def build_model(settings: Settings, tokenizer: Tokenizer) -> PreTrainedModel:
+def build_model(settings: Settings, tokenizer: Tokenizer) -> transformers.PreTrainedModel:
     """A model with random weights, without dropout (the corpus is seen about once)."""
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     end = tokenizer.token_to_id(END_OF_TEXT)
     tokens: dict[str, Any] = {
         "vocab_size": tokenizer.get_vocab_size(),
@@ -125,8 +126,8 @@ def build_model(settings: Settings, tokenizer: Tokenizer) -> PreTrainedModel:
         "pad_token_id": tokenizer.token_to_id(PADDING),
     }
     if settings.architecture == "gpt2":
-        return GPT2LMHeadModel(
-            GPT2Config(
+        return transformers.GPT2LMHeadModel(
+            transformers.GPT2Config(
                 n_positions=settings.positions,
                 n_embd=settings.width,
                 n_layer=settings.layers,
@@ -137,8 +138,8 @@ def build_model(settings: Settings, tokenizer: Tokenizer) -> PreTrainedModel:
                 **tokens,
             )
         )
-    return LlamaForCausalLM(
-        LlamaConfig(
+    return transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(
             max_position_embeddings=settings.positions,
             hidden_size=settings.width,
             intermediate_size=max(16, settings.width * 8 // 3 // 16 * 16),
@@ -226,7 +227,12 @@ def load_tokenizer(folder: Path | str) -> Tokenizer:
 
 
 def save_model(
-    model: PreTrainedModel, tokenizer_folder: Path | str, folder: Path, name: str, settings: Settings, made: Provenance
+    model: transformers.PreTrainedModel,
+    tokenizer_folder: Path | str,
+    folder: Path,
+    name: str,
+    settings: Settings,
+    made: Provenance,
 ) -> None:
     """Write an ordinary Hugging Face folder: configuration, weights (safetensors), tokenizer and model card."""
     model.save_pretrained(folder)
@@ -237,7 +243,7 @@ def save_model(
     (folder / "README.md").write_text(model_card(model, name, settings, made), encoding="utf-8")
 
 
-def model_card(model: PreTrainedModel, name: str, settings: Settings, made: Provenance) -> str:
+def model_card(model: transformers.PreTrainedModel, name: str, settings: Settings, made: Provenance) -> str:
     """What the model is, in Hugging Face's form of a model card."""
     if settings.steps:
         trained = (

@@ -12,7 +12,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from worldprobe.benchmarks.ewok.baselines.frequency import frequencies_of_wordfreq
 from worldprobe.benchmarks.ewok.contracts import Items, Templates
+from worldprobe.benchmarks.ewok.materials.balance import compare_sides, count_templates, cross_design
+from worldprobe.benchmarks.ewok.materials.check import check_all
+from worldprobe.benchmarks.ewok.materials.cues import bag_of_words, word_cues
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.materials import Materials, read_materials
 from worldprobe.benchmarks.ewok.materials.placeholders import keys
@@ -35,6 +39,8 @@ DOMAINS = {
     "material-properties",
     "agent-properties",
     "quantitative-properties",
+    "temporal-relations",
+    "possession-transfer",
 }
 TEXTS = ["context1", "context2", "target1", "target2"]
 VERSIONS = range(5)
@@ -117,15 +123,46 @@ def impersonal(*texts: str) -> tuple[str, ...]:
     return tuple(_SLOT.sub(rename, _COUPLE.sub(lambda m: " and ".join(sorted(m.groups())), text)) for text in texts)
 
 
-@pytest.mark.parametrize("rules", [RIGHT, ORIGINAL], ids=["default", "compat"])
-def test_the_check_finds_neither_errors_nor_warnings(rules):
-    assert [str(problem) for problem in read_materials(FOLDER, rules).problems] == []
+def test_the_check_finds_neither_errors_nor_warnings(materials):
+    checked = read_materials(FOLDER, RIGHT)
+    assert check_all(checked, len(VERSIONS)) > 0
+    assert [str(problem) for problem in checked.problems] == []
+    assert [str(problem) for problem in read_materials(FOLDER, ORIGINAL).problems] == []
 
 
-def test_all_eleven_domains_of_the_paper_have_at_least_twenty_templates(templates):
+def test_there_are_enough_concepts_restrictions_and_different_pairs_of_sentences(templates):
+    counts = count_templates(templates).set_index("domain").loc["all"]
+    assert counts["concepts"] >= 220
+    assert counts["target_pairs"] >= 420
+    assert counts["context_pairs"] >= 700
+    asked = {key for text in sentences(templates) for key in keys(text)}
+    restrictions = {(re.split(r"\d", key)[0], part) for key in asked for part in key.split(":")[1:]}
+    assert len(restrictions) >= 30
+
+
+def test_no_design_feature_stands_for_a_domain(templates):
+    _, strength = cross_design(templates)
+    assert max(strength.values()) < 0.25, strength
+
+
+def test_both_sides_are_alike_in_length_and_word_frequency_in_every_domain(templates):
+    sides = compare_sides(templates, frequencies_of_wordfreq)
+    assert sides[sides["p"] < 0.05].empty, sides[sides["p"] < 0.05]
+
+
+def test_no_word_alone_tells_the_sides_apart_and_bare_words_are_at_chance(templates):
+    cues = word_cues(templates).table
+    assert cues[cues["pmi"] > cues["bound"]].empty
+    scores = bag_of_words(templates).set_index("domain")
+    assert scores.loc["all"].between(0.48, 0.52).all()
+    assert (scores - 0.5).abs().to_numpy().max() < 0.06
+
+
+def test_the_papers_eleven_domains_and_two_more_have_at_least_sixty_templates_each(templates):
     counts = templates["domain"].value_counts()
     assert set(counts.index) == DOMAINS
-    assert counts.min() >= 20, counts.to_dict()
+    assert counts.min() >= 60, counts.to_dict()
+    assert len(templates) >= 1100
 
 
 def test_every_domain_has_direct_and_indirect_contexts_and_both_target_contrasts(templates):

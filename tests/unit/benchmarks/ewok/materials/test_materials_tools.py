@@ -74,6 +74,7 @@ def test_a_garden_without_faults_has_no_warning(garden):
         ({"a": "onto an cart"}, '"an" does not suit "cart"'),
         ({"a": "onto a old cart"}, '"a" does not suit "old"'),
         ({"a": "onto the cart, and it are full"}, '"it are" does not agree'),
+        ({"pattern": "As [object1] is full, [agent1] have moved it {segment1}"}, '"have" does not agree with {agent1}'),
         ({"a": "where it does not falls"}, '"falls" follows a negated auxiliary'),
         ({"b": "into the smaLl pit"}, '"smaLl" has a capital inside the word'),
         ({"a": "Onto the cart, onto the path"}, '"Onto" has a capital inside the sentence'),
@@ -81,6 +82,7 @@ def test_a_garden_without_faults_has_no_warning(garden):
         ({"b": "not onto the cart", "contrast": "antonym"}, 'labelled "antonym"'),
         ({"pattern": "[agent1] moves the [object1] {segment1}"}, "bring their own article"),
         ({"pattern": "[agent1] moves [object1] the {segment1}", "a": "upward", "b": "downward"}, "says nearly the same as line"),
+        ({"pattern": "[agent1] moves [object1] {segment1} now", "a": "upward", "b": "downward"}, "says nearly the same"),
     ],
 )
 def test_each_fault_of_a_sentence_is_told_with_its_line(garden, changes, said):

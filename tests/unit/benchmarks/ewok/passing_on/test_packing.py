@@ -1,5 +1,8 @@
 """What is packed is encrypted, has licence, terms and canaries, is read back as it is, and the password is told to nobody."""
 
+import gzip
+import io
+import json
 import os
 import zipfile
 
@@ -131,3 +134,48 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path, capsys):
     assert main(["release", "unpack", str(tmp_path / "bad.zip"), "--out", str(tmp_path / "in" / "folder")]) == 2
     assert "outside the folder" in capsys.readouterr().err
     assert not (tmp_path / "in" / "elsewhere.txt").exists()
+
+
+def zipped(members):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
+CANARY = "# EWoK canary 0"
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"s/part-000001-ab.jsonl": json.dumps({"questions": "q", "canary": [CANARY]}) + "\n{}\n"},
+        {"s/identity.json": json.dumps({"canary": ["# mine", CANARY], "identity": {}}, indent=1)},
+        {"inner.zip": zipped({"contexts/context-a.yml": f"{CANARY}\n- x\n"})},
+        {"items.csv.gz": gzip.compress(f"{CANARY}\nx\n".encode())},
+        {"items.csv": f"\n{CANARY}\nx\n"},
+    ],
+    ids=["answers", "store", "archive", "compressed", "after a blank line"],
+)
+def test_whatever_says_that_it_is_protected_stays_packed(members, tmp_path, capsys):
+    (tmp_path / "closed.zip").write_bytes(zipped(members))
+    assert main(["release", "unpack", str(tmp_path / "closed.zip"), "--out", str(tmp_path / "opened")]) == 2
+    assert "terms forbid plain-text files" in capsys.readouterr().err
+    assert not (tmp_path / "opened").exists()
+
+
+@pytest.mark.parametrize("names", [["a", "a/b"], ["a", "./a"], ["."], ["x" * 300], [".worldprobe.json"]])
+def test_members_that_cannot_be_files_of_a_folder_are_refused(names, tmp_path, capsys):
+    (tmp_path / "bad.zip").write_bytes(zipped(dict.fromkeys(names, "x")))
+    assert main(["release", "unpack", str(tmp_path / "bad.zip"), "--out", str(tmp_path / "opened")]) == 2
+    assert "Ask for the archive again" in capsys.readouterr().err
+    assert not (tmp_path / "opened").exists()
+
+
+@pytest.mark.parametrize("name", ["README.txt", os.fsdecode(b"a\xff.txt")])
+def test_a_file_whose_name_no_archive_takes_is_refused_and_not_left_out(name, garden, tmp_path, capsys):
+    (tmp_path / name).write_text("x")
+    assert pack(garden, tmp_path / name, out=tmp_path / "garden.zip") == 2
+    assert "Rename the file" in capsys.readouterr().err
+    assert not (tmp_path / "garden.zip").exists()

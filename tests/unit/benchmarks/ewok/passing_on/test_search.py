@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import json
+import os
 import zipfile
 
 import pandas as pd
@@ -136,3 +137,29 @@ def test_files_without_a_canary_are_listed(garden, tmp_path, capsys):
     ]
     (store / "identity.json").write_text('{"canary": ["c"], "identity": {}}')
     assert main(["release", "check", str(store)]) == 0
+
+
+@pytest.mark.parametrize("column", [[[SENTENCE]], [{"said": SENTENCE}], [SENTENCE.encode()]], ids=["list", "fields", "bytes"])
+def test_a_sentence_is_found_in_any_column_of_a_table(column, wordings, tmp_path):
+    pd.DataFrame({"said": column, "by": "Ann"}).to_parquet(tmp_path / "a.parquet")
+    assert search_folder(tmp_path, wordings).sentences == {"a.parquet": 1}
+
+
+def test_escapes_of_json_and_scripts_hide_no_sentence(wordings, tmp_path):
+    (tmp_path / "a.js").write_text(SENTENCE.replace(" one", "\\u0020one"))
+    assert search_folder(tmp_path, wordings).sentences == {"a.js": 1}
+
+
+def test_a_folder_that_cannot_be_listed_is_not_called_clean(tmp_path, monkeypatch):
+    (tmp_path / "closed").mkdir()
+    listed = os.scandir
+
+    def scan(place):
+        if str(place).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(place))
+        return listed(place)
+
+    monkeypatch.setattr(os, "scandir", scan)
+    findings = search_folder(tmp_path, None)
+    assert findings.unread == {"closed": "cannot be listed (Permission denied)"}
+    assert not findings.is_clean()

@@ -13,7 +13,7 @@ from typing import Any
 
 from worldprobe.benchmark import FORMATS, PageFiles, Plan, Registry, Study
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
-from worldprobe.benchmarks.ewok.human.settings import has_people_rated, has_responses, is_simulated
+from worldprobe.benchmarks.ewok.human.settings import has_both_ways, has_people_rated, has_responses, is_simulated
 from worldprobe.benchmarks.ewok.paths import EwokPaths
 from worldprobe.benchmarks.ewok.wanted import (
     control_models,
@@ -25,7 +25,7 @@ from worldprobe.benchmarks.ewok.wanted import (
     is_builtin,
     is_released,
 )
-from worldprobe.benchmarks.ewok.ways import is_prompted
+from worldprobe.benchmarks.ewok.ways import is_graded, is_prompted
 from worldprobe.files import digest_file
 from worldprobe.paths import RESOURCES, ControlPaths, StudyPaths
 
@@ -161,6 +161,17 @@ def human_ratings(study: Study) -> str:
     return paths(study).table("human/ratings" if has_responses(study) else "ratings")
 
 
+def human_matrix(study: Study) -> list[str]:
+    """People's confusion matrix of Likert and Choice, where they were asked both ways."""
+    return [paths(study).table("human/agreements")] if has_both_ways(study) else []
+
+
+def graded_evidence(study: Study, models: Iterable[str]) -> list[str]:
+    """What models answered in degrees (log probabilities, ratings) about the items of the reference condition."""
+    names = [name for name in study["ewok"]["eval_types"] if is_graded(name)]
+    return [paths(study).evidence(reference(study), name, model) for name in names for model in models]
+
+
 def human_files(study: Study, registry: Registry) -> list[str]:
     """All that a study makes of people, which needs no model: at least the lists."""
     place = paths(study)
@@ -169,7 +180,8 @@ def human_files(study: Study, registry: Registry) -> list[str]:
         found.append(place.judgements(reference(study), "human_likert", "human"))
     if has_responses(study):
         found.append(place.table("human/statistics"))
-        found += files_of(study, "table", [plan.name for plan in plans(study, registry, "table", ["human_accuracy"])])
+        own = ["human_accuracy", "human_cleaning", "human_people"]
+        found += files_of(study, "table", [plan.name for plan in plans(study, registry, "table", own)])
         found += files_of(study, "figure", [plan.name for plan in plans(study, registry, "figure", ["human_agreement"])])
     return found
 

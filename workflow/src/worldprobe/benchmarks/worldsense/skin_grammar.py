@@ -27,10 +27,15 @@ _VERBS = _TO_BE | {_third_person(verb): verb for verb in _REGULAR.split()}
 _BASES = {base: third for third, base in _VERBS.items()}
 _FINITE = "|".join([*_TO_BE, *_TO_BE.values()])
 
-_SPOKEN_WITH_AN = r"hour|honest|hono|heir|herb|hors|(?-i:[FHLMNRSX](?![a-z]))|8|1[18]\b"
-_SPOKEN_WITH_A = r"eu|ew|uni(?!m|n)|uti|ute|ukr|ukul|ubi|ur[aeiou]|us[aeiu]|one\b|once\b|(?-i:U(?![a-z]))"
+_SPOKEN_WITH_AN = (
+    r"hour|honest|hono|heir|herb|hors|hom[aá]ge|hist|hotel|(?-i:[FHLMNRSX](?![a-z]))|[fhlmnrsx]\b|mp\d|8|1[18](?!\d)"
+)
+_SPOKEN_WITH_A = (
+    r"eu|ew|oui|uni(?!m|n)|unan|unar|u[ft]o|uta|uti|ute|ukr|ukul|uke\b|ubi|ugand|uvul|ur[aeiou]|us[aeiu]|one\b|once\b"
+    r"|(?-i:U(?![a-z]))"
+)
 _WRONG_ARTICLE = re.compile(
-    rf"\b(?:a (?!{_SPOKEN_WITH_A})(?=[aeiou]|8|1[18]\b)|an (?!{_SPOKEN_WITH_AN})(?=[^aeiou\W_]))[\w-]+", re.IGNORECASE
+    rf"\b(?:a (?!{_SPOKEN_WITH_A})(?=[aeiou]|8|1[18]\b)|an (?!{_SPOKEN_WITH_AN})(?=[b-df-hj-np-tv-z0-9]))[\w-]+", re.IGNORECASE
 )
 _DOUBLED = re.compile(r"\b([a-z]+) \1\b", re.IGNORECASE)
 _DETERMINERS = ("the", "a", "an", "his", "her", "my", "our", "their", "its", "your", "this", "that")
@@ -45,18 +50,27 @@ _IRREGULAR_PLURAL = re.compile(
 )
 #: Nouns whose number their end does not show: menus and campus, mice and price, sheep.
 _EITHER = re.compile(
-    r"(?:.*(?:us|is|ics|i|ae|ice|eaux|a)|sheep|fish|deer|moose|bison|salmon|trout|(?:air|space)craft|series|species|folk|means|works"
-    r"|headquarters|crossroads|barracks)$",
+    r"(?:.*(?:us|is|ics|i|ae|ice|eaux|a|os|eps|ops)|.*(?:fish|craft)|sheep|deer|moose|bison|salmon|trout|cod|squid|shrimp|elk|swine"
+    r"|fruit|dozen|series|species|folk|kin|means|works|headquarters|crossroads|barracks|gallows|innings|shambles|maths|molasses"
+    r"|pancreas|measles|mumps|rabies|herpes|diabetes|darts|billiards|offspring|livestock|poultry|personnel|staff|crew|team|family"
+    r"|couple|pair|audience|government|committee|class|group|majority|minority|rest)$",
     re.IGNORECASE,
 )
 _SINGULAR = re.compile(r"(?:.*ss|news|lens|gas|canvas|atlas|alias|bias|christmas|chaos|cosmos|rhinoceros|.*[^s])$", re.IGNORECASE)
+_BEFORE_A_NOUN = (
+    "of on in at with without from for to by near along per as than about against around above below under over behind before "
+    "after during between among across through into"
+)
+_PREPOSITIONS = tuple(_BEFORE_A_NOUN.split())
+#: What comes without an article: places where one is for what they are for, and words that take its place.
+_PLACES = (
+    "school church college university hospital prison court home work town bed class breakfast lunch dinner noon midnight some "
+    "each one two three four five six seven eight nine ten every no"
+)
+_WITHOUT_ARTICLE = frozenset(_PLACES.split())
 #: Words that end the noun after a number.
-_AFTER_A_NOUN = {*_VERBS, *_BASES} | set(
-    re.findall(
-        r"\w+",
-        "of on in at with without from for to by near along around under over behind before after during between among who which "
-        "that whose all each both together now also",
-    )
+_AFTER_A_NOUN = {*_VERBS, *_BASES, *_PREPOSITIONS} | set(
+    re.findall(r"\w+", "who which that whose all each both together now also")
 )
 
 
@@ -103,10 +117,10 @@ def _words_fault(text: str, entities: list[str], *, is_clause: bool) -> Fault | 
     for sentence in rendered:
         if wrong := _WRONG_ARTICLE.search(sentence):
             return f"{sentence!r} has the wrong article in {wrong.group()!r}.", "Write a or an as it is spoken."
-    own = {match.group() for entity in entities for match in _DOUBLED.finditer(entity) if entity[0].isupper()}
+    own = {match.group() for entity in entities for match in _DOUBLED.finditer(entity) if match[1] not in _DETERMINERS}
     for sentence in rendered[: len(entities)]:
         for doubled in _DOUBLED.finditer(sentence):
-            if doubled.group() not in own:
+            if doubled.group() not in own and doubled[1] not in ("had", "that"):  # it had had two owners
                 fix = "Write the article in the entities or in the clauses, not in both."
                 return f"{sentence!r} repeats {doubled.group(1)!r}.", fix
     return None
@@ -138,12 +152,12 @@ def agreement_fault(text: str, document: dict[str, Any]) -> Fault | None:
 
 def _properties(text: str) -> Iterator[tuple[str, str]]:
     """Nouns that are the subject of a verb, with it: {m}'s height is, the size of {m} is."""
-    for match in re.finditer(rf"\}}['’]s? (?:[\w-]+ )*?([\w-]+) ({_FINITE})\b", text):
-        if " and " not in match.group():
-            yield match.group(1), match.group(2)
-    first = re.match(rf"(?:{'|'.join(_DETERMINERS)}) (?:[\w-]+ )*?([\w-]+) of \{{\w\}} ({_FINITE})\b", text, re.IGNORECASE)
-    if first:
-        yield first.group(1), first.group(2)
+    owned = re.finditer(rf"\}}['’]s? ((?:[\w-]+ )*?[\w-]+) ({_FINITE})\b", text)
+    first = re.match(rf"(?:{'|'.join(_DETERMINERS)}) ((?:[\w-]+ )*?[\w-]+) of \{{\w\}} ({_FINITE})\b", text, re.IGNORECASE)
+    for match in [*owned, *([first] if first else [])]:
+        # Of "number of legs", "height in inches" and "house with two doors", the subject is not the last word.
+        if not contains_word(match.group(1), ("and", "or", "that", "who", "which", *_PREPOSITIONS)):
+            yield match.group(1).split()[-1], match.group(2)
 
 
 def _number_of(entity: str) -> str | None:
@@ -187,7 +201,9 @@ def article_faults(entities: Sequence[str]) -> Iterator[tuple[int, str, str]]:
         if article := _CAPITAL_ARTICLE.match(entity):
             problem = f"{entity!r} begins with a capital, but comes in the middle of a sentence."
             yield number, problem, f'Write "{article.group().lower()}{entity[article.end() :]}".'
-        elif number in without and 3 * len(without) <= len(with_one):  # but: the gym, school, the office
+        elif (
+            number in without and entity.split()[0] not in _WITHOUT_ARTICLE and 3 * len(without) <= len(with_one)
+        ):  # but: the gym, school, the office
             article_of = with_one[0].split()[0]
             yield (
                 number,

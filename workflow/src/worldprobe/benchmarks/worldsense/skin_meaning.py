@@ -22,7 +22,14 @@ _ENDS = {
     "most": "more",
     "least": "less",
 }
-_NOT = ("not", "no", "nobody", "nothing", "none", "never", "neither", "nowhere")
+_NOT = ("not", "cannot", "no", "nobody", "nothing", "none", "never", "neither", "nowhere")
+
+#: Words by which what comes after them is where something is not.
+_ELSEWHERE = ("outside", "beyond", "before", "after", "but", "except", "other", "elsewhere", "rather", "instead")
+#: What {x} has, sees or leaves in a place is in that place, not {x}.
+_OTHERS_ARE = re.compile(
+    r"\{x\} (?:has|have|had|leaves?|left|keeps?|kept|sees?|saw) (?:all|each|every\w*|the (?:others?|rest))\b", re.IGNORECASE
+)
 
 #: Key (group and name), what is wrong, and the fix.
 Finding = tuple[tuple[str, ...], str, str]
@@ -56,13 +63,13 @@ def meaning_faults(clauses: Mapping[str, str], foreign: Mapping[str, str], listi
 
 def _swapped_middle(clauses: Mapping[str, str]) -> Iterator[Finding]:
     between, outside = clauses.get("between", ""), clauses.get("outside", "")
-    if contains_word(between, (*_NOT, "outside", "beyond")):
+    if contains_word(between.partition(",")[0], (*_NOT, "outside", "beyond")):
         yield (
             ("clauses", "between"),
             f"{between!r} says that {{m}} is not in between.",
             "Say that it is; outside says the opposite.",
         )
-    if contains_word(outside, ("between",)) and not contains_word(outside, (*_NOT, "outside", "beyond", "before", "after")):
+    if contains_word(outside, ("between",)) and not contains_word(outside, (*_NOT, *_ELSEWHERE)):
         yield (
             ("clauses", "outside"),
             f"{outside!r} says that {{m}} is in between.",
@@ -83,6 +90,8 @@ def _swapped_ends(clauses: Mapping[str, str], listing: str | None) -> Iterator[F
     own = {"before": _stems(before - after), "after": _stems(after - before)}
     for name, side, other in (("first", "before", "after"), ("last", "after", "before")):
         text = clauses.get(name, "")
+        if _OTHERS_ARE.match(text):
+            continue
         said = _stems(words_of(text.partition("{x}")[2]))  # what {x} itself is, not what others are
         if said & own[other] and not said & own[side] and not contains_word(text, (*_NOT, "least")):
             end = "last" if name == "first" else "first"

@@ -20,7 +20,7 @@ rule count_parity:
     message:
         "Counting even and odd numbers"
     shell:
-        "python -m worldprobe parity count --numbers {params.numbers} --out {output.summary_table:q} &> {log:q}"
+        "worldprobe parity count --numbers {params.numbers} --out {output.summary_table:q} &> {log:q}"
 
 
 rule tables_of_parity:
@@ -43,5 +43,5 @@ rule tables_of_parity:
     message:
         "Parity's table"
     shell:
-        "python -m worldprobe table set {params.folder:q} --registry {input.registry:q}"
+        "worldprobe table set {params.folder:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"

@@ -1,7 +1,7 @@
 """Which items are drawn and flipped together, because they are no independent evidence.
 
-The templates of one pair of concepts share target sentences and often contexts (516 built-in templates: 178 pairs of targets,
-92 pairs of concepts), and the versions of a template differ in fillers only. So intervals and tests draw and flip whole pairs
+The templates of one pair of concepts share target sentences and often contexts (1,906 built-in templates: 425 pairs of targets,
+158 pairs of concepts), and the versions of a template differ in fillers only. So intervals and tests draw and flip whole pairs
 of concepts. Drawing templates instead treats templates that share sentences as independent, so its intervals are narrower.
 """
 

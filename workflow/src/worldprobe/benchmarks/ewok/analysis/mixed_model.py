@@ -18,7 +18,7 @@ from worldprobe.stats.significance import coefficient_table
 #: a random intercept of this size or less is a singular fit (lme4::isSingular).
 SINGULAR = 1e-4
 WAYS_OUT = (
-    'Three ways out: (1) with root, `sudo apt install r-base-core r-cran-lme4`, then `pip install "rpy2<3.6"`; '
+    'Three ways out: (1) with root, `sudo apt install r-base-core r-cran-lme4`, then `pip install "worldprobe[r]"`; '
     "(2) without root, `snakemake --sdm conda`, which uses the files in envs/; "
     "(3) set `mixed_model.enabled: false` in the configuration: all else still runs, the statsmodels cross-check too."
 )

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from worldprobe.archives import Archive
-from worldprobe.benchmarks.ewok.canaries import is_protected
+from worldprobe.benchmarks.ewok.canaries import OFFICIAL
 from worldprobe.benchmarks.ewok.materials.materials import canary_lines
 from worldprobe.benchmarks.ewok.passing_on.canaries import is_word_list, lacks_canary
+from worldprobe.benchmarks.ewok.passing_on.texts import open_content
 from worldprobe.errors import UserError
-from worldprobe.files import whole_file
+from worldprobe.files import MANIFEST, whole_file
 
 README = "README.txt"
 _NOTICES = {"a licence": re.compile(r"(^|/)LICEN[CS]E[^/]*$", re.I), "terms of use": re.compile(r"(^|/)TERMS[^/]*$", re.I)}
+#: A canary in a comment, or in what a table or a store of answers says of itself.
+_PROTECTED = re.compile(rf'^[ \t\ufeff]*#.*{OFFICIAL}|"canary"\s*:\s*(?:\[[^\]]*|"[^"]*){OFFICIAL}', re.I | re.M)
+#: Bytes that a file's name may have.
+_LONGEST = 255
+_OURS = b"files for worldprobe, encrypted with AES-256."
 _ABOUT = """{canary}
 {name}: {count} files for worldprobe, encrypted with AES-256.
 
@@ -40,13 +46,26 @@ def read_members(sources: Sequence[Path], password: str | None) -> dict[str, byt
             archive = Archive(source, password, "Set WORLDPROBE_MATERIALS_PASSWORD.")
             above = f"{source.absolute().name}/" if archive.is_folder else ""
             found = {above + name: archive.read(name) for name in archive.names}
-        found.pop(README, None)  # of an archive that is packed again; there will be another
+            if _OURS in found.get(README, b""):  # of an archive that is packed again; there will be another
+                del found[README]
+        for name in found:
+            _check_name(source, name)
         if not found:
             raise UserError(source, "contains no file to pack.", "Name a folder with files; hidden ones are left out.")
         if twice := sorted(found.keys() & members.keys()):
             raise UserError(source, f"{twice[0]} is packed already.", "Rename one of the two files or folders.")
         members |= found
     return members
+
+
+def _check_name(source: Path, name: str) -> None:
+    if name == README:
+        raise UserError(source, f"{README} is the name of the page that the archive gets.", "Rename the file.")
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        shown = name.encode("utf-8", "backslashreplace").decode()
+        raise UserError(source, f"the name {shown} is not UTF-8, which an archive needs.", "Rename the file.") from error
 
 
 def read_notices(licence: Path | None, terms: Path | None, source: Path | None, password: str | None) -> dict[str, bytes]:
@@ -131,26 +150,30 @@ def read_release(path: Path, password: str | None, hint: str) -> Iterator[tuple[
         parts = PurePosixPath(name).parts
         if name.startswith("/") or ".." in parts or "\\" in name or ":" in name:
             raise UserError(path, f'member "{name}" would be written outside the folder.', "Do not trust this archive.")
+    _refuse_unwritable(path, archive.names)
     contents = {name: archive.read(name) for name in archive.names}
-    if is_protected(_canaries(contents.values())):
+    if any(_has_protected_canary(name, content) for name, content in contents.items()):
         fix = f"Leave it packed: every command reads it as it is, e.g. `worldprobe items build {path.name}`."
         raise UserError(path, "contains EWoK's own materials, or items of them, whose terms forbid plain-text files.", fix)
     yield from contents.items()
 
 
-def _canaries(contents: Iterable[bytes]) -> str:
-    """Everything that calls itself a canary at the top of a file or in a table's footer."""
-    return "\n".join(line for content in contents for line in [*canary_lines(content), *_in_footer(content)])
+def _refuse_unwritable(path: Path, names: Sequence[str]) -> None:
+    """Refuse members that cannot all become files of one folder."""
+    places = [PurePosixPath(name).as_posix() for name in names]
+    folders = {".", *(parent.as_posix() for name in names for parent in PurePosixPath(name).parents)}
+    for name, place in zip(names, places, strict=True):
+        if place in folders or places.count(place) > 1:
+            problem = f'member "{name}" would take the place of another, or of its folder.'
+        elif any(len(part.encode("utf-8", "replace")) > _LONGEST for part in PurePosixPath(place).parts):
+            problem = f'the name of member "{name[:20]}..." has more than {_LONGEST} bytes, which no disk takes.'
+        elif place == MANIFEST:
+            problem = f'member "{name}" has the name of the list of files that is written there.'
+        else:
+            continue
+        raise UserError(path, problem, "Ask for the archive again, with other names.")
 
 
-def _in_footer(content: bytes) -> list[str]:
-    import pyarrow as arrow
-    import pyarrow.parquet as parquet
-
-    if not content.startswith(b"PAR1"):
-        return []
-    try:
-        metadata = parquet.read_schema(io.BytesIO(content)).metadata or {}
-    except arrow.ArrowException:
-        return []
-    return [value.decode(errors="replace") for value in metadata.values()]
+def _has_protected_canary(name: str, content: bytes) -> bool:
+    """Whether a file, or one packed in it, says that it is EWoK's: materials, tables, answers of a store."""
+    return any(_PROTECTED.search(piece.text) for piece in open_content(content, name) if piece.text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,8 +49,13 @@ def search_folder(folder: Path, wordings: Wordings | None) -> Findings:
     """
     if not folder.exists():
         raise UserError(folder, "there is no such folder.", "Check the path.")
-    paths = [folder] if folder.is_file() else list(files_below(folder))
-    findings = Findings(n_files=len(paths))
+    findings = Findings()
+
+    def skip(error: OSError) -> None:
+        findings.unread[os.path.relpath(error.filename, folder)] = f"cannot be listed ({error.strerror})"
+
+    paths = [folder] if folder.is_file() else list(files_below(folder, skip))
+    findings.n_files = len(paths)
     with Progress("Searching", len(paths), "files") as progress:
         for path in paths:
             name = path.name if path == folder else path.relative_to(folder).as_posix()

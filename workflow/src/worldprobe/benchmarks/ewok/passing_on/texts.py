@@ -11,7 +11,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from worldprobe.archives import LARGEST
 #: So much of a large file is read at once, and so much of it twice, so that no sentence is cut.
 _PIECE, _OVERLAP = 32 * 1024 * 1024, 4096
 _PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e\x80-\xff]{12,}")
-_ESCAPED = re.compile(r"\\[nrt\"'/]")
+_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|[nrt\"'/])")
 _NESTED = 4
 
 
@@ -38,9 +38,14 @@ class Content(NamedTuple):
     problem: str = ""
 
 
-def files_below(folder: Path) -> Iterator[Path]:
-    """Every file, hidden ones included; links are not followed, and of ``.git`` nothing is read."""
-    for place, folders, names in os.walk(folder):
+def files_below(folder: Path, skip: Callable[[OSError], None]) -> Iterator[Path]:
+    """Every file, hidden ones included; links are not followed, and of ``.git`` nothing is read.
+
+    Args:
+        folder: where to look.
+        skip: called for each folder that cannot be listed.
+    """
+    for place, folders, names in os.walk(folder, onerror=skip):
         folders[:] = sorted(name for name in folders if name != ".git")
         for name in sorted(names):
             path = Path(place, name)
@@ -61,7 +66,7 @@ def contents(path: Path, name: str) -> Iterator[Content]:
             if begin.startswith(
                 (b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x01", b"x\x9c", b"\xff\xfe", b"\xfe\xff")
             ):
-                yield from _special(begin + stream.read(LARGEST), name)
+                yield from open_content(begin + stream.read(LARGEST), name)
                 return
             piece = begin + stream.read(_PIECE)
             while piece:
@@ -72,7 +77,7 @@ def contents(path: Path, name: str) -> Iterator[Content]:
         yield Content(name, None, f"cannot be read ({error.strerror})")
 
 
-def _special(content: bytes, name: str, depth: int = 0) -> Iterator[Content]:
+def open_content(content: bytes, name: str, depth: int = 0) -> Iterator[Content]:
     """Text of a table, an archive or a compressed file; anything else as plain text."""
     if len(content) > LARGEST or depth > _NESTED:
         yield Content(name, None, "is too large, or packed too often, to be unpacked in memory")
@@ -83,7 +88,7 @@ def _special(content: bytes, name: str, depth: int = 0) -> Iterator[Content]:
         elif content.startswith(b"PK\x03\x04"):
             yield from _members(content, name, depth)
         elif content.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x01", b"x\x9c")):
-            yield from _special(_unpacked(content), name, depth + 1)
+            yield from open_content(_unpacked(content), name, depth + 1)
         else:
             encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else ""
             yield Content(name, content.decode(encoding, "replace") if encoding else plain_text(content))
@@ -120,6 +125,8 @@ def _table(content: bytes, name: str) -> Iterator[Content]:
                 text = column.cast(kind)
                 if compute.any(compute.match_substring(text, " ")).as_py():  # no ids
                     texts.append(compute.fill_null(text, "").to_pylist())
+            elif arrow.types.is_nested(kind) or arrow.types.is_binary(kind) or arrow.types.is_large_binary(kind):
+                texts.append([plain_text(v) if isinstance(v, bytes) else str(v) for v in column.to_pylist()])
         yield Content(name, _unescaped("\n".join(" ".join(row) for row in zip(*texts, strict=True))))
 
 
@@ -133,7 +140,7 @@ def _members(content: bytes, name: str, depth: int) -> Iterator[Content]:
             elif member.file_size > LARGEST:
                 yield Content(f"{name}:{member.filename}", None, "is too large to be unpacked in memory")
             else:
-                yield from _special(archive.read(member), f"{name}:{member.filename}", depth + 1)
+                yield from open_content(archive.read(member), f"{name}:{member.filename}", depth + 1)
 
 
 def plain_text(content: bytes) -> str:
@@ -146,4 +153,10 @@ def plain_text(content: bytes) -> str:
 def _unescaped(text: str) -> str:
     if "&" in text:
         text = html.unescape(text)
-    return _ESCAPED.sub(lambda m: "'" if m[0] == "\\'" else " ", text) if "\\" in text else text
+    return _ESCAPED.sub(_unescape, text) if "\\" in text else text
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    if escape[1]:
+        return chr(int(escape[1], 16))
+    return "'" if escape[0] == "\\'" else " "
