@@ -231,6 +231,8 @@ def run_finetune(args: argparse.Namespace) -> int | None:
     if "RANK" not in os.environ:
         claim_gpus(args.gpus)
     arithmetic.pin()
+    import worldprobe.training.tuning  # noqa: F401  before what loads models, which imports transformers without distribution
+
     try:
         prepared = _prepare(args)
         if args.gpus > 1 and "RANK" not in os.environ:
