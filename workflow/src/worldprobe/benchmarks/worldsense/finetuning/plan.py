@@ -153,7 +153,7 @@ def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
         if base in registry:
             problem = f"{base} is a model of the registry already."
             raise UserError("worldsense.finetuning.start", problem, "Give the small model another id.")
-        bare = {"family": "finetuned", "display_name": how["display_name"], "checkpoint": learned_folder(study, base)}
+        bare = {"family": "fine-tuned", "display_name": how["display_name"], "checkpoint": learned_folder(study, base)}
         found[base] = with_defaults({base: bare}, "models")[base] | {"model": base, "tuned": "small"}
     for base in block(study)["bases"]:
         for variant in block(study)["variants"]:
