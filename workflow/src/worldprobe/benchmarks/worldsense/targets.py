@@ -46,9 +46,11 @@ def asked_models(study: Study) -> list[str]:
 
 
 def asked_besides(study: Study) -> list[str]:
-    """The models that are asked though they are not among the study's: ``worldsense.models`` may name others."""
+    """The models that are asked though they are not among the study's: those of ``worldsense.models``, and fine-tuned ones."""
     block = study["worldsense"]
-    named = block["models"] if block["models"] is not None and asked_sets(study) and promptings(study) else []
+    named = (
+        (made_models(study) if block["models"] is None else block["models"]) if asked_sets(study) and promptings(study) else []
+    )
     return [model for model in named if model not in study["models"]]
 
 
