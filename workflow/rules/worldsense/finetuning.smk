@@ -5,6 +5,7 @@ localrules:
     generate_training_set,
     start_model,
     gather_trainings,
+    gather_external,
 
 
 rule generate_training_set:
@@ -113,3 +114,52 @@ rule gather_trainings:
         "Gathering what was noted of each training"
     shell:
         "worldprobe worldsense gather-trainings {input.models:q} --out {output.training_table:q} &> {log:q}"
+
+
+rule ask_external:
+    """Other benchmarks, asked by lm-evaluation-harness, where it and its data are here."""
+    input:
+        weights=weight_inputs,
+    output:
+        answers="<worldsense>/external/{model}.csv",
+    log:
+        "<logs>/ask_external/{model}.log",
+    benchmark:
+        "<benchmarks>/ask_external/{model}.tsv"
+    conda:
+        "../../../envs/scoring.yaml"
+    threads: need("threads")
+    resources:
+        gpu=need("gpus"),
+        gpu_model=on_site("gpu_model"),
+        constraint=on_site("constraint"),
+        slurm_partition=on_site("partition"),
+        mem_mb=need("mem_mb"),
+        runtime=need("runtime"),
+    params:
+        asking=external_options,
+        method=method_of("cli/worldsense_external.py", "METHOD"),
+    message:
+        "Asking {wildcards.model} other benchmarks"
+    shell:
+        "worldprobe worldsense ask-external {params.asking} --model {wildcards.model:q} --out {output.answers:q} &> {log:q}"
+
+
+rule gather_external:
+    """Other benchmarks of bases and fine-tuned models next to the paper's Table 7; made only where it is asked for."""
+    input:
+        answers=external_answers(),
+    output:
+        table="<worldsense>/external.csv",
+    log:
+        "<logs>/gather_external.log",
+    benchmark:
+        "<benchmarks>/gather_external.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/worldsense.py"),
+    message:
+        "Gathering other benchmarks"
+    shell:
+        "worldprobe worldsense gather-external {input.answers:q} --out {output.table:q} &> {log:q}"

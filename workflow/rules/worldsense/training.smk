@@ -127,3 +127,23 @@ def forbidden_sets():
     return [
         worldsense_targets.trial_table(study, name) for name in worldsense_targets.asked_sets(study) if name != "memorisation"
     ]
+
+
+def external_options(wildcards):
+    """How other benchmarks are asked, as options."""
+    entry = registry[wildcards.model]
+    trusted = flag("--trust-remote-code", entry["trust_remote_code"])
+    return flags(
+        quote(entry["checkpoint"]),
+        flag("--tasks", tuning_plan.block(study)["external"]),
+        flag("--revision", None if entry.get("tuned") else entry["revision"]),
+        flag("--dtype", entry["dtype"]),
+        trusted,
+    )
+
+
+def external_answers():
+    """What bases and fine-tuned models answer other benchmarks."""
+    how = tuning_plan.block(study)
+    asked = dict.fromkeys([*how["bases"], *tuning_plan.made_models(study)]) if how["external"] else ()
+    return [f"{worldsense_targets.root(study)}/external/{model}.csv" for model in asked]
