@@ -23,7 +23,7 @@ from worldprobe.config import with_defaults
 from worldprobe.contracts import validate
 from worldprobe.errors import UserError
 from worldprobe.operations.settings import shown_registry
-from worldprobe.present.roster import Roster, read_roster
+from worldprobe.present.roster import Model, Roster, read_roster
 
 FINETUNING = {
     "bases": ["reader", "big"],
@@ -187,7 +187,9 @@ def test_table_9_has_bases_variants_and_the_papers_models(summaries: pd.DataFram
 
 
 def test_figure_5_has_each_variant_in_its_order_and_the_papers_means(summaries: pd.DataFrame) -> None:
-    frame = figures.tidy_finetuning(summaries, Roster())
+    order = ("reader", "reader+2k", "reader+10k")  # as a study's registry has them
+    roster = Roster({model: Model(model, model, position=place) for place, model in enumerate(order)})
+    frame = figures.tidy_finetuning(summaries, roster)
     ours = frame[frame["base"] == "reader"]
     assert list(dict.fromkeys(ours["variant"])) == ["0", "2k", "10k"]
     assert set(ours["mark"]) == {"test, seen relations", "test, new relations", "memorisation", "six entities"}
