@@ -224,6 +224,7 @@ def test_the_papers_table_7_is_below_ours() -> None:
     assert both["shots"].tolist() == [8, 8, 8, 8]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     importlib.util.find_spec("lm_eval") is None, reason="lm-evaluation-harness is not installed (envs/requirements-peers.txt)"
 )
