@@ -176,6 +176,7 @@ class Benchmark:
         targets: reference to a function: study, registry -> every file that it makes, without the report.
         evidence: reference to a function: study, model -> the files that asking the model leaves.
         asking: the rule that asks a model.
+        asked: reference to a function: study -> the models that it asks besides the study's own, rules apart.
         complete: reference to a function: study, registry -> the registry with what depends on the study.
         plans: its tables and figures, in the order of the report.
         page: its part of the report, if it has one.
@@ -187,6 +188,7 @@ class Benchmark:
     targets: str
     evidence: str = ""
     asking: str = ""
+    asked: str = ""
     complete: str = ""
     plans: tuple[Plan, ...] = ()
     page: Page | None = None

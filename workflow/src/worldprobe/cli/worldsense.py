@@ -169,6 +169,8 @@ def run_generate(args: argparse.Namespace) -> None:
     if is_official(args.out):
         problem = "is the name of JSON lines, but a Parquet table is written."
         raise UserError(f"--out {args.out}", problem, "Name a .parquet file; `worldsense export` writes the official layout.")
+    if args.out.suffix != ".parquet":
+        raise UserError(f"--out {args.out}", "is not the name of a Parquet table.", "Name a file that ends with .parquet.")
     folder = args.skin_folder or FOLDER
     plan = sets.plan_set(args.set, args.sizes, args.problems, args.per_cell)
     blocks = sets.blocks_of(plan, read_skins(folder), args.skins)
