@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from worldprobe.benchmarks.worldsense.figures.dots import ACCURACY, AMPLITUDE, MARK_COLOURS, MARKS, tidy_sets
+from worldprobe.benchmarks.worldsense.figures.dots import ACCURACY, AMPLITUDE, tidy_sets
 from worldprobe.benchmarks.worldsense.published import read_published
 from worldprobe.benchmarks.worldsense.selection import split_tuned
 from worldprobe.errors import UserError
@@ -17,6 +17,9 @@ from worldprobe.present.roster import Roster
 
 COLUMNS = ("panel", "base", "name", "variant", "mark", "mean", "conf95")
 PAPERS = " (paper)"
+#: Form and colour of a line: a mark more than there are sets, the test set being whole or split.
+MARKS = ("o", "s", "^", "D", "v", "X", "P")
+MARK_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7A5195")
 #: Sets of the paper's Table 9 -> marks of Figure 5.
 PAPER_MARKS = {"memorisation": "memorisation", "test": "test", "ood-size": "six entities"}
 #: Points of a curve that are drawn at most; a mark is the mean of the steps around it.
@@ -66,7 +69,8 @@ def _published() -> pd.DataFrame:
     means["mark"] = means["set"].map(PAPER_MARKS)
     order = {"0": 0, "10k": 1, "100k": 2, "1M": 3}
     means = means.sort_values("variant", key=lambda column: column.map(order), kind="stable")
-    return means.sort_values("base", kind="stable")[list(COLUMNS)]
+    sizes = means["base"].str.extract(r"-(\d+)B")[0].astype(int)
+    return means.iloc[sizes.argsort(kind="stable")][list(COLUMNS)]
 
 
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
@@ -174,8 +178,7 @@ def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.set_ylim(bottom=0)
         axes.tick_params(labelsize=size)
         if column == "learning_rate":
-            axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 2))
-            axes.yaxis.get_offset_text().set_fontsize(size)
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.2g}"))
     handles = [
         Line2D([], [], color=style.FAMILY_COLOURS[n % len(style.FAMILY_COLOURS)], lw=1, label=style.shortened(name, size, 1.5))
         for n, (_, name) in enumerate(models)
