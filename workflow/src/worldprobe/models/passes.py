@@ -59,8 +59,11 @@ class Passes:
         self.body: Any = model.base_model if model.base_model is not model else None
         self.head: Any = model.get_output_embeddings()
         self.dtype = next(model.parameters()).dtype
-        #: Values of a token's state.
-        self.hidden = int(model.get_input_embeddings().weight.shape[1])
+
+    @property
+    def hidden(self) -> int:
+        """Values of a token's state, where the head is a projection of it."""
+        return int(self.head.weight.shape[1])
 
     @torch.inference_mode()
     def plain(self, ids: Sequence[int], start: int) -> list[float]:
