@@ -31,6 +31,10 @@ def test_a_table_given_twice_is_refused(study, tmp_path: Path, check: Callable[.
     check(line, "a second time", copy=copy)
 
 
+def test_the_agreement_of_models_is_not_taken_for_that_of_people(check: Callable[..., str]) -> None:
+    check("agree {judgements_choice} {judgements_likert} --people {agreements} --out {out}", "contains the answers of models")
+
+
 @pytest.mark.parametrize(
     ("table", "column", "value"),
     [

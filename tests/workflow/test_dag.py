@@ -124,6 +124,9 @@ def test_peoples_ratings_are_judged_and_stand_beside_the_models(rated: subproces
     }
     assert {"summarize", "correlate"} <= users
     assert "compare" not in users
+    found = jobs(rated)
+    assert found["measure_human_likeness"] == found["table_likeness_to_people"] == 1
+    assert not found["tables_of_people"]  # averages say nothing about single people
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +149,9 @@ def test_a_study_with_people_asks_no_model_and_the_papers_way_says_zero_where_it
     lines = [shlex.split(line.split("&>")[0])[3:] for line in commands(simulated) if " human " in line]
     parsed = {words[1]: parser.parse_args(words) for words in lines}
     assert (parsed["lists"].catch, parsed["lists"].per_domain, parsed["lists"].length) == (0, True, [1, 10_000])
+    assert parsed["clean"].people_out == Path("results/human_simulation/ewok/human/people.parquet")
+    assert found["tables_of_people"] == 1
+    assert not found["measure_human_likeness"]
     assert (parsed["clean"].failed_catch, parsed["clean"].passes, parsed["clean"].isc) == (0, 0, 0.3)
     assert dict(parsed["simulate"].kinds) == {"constant": 0.01, "fast": 0.01, "random": 0.03, "straight_liner": 0.01}
 
@@ -189,6 +195,7 @@ def test_every_rule_is_part_of_one_of_the_studies(
     listed = re.findall(r"^(\w+) \(", snakemake(tmp_path, "--list-rules").stdout, re.MULTILINE)
     assert len(listed) > 30
     never_a_job = {"tables", "figures", "report", "fetch_ewok_config"}  # parts; what is there; what is not asked for
+    never_a_job |= {"paper", "write_paper", "typeset_paper"}  # of a target of its own: tests/workflow/test_paper.py
     studies = (default, paper, rated, from_release, both_benchmarks, worldsense, simulated)
     assert set(listed) - {rule for run in studies for rule in jobs(run)} == never_a_job
 

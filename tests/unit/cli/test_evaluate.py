@@ -50,6 +50,19 @@ def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
     assert len(result["checkpoint_digest"]) == 64
 
 
+def test_the_result_follows_its_schema_and_says_how_it_was_measured(evaluated):
+    from worldprobe.cli.results import scores_of
+    from worldprobe.present.results import read_result
+
+    result = read_result(evaluated / "result.json")
+    assert result["tie_rule"] == "half"
+    assert result["start_tokens"] is not None
+    assert len(result["materials"]["items_digest"]) == 64
+    overall = [score for score in scores_of(result) if score.group == "overall"]
+    assert [score.benchmark for score in overall] == ["ewok", "worldsense", "worldsense"]
+    assert overall[0].stderr == pytest.approx(result["accuracy"]["stderr"])
+
+
 def test_the_published_row_is_beside_it_and_other_items_are_said_to_be_others(evaluated):
     from worldprobe.benchmarks.ewok.report.evaluation import describe_evaluation
 

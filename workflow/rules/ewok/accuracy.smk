@@ -106,6 +106,7 @@ rule agree:
     """Choice against the choice that Likert ratings imply: confusion matrices."""
     input:
         judgement_tables=targets.prompted_judgements(study, MODELS_WITH_ANSWERS),
+        people=targets.human_matrix(study),
     output:
         agreement_table="<ewok>/agreements.parquet",
     log:
@@ -115,12 +116,13 @@ rule agree:
     conda:
         "../../../envs/analysis.yaml"
     params:
+        people=flag("--people", targets.human_matrix(study)),
         missing=missing,
         code=code("cli/agree.py"),
     message:
         "Comparing choices with ratings"
     shell:
-        "worldprobe agree {input.judgement_tables:q} {params.missing} --out {output.agreement_table:q} &> {log:q}"
+        "worldprobe agree {input.judgement_tables:q} {params.people} {params.missing} --out {output.agreement_table:q} &> {log:q}"
 
 
 rule correlate:

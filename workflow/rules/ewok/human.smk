@@ -9,6 +9,7 @@ localrules:
     import_human_ratings,
     judge_human,
     measure_human_agreement,
+    measure_human_likeness,
 
 
 rule sample_human_lists:
@@ -68,6 +69,7 @@ rule clean_human_ratings:
         rater_table="<ewok>/human/raters.parquet",
         sub_item_table="<ewok>/human/sub_items.parquet",
         answer_table="<ewok>/human/answers.parquet",
+        people_table="<ewok>/human/people.parquet",
     log:
         "<logs>/clean_human_ratings.log",
     benchmark:
@@ -83,7 +85,7 @@ rule clean_human_ratings:
     shell:
         "worldprobe human clean {input.export:q} --key {input.key:q} {params.steps} --steps-out {output.step_table:q}"
         " --raters-out {output.rater_table:q} --sub-items-out {output.sub_item_table:q} --answers-out {output.answer_table:q}"
-        " --out {output.rating_table:q} &> {log:q}"
+        " --people-out {output.people_table:q} --out {output.rating_table:q} &> {log:q}"
 
 
 rule import_human_ratings:
@@ -151,6 +153,30 @@ rule measure_human_agreement:
     shell:
         "worldprobe human agreement {input.item_table:q} {input.answer_table:q} --key {input.key:q}"
         " --matrix-out {output.matrix:q} --out {output.statistic_table:q} &> {log:q}"
+
+
+rule measure_human_likeness:
+    """Do models prefer one context to the other as clearly as people do? And what does the noise of ratings permit?"""
+    input:
+        item_table=targets.item_table(study),
+        rating_table=targets.human_ratings(study),
+        evidence=targets.graded_evidence(study, MODELS_WITH_ANSWERS),
+    output:
+        likeness_table="<ewok>/human/likeness.parquet",
+    log:
+        "<logs>/measure_human_likeness.log",
+    benchmark:
+        "<benchmarks>/measure_human_likeness.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        missing=missing,
+        code=code("cli/human.py"),
+    message:
+        "Comparing models' preferences with people's"
+    shell:
+        "worldprobe human likeness {input.item_table:q} {input.rating_table:q} {input.evidence:q} {params.missing}"
+        " --out {output.likeness_table:q} &> {log:q}"
 
 
 rule human_study:

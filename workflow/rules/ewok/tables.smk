@@ -9,15 +9,20 @@ ACCURACY_TABLES = [
     "correlations",
     "likert_strict",
 ]
+MATERIAL_TABLES = ["materials_design", "materials_sides", "materials_words", "materials_cues"]
+PEOPLE_TABLES = ["human_accuracy", "human_cleaning", "human_people"]
 
 
 localrules:
     tables_of_accuracy,
     table_dataset,
+    table_control_accuracy,
+    tables_of_materials,
     tables_of_regression,
     table_reproduction,
     table_conditions,
-    table_human_accuracy,
+    tables_of_people,
+    table_likeness_to_people,
 
 
 rule tables_of_accuracy:
@@ -65,6 +70,53 @@ rule table_dataset:
         "Templates and items by domain"
     shell:
         "worldprobe table dataset {input.template_table:q} {input.item_table:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule tables_of_materials:
+    """How balanced the materials are: design by domain, the two sides of the templates, and what bare words give away."""
+    input:
+        template_table="<ewok>/templates.parquet",
+        registry=registry_file,
+    output:
+        tables=report_files("table", *MATERIAL_TABLES),
+        others=other_forms("table", *MATERIAL_TABLES),
+    log:
+        "<logs>/tables_of_materials.log",
+    benchmark:
+        "<benchmarks>/tables_of_materials.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        folder=subpath(input.template_table, parent=True),
+        code=code("cli/table.py"),
+    message:
+        "Balance of the materials"
+    shell:
+        "worldprobe table set {params.folder:q} --registry {input.registry:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule table_control_accuracy:
+    """Control models on what their stories told and on what they did not, by what the targets swap."""
+    input:
+        accuracy_table="<ewok>/control_accuracies.parquet",
+        registry=registry_file,
+    output:
+        tables=report_files("table", "control_accuracy"),
+        others=other_forms("table", "control_accuracy"),
+    log:
+        "<logs>/table_control_accuracy.log",
+    benchmark:
+        "<benchmarks>/table_control_accuracy.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/table.py"),
+    message:
+        "Table of the control models: seen and new"
+    shell:
+        "worldprobe table control_accuracy {input.accuracy_table:q} --registry {input.registry:q}"
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
@@ -137,22 +189,48 @@ rule table_conditions:
         " --out {output.tables:q} {output.others:q} &> {log:q}"
 
 
-rule table_human_accuracy:
-    """People's accuracy with intervals over people, next to the paper's."""
+rule tables_of_people:
+    """People's accuracy next to the paper's, who they are, and the steps of cleaning."""
     input:
         statistic_table="<ewok>/human/statistics.parquet",
+        step_table="<ewok>/human/cleaning_steps.parquet",
+        people_table="<ewok>/human/people.parquet",
     output:
-        tables=report_files("table", "human_accuracy"),
-        others=other_forms("table", "human_accuracy"),
+        tables=report_files("table", *PEOPLE_TABLES),
+        others=other_forms("table", *PEOPLE_TABLES),
     log:
-        "<logs>/table_human_accuracy.log",
+        "<logs>/tables_of_people.log",
     benchmark:
-        "<benchmarks>/table_human_accuracy.tsv"
+        "<benchmarks>/tables_of_people.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        folder=f"{STUDY.root}/ewok",
+        code=code("cli/table.py"),
+    message:
+        "Tables of people"
+    shell:
+        "worldprobe table set {params.folder:q} --out {output.tables:q} {output.others:q} &> {log:q}"
+
+
+rule table_likeness_to_people:
+    """Models' preferences against people's, below the noise ceiling."""
+    input:
+        likeness_table="<ewok>/human/likeness.parquet",
+        registry=registry_file,
+    output:
+        tables=report_files("table", "likeness_to_people"),
+        others=other_forms("table", "likeness_to_people"),
+    log:
+        "<logs>/table_likeness_to_people.log",
+    benchmark:
+        "<benchmarks>/table_likeness_to_people.tsv"
     conda:
         "../../../envs/analysis.yaml"
     params:
         code=code("cli/table.py"),
     message:
-        "Table of people's accuracy"
+        "Models and people"
     shell:
-        "worldprobe table human_accuracy {input.statistic_table:q} --out {output.tables:q} {output.others:q} &> {log:q}"
+        "worldprobe table likeness_to_people {input.likeness_table:q} --registry {input.registry:q}"
+        " --out {output.tables:q} {output.others:q} &> {log:q}"

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from worldprobe import __version__
 from worldprobe.cli.arguments import positive, shipped_file
 from worldprobe.cli.reading_materials import PASSWORD_HELP, version_range
 
@@ -40,7 +41,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--registry",
-        type=Path,
+        type=shipped_file,
         metavar="FILE",
         help="model registry (default: config/models.yaml here, or else the one of the package)",
     )
@@ -98,7 +99,9 @@ def run(args: argparse.Namespace) -> None:
 
     from worldprobe.files import write_text
     from worldprobe.models.checkpoint import short_name
+    from worldprobe.models.kinds import CAUSAL, refuse_prompting
     from worldprobe.models.registry import loading_options, speed_options
+    from worldprobe.present.results import SCHEMA_VERSION, check_result
 
     refuse_what_does_nothing(args)
     card = look_up(args.model, args.registry)
@@ -109,14 +112,18 @@ def run(args: argparse.Namespace) -> None:
         os.environ["WORLDPROBE_MATERIALS_PASSWORD"] = args.password  # inherited, so that no printed command shows it
     entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
     refuse_what_a_server_decides(args, entry)
+    entry["kind"] = card.get("kind") or kind_of(entry)
+    if "worldsense" in args.benchmark and entry["kind"] != CAUSAL:
+        raise refuse_prompting(args.model, entry["kind"])
     model = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
-    evaluation: dict[str, Any] = {}
+    evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__}
     described = []
     for benchmark in args.benchmark:
         found, text = EVALUATE[benchmark](args, name, entry, model, work)
         evaluation |= found
         described.append(text)
     out = args.out or work / "result.json"
+    check_result(evaluation, str(out))
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     print("\n\n\n".join(described))
     print(f"JSON result: {out}")
@@ -168,6 +175,17 @@ def converses(entry: dict[str, Any]) -> bool:
         return True
     options = (entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
     return locate(entry["checkpoint"], *options).has_chat_template()
+
+
+def kind_of(entry: dict[str, Any]) -> str:
+    """The kind of a model that has no card: what its checkpoint states."""
+    from worldprobe.models.checkpoint import locate
+    from worldprobe.models.kinds import CAUSAL
+
+    if (entry.get("engine") or "transformers") != "transformers":
+        return CAUSAL
+    options = (entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
+    return locate(entry["checkpoint"], *options, kind=None).kind
 
 
 def refuse_what_does_nothing(args: argparse.Namespace) -> None:

@@ -213,10 +213,8 @@ def run_clean(args: argparse.Namespace) -> None:
         if path:
             write_table(frame, contract, path, provenance)
     if args.people_out:
-        if export.demographics is None:
-            raise UserError(args.export, "has no demographics.parquet.", "Leave out --people-out.")
-        kept = export.demographics["participant"].isin(cleaned.answers["participant"])
-        write_table(count_people(export.demographics[kept]), PeopleCounts, args.people_out, provenance)
+        kept = cleaned.answers["participant"].unique()
+        write_table(count_people(kept, export.demographics), PeopleCounts, args.people_out, provenance)
     write_table(rate_items(cleaned.answers, key), Ratings, args.out, provenance)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from worldprobe.benchmark import FORMATS, Plan
 from worldprobe.benchmarks import benchmarks
+from worldprobe.cli.arguments import shipped_file
 from worldprobe.errors import UserError, did_you_mean
 
 Run = Callable[[argparse.Namespace], None]
@@ -44,7 +45,10 @@ def add_set_parser(names: argparse._SubParsersAction, kind: str, run: Run) -> No
 
 def _add_common(parser: argparse.ArgumentParser, kind: str) -> None:
     parser.add_argument(
-        "--registry", type=Path, metavar="FILE", help="model registry, for names, order and colours (default: ids are shown)"
+        "--registry",
+        type=shipped_file,
+        metavar="FILE",
+        help="model registry, for names, order and colours (default: ids are shown)",
     )
     suffixes = ", ".join(f".{suffix}" for suffix in FORMATS[kind])
     parser.add_argument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -14,17 +15,21 @@ UNKNOWN = "not said"
 _AGES = (18, 30, 40, 50, 60, 121)
 
 
-def count_people(demographics: pd.DataFrame) -> pd.DataFrame:
-    """Counts of each answer (contracts.PeopleCounts).
+def count_people(participants: Iterable[str], demographics: pd.DataFrame | None) -> pd.DataFrame:
+    """Counts of each answer (contracts.PeopleCounts): every attribute's add up to the number of people.
 
     Answers that fewer than five people gave are merged; if all merged together are still fewer than five, the next smallest
     count joins them, because otherwise it could be found by subtraction.
 
     Args:
-        demographics: contracts.Demographics.
+        participants: keys of the people to count.
+        demographics: contracts.Demographics; who is not in it said nothing, as if nobody had been asked (None).
     """
+    columns = ["age", "gender", "country", "first_language"]
+    known = pd.DataFrame(columns=["participant", *columns]) if demographics is None else demographics
+    demographics = known.set_index("participant").reindex(pd.Index(list(participants)))[columns]
     parts = []
-    for attribute in ("age", "gender", "country", "first_language"):
+    for attribute in columns:
         column = demographics[attribute]
         labels = _band(column) if attribute == "age" else column.astype("string").str.strip()
         counts = labels.fillna(UNKNOWN).replace("", UNKNOWN).value_counts()
@@ -50,5 +55,5 @@ def merge_small(counts: dict[str, int]) -> dict[str, int]:
 def _band(ages: pd.Series) -> pd.Series:
     """Ages in bands: 18-29, 30-39, ..., 60 and over."""
     names = [f"{low}-{high - 1}" if high < 100 else f"{low} and over" for low, high in itertools.pairwise(_AGES)]
-    places = np.digitize(ages.fillna(0), _AGES) - 1
+    places = np.digitize(pd.to_numeric(ages).fillna(0).astype(float), _AGES) - 1
     return pd.Series([names[p] if 0 <= p < len(names) else None for p in places], index=ages.index, dtype="string")

@@ -226,6 +226,7 @@ def test_accuracies_are_told_apart_by_templates_and_fillers():
             "meta_template": [1, 1, 2, 2],
             "template": 1,
             "fillers": ['{"agent1": "Ada"}', '{"agent1:sex=female": "Bea"}', '{"agent1": "Ada"}', '{"agent1": "Bea"}'],
+            "target_contrast": ["concept swap", "concept swap", "variable swap", "variable swap"],
         }
     )
     templates = pd.DataFrame({"template_id": ["toy-world_1_1", "toy-world_2_1"], "status": ["held_in", "new_pairing"]})
@@ -242,6 +243,9 @@ def test_accuracies_are_told_apart_by_templates_and_fillers():
         }
     )
     found = validate(split.accuracy_by_split([judgements], status), ControlAccuracies)
+    by_swap = found[(found.templates == "all") & (found.fillers == "all")].set_index("targets")["mean"]
+    assert by_swap.to_dict() == {"all": 0.8125, "concept swap": 0.75, "variable swap": 0.875}
+    found = found[found.targets == "all"]
     means = {(row.templates, row.fillers): row.mean for row in found.itertuples()}
     assert means["held_in", "seen"] == 1
     assert means["held_in", "some_unseen"] == 0.5

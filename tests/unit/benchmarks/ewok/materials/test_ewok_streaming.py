@@ -58,16 +58,51 @@ def test_a_filter_that_nothing_passes_leaves_no_file(attic, capsys):
 
 def test_fillings_drawn_at_once_are_those_of_the_generator():
     """An empty filling would be taken for none; so would a draw that has to be repeated: then the generator draws."""
-    sizes = np.random.default_rng(0).integers(1, 120, size=(300, 4))
+    sizes = np.random.default_rng(0).integers(1, 120, size=(30, 4))
     agreed = 0
     for number, counts in enumerate(sizes.tolist()):
         classes = {f"class{letter}": [f"{letter}{i}" for i in range(count)] for letter, count in zip("abcd", counts, strict=True)}
         made = {name: FillerClass(name, (), tuple(Filler(t, {}) for t in texts), Place("")) for name, texts in classes.items()}
         sampler = IndependentSampler(Fillers(made, RIGHT), [f"{name}1" for name in classes], (number, "garden-work", 1, 2))
-        at_once = sampler._draw_at_once(0, set())
-        rng = np.random.default_rng([*sampler._seed, 0])
-        picks = rng.integers([len(texts) for texts in sampler.options])
-        if at_once is not None:
-            assert at_once == tuple(texts[i] for texts, i in zip(sampler.options, picks, strict=True))
-            agreed += 1
-    assert agreed > 290
+        for place, at_once in enumerate(sampler._first_draws(300)):
+            rng = np.random.default_rng([*sampler._seed, place])
+            picks = rng.integers([len(texts) for texts in sampler.options])
+            if at_once is not None:
+                assert at_once == tuple(texts[i] for texts, i in zip(sampler.options, picks, strict=True))
+                agreed += 1
+    assert agreed > 0.99 * 30 * 300
+
+
+def sample_step_by_step(sampler, count):
+    """What the sampler does, with a generator for each item and every filling that is left listed anew for each draw."""
+    taken = {}
+    for number in range(count):
+        rng = np.random.default_rng([*sampler._seed, number])
+        filling = None
+        for _ in range(64):
+            picks = rng.integers([len(texts) for texts in sampler.options]).tolist()
+            drawn = tuple(texts[i] for texts, i in zip(sampler.options, picks, strict=True))
+            if len(set(drawn)) == len(drawn) and drawn not in taken:
+                filling = drawn
+                break
+        else:
+            left = [one for one in sampler.all_fillings() if one not in taken][: 16 * (len(taken) + 64)]
+            filling = left[int(rng.integers(len(left)))] if left else None
+        if filling is None:
+            break
+        taken[filling] = None
+    return list(taken)
+
+
+@pytest.mark.parametrize("sizes", [(1,), (3, 3, 3), (4, 30), (1, 2, 2, 1), (1, 2, 4500), (7, 7, 7, 7)])
+def test_items_are_those_of_a_generator_each_to_the_last_filling(sizes):
+    """The two classes of each pair share their words, so that draws repeat a word within an item, too."""
+    classes = {
+        f"class{letter}": FillerClass("c", (), tuple(Filler(f"{number // 2}-{i}", {}) for i in range(size)), Place(""))
+        for number, (letter, size) in enumerate(zip("abcd", sizes, strict=False))
+    }
+    sampler = IndependentSampler(Fillers(classes, RIGHT), [f"{name}1" for name in classes], (5, "garden-work", 3, 1))
+    count = min(1500, len(set(sampler.all_fillings())) + 5)
+    wanted = sample_step_by_step(sampler, count)
+    assert [tuple(filling.values()) for filling in sampler.sample(count)] == wanted
+    assert wanted

@@ -263,7 +263,8 @@ def control_accuracies_of(models: dict) -> pd.DataFrame:
         for templates in ("all", "held_in", "held_out"):
             for fillers in ("all", "seen", "some_unseen"):
                 base = 0.5 if "untrained" in model else {"all": 0.75, "held_in": 0.85, "held_out": 0.65}[templates]
-                rows.append((model, templates, fillers, base + rng.normal(0, 0.03), 200, 1, 0))
+                for targets, less in (("all", 0.0), ("concept swap", -0.05), ("variable swap", 0.1)):
+                    rows.append((model, templates, fillers, targets, min(1.0, base - less + rng.normal(0, 0.03)), 200, 1, 0))
     columns = list(contracts.ControlAccuracies.to_schema().columns)
     return validate(pd.DataFrame(rows, columns=columns), contracts.ControlAccuracies)
 
@@ -304,6 +305,8 @@ def study_of(folder: Path, models: dict, eval_types: tuple[str, ...], versions: 
         control_accuracies_of(models),
         folder,
     )
+    if human:  # as `agree --people` adds them
+        study.agreements = pd.concat([study.agreements, study.human_agreements], ignore_index=True)
     made_by = Provenance(seed=7, details={"notes": ["The fit converged.", "It is not singular."]})
     names = ("summaries", "coefficients", "correlations", "feature_means", "agreements", "control_accuracies")
     for name in (*names, "human_agreements", "human_statistics"):

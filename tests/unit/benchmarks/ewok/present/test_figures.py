@@ -48,6 +48,13 @@ def drawn(name: str, study, width: str = "double") -> tuple[pd.DataFrame, Figure
     return frame, load(FIGURES[name].draw)(frame, width=width)
 
 
+def drawn_frame(agreements: pd.DataFrame, study) -> pd.DataFrame:
+    """The tidy table of one model; drawn, so that a mistake in leaving out the pooled panel shows."""
+    frame = load(FIGURES["agreement"].build)(agreements, study.roster)
+    assert len(load(FIGURES["agreement"].draw)(frame).axes) == frame.model.nunique() - 1
+    return frame
+
+
 def texts_of(figure: Figure) -> list[tuple[str, Text]]:
     """Every visible piece of text; ticks beyond the ends of their axis are not drawn and do not count."""
     canvas = FigureCanvasAgg(figure)
@@ -289,6 +296,20 @@ def test_a_figure_that_the_run_cannot_feed_says_what_is_missing(small_study):
         load(FIGURES["agreement"].build)(empty, small_study.roster)
 
 
+def test_people_have_a_panel_of_agreement_that_is_not_pooled_with_the_models(paper_study):
+    frame, figure = drawn("agreement", paper_study)
+    assert list(dict.fromkeys(frame.name))[:2] == ["all models", "Humans"]
+    pooled = frame[frame.model.isna() | (frame.model == "")]
+    of_models = paper_study.agreements.query("setup == 'constrained_two' and model != 'human'")
+    assert pooled.n.sum() == of_models.n.sum()
+    panel = next(axes for axes in figure.axes if axes.get_title(loc="left") == "Humans")
+    counts = paper_study.human_agreements.set_index(["likert", "choice"])["n"]
+    agreed = sum(counts[kind, kind] for kind in ("context1", "context2", "none")) / counts.sum()
+    assert f"{agreed:.0%} agree" in [text.get_text() for text in panel.texts]
+    alone = paper_study.agreements.query("model in ['gpt2_xl', 'human']")
+    assert list(dict.fromkeys(drawn_frame(alone, paper_study).name)) == ["all models", "Humans", "GPT2-XL"]
+
+
 def test_a_path_that_is_no_figure_format_is_refused_before_anything_is_written(small_study, tmp_path, capsys):
     command = [
         "figure",
@@ -357,7 +378,7 @@ def test_the_columns_that_tables_and_figures_read_hold_no_item_text():
 
 def test_two_models_of_one_display_name_keep_a_row_each(paper_study):
     entries = paper_study.roster.models | {"phi_1": replace(paper_study.roster.models["phi_1"], name="GPT2-XL")}
-    for name, rows in (("setups_by_model", 20), ("agreement", 21)):
+    for name, rows in (("setups_by_model", 20), ("agreement", 22)):
         tables = [getattr(paper_study, table.name) for table in FIGURES[name].inputs]
         frame = as_saved(load(FIGURES[name].build)(*tables, Roster(entries), **FIGURES[name].fixed))
         assert len(dict.fromkeys(frame[frame.columns[1]] if name == "setups_by_model" else frame.model)) == rows

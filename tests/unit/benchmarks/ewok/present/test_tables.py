@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worldprobe.benchmarks.ewok.tables import accuracy, dataset, statistics
+from worldprobe.benchmarks.ewok.tables import accuracy, controls, dataset, materials, statistics
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.present.printed import read_printed
@@ -178,6 +178,79 @@ def test_the_dataset_table_counts_designs_and_reads_no_text(tmp_path):
         1,
         1,
     ]
+
+
+def test_the_control_models_table_says_what_was_learned_and_why_not(small_study):
+    accuracies = small_study.control_accuracies
+    sheet = controls.control_accuracy(accuracies, small_study.roster)
+    row = accuracies.query("templates == 'held_in' and fillers == 'some_unseen' and targets == 'variable swap'").iloc[0]
+    line = sheet.frame.set_index(["model", "templates", "fillers"]).loc[(row["model"], "held_in", "some_unseen")]
+    assert line["mean_variable_swap"] == row["mean"]
+    assert "held_out" not in set(sheet.frame["templates"]), "the two kinds of held-out templates are lines of their own"
+    assert not any("later or not at all" in note for note in sheet.notes)
+    at_chance = accuracies["mean"].where(accuracies["targets"] != "variable swap", 0.5)
+    notes = controls.control_accuracy(accuracies.assign(mean=at_chance), small_study.roster).notes
+    assert "variable swaps 0.500" in notes[1]
+    assert "later or not at all" in notes[2]
+    without = accuracies[accuracies["targets"] != "variable swap"]
+    assert len(controls.control_accuracy(without, small_study.roster).notes) == 1
+
+
+@pytest.fixture
+def garden_templates() -> pd.DataFrame:
+    """Two domains of two pairs of concepts, in which domain and context type go together and one target is longer."""
+    rows = []
+    for domain, kind in (("garden-work", "direct"), ("kitchen-work", "indirect")):
+        for number, (one, other) in enumerate((("warm", "cold"), ("very much wet", "dry")), start=1):
+            rows.append(
+                {
+                    "template_id": f"{domain}_{number}_1",
+                    "domain": domain,
+                    "meta_template": number,
+                    "template": 1,
+                    "concept_a": one,
+                    "concept_b": other,
+                    "target1": f"{{object1}} is {one}.",
+                    "target2": f"{{object1}} is {other}.",
+                    "target_contrast": "concept swap" if number == 1 else "variable swap",
+                    "context1": f"Nobody calls {{object1}} {other}.",
+                    "context2": f"Nobody calls {{object1}} {one}.",
+                    "context_contrast": "antonym",
+                    "context_type": kind,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def test_the_tables_of_the_materials_show_what_goes_with_what_and_no_text(garden_templates):
+    design = materials.materials_design(garden_templates)
+    last = design.frame.set_index("domain").loc["Cramér's V"]
+    assert last["context_type: direct"] == 1.0
+    assert last["target_contrast: concept swap"] == 0.0
+    assert "that of context type, 1.00" in design.notes[0]
+    sides = materials.materials_sides(garden_templates).frame.set_index(["part", "domain"])
+    assert sides.loc[("target", "all"), ["pairs", "words_difference"]].tolist() == [4, 1.0]
+    assert sides.loc[("context", "garden-work"), "words_difference"] == -1.0
+    assert [domain for _, domain in sides.index[:3]] == ["garden-work", "kitchen-work", "all"]
+    words = materials.materials_words(garden_templates).frame.set_index("domain")
+    assert words.loc["all", ["templates", "target_pairs", "context_pairs", "shared_words"]].tolist() == [4, 4, 4, 0.0]
+    cues = materials.materials_cues(garden_templates).frame.set_index("part")
+    assert cues.loc["target", ["n_words", "n_above"]].tolist() == [0, 0]
+    for build in (materials.materials_design, materials.materials_sides, materials.materials_words, materials.materials_cues):
+        sheet = build(garden_templates)
+        assert "Nobody" not in sheet.to_csv() + sheet.to_markdown()
+
+
+def test_a_word_that_goes_with_one_side_everywhere_is_counted(garden_templates):
+    wet = pd.concat(
+        [
+            garden_templates.iloc[[0]].assign(concept_a=f"wet {number}", target1=f"{{object1}} is not {number}.")
+            for number in range(12)
+        ]
+    )
+    cues = materials.materials_cues(wet).frame.set_index("part")
+    assert cues.loc["target", "n_above"] >= 1
+    assert cues.loc["target", "largest_pmi"] == 1.0
 
 
 @pytest.mark.parametrize("name", ["mean_accuracy", "accuracy_by_domain", "accuracy_by_paradigm", "likert_strict"])

@@ -8,6 +8,7 @@ from worldprobe.benchmarks.ewok.wanted import (
     has_conditions,
     has_generalisation,
     has_known_sizes,
+    has_likeness,
     has_logprobs,
     has_mixed_model,
     has_prompting,
@@ -34,10 +35,16 @@ TEMPLATES = Input(
     "templates.parquet",
     ("domain", "concept_a", "concept_b", "context_contrast", "context_type", "target_contrast"),
 )
+#: Tables of the materials' sentences read them, and show none.
+SENTENCES = Input("templates", "worldprobe.benchmarks.ewok.contracts:Templates", "templates.parquet")
 ITEMS = Input("items", "worldprobe.benchmarks.ewok.contracts:Items", "items.parquet", ("domain", "version"))
 
 HUMAN_STATISTICS = Input("human_statistics", "worldprobe.benchmarks.ewok.contracts:HumanStatistics", "human/statistics.parquet")
 HUMAN_AGREEMENTS = Input("human_agreements", "worldprobe.benchmarks.ewok.contracts:Agreements", "human/agreements.parquet")
+
+PEOPLE_COUNTS = Input("people_counts", "worldprobe.human.contracts:PeopleCounts", "human/people.parquet")
+CLEANING_STEPS = Input("cleaning_steps", "worldprobe.human.contracts:CleaningSteps", "human/cleaning_steps.parquet")
+LIKENESS = Input("likeness", "worldprobe.benchmarks.ewok.contracts:Likeness", "human/likeness.parquet")
 
 EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
 METRIC = Option("metric", "whether ties count one half (accuracy) or as wrong (strict)", ("accuracy", "strict"))
@@ -55,6 +62,10 @@ def _responses(study: Study, registry: Registry) -> bool:
 
 def _both_ways(study: Study, registry: Registry) -> bool:
     return has_both_ways(study)
+
+
+def _likeness(study: Study, registry: Registry) -> bool:
+    return has_likeness(study)
 
 
 def _coefficients(fit: str) -> Input:
@@ -146,6 +157,17 @@ TABLES = (
         "worldprobe.benchmarks.ewok.tables.accuracy:accuracy_by_domain",
         wanted=_scored,
         options=(EVAL_TYPE,),
+    ),
+    Plan(
+        "table",
+        "control_accuracy",
+        "Seen and held out",
+        "controls",
+        "Accuracy of the control models by what their stories told and by how the two targets of a template differ. A concept "
+        "swap exchanges the concept (chases, flees from), a variable swap who is who (A chases B, B chases A).",
+        (GENERALISATION,),
+        "worldprobe.benchmarks.ewok.tables.controls:control_accuracy",
+        wanted=has_generalisation,
     ),
     Plan(
         "table",
@@ -247,12 +269,86 @@ TABLES = (
     ),
     Plan(
         "table",
+        "likeness_to_people",
+        "Models and people",
+        "people",
+        "Do models prefer one context to the other as clearly as people do? Pearson's correlation over all targets, with a "
+        "bootstrap interval, below the correlation that the noise of people's ratings permits. EWoK, Section 4.4.",
+        (LIKENESS,),
+        "worldprobe.benchmarks.ewok.tables.likeness:likeness_to_people",
+        wanted=_likeness,
+        extras=("roster", "provenance"),
+    ),
+    Plan(
+        "table",
+        "human_cleaning",
+        "Cleaning",
+        "people",
+        "The steps that decided whose answers count, in their order, with what each left out. EWoK, Appendix A.1.",
+        (CLEANING_STEPS,),
+        "worldprobe.benchmarks.ewok.tables.people:human_cleaning",
+        wanted=_responses,
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "human_people",
+        "Who took part",
+        "people",
+        "Age, gender, country and first language of the people whose answers count, as counts. EWoK, Appendix A.1.",
+        (PEOPLE_COUNTS,),
+        "worldprobe.benchmarks.ewok.tables.people:human_people",
+        wanted=_responses,
+        extras=(),
+    ),
+    Plan(
+        "table",
         "dataset",
         "Templates and items",
         "materials",
         "Concepts, templates, items and contrasts by domain.",
         (TEMPLATES, ITEMS),
         "worldprobe.benchmarks.ewok.tables.dataset:dataset",
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "materials_design",
+        "Design by domain",
+        "materials",
+        "Whether design features go with domains: the share of each value in each domain, and Cramér's V.",
+        (SENTENCES,),
+        "worldprobe.benchmarks.ewok.tables.materials:materials_design",
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "materials_sides",
+        "Two sides",
+        "materials",
+        "Whether the two contexts and the two targets of a template are alike in length and word frequency, by domain.",
+        (SENTENCES,),
+        "worldprobe.benchmarks.ewok.tables.materials:materials_sides",
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "materials_words",
+        "Bare words",
+        "materials",
+        "How many different sentences there are by domain, and how far models of bare words get.",
+        (SENTENCES,),
+        "worldprobe.benchmarks.ewok.tables.materials:materials_words",
+        extras=(),
+    ),
+    Plan(
+        "table",
+        "materials_cues",
+        "Telltale words",
+        "materials",
+        "Whether any word alone tells the two sides of a template apart.",
+        (SENTENCES,),
+        "worldprobe.benchmarks.ewok.tables.materials:materials_cues",
         extras=(),
     ),
 )
@@ -390,7 +486,9 @@ FIGURES = (
         "Agreement",
         "paradigms",
         "The context chosen directly against the context that the Likert ratings prefer, in percent of targets. No preference: "
-        "equal ratings, or a choice that follows the position. Below each name: agreement among readable answers. "
+        "equal ratings, or a choice that follows the position (humans: mean ratings less than 1 apart, or a mean choice less "
+        "than 0.2 away from the middle). Unreadable: for humans, asked in one way only. Below each name: agreement among the "
+        "others. "
         "EWoK, Figure 7.",
         (AGREEMENTS,),
         "worldprobe.benchmarks.ewok.figures.agreement:tidy",

@@ -13,7 +13,7 @@ from typing import Any
 
 from worldprobe.benchmark import FORMATS, PageFiles, Plan, Registry, Study
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
-from worldprobe.benchmarks.ewok.human.settings import has_people_rated, has_responses, is_simulated
+from worldprobe.benchmarks.ewok.human.settings import has_both_ways, has_people_rated, has_responses, is_simulated
 from worldprobe.benchmarks.ewok.paths import EwokPaths
 from worldprobe.benchmarks.ewok.wanted import (
     control_models,
@@ -25,8 +25,9 @@ from worldprobe.benchmarks.ewok.wanted import (
     is_builtin,
     is_released,
 )
-from worldprobe.benchmarks.ewok.ways import is_prompted
+from worldprobe.benchmarks.ewok.ways import is_graded, is_prompted
 from worldprobe.files import digest_file
+from worldprobe.models.kinds import refuse_prompted
 from worldprobe.paths import RESOURCES, ControlPaths, StudyPaths
 
 BUILTIN = RESOURCES / "materials" / "ewok-builtin"
@@ -105,8 +106,8 @@ def chat_template(prompting: Mapping[str, Any], card: Mapping[str, Any]) -> str:
 
 
 def left_by_asking(study: Study, model: str) -> list[str]:
-    """What asking a model leaves: nothing where released results take the place of its answers."""
-    return [] if is_released(study) else evidence(study, model)
+    """What asking a model leaves: nothing of one that EWoK does not ask, or where released results take the place of answers."""
+    return [] if is_released(study) or model not in study["models"] else evidence(study, model)
 
 
 def judgements(
@@ -161,6 +162,17 @@ def human_ratings(study: Study) -> str:
     return paths(study).table("human/ratings" if has_responses(study) else "ratings")
 
 
+def human_matrix(study: Study) -> list[str]:
+    """People's confusion matrix of Likert and Choice, where they were asked both ways."""
+    return [paths(study).table("human/agreements")] if has_both_ways(study) else []
+
+
+def graded_evidence(study: Study, models: Iterable[str]) -> list[str]:
+    """What models answered in degrees (log probabilities, ratings) about the items of the reference condition."""
+    names = [name for name in study["ewok"]["eval_types"] if is_graded(name)]
+    return [paths(study).evidence(reference(study), name, model) for name in names for model in models]
+
+
 def human_files(study: Study, registry: Registry) -> list[str]:
     """All that a study makes of people, which needs no model: at least the lists."""
     place = paths(study)
@@ -169,7 +181,8 @@ def human_files(study: Study, registry: Registry) -> list[str]:
         found.append(place.judgements(reference(study), "human_likert", "human"))
     if has_responses(study):
         found.append(place.table("human/statistics"))
-        found += files_of(study, "table", [plan.name for plan in plans(study, registry, "table", ["human_accuracy"])])
+        own = ["human_accuracy", "human_cleaning", "human_people"]
+        found += files_of(study, "table", [plan.name for plan in plans(study, registry, "table", own)])
         found += files_of(study, "figure", [plan.name for plan in plans(study, registry, "figure", ["human_agreement"])])
     return found
 
@@ -251,7 +264,7 @@ def made_from(study: Study, models: Iterable[str]) -> list[str]:
 
 def page_files(study: Study, models: Iterable[str]) -> PageFiles:
     """What the report's part on EWoK is built from; items are quoted only where they are our own."""
-    chosen = list(models)
+    chosen = [model for model in models if model in study["models"]]
     return PageFiles(
         summary=paths(study).table("summaries"),
         eval_type=study["ewok"]["eval_types"][0],
@@ -268,7 +281,7 @@ def targets(study: Study, registry: Registry) -> list[str]:
         wanted.append(paths(study).table("reproduction"))
     if has_conditions(study):
         wanted.append(paths(study).table("conditions"))
-    return wanted
+    return wanted + pair_tables(study, registry)
 
 
 def judgements_of_conditions(study: Study, models: Iterable[str]) -> list[str]:
@@ -299,7 +312,14 @@ def control_checkpoint(study: Study, model: str, card: Mapping[str, Any]) -> str
 
 
 def with_control_checkpoints(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
-    """The registry with the folders of the control models as this study trains them."""
+    """The registry with the folders of the control models as this study trains them.
+
+    Raises:
+        UserError: Likert or Choice is asked of a model that does not continue a text.
+    """
+    if any(is_prompted(name) for name in study["ewok"]["eval_types"]):
+        fix = "Give models that are not causal a study of their own, with ewok.eval_types: [logprobs]."
+        refuse_prompted(registry, study["models"], "ewok.eval_types", fix)
     return {
         model: {**card, "checkpoint": control_checkpoint(study, model, card)} if card.get("control") else dict(card)
         for model, card in registry.items()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from worldprobe.benchmark import Registry, Study
-from worldprobe.benchmarks.ewok.ways import is_prompted
+from worldprobe.benchmarks.ewok.human.settings import has_people_rated
+from worldprobe.benchmarks.ewok.ways import is_graded, is_prompted
 
 
 def has_logprobs(study: Study) -> bool:
@@ -24,6 +25,12 @@ def has_mixed_model(study: Study) -> bool:
 def has_word2vec(study: Study) -> bool:
     """Whether the bag-of-words baseline is scored."""
     return bool(study["ewok"]["baselines"]["word2vec"]["enabled"])
+
+
+def has_likeness(study: Study) -> bool:
+    """Whether models answered in degrees, as people's ratings do, so that the two can be correlated."""
+    asked = any(is_graded(name) for name in study["ewok"]["eval_types"])
+    return asked and has_people_rated(study) and bool(study["models"]) and not is_released(study)
 
 
 def has_conditions(study: Study) -> bool:

@@ -124,6 +124,15 @@ def is_prompted(eval_type: str) -> bool:
     return eval_type in _BY_NAME and _BY_NAME[eval_type].is_prompted
 
 
+def is_graded(eval_type: str) -> bool:
+    """Whether a model answers in degrees that can be correlated with people's ratings: log probabilities and ratings.
+
+    >>> [is_graded(name) for name in ("logprobs", "likert_free_zero", "choice_free_zero", "word2vec")]
+    [True, True, False, False]
+    """
+    return eval_type in _BY_NAME and _BY_NAME[eval_type].paradigm != "choice"
+
+
 def is_rated(eval_type: str) -> bool:
     """Whether judgements of this eval type come from a model's ratings."""
     return eval_type in _BY_NAME and _BY_NAME[eval_type].is_rated

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from worldprobe.benchmark import PageFiles, Registry, Study
+from worldprobe.benchmarks.worldsense.finetuning.plan import made_models, model_folder, trainings
+from worldprobe.benchmarks.worldsense.finetuning.plan import root as tuning_root
 from worldprobe.paths import StudyPaths
 
 
@@ -35,10 +37,21 @@ def promptings(study: Study) -> list[str]:
 
 
 def asked_models(study: Study) -> list[str]:
-    """The models that are asked, and the rules."""
+    """The models that are asked, those that the study fine-tunes after the others, and the rules."""
     block = study["worldsense"]
     models = list(study["models"]) if block["models"] is None else list(block["models"])
+    if block["models"] is None:
+        models += [model for model in made_models(study) if model not in models]
     return models + [model for model in block["controls"] if model not in models]
+
+
+def asked_besides(study: Study) -> list[str]:
+    """The models that are asked though they are not among the study's: those of ``worldsense.models``, and fine-tuned ones."""
+    block = study["worldsense"]
+    named = (
+        (made_models(study) if block["models"] is None else block["models"]) if asked_sets(study) and promptings(study) else []
+    )
+    return [model for model in named if model not in study["models"]]
 
 
 def responses(study: Study, name: str, prompting: str, model: str) -> str:
@@ -56,6 +69,17 @@ def left_by(study: Study, model: str) -> list[str]:
     return [responses(study, name, one, model) for name in asked_sets(study) for one in promptings(study)]
 
 
+def tuned(study: Study) -> list[str]:
+    """The models that a study fine-tunes, and what was noted of their training."""
+    found = [model_folder(study, name) for name in trainings(study)]
+    return [*found, training_table(study)] if found else []
+
+
+def training_table(study: Study) -> str:
+    """Loss and learning rate of every training."""
+    return f"{tuning_root(study)}/training.parquet"
+
+
 def targets(study: Study, registry: Registry) -> list[str]:
     """Every file that a study asks for."""
     from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
@@ -63,18 +87,18 @@ def targets(study: Study, registry: Registry) -> list[str]:
     sets = [trial_table(study, name) for name in study["worldsense"]["sets"]]
     answers = [path for model in asked_models(study) for path in evidence(study, model)]
     printed = [path for plan in BENCHMARK.wanted(study, registry) for path in plan.paths(root(study))]
-    return sets + answers + statistics(study) + printed
+    return sets + tuned(study) + answers + statistics(study) + printed
 
 
 def answered(study: Study, models: Sequence[str]) -> list[str]:
-    """The models that are asked and have answers, rules among them.
+    """The models that are asked and have answers, and the rules, which always have.
 
     Args:
         study: a validated study.
-        models: ids of the study's models that have answers.
+        models: ids of the models that have answers.
     """
-    missing = set(study["models"]) - set(models)
-    return [model for model in asked_models(study) if model not in missing]
+    known = {*models, *study["worldsense"]["controls"]}
+    return [model for model in asked_models(study) if model in known]
 
 
 def is_asked(study: Study) -> bool:

@@ -11,7 +11,7 @@ from worldprobe.benchmarks.ewok.contracts.evidence import (
     TokenScores,
 )
 from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID, PREFERENCES, TEMPLATE_ID
-from worldprobe.benchmarks.ewok.contracts.people import HumanStatistics
+from worldprobe.benchmarks.ewok.contracts.people import HumanStatistics, Likeness
 from worldprobe.benchmarks.ewok.contracts.statistics import (
     Agreements,
     Coefficients,
@@ -44,6 +44,7 @@ __all__ = [
     "HumanStatistics",
     "Items",
     "Judgements",
+    "Likeness",
     "Ratings",
     "Reproduction",
     "Responses",

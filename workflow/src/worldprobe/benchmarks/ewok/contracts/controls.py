@@ -6,6 +6,7 @@ import pandera.pandas as pa
 from pandera.typing import Series
 
 from worldprobe.benchmarks.ewok.contracts.keys import TEMPLATE_ID
+from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS
 from worldprobe.contracts.table import Table
 
 
@@ -55,13 +56,14 @@ class ControlDocuments(Table):
 
 
 class ControlAccuracies(Table):
-    """Accuracy of each model by what the control models' corpus had shown: templates by fillers, over all versions."""
+    """Accuracy of each model by what the control models' corpus had shown and by what is swapped, over all versions."""
 
     model: Series[str]
     templates: Series[str] = pa.Field(
         isin=["all", "held_in", "held_out", "new_pairing", "new_context"], description="held_out: the last two together."
     )
     fillers: Series[str] = pa.Field(isin=["all", "seen", "some_unseen"], description="some_unseen: with a held-out filler.")
+    targets: Series[str] = pa.Field(isin=["all", *TARGET_CONTRASTS], description="How the two targets differ.")
     mean: Series[float] = pa.Field(ge=0, le=1, nullable=True)
     n_items: Series[int] = pa.Field(ge=0)
     n_ties: Series[int] = pa.Field(ge=0, description="Target rows that were exact ties.")
@@ -69,5 +71,5 @@ class ControlAccuracies(Table):
 
     class Config(Table.Config):
         name = "control_accuracies"
-        unique = ["model", "templates", "fillers"]
-        metadata = {"version": 1, "key": ["model", "templates", "fillers"]}
+        unique = ["model", "templates", "fillers", "targets"]
+        metadata = {"version": 2, "key": ["model", "templates", "fillers", "targets"]}

@@ -5,7 +5,27 @@ from __future__ import annotations
 import pandera.pandas as pa
 from pandera.typing import Series
 
+from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 from worldprobe.contracts.table import Table
+
+
+class Likeness(Table):
+    """How a model's preferences follow people's: Pearson's r of differences between contexts, over items and targets."""
+
+    model: Series[str]
+    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES)
+    r: Series[float] = pa.Field(ge=-1, le=1, nullable=True, description="Missing where either side does not vary.")
+    ci_low: Series[float] = pa.Field(ge=-1, le=1, nullable=True, description="95 %, pairs of concepts drawn again.")
+    ci_high: Series[float] = pa.Field(ge=-1, le=1, nullable=True)
+    ceiling: Series[float] = pa.Field(
+        ge=0, le=1, nullable=True, description="r that a model of people without noise would reach."
+    )
+    n: Series[int] = pa.Field(ge=0, description="Targets for which both have a difference.")
+
+    class Config(Table.Config):
+        name = "likeness"
+        unique = ["model", "eval_type"]
+        metadata = {"version": 1, "key": ["model", "eval_type"]}
 
 
 class HumanStatistics(Table):

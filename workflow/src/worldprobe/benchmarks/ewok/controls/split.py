@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
 import re
 from collections import Counter, defaultdict
@@ -19,7 +20,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.fillers import FillerClass
 from worldprobe.benchmarks.ewok.materials.placeholders import KEY, restrictions_of
-from worldprobe.benchmarks.ewok.vocabulary import slot_class
+from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS, slot_class
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
@@ -34,6 +35,7 @@ TEMPLATE_GROUPS = {
     "new_context": {"new_context"},
 }
 FILLER_GROUPS = {"all": {"seen", "some_unseen"}, "seen": {"seen"}, "some_unseen": {"some_unseen"}}
+TARGET_GROUPS = {"all": set(TARGET_CONTRASTS)} | {contrast: {contrast} for contrast in TARGET_CONTRASTS}
 
 
 def same_up_to_names(*texts: str) -> str:
@@ -194,28 +196,30 @@ def item_status(items: pd.DataFrame, templates: pd.DataFrame, fillers: pd.DataFr
     """What the corpus had shown of each item.
 
     Args:
-        items: an Items table (item_id, domain, meta_template, template, fillers).
+        items: an Items table (item_id, domain, meta_template, template, fillers, target_contrast).
         templates: a ControlTemplates table.
         fillers: a ControlFillers table.
 
     Returns:
-        item_id, templates (held_in, new_pairing, new_context) and fillers (seen, some_unseen); items of templates that the
-        corpus does not know are left out.
+        item_id, templates (held_in, new_pairing, new_context), fillers (seen, some_unseen) and targets (how they differ); items
+        of templates that the corpus does not know are left out.
     """
     statuses = dict(zip(templates.template_id, templates.status, strict=True))
     unseen = {(row.filler_class, row.filler) for row in fillers[fillers.is_held_out].itertuples()}
-    columns = ("item_id", "domain", "meta_template", "template", "fillers")
+    columns = ("item_id", "domain", "meta_template", "template", "fillers", "target_contrast")
     rows = []
-    for item_id, domain, meta_template, template, filled in zip(*(items[column].tolist() for column in columns), strict=True):
+    for item_id, domain, meta_template, template, filled, contrast in zip(
+        *(items[column].tolist() for column in columns), strict=True
+    ):
         status = statuses.get(f"{domain}_{meta_template}_{template}")
         if status is not None:
             used = {(slot_class(slot), text) for slot, text in json.loads(filled).items()}
-            rows.append((item_id, status, "some_unseen" if used & unseen else "seen"))
-    return pd.DataFrame(rows, columns=["item_id", "templates", "fillers"])
+            rows.append((item_id, status, "some_unseen" if used & unseen else "seen", contrast))
+    return pd.DataFrame(rows, columns=["item_id", "templates", "fillers", "targets"])
 
 
 def accuracy_by_split(judgements: Sequence[pd.DataFrame], status: pd.DataFrame) -> pd.DataFrame:
-    """Mean accuracy of each model by held-out status.
+    """Mean accuracy of each model by held-out status and by how the targets differ.
 
     Args:
         judgements: Judgements tables of one eval_type, one per model.
@@ -237,20 +241,22 @@ def accuracy_by_split(judgements: Sequence[pd.DataFrame], status: pd.DataFrame) 
     joined = rows.merge(status, on="item_id", validate="many_to_one")
     table = []
     for model, of_model in joined.groupby("model"):
-        for templates, statuses in TEMPLATE_GROUPS.items():
-            for fillers, kinds in FILLER_GROUPS.items():
-                picked = of_model[of_model.templates.isin(statuses) & of_model.fillers.isin(kinds)]
-                table.append(
-                    {
-                        "model": model,
-                        "templates": templates,
-                        "fillers": fillers,
-                        "mean": float(picked.groupby("item_id").accuracy.mean().mean()),
-                        "n_items": picked.item_id.nunique(),
-                        "n_ties": int(picked.is_tie.sum()),
-                        "n_missing": int(picked.accuracy.isna().sum()),
-                    }
-                )
+        groups = itertools.product(TEMPLATE_GROUPS.items(), FILLER_GROUPS.items(), TARGET_GROUPS.items())
+        for (templates, statuses), (fillers, kinds), (targets, contrasts) in groups:
+            is_wanted = of_model.templates.isin(statuses) & of_model.fillers.isin(kinds) & of_model.targets.isin(contrasts)
+            picked = of_model[is_wanted]
+            table.append(
+                {
+                    "model": model,
+                    "templates": templates,
+                    "fillers": fillers,
+                    "targets": targets,
+                    "mean": float(picked.groupby("item_id").accuracy.mean().mean()),
+                    "n_items": picked.item_id.nunique(),
+                    "n_ties": int(picked.is_tie.sum()),
+                    "n_missing": int(picked.accuracy.isna().sum()),
+                }
+            )
     return pd.DataFrame(table)
 
 

@@ -12,29 +12,37 @@ from worldprobe.benchmarks.ewok.contracts import PREFERENCES
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.present import style
 from worldprobe.present.heatmap import Block, draw_block
-from worldprobe.present.roster import Roster
+from worldprobe.present.roster import HUMAN, Roster
 
 ALL_MODELS = "all models"
 #: In place of a model's id in the rows that pool all models.
 POOLED = ""
-LABELS = {"context1": "context 1", "context2": "context 2", "none": "no preference", "missing": "unreadable"}
+LABELS = {
+    "context1": "context 1",
+    "context2": "context 2",
+    "none": "no preference",
+    "missing": "unreadable",
+}  # or, of people, asked in the other way only
 
 
 def tidy(agreements: pd.DataFrame, roster: Roster, setup: str = "constrained_two") -> pd.DataFrame:
-    """Counts and shares per model, after a first block that pools all models.
+    """Counts and shares per model, after a first block that pools all models and, where they were asked both ways, people.
+
+    People are asked in one way only, whatever the models' set-up is.
 
     Raises:
         UserError: the set-up was not run.
     """
-    rows = agreements[agreements.setup == setup]
+    is_human = agreements.model == HUMAN
+    rows = agreements[(agreements.setup == setup) & ~is_human]
     if rows.empty:
-        held = sorted(agreements.setup.unique())
+        held = sorted(agreements.setup[~is_human].unique())
         raise UserError(
             "--setup", f'"{setup}" was not run{did_you_mean(setup, held)}', f"Choose one of: {', '.join(held) or 'none'}."
         )
     pooled = rows.groupby(["setup", "likert", "choice"], as_index=False)["n"].sum()
     pooled = pooled.assign(model=POOLED, name=ALL_MODELS, share=pooled.n / max(int(pooled.n.sum()), 1))
-    single = style.with_identity(rows, roster)
+    single = style.with_identity(pd.concat([rows, agreements[is_human]]), roster)
     frame = pd.concat([pooled, single], ignore_index=True)
     return frame[["model", "name", "setup", "likert", "choice", "n", "share"]]
 
@@ -44,7 +52,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     shown = dict(zip(frame.model, frame.name, strict=True))
     seen = frame[frame.n > 0]
     levels = [level for level in PREFERENCES if level in set(seen.likert) | set(seen.choice) or level != "missing"]
-    if len(shown) == 2:  # one model: the pooled matrix says the same
+    if len(set(shown) - {HUMAN}) == 2:  # one model: the pooled matrix says the same
         del shown[POOLED]
     most = 6 if width == "double" else 3
     columns = min(most, len(shown))

@@ -16,7 +16,8 @@ MARKS = {"held_in": "o", "held_out": "D"}
 
 def tidy(accuracies: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """A row per model, kind of template (held in, held out) and kind of filler (all, seen, some unseen)."""
-    rows = style.with_identity(accuracies[accuracies.templates.isin(TEMPLATES)], roster)
+    shown = accuracies.templates.isin(TEMPLATES) & (accuracies.targets == "all")
+    rows = style.with_identity(accuracies[shown], roster)
     columns = ["model", "name", "colour", "templates", "fillers", "mean", "n_items", "n_ties", "n_missing"]
     return rows[columns].reset_index(drop=True)
 

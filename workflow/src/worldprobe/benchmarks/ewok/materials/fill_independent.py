@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.many_generators import first_words
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: Draws in a row that repeat an earlier item, or a filler within the item, before what is left is listed.
 _PATIENCE = 64
+#: Items whose first draws are made at once.
+_TOGETHER = 256
 _HALF = 2**32 - 1
 
 
@@ -33,12 +41,14 @@ class IndependentSampler:
         import numpy as np
 
         taken: set[tuple[str, ...]] = set()
-        for number in range(count):
-            filling = self._draw_at_once(number, taken) or self._draw(np.random.default_rng([*self._seed, number]), taken)
-            if filling is None:
+        left = _Left(self.all_fillings, taken)
+        for number, first in enumerate(self._first_draws(count)):
+            if first is None or first in taken:
+                first = self._draw(np.random.default_rng([*self._seed, number]), left)
+            if first is None:
                 return
-            taken.add(filling)
-            yield dict(zip(self.keys, filling, strict=True))
+            left.take(first)
+            yield dict(zip(self.keys, first, strict=True))
 
     def all_fillings(self) -> Iterator[tuple[str, ...]]:
         """Every filling, one by one, in the order of the options."""
@@ -56,38 +66,77 @@ class IndependentSampler:
 
         return extend(0)
 
-    def _draw_at_once(self, number: int, taken: set[tuple[str, ...]]) -> tuple[str, ...] | None:
-        """What ``_draw`` returns if its first draw will do, else None: the same numbers (Lemire's method) without a generator."""
+    def _first_draws(self, count: int) -> Iterator[tuple[str, ...] | None]:
+        """What ``_draw`` returns for each number if its first draw will do and is still free, else None.
+
+        These are the numbers of ``Generator.integers`` (Lemire's method) without a generator for each.
+        """
         import numpy as np
 
-        raw = np.random.PCG64([*self._seed, number]).random_raw
-        picks, half = [], None
-        for texts in self.options:
-            if len(texts) < 2:
-                if not texts:
-                    return None
-                picks.append(texts[0])
-                continue
-            if half is None:
-                word = int(raw())
-                draw, half = word & _HALF, word >> 32
-            else:
-                draw, half = half, None
-            product = draw * len(texts)
-            if product & _HALF < len(texts):  # may have to be drawn again
-                return None
-            picks.append(texts[product >> 32])
-        filling = tuple(picks)
-        return filling if len(set(filling)) == len(filling) and filling not in taken else None
+        sizes = [len(texts) for texts in self.options]
+        if not all(sizes):
+            yield from itertools.repeat(None, count)
+            return
+        n_words = (sum(size > 1 for size in sizes) + 1) // 2
+        for start in range(0, count, _TOGETHER):
+            numbers = range(start, min(start + _TOGETHER, count))
+            words = first_words(self._seed, numbers, n_words)
+            halves = iter(np.stack([words & _HALF, words >> np.uint64(32)], axis=2).reshape(len(numbers), -1).T)
+            picks = np.zeros((len(numbers), len(sizes)), dtype=np.uint64)
+            is_good = np.ones(len(numbers), dtype=bool)
+            for place, size in enumerate(sizes):
+                if size > 1:
+                    product = next(halves) * np.uint64(size)
+                    picks[:, place] = product >> np.uint64(32)
+                    is_good &= product & _HALF >= size  # may have to be drawn again
+            for is_whole, pick in zip(is_good.tolist(), picks.tolist(), strict=True):
+                filling = tuple([texts[i] for texts, i in zip(self.options, pick, strict=True)])
+                yield filling if is_whole and len(set(filling)) == len(filling) else None
 
-    def _draw(self, rng, taken: set[tuple[str, ...]]) -> tuple[str, ...] | None:  # type: ignore[no-untyped-def]
+    @cached_property
+    def _sizes(self) -> np.ndarray:
+        """How many options each key has, once for each of the draws that are made together, shape (draws, keys)."""
+        import numpy as np
+
+        return np.tile([len(texts) for texts in self.options], (_PATIENCE, 1))
+
+    def _draw(self, rng, left: _Left) -> tuple[str, ...] | None:  # type: ignore[no-untyped-def]
         if all(self.options):
-            for _ in range(_PATIENCE):
-                picks = rng.integers([len(texts) for texts in self.options]) if self.options else ()
-                filling = tuple(texts[i] for texts, i in zip(self.options, picks, strict=True))
-                if len(set(filling)) == len(filling) and filling not in taken:
+            for pick in rng.integers(self._sizes).tolist() if self.options else [()]:
+                filling = tuple(texts[i] for texts, i in zip(self.options, pick, strict=True))
+                if len(set(filling)) == len(filling) and filling not in left.taken:
                     return filling
-        # So many repetitions mean that few fillings are left: little more than those taken need be listed.
-        left = (filling for filling in self.all_fillings() if filling not in taken)
-        few = list(itertools.islice(left, 16 * (len(taken) + _PATIENCE)))
+        few = left.first(16 * (len(left.taken) + _PATIENCE))
         return few[int(rng.integers(len(few)))] if few else None
+
+
+class _Left:
+    """The fillings that are still free, in order, listed no further than they are asked for and never twice.
+
+    So many repeated draws that they are asked for mean that few are left: little more than those taken need be listed.
+
+    Args:
+        list_all: gives every filling, in order; called when the first are asked for.
+        taken: those that are not free; ``take`` adds to it.
+    """
+
+    def __init__(self, list_all: Callable[[], Iterator[tuple[str, ...]]], taken: set[tuple[str, ...]]) -> None:
+        self.list_all, self.taken = list_all, taken
+        self._unlisted: Iterator[tuple[str, ...]] | None = None
+        self._listed: dict[tuple[str, ...], None] = {}
+
+    def first(self, count: int) -> list[tuple[str, ...]]:
+        """The first ``count`` that are free, or as many as there are."""
+        for filling in itertools.islice(self._unlisted_and_free(), max(count - len(self._listed), 0)):
+            self._listed[filling] = None
+        return list(itertools.islice(self._listed, count))
+
+    def take(self, filling: tuple[str, ...]) -> None:
+        """It is free no longer."""
+        self.taken.add(filling)
+        self._listed.pop(filling, None)
+
+    def _unlisted_and_free(self) -> Iterator[tuple[str, ...]]:
+        if self._unlisted is None:
+            self._unlisted = self.list_all()
+        return (filling for filling in self._unlisted if filling not in self.taken)

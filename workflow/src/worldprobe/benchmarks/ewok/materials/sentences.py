@@ -28,7 +28,7 @@ def fill(text: str, fillings: Mapping[str, str], rules: Rules) -> str:
         for key in sorted(fillings):
             text = _fill_greedily(text, key, fillings[key])
     else:
-        text = "".join(fillings[part] if is_key else part for part, is_key in _parts(text))
+        text = "".join([fillings[part] if is_key else part for part, is_key in _parts(text)])
     return sentence(text)
 
 
@@ -55,6 +55,6 @@ def sentence(text: str) -> str:
     text = text[:1].upper() + text[1:]
     if not text.endswith((".", "!", "?")):
         text += "."
-    if text.find(" ", max(0, min(text.find(mark) for mark in ".!?" if mark in text))) < 0:
+    if ". " not in text and "! " not in text and "? " not in text:
         return text  # one sentence
     return _START.sub(lambda m: m[1] + m[2].upper(), text)

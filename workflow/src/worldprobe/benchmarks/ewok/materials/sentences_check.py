@@ -27,28 +27,48 @@ _SECOND_ARTICLE = re.compile(r"\b(an?|the|every|each|this) \{([^}]*)\}", re.IGNO
 _DISAGREEING = re.compile(
     r"\b(?:(?:he|she|it) (?:are|have|do|were)|(?:they|we|you) (?:is|has|does|was)|(?:I) (?:is|has|does|are))\b", re.IGNORECASE
 )
+#: A slot that begins a clause, with the verb of several; after "{agent1}, {agent2}, and" it may be right.
+_SINGLE = re.compile(r"(?:^|(?<!\}), (?:and |but |so )?)\{([^}]*)\} (are|have|were|do)\b")
 _COUPLE = re.compile(r"^\{[^}]*\} and \{[^}]*\} (?:is|has|does|was)\b")
 _FINITE = re.compile(r"\b(?:does not|do not|did not|cannot) (\w+s)\b")
 #: Words in -s that may follow an auxiliary.
 _NO_VERBS = re.compile(r"(?:always|perhaps|sometimes|.*(?:ss|us|is))$")
 _NEGATION = re.compile(r"\b(?:not|no|none|nobody|nothing|never|cannot|without|neither|nor)\b|n't\b", re.IGNORECASE)
 #: Share of words that two contexts of the same concepts may have in common, counted without the words in which sides differ.
-_NEAR = 0.9
+_NEAR = 0.8
+_CAPITAL_ARTICLE = re.compile("(?:The|An?|Some|My|Your|His|Her|Its|Our|Their) (?=[a-z])")
+#: Fillers among which one that is spelt otherwise shows nothing.
+_FEW = 3
 
 
 def check_sentences(materials: Materials) -> None:
     """Note in ``materials.problems`` what looks wrong in the sentences of all domains."""
     fillers = Fillers(materials.fillers, materials.rules)
+    _check_fillers(materials)
     for domain in materials.domains:
         texts = list(_sentences(domain, materials))
         usual = Counter(word for _, text in texts for word in words(KEY.sub("x", text))[1:] if word.islower())
         for place, text in dict.fromkeys(texts):
             _check_articles(text, place, fillers, materials.problems)
-            _check_agreement(text, place, materials.problems)
+            _check_agreement(text, place, fillers, materials.problems)
             _check_capitals(text, place, usual, materials.problems)
         for meta in domain.meta_templates:
             _check_labels(meta, materials.problems)
             _check_likeness(meta, materials.problems)
+
+
+def _check_fillers(materials: Materials) -> None:
+    """Fillers with a capital that only the beginning of a sentence has, or a small letter among names."""
+    for known in materials.fillers.values():
+        texts = [filler.text for filler in known.fillers]
+        small = [text for text in texts if text[0].islower()]
+        for text in texts:
+            if article := _CAPITAL_ARTICLE.match(text):
+                problem = f'the filler "{text}" has a capital that it would keep inside a sentence.'
+                materials.problems.warn(known.place, problem, f'Write "{article[0].lower()}{text[article.end() :]}".')
+        if len(small) == 1 and len(texts) > _FEW:
+            problem = f'the filler "{small[0]}" begins with a small letter, all others with a capital.'
+            materials.problems.warn(known.place, problem, "Write it like the others.")
 
 
 def _sentences(domain: Domain, materials: Materials) -> Iterator[tuple[Place, str]]:
@@ -99,8 +119,12 @@ def _check_articles(text: str, place: Place, fillers: Fillers, problems: Problem
             problems.warn(place, problem, "Leave one of the two out.")
 
 
-def _check_agreement(text: str, place: Place, problems: Problems) -> None:
+def _check_agreement(text: str, place: Place, fillers: Fillers, problems: Problems) -> None:
     fix = "Make subject and verb agree in number."
+    for key, verb in _SINGLE.findall(text):
+        names = [filler.text for filler in fillers.options(key)]
+        if names and all(name[0].isupper() and " " not in name for name in names):
+            problems.warn(place, f'"{verb}" does not agree with {{{key}}}, one person.', fix)
     for pattern in (_DISAGREEING, _COUPLE):
         if found := pattern.search(text):
             problems.warn(place, f'"{" ".join(KEY.sub("...", found[0]).split()[-2:])}" does not agree.', fix)

@@ -9,7 +9,12 @@ from typing import Any
 from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
 from worldprobe.contracts import read_provenance, read_table
+from worldprobe.models.kinds import CAUSAL, describe_kind
 from worldprobe.paths import REPOSITORY
+from worldprobe.present.results import Score, standard_error
+
+#: Where EWoK's authors keep EWoK-core-1.0 on the hub.
+RELEASE = {"id": "ewok-core/ewok-core-1.0", "task_id": "default", "revision": "34d912a608066c92e2990a0328ffc3bd9a716042"}
 
 
 def collect_evaluation(name: str, materials: str, items: Path, scores: Path, summaries: Path) -> dict[str, Any]:
@@ -22,14 +27,21 @@ def collect_evaluation(name: str, materials: str, items: Path, scores: Path, sum
     return {
         "model": name,
         **made.of_model(),
+        "pseudo_log_likelihood": made.details.get("pseudo_log_likelihood"),
         "materials": {
             "source": materials,
             "digest": read_provenance(items).inputs["materials"],
+            "items_digest": made.inputs["items"],
             "n_items": len(item_table),
             "versions": sorted(int(version) for version in item_table["version"].unique()),
             "is_official_release": are_official(item_table, published),
         },
         "eval_type": "logprobs",
+        "measure": "contexts",
+        "metric": "accuracy",
+        "tie_rule": "half",
+        "average": "versions",
+        "start_tokens": made.details.get("start", {}).get("before_text"),
         "accuracy": _row(accuracy[accuracy["grouping"] == "overall"].iloc[0]),
         "accuracy_by_domain": {r["group"]: _row(r) for _, r in accuracy[accuracy["grouping"] == "domain"].iterrows()},
         "published": {r["model"]: float(r["printed"]) for _, r in means.iterrows()},
@@ -40,12 +52,47 @@ def collect_evaluation(name: str, materials: str, items: Path, scores: Path, sum
 def _row(summary: Any) -> dict[str, Any]:
     """One summary as plain values."""
     numbers = {key: _number(summary[key]) for key in ("mean", "low", "high", "ci_low", "ci_high")}
+    numbers["stderr"] = standard_error(numbers["ci_low"], numbers["ci_high"])
     return numbers | {key: int(summary[key]) for key in ("n_items", "n_ties", "n_near_ties", "n_missing")}
 
 
 def _number(value: Any) -> float | None:
     """A number, or None where there is none: JSON knows no NaN."""
     return float(value) if math.isfinite(value) else None
+
+
+def list_scores(evaluation: dict[str, Any]) -> list[Score]:
+    """The numbers of a result: overall, then by domain; none where EWoK was not asked."""
+    if "accuracy" not in evaluation:
+        return []
+    materials = evaluation["materials"]
+    asked = {
+        "asked by": "log probabilities of each target after its own and after the other context",
+        "ties": "count 0.5",
+        "average": "over the items of each version, then over versions",
+        "start tokens": " ".join(evaluation["start_tokens"] or []) or "none",
+        "items": "EWoK-core-1.0" if materials["is_official_release"] else "not the published ones",
+    }
+    if evaluation.get("kind", CAUSAL) != CAUSAL:
+        asked["kind of model"] = describe_kind(evaluation["kind"], evaluation["pseudo_log_likelihood"])
+    return [
+        Score(
+            benchmark="ewok",
+            group=group,
+            metric="accuracy",
+            value=row["mean"],
+            low=row["ci_low"],
+            high=row["ci_high"],
+            n=row["n_items"],
+            unit="items",
+            bounds=(0.0, 1.0),
+            items=materials["items_digest"],
+            asked=asked,
+            counts={name: row[f"n_{name}"] for name in ("ties", "near_ties", "missing")},
+            release=RELEASE if materials["is_official_release"] else None,
+        )
+        for group, row in [("overall", evaluation["accuracy"]), *evaluation["accuracy_by_domain"].items()]
+    ]
 
 
 def describe_evaluation(evaluation: dict[str, Any]) -> str:
@@ -68,6 +115,11 @@ def describe_evaluation(evaluation: dict[str, Any]) -> str:
         f"{versions}, {evaluation['dtype']}; {accuracy['n_ties']} ties, "
         f"{accuracy['n_near_ties']} near ties, {accuracy['n_missing']} without a score.",
     ]
+    if evaluation.get("kind", CAUSAL) != CAUSAL:
+        kind = describe_kind(evaluation["kind"], evaluation["pseudo_log_likelihood"])
+        lines.append(
+            f"{evaluation['model']} is not causal ({kind}): the published models are, and their scores are another measure."
+        )
     if not official:
         lines.append("The published numbers are for EWoK-core-1.0: with these items they are a yardstick, not a comparison.")
     return "\n".join(lines)

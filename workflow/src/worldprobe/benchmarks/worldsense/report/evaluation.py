@@ -11,6 +11,7 @@ from worldprobe.benchmarks.worldsense.published import SOURCE, read_published
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, problems_of, prompting_name
 from worldprobe.benchmarks.worldsense.trials import read_trials
 from worldprobe.contracts import read_provenance, read_table
+from worldprobe.present.results import Score, standard_error
 
 BENCHMARK = "worldsense"
 
@@ -54,7 +55,39 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
 def _row(summary: dict[Any, Any]) -> dict[str, Any]:
     """One mean as plain values; JSON has no NaN."""
     numbers = {key: float(summary[key]) for key in ("mean", "conf95", "ci_low", "ci_high")}
-    return {key: value if math.isfinite(value) else None for key, value in numbers.items()} | {"n_tuples": int(summary["count"])}
+    known = {key: value if math.isfinite(value) else None for key, value in numbers.items()}
+    return known | {"stderr": standard_error(known["ci_low"], known["ci_high"]), "n_tuples": int(summary["count"])}
+
+
+def list_scores(evaluation: dict[str, Any]) -> list[Score]:
+    """The numbers of a result: accuracy overall and by problem, then bias; none where WorldSense was not asked."""
+    if BENCHMARK not in evaluation:
+        return []
+    found = evaluation[BENCHMARK]
+    asked = {
+        "asked by": f"{prompting_name(found['prompting'])} prompting, as {found['form']}",
+        "unreadable answers": "count as wrong",
+        "average": "over the tuples of each problem, then over problems",
+        "items": "our own test set",
+    }
+    rows = [("accuracy", "overall", found["accuracy"]), *(("accuracy", *pair) for pair in found["accuracy_by_problem"].items())]
+    return [
+        Score(
+            benchmark=BENCHMARK,
+            group=group,
+            metric=metric,
+            value=row["mean"],
+            low=row["ci_low"],
+            high=row["ci_high"],
+            n=row["n_tuples"],
+            unit="tuples",
+            bounds=(0.0, 1.0) if metric == "accuracy" else (-1.0, 1.0),
+            items=f"{found['trials']['digest']} {found['prompting']}",
+            asked=asked,
+            counts={"invalid": found["invalid"]} if group == "overall" else {},
+        )
+        for metric, group, row in [*rows, ("bias", "overall", found["bias"])]
+    ]
 
 
 def describe_evaluation(evaluation: dict[str, Any]) -> str:

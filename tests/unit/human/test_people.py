@@ -1,0 +1,85 @@
+"""Counts of who took part: complete, and in cells in which nobody can be recognised."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worldprobe.benchmarks.ewok.tables.people import human_cleaning, human_people
+from worldprobe.contracts import validate
+from worldprobe.human.contracts import CleaningSteps, PeopleCounts
+from worldprobe.human.people import FEWEST, MERGED, UNKNOWN, count_people, merge_small
+
+ATTRIBUTES = ("age", "gender", "country", "first_language")
+
+
+def people_of(n: int, **given: list[object]) -> pd.DataFrame:
+    known = {name: given.get(name, [None] * n) for name in ATTRIBUTES}
+    return pd.DataFrame({"participant": [f"p{k:015d}" for k in range(n)]} | known)
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=3), st.integers(1, 30), max_size=8))
+def test_no_count_is_small_and_nobody_is_lost(counts: dict[str, int]) -> None:
+    merged = merge_small(counts)
+    assert sum(merged.values()) == sum(counts.values())
+    assert all(n >= FEWEST for n in merged.values()) or sum(counts.values()) < FEWEST
+
+
+def test_every_question_counts_all_people_also_those_without_an_answer() -> None:
+    people = people_of(12, age=[25.0] * 6 + [64.0] * 5 + [33.0], gender=["woman"] * 11 + [None], country=["Chile"] * 12)
+    more = [*people["participant"], "x" * 16]  # one whose row is missing
+    counts = validate(count_people(more, people), PeopleCounts)
+    assert counts.groupby("attribute")["n"].sum().to_dict() == dict.fromkeys(ATTRIBUTES, 13)
+    found = counts.set_index(["attribute", "answer"])["n"].to_dict()
+    assert found["age", "18-29"] == 6
+    # One of 33 and one unknown are two; the five of 60 and over join them, for they would be found by subtraction.
+    assert found["age", MERGED] == 7
+    assert found["gender", MERGED] == 13
+    assert found["country", MERGED] == 13
+    assert found["first_language", UNKNOWN] == 13
+
+
+def test_only_people_who_count_are_counted_and_no_table_means_no_answers() -> None:
+    people = people_of(20, country=["Peru"] * 10 + ["Chile"] * 10)
+    assert count_people(people["participant"][:10], people).query("attribute == 'country'")["n"].tolist() == [10]
+    counts = count_people(people["participant"], None)
+    assert set(counts["answer"]) == {UNKNOWN}
+    assert counts["n"].tolist() == [20] * 4
+
+
+def test_the_table_of_people_has_ages_in_order_and_the_rest_by_frequency() -> None:
+    people = people_of(30, age=[70.0] * 10 + [20.0] * 15 + [45.0] * 5, gender=["man"] * 9 + ["woman"] * 15 + [None] * 6)
+    sheet = human_people(count_people(people["participant"], people))
+    shown = sheet.frame[["attribute", "answer"]].to_records(index=False).tolist()
+    assert shown[:6] == [
+        ("age", "18-29"),
+        ("age", "40-49"),
+        ("age", "60 and over"),
+        ("gender", "woman"),
+        ("gender", "man"),
+        ("gender", UNKNOWN),
+    ]
+    assert "50.0%" in sheet.to_markdown()
+    assert "fewer than 5" in sheet.to_markdown()
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_table_of_cleaning_says_what_each_step_left_out_and_which_was_off(is_on: bool) -> None:
+    steps = pd.DataFrame(
+        {
+            "position": [1, 2, 3],
+            "step": ["too_fast", "isc", "isc"],
+            "pass_number": [0, 1, 2],
+            "is_on": [is_on, True, True],
+            "n_ratings_before": [900, 900, 800],
+            "n_ratings_after": [900, 800, 790],
+            "n_people_before": [90, 90, 80],
+            "n_people_after": [90, 80, 79],
+        }
+    )
+    text = human_cleaning(validate(steps, CleaningSteps)).to_markdown()
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")][2:]
+    assert lines[0][0] == ("too fast" if is_on else "too fast (off)")
+    assert lines[2] == ["correlation with the others, pass 2", "1", "79", "10", "790"]
