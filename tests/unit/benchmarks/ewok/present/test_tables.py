@@ -189,6 +189,8 @@ def test_the_control_models_table_says_what_was_learned_and_why_not(small_study)
     assert line["mean_variable_swap"] == row["mean"]
     assert "held_out" not in set(sheet.frame["templates"]), "the two kinds of held-out templates are lines of their own"
     assert not any("later or not at all" in note for note in sheet.notes)
+    nothing_held_out = accuracies.assign(n_items=accuracies["n_items"].where(accuracies["fillers"] != "some_unseen", 0))
+    assert set(controls.control_accuracy(nothing_held_out, small_study.roster).frame["fillers"]) == {"seen"}
     at_chance = accuracies["mean"].where(accuracies["targets"] != "variable swap", 0.5)
     notes = controls.control_accuracy(accuracies.assign(mean=at_chance), small_study.roster).notes
     assert "variable swaps 0.500" in notes[1]
