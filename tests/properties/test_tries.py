@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from worldprobe.models.tries import pack
+from worldprobe.models.tries import ROW_WIDTH, pack, row_width
 
 TOKENS = st.lists(st.integers(0, 3), min_size=1, max_size=12)
 SEQUENCES = st.lists(
@@ -62,3 +62,11 @@ def test_the_rows_do_not_depend_on_the_order_of_the_sequences(sequences, width, 
     shuffled = random.sample(distinct, len(distinct))
     one, other = pack(distinct, width), pack(shuffled, width)
     assert [row.tokens for row in one] == [row.tokens for row in other]
+
+
+@given(st.integers(1, 2000), st.integers(1, 8192))
+def test_a_row_has_room_for_the_longest_sequence_and_is_no_wider_in_a_narrower_model(longest, hidden):
+    width = row_width(longest, hidden)
+    assert longest <= width
+    assert width <= max(longest, ROW_WIDTH[1])
+    assert row_width(longest, hidden // 2) <= width

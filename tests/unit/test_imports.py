@@ -45,6 +45,7 @@ def test_the_digest_of_code_follows_what_the_code_does(tmp_path, monkeypatch, be
         (tmp_path / "module.py").write_text(text)
         monkeypatch.setattr(imports, "PACKAGE", tmp_path)
         imports._facts.cache_clear()
+        imports._imported.cache_clear()
         digests.append(code_digest("module.py"))
     assert (digests[0] == digests[1]) is is_same
 
@@ -68,6 +69,7 @@ def test_what_was_parsed_is_kept_between_processes_and_follows_the_content(tmp_p
 
     def as_new_process() -> None:
         imports._facts.cache_clear()
+        imports._imported.cache_clear()
         imports._kept.cache_clear()
 
     as_new_process()

@@ -118,7 +118,7 @@ def test_worldsense_as_printed_asks_its_models_every_set_and_needs_nothing_of_ew
 
 def test_peoples_ratings_are_judged_and_stand_beside_the_models(rated: subprocess.CompletedProcess[str]) -> None:
     users = {
-        words[3]
+        words[1]
         for words in map(shlex.split, commands(rated))
         if "results/default/ewok/judgements/main/human_likert/human.parquet" in words[:-4]
     }
@@ -146,7 +146,7 @@ def test_a_study_with_people_asks_no_model_and_the_papers_way_says_zero_where_it
     assert found["sample_human_lists"] == found["simulate_human_answers"] == found["clean_human_ratings"] == 1
     assert found["judge_human"] == found["measure_human_agreement"] == found["figure_human_agreement"] == 1
     parser = build_parser()
-    lines = [shlex.split(line.split("&>")[0])[3:] for line in commands(simulated) if " human " in line]
+    lines = [shlex.split(line.split("&>")[0])[1:] for line in commands(simulated) if " human " in line]
     parsed = {words[1]: parser.parse_args(words) for words in lines}
     assert (parsed["lists"].catch, parsed["lists"].per_domain, parsed["lists"].length) == (0, True, [1, 10_000])
     assert parsed["clean"].people_out == Path("results/human_simulation/ewok/human/people.parquet")

@@ -69,7 +69,7 @@ from worldprobe.imports import code_digest, method_of
 from worldprobe.operations import devices, locks
 from worldprobe.operations.captions import write_caption
 from worldprobe.operations.missing import missing_models, share_with_jobs
-from worldprobe.operations.settings import by_strength, model_files, read_settings, source_key
+from worldprobe.operations.settings import by_strength, model_files, read_settings, shown_registry, source_key
 from worldprobe.paths import RESULTS, StudyPaths
 
 
@@ -159,7 +159,9 @@ try:
         benchmarks.settings_checks(),
         benchmarks.complete_registry,
         results_folder(),
+        benchmarks.add_models,
     )
+    registry_file = shown_registry(study, registry, registry_file, Path(".snakemake/registries"))
     limit_resources(study, registry, site)
 except UserError as error:
     sys.exit(error.lines())

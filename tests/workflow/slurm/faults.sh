@@ -1,9 +1,8 @@
 # Read by every shell of a job (BASH_ENV): models are asked by faulty.py, which lets what $FAULTS/MODEL names befall them.
-python() {
-    if [ "${3-} ${4-}" = "score all" ]; then
-        shift 2
-        command python "${BASH_ENV%faults.sh}faulty.py" "$@"
+worldprobe() {
+    if [ "${1-} ${2-}" = "score all" ]; then
+        command "${WORLDPROBE_PYTHON:-python}" "${BASH_ENV%faults.sh}faulty.py" "$@"
     else
-        command python "$@"
+        command worldprobe "$@"
     fi
 }

@@ -20,7 +20,7 @@ from worldprobe.models import budget
 
 FAULT = Path(os.environ["FAULTS"]) / sys.argv[sys.argv.index("--model") + 1]
 #: Small parts and small batches, so that there are several of each.
-collecting.ANSWERS_PER_PART, budget.CPU_TOKENS = 50, 256
+collecting.ANSWERS_PER_PART, budget.CPU_TOKENS = 50, (256, 256)
 collect, run = collecting.collect, budget.Budget.run
 struck_by = ""
 

@@ -205,7 +205,7 @@ rule tables_of_people:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        folder=f"{STUDY.root}/ewok",
+        folder=subpath(input.statistic_table, ancestor=2),
         code=code("cli/table.py"),
     message:
         "Tables of people"

@@ -178,6 +178,7 @@ class Benchmark:
         asking: the rule that asks a model.
         asked: reference to a function: study -> the models that it asks besides the study's own, rules apart.
         complete: reference to a function: study, registry -> the registry with what depends on the study.
+        adds: reference to a function: study, registry -> cards of models that a study makes, which it may name like any other.
         plans: its tables and figures, in the order of the report.
         page: its part of the report, if it has one.
     """
@@ -190,6 +191,7 @@ class Benchmark:
     asking: str = ""
     asked: str = ""
     complete: str = ""
+    adds: str = ""
     plans: tuple[Plan, ...] = ()
     page: Page | None = None
 

@@ -128,6 +128,7 @@ def _parse(content: bytes) -> Facts:
     return Facts(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), inside)
 
 
+@cache
 def _imported(path: Path) -> tuple[Path, ...]:
     """The files of the modules that a module names."""
     inside = [PACKAGE.joinpath(*name.split(".")[1:]) for name in _facts(path).names]

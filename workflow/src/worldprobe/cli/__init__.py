@@ -53,6 +53,7 @@ COMMANDS = {
     "notebook": "run a notebook",
     "report": "build the HTML report",
     "paper": "write a study as a LaTeX article, and typeset it",
+    "crate": "pack a finished study as an RO-Crate",
     "workflow": "print the path of the Snakefile",
     "status": "which models are done, running, waiting or failed",
     "unlock": "remove the lock that a killed run left behind",

@@ -57,6 +57,8 @@ def run_typeset(args: argparse.Namespace) -> None:
     import subprocess
     import tempfile
 
+    from worldprobe.files import whole_file
+
     if shutil.which("latexmk") is None:
         fix = "sudo apt-get install latexmk texlive-latex-recommended texlive-fonts-recommended, or typeset paper.tex elsewhere."
         raise UserError("latexmk", "is not installed, so the paper cannot be typeset.", fix)
@@ -77,4 +79,5 @@ def run_typeset(args: argparse.Namespace) -> None:
         if done.returncode:
             found = next((line for line in done.stdout.splitlines() if line.startswith("!")), "! LaTeX failed")
             raise UserError(args.paper, f"LaTeX stops: {found[2:].rstrip('.')}.", "Correct it there, or write the paper again.")
-        shutil.copyfile(Path(folder) / args.paper.with_suffix(".pdf").name, args.out)
+        with whole_file(args.out) as temporary:
+            shutil.copyfile(Path(folder) / args.paper.with_suffix(".pdf").name, temporary)

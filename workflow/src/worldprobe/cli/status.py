@@ -33,7 +33,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Look and report."""
-    from worldprobe.benchmarks import asked_models, complete_registry, evidence_by_rule, settings_checks
+    from worldprobe.benchmarks import add_models, asked_models, complete_registry, evidence_by_rule, settings_checks
     from worldprobe.config import merge, read_yaml
     from worldprobe.operations import locks, status
     from worldprobe.operations.settings import read_settings
@@ -45,7 +45,9 @@ def run(args: argparse.Namespace) -> None:
     for path in files:
         settings = merge(settings, read_yaml(path).document or {})
     results = (args.prefix / RESULTS).as_posix()
-    study, registry, _, _ = read_settings(settings, files, {}, REPOSITORY, settings_checks(), complete_registry, results)
+    study, registry, _, _ = read_settings(
+        settings, files, {}, REPOSITORY, settings_checks(), complete_registry, results, add_models
+    )
     print(f"Study {study['study']}")
     models = asked_models(study)
     if not any(evidence_by_rule(study, model) for model in models):

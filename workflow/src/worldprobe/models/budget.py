@@ -11,8 +11,11 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models.passes import BLOCK
 
-#: Tokens per forward pass on a CPU, where more brings nothing; the same on every machine, so that scores are too.
-CPU_TOKENS = 1024
+#: Tokens per forward pass on a CPU, where more brings nothing; the same on every machine, so that scores are too. A narrow
+#: model's operations are too short at the first number, and still fit into a processor's cache at the second.
+CPU_TOKENS = (1024, 4096)
+#: Values of a state, times tokens, that one pass takes between the two.
+CPU_VALUES = 1024 * 768
 #: Most tokens per forward pass on a GPU.
 GPU_TOKENS = 65_536
 #: Share of a GPU's free memory that activations may take, and that cached keys and values may take.
@@ -57,7 +60,9 @@ class Budget:
         bytes_per_token = values * 5 * model.get_input_embeddings().weight.element_size() + 4 * (width + BLOCK)
         cached = cache_bytes_per_token(config, model.get_input_embeddings().weight.element_size())
         if device.type != "cuda":
-            return cls(CPU_TOKENS, bytes_per_token, CPU_CACHE_BYTES, cached)
+            least, most = CPU_TOKENS
+            tokens = max(least, min(most, 1 << (CPU_VALUES // config.hidden_size).bit_length() - 1))
+            return cls(tokens, bytes_per_token, CPU_CACHE_BYTES, cached)
         free, _ = torch.cuda.mem_get_info(device)
         tokens = int(free * ACTIVATION_SHARE / bytes_per_token)
         tokens = max(width, min(GPU_TOKENS, 1 << (max(tokens, 1).bit_length() - 1)))

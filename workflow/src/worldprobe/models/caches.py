@@ -91,7 +91,7 @@ def read_prompts(
     ended = [((*rest, 0), 1) for rest in rests]  # a trie does not read its last token
     layers: list[list[torch.Tensor]] = []
     states: list[Any] = [None] * len(prompts)
-    for rows in cut(pack(ended, row_width(longest))):
+    for rows in cut(pack(ended, row_width(longest, passes.hidden))):
         hidden, read = passes.read_rows(rows, prefix)
         if not layers:
             for keys, values in read:

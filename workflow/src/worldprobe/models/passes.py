@@ -60,6 +60,11 @@ class Passes:
         self.head: Any = model.get_output_embeddings()
         self.dtype = next(model.parameters()).dtype
 
+    @property
+    def hidden(self) -> int:
+        """Values of a token's state, where the head is a projection of it."""
+        return int(self.head.weight.shape[1])
+
     @torch.inference_mode()
     def plain(self, ids: Sequence[int], start: int) -> list[float]:
         """Log probabilities of ids[start:], from the whole sequence alone and the model's own logits."""

@@ -211,7 +211,7 @@ class TransformersEngine:
     ) -> Iterator[tuple[int, Found]]:
         """Answers of packed rows; a row whose members are all known is not computed."""
         longest = max((len(sequences[i][0]) for i in chosen), default=1)
-        rows = pack([sequences[i] for i in chosen], row_width(longest))
+        rows = pack([sequences[i] for i in chosen], row_width(longest, self.passes.hidden))
         for row in rows:
             row.members = [chosen[m] for m in row.members]
         for batch in self.budget.batches(rows, lambda row: len(row.tokens)):

@@ -17,6 +17,8 @@ import numpy as np
 #: Nodes per packed row: room for several of the longest sequences, so that little is left empty; the mask's square stays cheap.
 ROW_WIDTH = (128, 512)
 SEQUENCES_PER_ROW = 4
+#: Nodes of a row per value of a state: at twice its width, attention takes as long as all else in a layer, as measured.
+WIDTHS_PER_ROW = 2
 #: Sequences that share at most this many tokens may be packed into different rows.
 LITTLE_SHARED = 2
 
@@ -55,11 +57,17 @@ class Row:
         self._last_ids, self._last_path = ids, path
 
     def ancestors(self, width: int) -> np.ndarray:
-        """Boolean mask, width x width: may the node (row) attend to the node (column)? Padding attends to itself."""
-        mask = np.eye(width, dtype=bool)
-        for node, parent in enumerate(self.parents):
-            if parent >= 0:
-                mask[node, : parent + 1] |= mask[parent, : parent + 1]
+        """Boolean mask, width x width: may the node (row) attend to the node (column)? Padding attends to itself.
+
+        In depth-first order a node's descendants follow it without a gap: each node needs to know the last one only.
+        """
+        ends = list(range(width))
+        for node in range(len(self.parents) - 1, -1, -1):
+            parent = self.parents[node]
+            if parent >= 0 and ends[node] > ends[parent]:
+                ends[parent] = ends[node]
+        places = np.arange(width)
+        mask: np.ndarray = (places[:, None] >= places) & (places[:, None] <= np.array(ends))
         return mask
 
 
@@ -131,11 +139,15 @@ def _fit(sizes: Sequence[int], width: int) -> list[list[int]]:
     return bins
 
 
-def row_width(longest: int) -> int:
-    """Nodes per row for sequences of up to ``longest`` tokens.
+def row_width(longest: int, hidden: int) -> int:
+    """Nodes per row for sequences of up to ``longest`` tokens in a model whose states have ``hidden`` values.
 
-    >>> row_width(20), row_width(60), row_width(300), row_width(900)
-    (128, 240, 512, 900)
+    The narrower a model, the larger the share of attention, which grows with the row; wide rows pay where the rest is large.
+
+    >>> [row_width(longest, 768) for longest in (20, 60, 300, 900)]
+    [128, 240, 512, 900]
+    >>> [row_width(longest, 64) for longest in (20, 60, 300)]
+    [128, 128, 300]
     """
     low, high = ROW_WIDTH
-    return max(low, min(high, SEQUENCES_PER_ROW * longest), longest)
+    return max(low, min(high, SEQUENCES_PER_ROW * longest, WIDTHS_PER_ROW * hidden), longest)

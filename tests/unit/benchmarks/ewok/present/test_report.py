@@ -287,7 +287,7 @@ def test_tokens_and_money_are_shown_where_they_are_known():
     assert "US$" not in without
     with_both = build_page(Page(parts=[], run_times=times, answer_times=[plain, served]))
     cells = [re.findall(r'<td class="n">([^<]*)</td>', row) for row in re.findall(r"<tr><td>[ab]</td>.*?</tr>", with_both)]
-    assert [row[-3:] for row in cells] == [["0", "0", "–"], ["2,000,000", "1,500", "1.00"]]
+    assert [row[-3:] for row in cells] == [["–", "–", "–"], ["2,000,000", "1,500", "1.00"]]
     assert "1.00 US$ in total" in with_both
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worldprobe.benchmarks.ewok.selection import over_versions
 from worldprobe.benchmarks.ewok.tables import accuracy, controls, dataset, materials, statistics
 from worldprobe.cli import main
 from worldprobe.errors import UserError
@@ -188,6 +189,8 @@ def test_the_control_models_table_says_what_was_learned_and_why_not(small_study)
     assert line["mean_variable_swap"] == row["mean"]
     assert "held_out" not in set(sheet.frame["templates"]), "the two kinds of held-out templates are lines of their own"
     assert not any("later or not at all" in note for note in sheet.notes)
+    nothing_held_out = accuracies.assign(n_items=accuracies["n_items"].where(accuracies["fillers"] != "some_unseen", 0))
+    assert set(controls.control_accuracy(nothing_held_out, small_study.roster).frame["fillers"]) == {"seen"}
     at_chance = accuracies["mean"].where(accuracies["targets"] != "variable swap", 0.5)
     notes = controls.control_accuracy(accuracies.assign(mean=at_chance), small_study.roster).notes
     assert "variable swaps 0.500" in notes[1]
@@ -387,3 +390,12 @@ def test_a_registry_that_breaks_its_schema_is_refused(text, tmp_path):
     (tmp_path / "models.yaml").write_text(text)
     with pytest.raises(UserError):
         read_roster(tmp_path / "models.yaml")
+
+
+def test_people_are_named_with_the_ways_of_asking_and_with_the_domains_only_where_they_are_known(small_study, paper_study):
+    people = over_versions(paper_study.summaries.query("model == 'human' and grouping == 'overall' and metric == 'accuracy'"))
+    text = accuracy.accuracy_by_paradigm(paper_study.summaries, paper_study.roster).to_markdown()
+    assert f"Humans, by their mean ratings: {people['mean'].iloc[0]:.3f}." in text
+    assert "Humans" not in accuracy.accuracy_by_paradigm(small_study.summaries, small_study.roster).to_markdown()
+    assert "models and humans by domain" in accuracy.accuracy_by_domain(paper_study.summaries, paper_study.roster).title
+    assert "models by domain" in accuracy.accuracy_by_domain(small_study.summaries, small_study.roster).title

@@ -373,8 +373,8 @@ FIGURES = (
         "conditions",
         "Conditions",
         "conditions",
-        "Left: accuracy of each model in each condition. Right: paired difference from the first condition with a 95% interval; "
-        "filled: p < 0.05 after Holm's correction.",
+        "Left: accuracy of each model in each condition; lines: from the lowest to the highest mean of a version. Right: paired "
+        "difference from the first condition with a 95% interval; filled: p < 0.05 after Holm's correction.",
         (CONDITIONS,),
         "worldprobe.benchmarks.ewok.figures.conditions:tidy",
         "worldprobe.benchmarks.ewok.figures.conditions:draw",

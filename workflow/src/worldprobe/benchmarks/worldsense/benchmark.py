@@ -13,6 +13,7 @@ BENCHMARK = Benchmark(
     asked="worldprobe.benchmarks.worldsense.targets:asked_besides",
     evidence="worldprobe.benchmarks.worldsense.targets:evidence",
     asking="ask",
+    adds="worldprobe.benchmarks.worldsense.finetuning.plan:add_models",
     complete="worldprobe.benchmarks.worldsense.settings:complete_registry",
     plans=(*TABLES, *FIGURES),
     page=Page(

@@ -127,7 +127,8 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
         Column("Best model", ("best_name",), is_number=False),
         Column("Human", ("human",), decimals(3)),
     ]
-    if frame.human.isna().all():
+    who = "" if frame.human.isna().all() else " and humans"
+    if not who:
         columns.pop()
     notes = [f"Average over {int(frame.n_models.max())} models; domains from the easiest to the hardest."]
     if len(calibration):
@@ -138,7 +139,7 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
     if frame.human.isna().all():
         notes.append("This run has no human ratings.")
     return Sheet(
-        title=f"Accuracy of language models and humans by domain ({in_words(eval_type)}); chance is 0.5.",
+        title=f"Accuracy of language models{who} by domain ({in_words(eval_type)}); chance is 0.5.",
         frame=frame,
         columns=tuple(columns),
         label=f"accuracy-by-domain-{eval_type}",
@@ -170,10 +171,17 @@ def accuracy_by_paradigm(summaries: pd.DataFrame, roster: Roster, metric: str = 
         columns=tuple(columns),
         label="accuracy-by-paradigm",
         notes=(
+            *_humans(summaries, metric),
             "free, constr.: the answer is generated freely, or chosen among the valid ones; ex.: worked examples in the prompt.",
             "A dash: not run. The CSV file has the ranges over versions.",
         ),
     )
+
+
+def _humans(summaries: pd.DataFrame, metric: str) -> list[str]:
+    """A note on people, who rate in a way of their own and so have no column."""
+    rows = summaries[(summaries.model == HUMAN) & (summaries.grouping == "overall") & (summaries.metric == metric)]
+    return [f"Humans, by their mean ratings: {decimals(3)(mean)}." for mean in over_versions(rows)["mean"]]
 
 
 def _setup_heading(eval_type: str) -> tuple[str, str]:

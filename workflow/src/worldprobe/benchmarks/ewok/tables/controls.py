@@ -27,6 +27,7 @@ def control_accuracy(accuracies: pd.DataFrame, roster: Roster) -> Sheet:
     wide = shown.pivot(index=keys, columns="targets", values=["mean", "n_items"])
     wide = wide.set_axis(["_".join(names).replace(" ", "_") for names in wide.columns.tolist()], axis=1)
     order = pd.MultiIndex.from_product([roster.in_order(shown["model"].unique()), _TEMPLATES, _FILLERS], names=keys)
+    wide = wide[wide["n_items_all"] > 0]
     frame = wide.reindex(order[order.isin(wide.index)]).reset_index()
     frame.insert(1, "name", [roster[model].name for model in frame["model"]])
     columns = [

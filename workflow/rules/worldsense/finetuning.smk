@@ -1,0 +1,167 @@
+# Models learn WorldSense's problems (docs/worldsense.md, "Fine-tuning"). Checkpoints outlive their job: they are in results/.checkpoints.
+
+
+localrules:
+    generate_training_set,
+    start_model,
+    gather_trainings,
+    gather_external,
+
+
+rule generate_training_set:
+    """A part of a training set, for fine-tuning."""
+    input:
+        skins=skin_files(),
+    output:
+        trials="<worldsense>/finetuning/sets/{key}.parquet",
+    log:
+        "<logs>/generate_training_set/{key}.log",
+    benchmark:
+        "<benchmarks>/generate_training_set/{key}.tsv"
+    wildcard_constraints:
+        key=one_of_names(TRAINING_SETS),
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        part=training_part,
+        contents=contents(skin_files()),
+        method=method_of("cli/worldsense.py", "METHOD"),
+    message:
+        "Generating {wildcards.key} for fine-tuning"
+    shell:
+        "worldprobe worldsense generate {params.part} --out {output.trials:q} &> {log:q}"
+
+
+rule start_model:
+    """A small untrained model that knows the words of its training files."""
+    input:
+        texts=start_texts,
+        tokenizer=start_tokenizer,
+    output:
+        checkpoint=directory("<worldsense>/finetuning/start/{base}"),
+    log:
+        "<logs>/start_model/{base}.log",
+    benchmark:
+        "<benchmarks>/start_model/{base}.tsv"
+    wildcard_constraints:
+        base=one_of_names(tuning_plan.block(study)["start"]),
+    conda:
+        "../../../envs/scoring.yaml"
+    params:
+        how=start_options,
+        method=method_of("cli/worldsense_finetuning.py", "START_METHOD"),
+    message:
+        "Making {wildcards.base}, untrained"
+    shell:
+        "worldprobe worldsense start-model {input.texts:q} {params.how} --out {output.checkpoint:q} &> {log:q}"
+
+
+rule finetune:
+    """A model that has learned WorldSense's problems, or a stage on the way; continued from its last checkpoint after preemption."""
+    input:
+        base=base_weights,
+        train=trained_on("train"),
+        mix=trained_on("mix"),
+        tests=ancient(forbidden_sets()),
+    output:
+        checkpoint=directory("<worldsense>/finetuning/models/{tuned}"),
+    log:
+        "<logs>/finetune/{tuned}.log",
+    benchmark:
+        "<benchmarks>/finetune/{tuned}.tsv"
+    wildcard_constraints:
+        tuned=one_of_names(TRAININGS),
+    conda:
+        "../../../envs/scoring.yaml"
+    threads: tuning_need("threads")
+    resources:
+        gpu=tuning_need("gpus"),
+        gpu_model=tuning_site("gpu_model"),
+        constraint=tuning_site("constraint"),
+        slurm_partition=tuning_site("partition"),
+        mem_mb=tuning_need("mem_mb"),
+        runtime=tuning_need("runtime"),
+        speed=tuning_speed,
+    params:
+        base=base_options,
+        settings=tuning_options,
+        mix=mixed_in,
+        tests=flag("--tests", forbidden_sets()),
+        checkpoints=f"{STUDY.results}/.checkpoints",
+        contents=contents(training_files_of_users),
+        method=method_of("cli/worldsense_finetuning.py", "METHOD"),
+    message:
+        "Fine-tuning {wildcards.tuned}"
+    shell:
+        "worldprobe worldsense finetune {params.base} {input.train:q} {params.mix} {params.settings} {params.tests}"
+        " {resources.speed} --checkpoints {params.checkpoints:q} --out {output.checkpoint:q} &> {log:q}"
+
+
+rule gather_trainings:
+    """Loss and learning rate at each step of every training."""
+    input:
+        models=[tuning_plan.model_folder(study, name) for name in TRAININGS],
+    output:
+        training_table="<worldsense>/finetuning/training.parquet",
+    log:
+        "<logs>/gather_trainings.log",
+    benchmark:
+        "<benchmarks>/gather_trainings.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/worldsense.py"),
+    message:
+        "Gathering what was noted of each training"
+    shell:
+        "worldprobe worldsense gather-trainings {input.models:q} --out {output.training_table:q} &> {log:q}"
+
+
+rule ask_external:
+    """Other benchmarks, asked by lm-evaluation-harness, where it and its data are here."""
+    input:
+        weights=weight_inputs,
+    output:
+        answers="<worldsense>/external/{model}.csv",
+    log:
+        "<logs>/ask_external/{model}.log",
+    benchmark:
+        "<benchmarks>/ask_external/{model}.tsv"
+    conda:
+        "../../../envs/scoring.yaml"
+    threads: need("threads")
+    resources:
+        gpu=need("gpus"),
+        gpu_model=on_site("gpu_model"),
+        constraint=on_site("constraint"),
+        slurm_partition=on_site("partition"),
+        mem_mb=need("mem_mb"),
+        runtime=need("runtime"),
+    params:
+        asking=external_options,
+        contents=contents(own_weights),
+        method=method_of("cli/worldsense_external.py", "METHOD"),
+    message:
+        "Asking {wildcards.model} other benchmarks"
+    shell:
+        "worldprobe worldsense ask-external {params.asking} --model {wildcards.model:q} --out {output.answers:q} &> {log:q}"
+
+
+rule gather_external:
+    """Other benchmarks of bases and fine-tuned models next to the paper's Table 7; made only where it is asked for."""
+    input:
+        answers=external_answers(),
+    output:
+        table="<worldsense>/external.csv",
+    log:
+        "<logs>/gather_external.log",
+    benchmark:
+        "<benchmarks>/gather_external.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/worldsense.py"),
+    message:
+        "Gathering other benchmarks"
+    shell:
+        "worldprobe worldsense gather-external {input.answers:q} --out {output.table:q} &> {log:q}"
