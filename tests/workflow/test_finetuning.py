@@ -1,14 +1,63 @@
-"""The fine-tuning experiment in a study: what is planned."""
+"""The fine-tuning experiment in a study: what is planned, and a tiny one from skins to Table 9 and Figure 5."""
 
+import json
 import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
+import pytest
 import yaml
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 
+TINY = {
+    "study": "tiny",
+    "models": ["reader"],
+    "ewok": None,
+    "report": {"notebooks": []},
+    "worldsense": {
+        "sets": ["test", "memorisation"],
+        "sizes": [3],
+        "problems": ["Infer.trivial", "Compl.trivial"],
+        "controls": [],
+        "finetuning": {
+            "bases": ["reader"],
+            "start": {
+                "reader": {
+                    "display_name": "Reader",
+                    "layers": 1,
+                    "width": 32,
+                    "heads": 2,
+                    "vocabulary": 400,
+                    "vocabulary_from": [{"set": "train-10k", "per_cell": 1, "sizes": [3], "problems": ["Infer.trivial"]}],
+                    "stages": [
+                        {
+                            "name": "words",
+                            "train": [{"set": "train-10k", "per_cell": 1, "sizes": [3], "problems": ["Infer.trivial"]}],
+                            "settings": {"loss": "all", "steps": 3},
+                        }
+                    ],
+                }
+            },
+            "variants": {
+                "100": {
+                    "train": [{"set": "train-10k", "per_cell": 1, "sizes": [3], "problems": ["Infer.trivial", "Compl.trivial"]}],
+                    "settings": {"trials": 100},
+                }
+            },
+            "settings": {
+                "prompt_set": "constrained",
+                "chat": "never",
+                "steps": 6,
+                "warm_up": 1,
+                "batch": 8,
+                "learning_rate": 0.001,
+            },
+        },
+    },
+}
 LARGE = {
     "study": "large",
     "models": ["gemma_1.1_2b", "gemma_1.1_2b+10k"],
@@ -55,3 +104,41 @@ def test_a_mistake_in_the_settings_stops_the_study_before_any_job(snakemake: Sna
     done = snakemake(tmp_path, "--dry-run", configuration=written(tmp_path, wrong))
     assert done.returncode != 0
     assert "gemma_1.1_2bb is not a model of the registry" in done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def finished_tiny(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study that makes a small model, teaches it in one stage, fine-tunes it, and asks it before and after."""
+    folder = tmp_path_factory.mktemp("tiny")
+    here = "results/tiny/worldsense"
+    wanted = [f"{here}/tables/worldsense_finetuning.csv", f"{here}/figures/worldsense_training.svg"]
+    done = snakemake(folder, "--show-failed-logs", *wanted, configuration=written(folder, TINY))
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
+    return folder / here
+
+
+def test_a_tiny_experiment_runs_from_skins_to_table_9_and_figure_5(finished_tiny: Path) -> None:
+    table = pd.read_csv(finished_tiny / "tables" / "worldsense_finetuning.csv")
+    ours = table[table["source"] == "this run"]
+    assert set(ours["name"]) == {"Reader", "Reader +100"}
+    assert set(ours["set"]) == {"test", "memorisation"}
+    assert (table["source"] == "paper").sum() > 20
+    figure = pd.read_csv(finished_tiny / "figures" / "worldsense_finetuning.csv")
+    assert {"0", "100", "1M"} <= set(figure["variant"].astype(str))
+    curves = pd.read_csv(finished_tiny / "figures" / "worldsense_training.csv")
+    assert curves.groupby("model")["step"].max().to_dict() == {"reader.words": 3, "reader+100": 6}
+
+
+def test_the_memorisation_set_is_part_of_what_was_trained_on_and_the_test_set_is_not(finished_tiny: Path) -> None:
+    trained = pd.concat([pd.read_parquet(path) for path in (finished_tiny / "finetuning" / "sets").glob("*.parquet")])
+    trials = finished_tiny / "trials"
+    assert set(pd.read_parquet(trials / "memorisation.parquet")["tuple_id"]) <= set(trained["tuple_id"])
+    assert not set(pd.read_parquet(trials / "test.parquet")["tuple_id"]) & set(trained["tuple_id"])
+
+
+def test_the_card_says_what_the_model_was_trained_on(finished_tiny: Path) -> None:
+    folder = finished_tiny / "finetuning" / "models" / "reader+100"
+    made = json.loads((folder / "provenance.json").read_text())
+    assert made["details"]["n_lessons"] <= 100
+    assert made["inputs"]["train 1"] in (folder / "README.md").read_text()
+    assert not list((finished_tiny.parents[1] / ".checkpoints").iterdir())
