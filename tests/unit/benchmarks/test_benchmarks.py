@@ -52,7 +52,7 @@ def test_a_study_without_a_benchmark_that_has_a_page_has_no_report():
 
 def test_no_model_leaves_files_where_released_results_replace_its_answers():
     ewok = {"eval_types": ["logprobs"], "conditions": {"main": {}}, "released": {"results": "archive.zip"}}
-    study = {"study": "mine", "ewok": ewok}
+    study = {"study": "mine", "models": ["gpt2_xl"], "ewok": ewok}
     assert benchmarks.evidence(study, "gpt2_xl") == []
     ewok["released"] = {"results": None}
     assert benchmarks.evidence(study, "gpt2_xl") == ["results/mine/ewok/scores/main/logprobs/gpt2_xl.parquet"]

@@ -22,7 +22,7 @@ def add_external_parsers(actions: argparse._SubParsersAction) -> None:
     ask.add_argument("checkpoint", metavar="MODEL", help="model folder, or hub id that was fetched before")
     ask.add_argument(
         "--tasks",
-        type=_task,
+        type=task_and_examples,
         nargs="+",
         required=True,
         metavar="TASK",
@@ -41,10 +41,10 @@ def add_external_parsers(actions: argparse._SubParsersAction) -> None:
     gather.set_defaults(run=run_gather_external)
 
 
-def _task(text: str) -> tuple[str, int | None]:
+def task_and_examples(text: str) -> tuple[str, int | None]:
     """A task's name, and the number of examples where it is given.
 
-    >>> _task("mmlu:5"), _task("gsm8k")
+    >>> task_and_examples("mmlu:5"), task_and_examples("gsm8k")
     (('mmlu', 5), ('gsm8k', None))
     """
     match = re.fullmatch(r"(\w[\w.-]*)(?::(\d{1,3}))?", text, re.ASCII)

@@ -143,7 +143,7 @@ def _add_training_flags(parser: argparse.ArgumentParser) -> None:
         "--precision",
         default="auto",
         choices=("auto", "float32", "bfloat16", "float16"),
-        help="of activations: auto takes bfloat16 on GPUs that have it, else float32",
+        help="precision of activations: auto takes bfloat16 on GPUs that have it, else float32",
     )
     parser.add_argument(
         "--packing", action=argparse.BooleanOptionalAction, default=True, help="put several short lessons into a row (default)"
