@@ -1,16 +1,21 @@
-"""A compact byte-level BPE tokenizer, trained on the control models' corpus."""
+"""Tokenizers of small models: byte-level BPE, trained on a corpus, and one with a token for each of some phrases."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 #: Begins and ends a document, as in GPT-2.
 END_OF_TEXT = "<|endoftext|>"
 PADDING = "<|padding|>"
+#: What a phrase tokenizer reads in place of any word that it does not know.
+UNKNOWN = "<|unknown|>"
+#: Marks that are tokens of their own between phrases.
+MARKS = ("-", ",", ".", ":", ";", "(", ")", "?", "‘", "’")
 SMALLEST_VOCABULARY = 258
 
 
@@ -34,6 +39,32 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
     )
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
+
+
+def phrase_tokenizer(phrases: Iterable[str]) -> Tokenizer:
+    """A tokenizer with a token for each phrase, the longest that fits first; white space separates and is no token.
+
+    Args:
+        phrases: words or several words each; they end where a word ends.
+
+    >>> tokenizer = phrase_tokenizer(["Uncle Rob", "is older than", "Zoe"])
+    >>> tokenizer.encode("Uncle Rob is older than Zoe.", add_special_tokens=False).tokens
+    ['Uncle Rob', 'is older than', 'Zoe', '.']
+    """
+    known = sorted(set(phrases) - set(MARKS), key=lambda phrase: (-len(phrase), phrase))
+    vocabulary = {word: number for number, word in enumerate((END_OF_TEXT, PADDING, UNKNOWN, *MARKS, *sorted(known)))}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
+    pattern = "|".join((*map(_as_pattern, known), r"\w+", r"[^\w\s]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), behavior="removed", invert=True)
+    tokenizer.decoder = decoders.WordPiece(prefix="", cleanup=False)
+    tokenizer.add_special_tokens([END_OF_TEXT, PADDING, UNKNOWN])
+    return tokenizer
+
+
+def _as_pattern(phrase: str) -> str:
+    """A phrase as a regular expression that does not match within a longer word."""
+    before, after = (r"\b" if end.isalnum() else "" for end in (phrase[0], phrase[-1]))
+    return f"{before}{re.escape(phrase)}{after}"
 
 
 def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
