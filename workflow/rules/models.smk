@@ -64,7 +64,7 @@ def engine_environment(wildcards):
 def own_weights(wildcards):
     """The files of a model in a folder of the user's; none of any other model."""
     entry = registry[wildcards.model]
-    return [] if entry.get("control") else model_files(entry)
+    return [] if entry.get("control") or entry.get("tuned") else model_files(entry)
 
 
 def weight_inputs(wildcards):
@@ -73,7 +73,7 @@ def weight_inputs(wildcards):
     A control model's folder, the files of a local folder, or the note that a hub model was fetched.
     """
     entry = registry[wildcards.model]
-    if entry.get("control"):
+    if entry.get("control") or entry.get("tuned"):
         return [entry["checkpoint"]]
     local = own_weights(wildcards)
     if local or entry["engine"] in ("openai", "rule"):

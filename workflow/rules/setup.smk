@@ -159,6 +159,7 @@ try:
         benchmarks.settings_checks(),
         benchmarks.complete_registry,
         results_folder(),
+        benchmarks.add_models,
     )
     limit_resources(study, registry, site)
 except UserError as error:

@@ -8,7 +8,7 @@ import pytest
 
 from worldprobe.cli import build_parser
 from worldprobe.cli.arguments import one_of, shipped_file
-from worldprobe.cli.materials import materials_place
+from worldprobe.cli.reading_materials import materials_place
 
 ABSURD = ("99999999999999999999999", "-99999999999999999999999", "nan", "inf", "")
 #: A help that begins so is the rest of a sentence that nobody has read.

@@ -107,6 +107,7 @@ rule figures_of_worldsense:
     """Figures 3 to 6, depth and open worlds, skins by problem, and where answers are wrong."""
     input:
         summary_table="<worldsense>/summaries.parquet",
+        trainings=[worldsense_targets.training_table(study)] if TRAININGS else [],
         registry=registry_file,
     output:
         figures=worldsense_report_files("figure"),

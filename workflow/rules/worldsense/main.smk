@@ -4,4 +4,6 @@
 include: "settings.smk"
 include: "sets.smk"
 include: "answers.smk"
+include: "lessons.smk"
+include: "finetuning.smk"
 include: "analysis.smk"

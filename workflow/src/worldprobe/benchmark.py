@@ -177,6 +177,7 @@ class Benchmark:
         evidence: reference to a function: study, model -> the files that asking the model leaves.
         asking: the rule that asks a model.
         complete: reference to a function: study, registry -> the registry with what depends on the study.
+        adds: reference to a function: study, registry -> cards of models that a study makes, which it may name like any other.
         plans: its tables and figures, in the order of the report.
         page: its part of the report, if it has one.
     """
@@ -188,6 +189,7 @@ class Benchmark:
     evidence: str = ""
     asking: str = ""
     complete: str = ""
+    adds: str = ""
     plans: tuple[Plan, ...] = ()
     page: Page | None = None
 

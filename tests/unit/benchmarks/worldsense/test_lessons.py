@@ -1,4 +1,4 @@
-"""Lessons in reading: what they say is true, no question of the benchmark is among them, and the same seed gives the same ones."""
+"""Lessons in reading: what they say is true, none is a question of the benchmark, and the same seed gives the same ones."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ def test_no_lesson_contains_a_question_or_an_answer_of_the_benchmark() -> None:
     for lesson in draw_lessons(EVERYTHING, LINEAR, 300, seed=0):
         text = " ".join(text for text, _ in lesson)
         assert not any(word in text for word in words)
-        assert "TRUE" not in text and "IMPOSSIBLE" not in text
+        assert "TRUE" not in text
+        assert "IMPOSSIBLE" not in text
 
 
 def test_phrases_cover_every_trial_and_every_lesson(tmp_path: Path) -> None:

@@ -85,6 +85,14 @@ def evidence_by_rule(study: Study, model: str) -> dict[str, list[str]]:
     return {rule: paths for rule, paths in left.items() if paths}
 
 
+def add_models(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The registry with the models that a study makes from others, e.g. by fine-tuning."""
+    for benchmark in of_study(study):
+        if benchmark.adds:
+            registry = registry | load(benchmark.adds)(study, registry)
+    return registry
+
+
 def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The registry with what depends on the study, e.g. the folders of the models that it trains."""
     for benchmark in of_study(study):

@@ -35,7 +35,7 @@ COMMANDS = {
     **{name: "" for name in MODULES if find_spec(f"worldprobe.cli.{name}")},
     "score": "score items, or prompt the model about them",
     "baselines": "word2vec bag of words; number and frequency of words",
-    "human": "study with people: lists, survey, cleaning, agreement",
+    "human": "study with people: lists, survey, cleaning, agreement, likeness of models",
     "import": "results released by EWoK's authors, and people's ratings",
     "judge": "accuracy of every target from scores, answers, similarities or ratings",
     "summarize": "means per model, version and group, with ranges and bootstrap intervals",

@@ -26,7 +26,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Look and report."""
-    from worldprobe.benchmarks import complete_registry, evidence_by_rule, settings_checks
+    from worldprobe.benchmarks import add_models, complete_registry, evidence_by_rule, settings_checks
     from worldprobe.config import merge, read_yaml
     from worldprobe.operations import locks, status
     from worldprobe.operations.settings import read_settings
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> None:
     files = [*([base] if base.exists() else []), *args.configfile]
     for path in files:
         settings = merge(settings, read_yaml(path).document or {})
-    study, registry, _, _ = read_settings(settings, files, {}, REPOSITORY, settings_checks(), complete_registry)
+    study, registry, _, _ = read_settings(settings, files, {}, REPOSITORY, settings_checks(), complete_registry, add=add_models)
     print(f"Study {study['study']}")
     if not any(evidence_by_rule(study, model) for model in study["models"]):
         print("No model is asked: this study uses released results, or none of its benchmarks asks models.")

@@ -10,8 +10,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     parser = stages.add_parser(
         "workflow",
         help="print the path of the Snakefile",
-        description="Prints the path of the Snakefile that belongs to this installation, so that a study runs in any folder: "
-        'snakemake -s "$(worldprobe workflow)" --cores all --configfile STUDY.yaml',
+        description="Prints the path of the Snakefile that belongs to this installation. So a study runs in any folder: "
+        'snakemake -s "$(worldprobe workflow)" --cores all --configfile STUDY.yaml makes it there.',
     )
     parser.set_defaults(run=run)
 

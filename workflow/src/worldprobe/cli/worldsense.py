@@ -10,6 +10,7 @@ from pathlib import Path
 from worldprobe.cli import worldsense_analysis
 from worldprobe.cli.arguments import add_seed_argument, positive, whole_number
 from worldprobe.cli.worldsense_asking import add_asking_parsers
+from worldprobe.cli.worldsense_finetuning import add_finetuning_parsers
 from worldprobe.cli.worldsense_lessons import add_lessons_parsers
 from worldprobe.errors import UserError
 
@@ -98,6 +99,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     counts.set_defaults(run=run_counts)
     add_asking_parsers(actions, trials_help)
     add_lessons_parsers(actions)
+    add_finetuning_parsers(actions)
     export = actions.add_parser("export", help="write trials in the official layout")
     export.add_argument("trials", metavar="TRIALS", help=trials_help)
     export.add_argument(

@@ -35,7 +35,7 @@ def add_lessons_parsers(actions: argparse._SubParsersAction) -> None:
         "--kinds",
         nargs="+",
         required=True,
-        metavar="KIND=WEIGHT",
+        metavar="KIND=SHARE",
         help="kinds of lessons (retell, order, judge) and how often each occurs, e.g. retell=1 order=2",
     )
     lessons.add_argument("--number", type=positive, required=True, metavar="N", help="number of lessons")
@@ -54,10 +54,19 @@ def add_lessons_parsers(actions: argparse._SubParsersAction) -> None:
         "--ternary", type=share, default=0.35, metavar="SHARE", help="share of the statements that have three entities"
     )
     lessons.add_argument(
-        "--converse", type=share, default=0.5, metavar="SHARE", help="share of the statements that are put by the converse"
+        "--unknown", type=share, default=0.3, metavar="SHARE", help="share of the statements about an entity not described"
+    )
+    lessons.add_argument(
+        "--extremes", type=share, default=0.05, metavar="SHARE", help="share of the other statements about the first or last of all"
+    )
+    lessons.add_argument(
+        "--converse", type=share, default=0.5, metavar="SHARE", help="share of all clauses that are put by the converse"
     )
     lessons.add_argument(
         "--borrowed", type=share, default=0.5, metavar="SHARE", help="share of the lessons with entities of all skins"
+    )
+    lessons.add_argument(
+        "--quoted", type=share, default=0.0, metavar="SHARE", help="share of the lessons that quote statements and ask `Answer:`"
     )
     _add_folder(lessons)
     add_seed_argument(lessons, "all draws")
@@ -103,8 +112,11 @@ def run_lessons(args: argparse.Namespace) -> None:
         complexities=tuple(dict.fromkeys(args.complexities)),
         statements=args.statements,
         ternary=args.ternary,
+        unknown=args.unknown,
+        extremes=args.extremes,
         converse=args.converse,
         borrowed=args.borrowed,
+        quoted=args.quoted,
     )
     lessons = draw_lessons(plan, skins, args.number, args.seed)
     lines = (write_lesson(lesson, f"{args.seed}-{place}", CANARY) for place, lesson in enumerate(lessons))

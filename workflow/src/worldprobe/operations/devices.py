@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.operations.needs import Needs, needs
+from worldprobe.operations.needs import Needs, needs, tuning_needs
 
 #: Locks that this process has taken; they end with it.
 _HELD: list[TextIO] = []
@@ -27,6 +27,11 @@ SECONDS_BETWEEN_TRIES = 2.0
 def needs_of(card: Mapping[str, Any], site: Mapping[str, Any]) -> Needs:
     """What a model's job needs on this site."""
     return needs(card, float(site["gpu_memory_gb"]))
+
+
+def tuning_needs_of(card: Mapping[str, Any], site: Mapping[str, Any], settings: Mapping[str, Any]) -> Needs:
+    """What fine-tuning a model needs on this site."""
+    return tuning_needs(card, settings, float(site["gpu_memory_gb"]))
 
 
 def gpus_wanted(card: Mapping[str, Any], site: Mapping[str, Any]) -> int:

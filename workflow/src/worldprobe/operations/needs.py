@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 #: Share of a GPU's memory that weights may take; activations, the cache of keys and values and the workspace take the rest.
 WEIGHT_SHARE = 0.55
+#: Parameters of a model whose card says nothing.
+PARAMETERS = 7_000_000_000
 #: A control model: a few million parameters.
 CONTROL_MEMORY_MB = 3_000
 #: How often a job is submitted at most: ``retries`` of slurm/config.yaml and one. Each attempt gets more memory and time.
@@ -52,7 +54,7 @@ def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
     """What one job that scores with a model asks for.
 
     Args:
-        card: the model's registry entry; ``parameters`` missing counts as 7 billion.
+        card: the model's registry entry; ``parameters`` missing counts as ``PARAMETERS``.
         gpu_memory_gb: memory of one GPU in GB (1e9 bytes).
 
     >>> needs({"parameters": 70_553_706_496, "dtype": "bfloat16"}).gpus
@@ -62,14 +64,43 @@ def needs(card: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
     >>> needs({"control": {"steps": 0}, "dtype": "float32"})
     Needs(gpus=0, threads=1, mem_mb=3000, runtime=30)
     """
-    if "control" in card:
+    if "control" in card or card.get("tuned") == "small":
         return Needs(card.get("tensor_parallel") or 0, 1, CONTROL_MEMORY_MB, 30)
     if card.get("engine") == "openai":  # a server elsewhere does the work
         return Needs(0, 1, CONTROL_MEMORY_MB, 240)
     if card.get("engine") == "rule":
         return Needs(0, 1, CONTROL_MEMORY_MB, 30)
-    weights_gb = (card.get("parameters") or 7e9) * BYTES[card["dtype"]] / 1e9
+    weights_gb = (card.get("parameters") or PARAMETERS) * BYTES[card["dtype"]] / 1e9
     gpus = card.get("tensor_parallel") or 1
     while not card.get("tensor_parallel") and weights_gb > gpus * gpu_memory_gb * WEIGHT_SHARE:
         gpus *= 2
     return Needs(gpus, 4 * gpus, int(8_000 + 1.2e3 * weights_gb), int(60 + 4 * weights_gb))
+
+
+def tuning_needs(card: Mapping[str, Any], settings: Mapping[str, Any], gpu_memory_gb: float = 80.0) -> Needs:
+    """What one job that fine-tunes a model asks for.
+
+    Args:
+        card: the registry entry of its base.
+        settings: of the training: tuning, full_up_to, threads, minutes.
+        gpu_memory_gb: memory of one GPU in GB (1e9 bytes).
+
+    >>> settings = {"tuning": "auto", "full_up_to": 3_000_000_000, "threads": 1, "minutes": 1440}
+    >>> tuning_needs({"parameters": 1_557_611_200, "dtype": "float32"}, settings).gpus
+    1
+    >>> tuning_needs({"parameters": 68_976_648_192, "dtype": "bfloat16"}, settings).gpus
+    4
+    >>> tuning_needs({"parameters": 6_738_415_616, "dtype": "bfloat16"}, settings | {"tuning": "full"}).gpus
+    4
+    """
+    if "control" in card or card.get("tuned") == "small":
+        return Needs(0, settings["threads"], CONTROL_MEMORY_MB, settings["minutes"])
+    parameters = card.get("parameters") or PARAMETERS
+    is_full = settings["tuning"] == "full" or (settings["tuning"] == "auto" and parameters <= settings["full_up_to"])
+    # Weights, gradients and AdamW's two moments in float32; or frozen weights, and little else.
+    states_gb = parameters * (16 if is_full else 1.15 * BYTES[card["dtype"]]) / 1e9
+    gpus = 1
+    while states_gb > gpus * gpu_memory_gb * WEIGHT_SHARE:
+        gpus *= 2
+    # The first process reads the weights, and at the end puts them together in float32.
+    return Needs(gpus, 4 * gpus, int(8_000 + 9e-6 * parameters), settings["minutes"])

@@ -39,6 +39,7 @@ def read_settings(
     checks: Mapping[str, Check],
     complete: Callable[[dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]],
     results: str = RESULTS,
+    add: Callable[[dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]] = lambda _, registry: registry,
 ) -> Settings:
     """Read and check everything that a run is configured by.
 
@@ -50,13 +51,14 @@ def read_settings(
         checks: benchmark -> what finds mistakes in its block that a schema cannot see.
         complete: study and registry -> the registry with what depends on the study.
         results: the folder of all studies' results.
+        add: study and registry -> the registry with the models that the study makes from others.
 
     Raises:
         UserError: a mistake in any of the files, or a file that they name and that does not exist.
     """
     study = read_study(settings, files, options, checks) | {"results": results}
     registry_file = _find(study["registry"], home)
-    registry = read_registry(registry_file)
+    registry = add(study, read_registry(registry_file))
     check_models(study, registry, files, registry_file)
     for model in study["models"]:
         check_folders(model, registry[model], registry_file)
@@ -114,7 +116,7 @@ def check_folders(model: str, card: Mapping[str, Any], registry_file: str) -> No
     Raises:
         UserError: one does not.
     """
-    if card.get("control"):
+    if card.get("control") or card.get("tuned"):
         return
     named = [("tokenizer", card["tokenizer"])] if card.get("tokenizer") else []
     if is_folder(card):

@@ -49,6 +49,7 @@ class Settings:
         learning_rate: peak of the schedule (AdamW).
         seed: seed of weights and of the documents' order.
         threads: CPU threads of torch; part of the settings because sums depend on it.
+        positions: longest sequence.
     """
 
     architecture: str
@@ -60,6 +61,7 @@ class Settings:
     learning_rate: float
     seed: int
     threads: int = 1
+    positions: int = POSITIONS
 
 
 def train(
@@ -84,7 +86,8 @@ def train(
         return model.eval(), []
     end, padding = (tokenizer.token_to_id(token) or 0 for token in (END_OF_TEXT, PADDING))
     documents = [
-        [end, *encoding.ids, end][:POSITIONS] for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        [end, *encoding.ids, end][: settings.positions]
+        for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)
     ]
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: learning_rate_factor(step, settings.steps))
@@ -125,7 +128,7 @@ def build_model(settings: Settings, tokenizer: Tokenizer) -> transformers.PreTra
     if settings.architecture == "gpt2":
         return transformers.GPT2LMHeadModel(
             transformers.GPT2Config(
-                n_positions=POSITIONS,
+                n_positions=settings.positions,
                 n_embd=settings.width,
                 n_layer=settings.layers,
                 n_head=settings.heads,
@@ -137,7 +140,7 @@ def build_model(settings: Settings, tokenizer: Tokenizer) -> transformers.PreTra
         )
     return transformers.LlamaForCausalLM(
         transformers.LlamaConfig(
-            max_position_embeddings=POSITIONS,
+            max_position_embeddings=settings.positions,
             hidden_size=settings.width,
             intermediate_size=max(16, settings.width * 8 // 3 // 16 * 16),
             num_hidden_layers=settings.layers,
@@ -234,7 +237,8 @@ def save_model(
     """Write an ordinary Hugging Face folder: configuration, weights (safetensors), tokenizer and model card."""
     model.save_pretrained(folder)
     for file in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copyfile(Path(tokenizer_folder) / file, folder / file)
+        if Path(tokenizer_folder) != folder:
+            shutil.copyfile(Path(tokenizer_folder) / file, folder / file)
     (folder / "provenance.json").write_text(made.to_json() + "\n", encoding="utf-8")
     (folder / "README.md").write_text(model_card(model, name, settings, made), encoding="utf-8")
 

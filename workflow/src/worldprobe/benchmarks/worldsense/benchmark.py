@@ -12,6 +12,7 @@ BENCHMARK = Benchmark(
     targets="worldprobe.benchmarks.worldsense.targets:targets",
     evidence="worldprobe.benchmarks.worldsense.targets:evidence",
     asking="ask",
+    adds="worldprobe.benchmarks.worldsense.finetuning.plan:add_models",
     complete="worldprobe.benchmarks.worldsense.settings:complete_registry",
     plans=(*TABLES, *FIGURES),
     page=Page(

@@ -30,11 +30,6 @@ KINDS: tuple[Kind, ...] = ("retell", "order", "judge")
 COMPLEXITIES = ("0", "1", "2", "incomplete")
 FEWEST, MOST = 2, 8
 NUMBER_WORDS = {2: "two", **NUMBERS}
-#: Share of the statements of ``judge`` that are about an entity which the description does not mention.
-UNKNOWN_SHARE = 0.08
-#: And about the first or the last of all, where a description has three entities or more.
-EXTREME_SHARE = 0.12
-
 
 @dataclass(frozen=True)
 class LessonPlan:
@@ -46,8 +41,11 @@ class LessonPlan:
         complexities: of descriptions, each as often; with two entities there is 0 only.
         statements: statements of a ``judge`` lesson.
         ternary: share of the statements that have three entities.
-        converse: share of the statements that are put by the converse.
+        unknown: share of the statements that are about an entity which the description does not mention.
+        extremes: share of the others that say who is first or last of all, where there are three entities or more.
+        converse: share of all clauses that are put by the converse, in descriptions and statements.
         borrowed: share of the lessons whose entities come from all skins.
+        quoted: share of the lessons that quote statements, with the verdict behind ``Answer:`` instead of a colon.
     """
 
     kinds: tuple[tuple[Kind, float], ...]
@@ -55,8 +53,11 @@ class LessonPlan:
     complexities: tuple[str, ...] = ("0",)
     statements: int = 5
     ternary: float = 0.35
+    unknown: float = 0.3
+    extremes: float = 0.05
     converse: float = 0.5
     borrowed: float = 0.5
+    quoted: float = 0.0
 
 
 #: A lesson: texts, and whether each is what the model is to say.
@@ -94,7 +95,7 @@ def _draw(
 ) -> Lesson:
     description = rng.choice(_descriptions(size, complexity))
     stated = rng.sample(description, len(description))
-    clauses = [render_clause(relation, names, skin, rng.random() < 0.5) for relation in stated]
+    clauses = [render_clause(relation, names, skin, rng.random() < plan.converse) for relation in stated]
     listed = ", ".join(clauses[:-1])
     told = f"{skin.situation.format(number=NUMBER_WORDS[size])}: {listed}{' and ' if listed else ''}{clauses[-1]}."
     if kind == "order":
@@ -109,10 +110,11 @@ def _draw(
             lesson += [(f"{',' if place else told} {known}", False), (asked, True)]
         return lesson
     lesson = []
+    begin, end = ("‘", "’\nAnswer:") if rng.random() < plan.quoted else ("", ":")
     for place in range(plan.statements):
         query, verdict = _statement(rng, plan, size, description)
         clause = render_clause(query, names, skin, rng.random() < plan.converse)
-        lesson += [(f"{'' if place else told}\n{clause}:", False), (verdict, True)]
+        lesson += [(f"{'' if place else told}\n{begin}{clause}{end}", False), (verdict, True)]
     return lesson
 
 
@@ -122,12 +124,11 @@ def _statement(rng: random.Random, plan: LessonPlan, size: int, description: Des
         query = between(*rng.sample(range(size), 3))
     else:
         query = before(*rng.sample(range(size), 2))
-    chance = rng.random()
-    if chance < UNKNOWN_SHARE:
+    if rng.random() < plan.unknown:
         entities = list(query.entities)
         entities[rng.randrange(len(entities))] = UNKNOWN
         return Relation(query.kind, tuple(entities)), "open"
-    if chance < UNKNOWN_SHARE + EXTREME_SHARE and size > 2:
+    if size > 2 and rng.random() < plan.extremes:
         query = Relation(rng.choice(("first", "last")), (rng.choice((0, size - 1, rng.randrange(size))),))
     return query, {"all": "true", "none": "false", "some": "open"}[_decide(size, description, query)]
 

@@ -9,6 +9,7 @@ _TABLES = "worldprobe.benchmarks.worldsense.tables"
 _FIGURES = "worldprobe.benchmarks.worldsense.figures"
 SUMMARIES = Input("summaries", f"{_CONTRACTS}:Summaries", "summaries.parquet")
 COMPARISONS = Input("comparisons", f"{_CONTRACTS}:Comparisons", "comparisons.parquet")
+TRAININGS = Input("trainings", f"{_CONTRACTS}:Trainings", "finetuning/training.parquet")
 REPRODUCTION = Input("reproduction", f"{_CONTRACTS}:Reproduction", "reproduction.parquet")
 #: The paper's models, by the names under which a registry would have them.
 LINEAR = {"Infer.normal", "Consist.normal", "Compl.normal"}
@@ -22,6 +23,7 @@ SECTIONS = (
     ),
     Section("promptings", "Ways of asking", "The same trials asked in other ways."),
     Section("sets", "Sets", "The test set, the training set as a test, and sets unlike both."),
+    Section("finetuning", "Fine-tuning", "Models that were trained on such problems: what they learn, and how far it carries."),
     Section("difficulty", "What makes it hard", "More entities, more relations to combine, more worlds left open."),
     Section("skins", "Words and domains", "The same abstract problems in other words."),
     Section("pairs", "Pairs of models", "Is one model better than another on the same tuples?"),
@@ -43,6 +45,20 @@ def _several_sets(study: Study, registry: Registry) -> bool:
     from worldprobe.benchmarks.worldsense.targets import asked_sets
 
     return _asked(study, registry) and len(asked_sets(study)) > 1
+
+
+def _tuned(study: Study, registry: Registry) -> bool:
+    from worldprobe.benchmarks.worldsense.finetuning.plan import made_models
+    from worldprobe.benchmarks.worldsense.targets import asked_models
+
+    asked = set(asked_models(study))
+    return _asked(study, registry) and any("+" in model and model in asked for model in made_models(study))
+
+
+def _trained(study: Study, registry: Registry) -> bool:
+    from worldprobe.benchmarks.worldsense.finetuning.plan import trainings
+
+    return bool(trainings(study))
 
 
 def _has_normal(study: Study, registry: Registry) -> bool:
@@ -109,6 +125,17 @@ TABLES = (
         (SUMMARIES,),
         f"{_TABLES}.accuracy:sets",
         wanted=_several_sets,
+    ),
+    Plan(
+        "table",
+        "worldsense_finetuning",
+        "Fine-tuned models",
+        "finetuning",
+        "Accuracy and response bias of fine-tuned models and their bases by problem and set, and those of the paper's. "
+        "WorldSense, Table 9.",
+        (SUMMARIES,),
+        f"{_TABLES}.accuracy:finetuning",
+        wanted=_tuned,
     ),
     Plan(
         "table",
@@ -203,6 +230,29 @@ FIGURES = (
         f"{_FIGURES}.dots:tidy_sets",
         f"{_FIGURES}.dots:draw",
         wanted=_several_sets,
+    ),
+    Plan(
+        "figure",
+        "worldsense_finetuning",
+        "Fine-tuning",
+        "finetuning",
+        "Accuracy over all problems, and size of the response bias averaged over them, by what a model was fine-tuned on, with "
+        "95% intervals, and the same of the paper's models, from its Table 9. WorldSense, Figure 5.",
+        (SUMMARIES,),
+        f"{_FIGURES}.finetuning:tidy_finetuning",
+        f"{_FIGURES}.finetuning:draw",
+        wanted=_tuned,
+    ),
+    Plan(
+        "figure",
+        "worldsense_training",
+        "Loss and learning rate",
+        "finetuning",
+        "Loss (nats per token that counts) and learning rate at each step of every training.",
+        (TRAININGS,),
+        f"{_FIGURES}.finetuning:tidy_training",
+        f"{_FIGURES}.finetuning:draw_training",
+        wanted=_trained,
     ),
     Plan(
         "figure",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.vocabulary import DOMAINS, PROBLEMS
@@ -104,6 +106,16 @@ def language_models(models: list[str], roster: Roster) -> list[str]:
     """The models without the rules of known behaviour and untrained controls; all of them where there is nothing else."""
     kept = [model for model in models if roster[model].family != RULES and not roster[model].is_untrained]
     return kept or models
+
+
+def split_tuned(models: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """The fine-tuned models among some: id -> base and variant; no other model has a plus sign in its id.
+
+    >>> split_tuned(["reader", "reader+10k"])
+    {'reader+10k': ('reader', '10k')}
+    """
+    parts = {model: model.partition("+") for model in models}
+    return {model: (base, variant) for model, (base, plus, variant) in parts.items() if plus}
 
 
 def prompting_name(prompting: str) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from worldprobe.benchmark import PageFiles, Registry, Study
+from worldprobe.benchmarks.worldsense.finetuning.plan import made_models, model_folder, trainings
+from worldprobe.benchmarks.worldsense.finetuning.plan import root as tuning_root
 from worldprobe.paths import StudyPaths
 
 
@@ -35,9 +37,11 @@ def promptings(study: Study) -> list[str]:
 
 
 def asked_models(study: Study) -> list[str]:
-    """The models that are asked, and the rules."""
+    """The models that are asked, those that the study fine-tunes after the others, and the rules."""
     block = study["worldsense"]
     models = list(study["models"]) if block["models"] is None else list(block["models"])
+    if block["models"] is None:
+        models += [model for model in made_models(study) if model not in models]
     return models + [model for model in block["controls"] if model not in models]
 
 
@@ -56,6 +60,17 @@ def left_by(study: Study, model: str) -> list[str]:
     return [responses(study, name, one, model) for name in asked_sets(study) for one in promptings(study)]
 
 
+def tuned(study: Study) -> list[str]:
+    """The models that a study fine-tunes, and what was noted of their training."""
+    found = [model_folder(study, name) for name in trainings(study)]
+    return [*found, training_table(study)] if found else []
+
+
+def training_table(study: Study) -> str:
+    """Loss and learning rate of every training."""
+    return f"{tuning_root(study)}/training.parquet"
+
+
 def targets(study: Study, registry: Registry) -> list[str]:
     """Every file that a study asks for."""
     from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
@@ -63,7 +78,7 @@ def targets(study: Study, registry: Registry) -> list[str]:
     sets = [trial_table(study, name) for name in study["worldsense"]["sets"]]
     answers = [path for model in asked_models(study) for path in evidence(study, model)]
     printed = [path for plan in BENCHMARK.wanted(study, registry) for path in plan.paths(root(study))]
-    return sets + answers + statistics(study) + printed
+    return sets + tuned(study) + answers + statistics(study) + printed
 
 
 def answered(study: Study, models: Sequence[str]) -> list[str]:

@@ -98,3 +98,19 @@ class Reproduction(Table):
         name = "worldsense_reproduction"
         unique = ["position"]
         metadata = {"version": 1, "key": ["position"]}
+
+
+class Trainings(Table):
+    """One row per step of each training of a study (paper, Section 5.4)."""
+
+    model: Series[str] = pa.Field(str_length={"min_value": 1}, description="The model that the training makes.")
+    step: Series[int] = pa.Field(ge=1)
+    lessons: Series[int] = pa.Field(ge=1, description="Lessons seen, with repetitions.")
+    loss: Series[float] = pa.Field(description="Nats per token that counts.")
+    learning_rate: Series[float] = pa.Field(ge=0)
+    gradient_norm: Series[float] = pa.Field(ge=0, nullable=True, description="Before it is limited.")
+
+    class Config(Table.Config):
+        name = "worldsense_trainings"
+        unique = ["model", "step"]
+        metadata = {"version": 1, "key": ["model", "step"]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -19,7 +19,9 @@ from worldprobe.benchmarks.worldsense.selection import (
     place,
     problems_of,
     prompting_name,
+    split_tuned,
 )
+from worldprobe.errors import UserError
 from worldprobe.present.roster import Roster
 from worldprobe.present.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent
 
@@ -140,6 +142,32 @@ def sets(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     )
 
 
+def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
+    """Accuracy and bias of fine-tuned models and their bases by problem and set, and the paper's (Table 9).
+
+    Raises:
+        UserError: no model was fine-tuned.
+    """
+    rows = _both_measures(summaries, "problem", ("problem",))
+    rows = rows[rows["prompting"] == rows["model"].map(main_promptings(rows))]
+    tuned = split_tuned(rows["model"].unique())
+    if not tuned:
+        raise UserError("summaries", "contain no fine-tuned model.", "Fine-tune one (worldsense.finetuning).")
+    rows = rows[rows["model"].isin([*tuned, *(base for base, _ in tuned.values())])]
+    keys = ["measure", "model", "set"]
+    frame, columns = _grid(
+        rows, keys, "problem", problems_of(rows), roster, "table9", theirs=_paper_rows(keys, "problem", "table9")
+    )
+    return Sheet(
+        title="WorldSense: accuracy and response bias of fine-tuned models by set.",
+        frame=frame,
+        columns=(_measure(), *_model(frame, Column("Set", ("set",), is_number=False)), *columns),
+        label="worldsense-finetuning",
+        notes=(UNITS, "Rows of the paper: Llama 2 with instruction data and so many trials of its own training set (Table 9)."),
+        group="measure",
+    )
+
+
 def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy by problem, complexity, arity of the query and size (Table 10)."""
     keys = ("problem", "size", "complexity", "query")
@@ -194,11 +222,12 @@ def _grid(
     roster: Roster,
     table: str,
     over: str = "",
+    theirs: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame, list[Column]]:
-    """Means by row and column, and the paper's row below ours where it has one."""
+    """Means by row and column, and the paper's row below ours where it has one, or all of ``theirs``."""
     keys = list(row_keys)
     ours = rows.assign(source=OURS)
-    theirs = _published(rows, keys, column, roster, table)
+    theirs = _published(rows, keys, column, roster, table) if theirs is None else theirs
     every = pd.concat([ours, theirs], ignore_index=True) if len(theirs) else ours
     every["measure"] = every["measure"].fillna("accuracy")
     index = [*dict.fromkeys([*keys, "measure", "source"])]
@@ -215,11 +244,27 @@ def _grid(
 
 def _published(rows: pd.DataFrame, keys: list[str], column: str, roster: Roster, table: str) -> pd.DataFrame:
     """The paper's numbers for the rows that we have, as rows like ours."""
+    names = {model: published_name(model, roster[model].name) for model in rows["model"].unique()}
+    wide = _paper_rows(keys, column, table, {name: model for model, name in names.items() if name})
+    if wide.empty:
+        return wide
+    asked = rows[[key for key in keys if key in wide]].drop_duplicates()
+    return wide.merge(asked, on=list(asked.columns))
+
+
+def _paper_rows(keys: list[str], column: str, table: str, shown: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """The numbers of one of the paper's tables as rows like ours.
+
+    Args:
+        keys: columns of a row.
+        column: what its columns are.
+        table: of the paper.
+        shown: the paper's models that are wanted -> our ids of them; None: all under the paper's names.
+    """
     paper = read_published()
     here = paper[paper["table"] == table].copy()
-    names = {model: published_name(model, roster[model].name) for model in rows["model"].unique()}
-    shown = {name: model for model, name in names.items() if name}
-    here["model"] = here["model"].map(shown)
+    if shown is not None:
+        here["model"] = here["model"].map(dict(shown))
     here = here[here["model"].notna()]
     if here.empty:
         return here
@@ -227,11 +272,7 @@ def _published(rows: pd.DataFrame, keys: list[str], column: str, roster: Roster,
     here["measure"] = here["quantity"].str.removesuffix("_conf95")
     here["value"] = here["printed"].astype(float) / here["measure"].map({"accuracy": 100, "bias": 1})
     index = [*dict.fromkeys([*keys, "measure", column])]
-    wide = here.pivot_table(index=index, columns="part", values="value").reset_index()
-    if wide.empty:
-        return wide
-    asked = rows[[key for key in keys if key in wide]].drop_duplicates()
-    return wide.merge(asked, on=list(asked.columns)).assign(source=PAPERS)
+    return here.pivot_table(index=index, columns="part", values="value").reset_index().assign(source=PAPERS)
 
 
 def _in_order(frame: pd.DataFrame, roster: Roster, keys: Sequence[str] = ("model", "prompting")) -> pd.DataFrame:

@@ -1,0 +1,209 @@
+"""Fine-tuning by its command, with a model of some thousand weights and a few steps."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+import worldprobe
+from worldprobe.benchmarks.worldsense.contracts import Trials
+from worldprobe.cli import main
+from worldprobe.contracts import read_table
+from worldprobe.training.lessons import Material
+from worldprobe.training.tuning import Plan, last_checkpoint, lessons_per_pass
+
+TEXT = ("--chat", "never", "--prompt-set", "constrained")
+SHORT = ("--steps", "8", "--warm-up", "2", "--batch", "8", "--learning-rate", "0.003", "--trials", "60")
+
+
+def worldsense(*words: object) -> int:
+    return main(["worldsense", *map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A training set, also as dialogues, and an untrained model."""
+    folder = tmp_path_factory.mktemp("tuning")
+    some = ("--per-cell", "4", "--problems", "Infer.trivial", "--sizes", "3", "--skins", "train_trips", "train_race")
+    made = ("--dialogues-out", folder / "train.jsonl.gz", "--out", folder / "train.parquet")
+    assert worldsense("generate", "train-10k", *some, *made) == 0
+    start = ("--layers", "1", "--width", "32", "--heads", "2", "--vocabulary", "300", "--out", folder / "start")
+    assert worldsense("start-model", folder / "train.parquet", *start) == 0
+    return folder
+
+
+def tune(folder: Path, name: str, *options: object, train: str = "train.parquet") -> Path:
+    out = folder / name
+    assert worldsense("finetune", folder / "start", folder / train, *TEXT, *SHORT, *options, "--out", out) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def tuned(folder: Path) -> Path:
+    """The model fine-tuned with default options."""
+    return tune(folder, "tuned")
+
+
+def test_the_folder_is_a_model_with_card_provenance_and_record(tuned: Path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(tuned)
+    assert AutoTokenizer.from_pretrained(tuned).eos_token == "<|endoftext|>"
+    assert model.num_parameters() > 0
+    made = json.loads((tuned / "provenance.json").read_text())
+    assert {"checkpoint", "prompts", "train 1"} <= set(made["inputs"])
+    card = (tuned / "README.md").read_text()
+    assert 'base_model: "start"' in card
+    assert "trained on WorldSense" in card
+    assert made["inputs"]["train 1"] in card
+    assert "worldprobe-worldsense-canary" in card
+    record = pd.read_csv(tuned / "training.csv")
+    assert record["step"].tolist() == list(range(1, 9))
+    assert record["lessons"].tolist() == [8 * step for step in range(1, 9)]
+    assert record["learning_rate"].iloc[0] == 0
+    assert record["learning_rate"].max() == pytest.approx(0.003)
+    assert record["loss"].iloc[-1] < record["loss"].iloc[0]
+
+
+def test_it_can_be_asked_like_any_other_model(tuned: Path, folder: Path) -> None:
+    out = folder / "responses.parquet"
+    assert worldsense("ask", folder / "train.parquet", "--checkpoint", tuned, "--prompting", "constrained", "--out", out) == 0
+
+
+def test_only_the_answer_and_the_end_count(folder: Path, tuned: Path) -> None:
+    """The first loss is that of the answers of the first batch, computed by hand."""
+    trials = read_table(folder / "train.parquet", Trials)
+    record = pd.read_csv(tune(folder, "given", "--order", "given") / "training.csv")
+    tokenizer = AutoTokenizer.from_pretrained(folder / "start")
+    model = AutoModelForCausalLM.from_pretrained(folder / "start").eval()
+    words = {"Emmanuel": "TRUE", "Megi": "FALSE"}
+    total, number = 0.0, 0
+    for text, gold in trials[["text", "gold"]].head(8).itertuples(index=False):
+        prompt = tokenizer(f"{text}\nAnswer:").input_ids
+        ids = [*tokenizer(f"{text}\nAnswer: {words[gold]}").input_ids, tokenizer.eos_token_id]
+        with torch.no_grad():
+            scores = torch.log_softmax(model(torch.tensor([ids])).logits[0], -1)
+        for place in range(len(prompt), len(ids)):
+            total -= float(scores[place - 1, ids[place]])
+            number += 1
+    assert record["loss"].iloc[0] == pytest.approx(total / number, abs=2e-5)
+
+
+def test_the_same_settings_give_the_same_bytes_and_another_seed_others(folder: Path, tuned: Path) -> None:
+    again = tune(folder, "again")
+    assert (again / "model.safetensors").read_bytes() == (tuned / "model.safetensors").read_bytes()
+    assert (again / "training.csv").read_bytes() == (tuned / "training.csv").read_bytes()
+    other = tune(folder, "other", "--seed", "1")
+    assert (other / "model.safetensors").read_bytes() != (tuned / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "options", [("--no-packing",), ("--per-pass", "2"), ("--gradient-checkpointing",)], ids=lambda options: options[0]
+)
+def test_what_saves_time_or_memory_moves_no_loss(folder: Path, tuned: Path, options: tuple[str, ...]) -> None:
+    other = pd.read_csv(tune(folder, "saving", *options) / "training.csv")
+    expected = pd.read_csv(tuned / "training.csv")
+    assert other["loss"].to_numpy() == pytest.approx(expected["loss"].to_numpy(), abs=1e-4)
+
+
+def test_dialogues_of_the_same_trials_give_the_same_weights(folder: Path, tuned: Path) -> None:
+    other = tune(folder, "dialogues", train="train.jsonl.gz")
+    assert (other / "model.safetensors").read_bytes() == (tuned / "model.safetensors").read_bytes()
+
+
+def test_lora_leaves_an_ordinary_model_whose_weights_moved(folder: Path) -> None:
+    lora = tune(folder, "lora", "--tuning", "lora", "--lora-rank", "4")
+    before, after = load_file(folder / "start" / "model.safetensors"), load_file(lora / "model.safetensors")
+    assert set(before) == set(after)
+    moved = {name for name in before if not torch.equal(before[name], after[name])}
+    assert moved
+    assert all("proj" in name for name in moved)
+    assert "peft" in json.loads((lora / "provenance.json").read_text())["packages"]
+
+
+def test_bfloat16_trains_weights_in_float32(folder: Path) -> None:
+    assert (
+        load_file(tune(folder, "bf", "--precision", "bfloat16") / "model.safetensors")["model.norm.weight"].dtype == torch.float32
+    )
+
+
+def test_other_dialogues_are_mixed_in_at_their_share(folder: Path) -> None:
+    lines = [
+        {"messages": [{"role": "user", "content": f"What is {n} and 1?"}, {"role": "assistant", "content": str(n + 1)}]}
+        for n in range(5)
+    ]
+    (folder / "others.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    mixed = tune(folder, "mixed", "--mix", folder / "others.jsonl", "--share", "0.25")
+    made = json.loads((mixed / "provenance.json").read_text())
+    assert made["details"]["n_mixed"] == 5
+    assert made["details"]["settings"]["share"] == 0.25
+    assert "mix 1" in made["inputs"]
+
+
+def test_a_chat_model_is_trained_through_its_template(folder: Path) -> None:
+    chat = folder / "chat"
+    shutil.copytree(folder / "start", chat)
+    template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{{ eos_token }}{% endfor %}"
+    template += "{% if add_generation_prompt %}[assistant]{% endif %}"
+    (chat / "chat_template.jinja").write_text(template)
+    out = folder / "chat-tuned"
+    assert worldsense("finetune", chat, folder / "train.parquet", *SHORT, "--out", out) == 0
+    assert (out / "chat_template.jinja").read_text() == template
+    assert json.loads((out / "provenance.json").read_text())["details"]["form"] == "chat"
+
+
+def test_a_killed_run_continues_to_the_same_losses_and_weights(folder: Path, tuned: Path) -> None:
+    out = folder / "killed"
+    command = ["finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, "--checkpoint-every", "2", "--out", out]
+    slow = "import time, worldprobe.training.collating as c; old = c.Collator.__call__\n"
+    slow += "def new(self, lessons): time.sleep(0.3); return old(self, lessons)\n"
+    slow += "c.Collator.__call__ = new\nfrom worldprobe.cli import main; import sys; sys.exit(main(sys.argv[1:]))"
+    environment = os.environ | {"PYTHONPATH": str(Path(worldprobe.__file__).parents[1])}
+    process = subprocess.Popen(
+        [sys.executable, "-c", slow, "worldsense", *map(str, command)], stderr=subprocess.PIPE, env=environment
+    )
+    until = time.monotonic() + 120
+    while not any(folder.glob(".checkpoints/killed-*/checkpoint-4/trainer_state.json")):
+        assert process.poll() is None, process.stderr.read().decode()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not out.exists()
+    half = next(folder.glob(".checkpoints/killed-*")) / "checkpoint-99"  # cut off while it was written
+    half.mkdir()
+    (half / "model.safetensors").write_bytes(b"half")
+    assert worldsense(*command) == 0
+    assert (out / "training.csv").read_bytes() == (tuned / "training.csv").read_bytes()
+    assert (out / "model.safetensors").read_bytes() == (tuned / "model.safetensors").read_bytes()
+    assert not list(folder.glob(".checkpoints/killed-*"))
+
+
+def test_a_checkpoint_that_was_cut_off_is_removed_and_the_one_before_taken(tmp_path: Path) -> None:
+    for step, state in ((2, "{}"), (4, '{"cut'), (6, None)):
+        place = tmp_path / f"checkpoint-{step}"
+        place.mkdir()
+        if state is not None:
+            (place / "trainer_state.json").write_text(state)
+    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-2"
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-2"]
+
+
+def test_a_pass_takes_as_many_lessons_as_memory_is_meant_for() -> None:
+    assert lessons_per_pass(64, 10_000) == 1
+    assert lessons_per_pass(12, 2_000) == 6
+
+
+def test_the_plan_masks_what_does_not_count() -> None:
+    import numpy as np
+
+    material = Material(np.arange(5, dtype=np.int32), np.array([2, 5]), np.array([False, True, False, False, True]), ("a", "b"))
+    assert Plan(material, None, np.array([1]))[0]["labels"].tolist() == [-100, -100, 4]

@@ -1,0 +1,184 @@
+"""What fine-tuning does: accuracy and bias against the amount of training (the paper's Figure 5), and the training itself."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from worldprobe.benchmarks.worldsense.figures.dots import ACCURACY, AMPLITUDE, MARK_COLOURS, MARKS, tidy_sets
+from worldprobe.benchmarks.worldsense.published import read_published
+from worldprobe.benchmarks.worldsense.selection import split_tuned
+from worldprobe.errors import UserError
+from worldprobe.present import style
+from worldprobe.present.roster import Roster
+
+COLUMNS = ("panel", "base", "name", "variant", "mark", "mean", "conf95")
+PAPERS = " (paper)"
+#: Sets of the paper's Table 9 -> marks of Figure 5.
+PAPER_MARKS = {"memorisation": "memorisation", "test": "test", "ood-size": "six entities"}
+#: Points of a curve that are drawn at most; a mark is the mean of the steps around it.
+MOST_POINTS = 400
+
+
+def tidy_finetuning(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Accuracy and size of the bias by base, variant and set, and what the paper's Table 9 comes to (Figure 5).
+
+    Raises:
+        UserError: no model was fine-tuned.
+    """
+    rows = tidy_sets(summaries, roster)
+    tuned = split_tuned(rows["model"].unique())
+    if not tuned:
+        raise UserError("summaries", "contain no fine-tuned model.", "Fine-tune one (worldsense.finetuning).")
+    bases = list(dict.fromkeys(base for base, _ in tuned.values()))
+    variants = list(dict.fromkeys(variant for _, variant in tuned.values()))
+    rows = rows[rows["model"].isin([*tuned, *bases])]
+    named = rows.assign(
+        base=[tuned.get(model, (model, ""))[0] for model in rows["model"]],
+        variant=[tuned.get(model, (model, "0"))[1] for model in rows["model"]],
+    )
+    named["name"] = named["base"].map(lambda base: roster[base].name)
+    place = {variant: number for number, variant in enumerate(["0", *variants])}
+    named = named.sort_values("variant", key=lambda column: column.map(place), kind="stable")
+    named = named.sort_values("base", key=lambda column: column.map({base: n for n, base in enumerate(bases)}), kind="stable")
+    return pd.concat([named[list(COLUMNS)], _published()], ignore_index=True)
+
+
+def _published() -> pd.DataFrame:
+    """Accuracy and size of the bias of the paper's models, the mean of the problems of its Table 9."""
+    numbers = read_published()
+    rows = numbers[numbers["table"] == "table9"].copy()
+    rows["part"] = rows["quantity"].str.endswith("_conf95").map({True: "conf95", False: "mean"})
+    rows["measure"] = rows["quantity"].str.removesuffix("_conf95")
+    rows["value"] = rows["printed"].astype(float) / rows["measure"].map({"accuracy": 100, "bias": 1})
+    wide = rows.pivot(index=["model", "set", "measure", "problem"], columns="part", values="value").reset_index()
+    wide["mean"] = wide["mean"].where(wide["measure"] == "accuracy", wide["mean"].abs())
+    wide["square"] = wide["conf95"] ** 2
+    groups = wide.groupby(["model", "set", "measure"], sort=False)
+    means = pd.DataFrame({"mean": groups["mean"].mean(), "conf95": groups["square"].sum() ** 0.5 / groups.size()}).reset_index()
+    means["base"] = means["model"].str.partition("-FT")[0]
+    means["variant"] = means["model"].str.partition("+")[2]
+    means["name"] = means["base"] + PAPERS
+    means["panel"] = means["measure"].map({"accuracy": ACCURACY, "bias": AMPLITUDE})
+    means["mark"] = means["set"].map(PAPER_MARKS)
+    order = {"0": 0, "10k": 1, "100k": 2, "1M": 3}
+    means = means.sort_values("variant", key=lambda column: column.map(order), kind="stable")
+    return means.sort_values("base", kind="stable")[list(COLUMNS)]
+
+
+def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Accuracy above, size of the bias below; a column of panels for each base and for each of the paper's models."""
+    bases = list(dict.fromkeys(zip(frame["base"], frame["name"], strict=True)))
+    marks = list(dict.fromkeys(frame["mark"]))
+    size = style.BODY if width == "double" else style.SMALL
+    per_row = 4 if width == "double" else 2
+    blocks = [bases[start : start + per_row] for start in range(0, len(bases), per_row)]
+    left, gap, height = 0.42, 0.14, 1.3
+    block_height = 2 * height + 0.72
+    columns = 4 if width == "double" else 2
+    foot = 0.12 + 0.14 * -(-(len(marks) + 1) // columns)
+    plot = (style.WIDTHS[width] - left - 0.1 - gap * (min(per_row, len(bases)) - 1)) / min(per_row, len(bases))
+    figure = style.canvas(width, block_height * len(blocks) + foot)
+    for row, block in enumerate(blocks):
+        for column, (base, name) in enumerate(block):
+            here = frame[frame["base"] == base]
+            for number, panel in enumerate((ACCURACY, AMPLITUDE)):
+                top = row * block_height + 0.22 + number * (height + 0.16)
+                axes = style.axes_at(figure, left + column * (plot + gap), top, plot, height)
+                _draw_panel(axes, here[here["panel"] == panel], marks, panel)
+                axes.tick_params(labelsize=size, labelleft=column == 0, labelbottom=number == 1)
+                if column == 0:
+                    axes.set_ylabel(panel, fontsize=size)
+                if number == 0:
+                    axes.set_title(style.shortened(name, size, plot), fontsize=size)
+                else:
+                    axes.set_xlabel("fine-tuned on", fontsize=size)
+    handles = [
+        Line2D(
+            [],
+            [],
+            marker=MARKS[n % len(MARKS)],
+            ms=4,
+            color=MARK_COLOURS[n % len(MARK_COLOURS)],
+            mec="white",
+            mew=0.3,
+            label=mark,
+        )
+        for n, mark in enumerate(marks)
+    ]
+    handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance, no bias"))
+    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
+    return figure
+
+
+def _draw_panel(axes: Axes, rows: pd.DataFrame, marks: list[str], panel: str) -> None:
+    variants = list(dict.fromkeys(rows["variant"]))
+    axes.axhline(0.5 if panel == ACCURACY else 0.0, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
+    present = [mark for mark in marks if mark in set(rows["mark"])]
+    for place, mark in enumerate(present):
+        number = marks.index(mark)
+        line = rows[rows["mark"] == mark]
+        shift = 0.3 * ((place + 0.5) / len(present) - 0.5)
+        axes.errorbar(
+            [variants.index(variant) + shift for variant in line["variant"]],
+            line["mean"],
+            line["conf95"].fillna(0),
+            color=MARK_COLOURS[number % len(MARK_COLOURS)],
+            marker=MARKS[number % len(MARKS)],
+            ms=4,
+            mec="white",
+            mew=0.3,
+            lw=0.8,
+            elinewidth=0.6,
+            zorder=2 + number / 100,
+        )
+    axes.set_xticks(range(len(variants)), variants)
+    axes.set_xlim(-0.4, len(variants) - 0.6)
+    axes.set_ylim(*((0.4, 1.02) if panel == ACCURACY else (-0.03, 1.05)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.1f}"))
+
+
+def tidy_training(trainings: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Loss and learning rate by step; of long trainings the means of as many neighbouring steps as make ``MOST_POINTS``."""
+    parts = []
+    for model, rows in trainings.groupby("model", sort=False):
+        width = -(-len(rows) // MOST_POINTS)
+        group = (rows["step"] - 1) // width
+        means = rows.groupby(group, sort=True)[["step", "lessons", "loss", "learning_rate"]].mean()
+        parts.append(means.assign(model=model, name=roster[str(model)].name))
+    return pd.concat(parts, ignore_index=True)[["model", "name", "step", "lessons", "loss", "learning_rate"]]
+
+
+def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Two panels next to each other: loss and learning rate, a line per training."""
+    models = list(dict.fromkeys(zip(frame["model"], frame["name"], strict=True)))
+    size = style.BODY if width == "double" else style.SMALL
+    left, gap, height = 0.5, 0.62, 1.9
+    columns = 4 if width == "double" else 2
+    foot = 0.5 + 0.14 * -(-len(models) // columns)
+    figure = style.canvas(width, 0.24 + height + foot)
+    plot = (style.WIDTHS[width] - left - 0.1 - gap) / 2
+    for number, (column, label) in enumerate((("loss", "loss (nats per token)"), ("learning_rate", "learning rate"))):
+        axes = style.axes_at(figure, left + number * (plot + gap), 0.24, plot, height)
+        for place, (model, _) in enumerate(models):
+            line = frame[frame["model"] == model]
+            colour = style.FAMILY_COLOURS[place % len(style.FAMILY_COLOURS)]
+            dashes = () if place < len(style.FAMILY_COLOURS) else (3, 1)
+            axes.plot(line["step"], line[column], color=colour, lw=0.8, dashes=dashes or (None, None))
+        style.panel_letter(axes, "AB"[number], title=f"  {label}", size=size)
+        axes.set_xlabel("step", fontsize=size)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+        axes.set_ylim(bottom=0)
+        axes.tick_params(labelsize=size)
+        if column == "learning_rate":
+            axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 2))
+            axes.yaxis.get_offset_text().set_fontsize(size)
+    handles = [
+        Line2D([], [], color=style.FAMILY_COLOURS[n % len(style.FAMILY_COLOURS)], lw=1, label=style.shortened(name, size, 1.5))
+        for n, (_, name) in enumerate(models)
+    ]
+    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
+    return figure

@@ -1,0 +1,166 @@
+"""What a study fine-tunes: every training, from what to what, and the models that come of it. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from worldprobe.benchmark import Registry, Study
+from worldprobe.paths import StudyPaths
+
+#: Settings that are options of ``worldsense finetune``; the others are for the rules.
+OPTIONS = (
+    *("prompt_set", "chat", "loss", "order", "group_by_length", "trials", "share", "steps", "epochs", "learning_rate", "batch"),
+    *("per_pass", "warm_up", "schedule", "sequence_length", "weight_decay", "beta_2", "clip", "precision", "packing"),
+    *("gradient_checkpointing", "tuning", "full_up_to", "lora_rank", "lora_alpha", "lora_dropout", "lora_targets", "seed"),
+    *("threads", "checkpoint_every", "allow_contamination"),
+)
+#: The tokenizer that a study writes itself, in the place of a folder's name.
+PHRASES = "phrases"
+
+
+@dataclass(frozen=True)
+class Training:
+    """One run of ``worldsense finetune``.
+
+    Attributes:
+        name: of the model that it makes.
+        base: the registry's id of the model that it belongs to.
+        before: folder of the weights that it begins with; None: the base's own.
+        train: what is trained on.
+        mix: what is mixed in.
+        settings: complete.
+    """
+
+    name: str
+    base: str
+    before: str | None
+    train: tuple[Mapping[str, Any], ...]
+    mix: tuple[Mapping[str, Any], ...]
+    settings: Mapping[str, Any]
+
+    def options(self) -> dict[str, Any]:
+        """Option -> value; epochs only where no number of steps is set."""
+        found = {key: self.settings[key] for key in OPTIONS}
+        if found["steps"] is not None:
+            found["epochs"] = None
+        return found
+
+
+def block(study: Study) -> Mapping[str, Any]:
+    """The settings of fine-tuning."""
+    found: Mapping[str, Any] = study["worldsense"]["finetuning"]
+    return found
+
+
+def root(study: Study) -> str:
+    """The folder of everything about fine-tuning."""
+    return f"{StudyPaths.of(study).benchmark('worldsense')}/finetuning"
+
+
+def model_folder(study: Study, name: str) -> str:
+    """What a training makes."""
+    return f"{root(study)}/models/{name}"
+
+
+def start_folder(study: Study, base: str) -> str:
+    """A small model without any training."""
+    return f"{root(study)}/start/{base}"
+
+
+def trainings(study: Study) -> dict[str, Training]:
+    """Every training by the name of the model that it makes: stages of small models, then variants of bases."""
+    found: dict[str, Training] = {}
+    for base, how in block(study)["start"].items():
+        before = start_folder(study, base)
+        for stage in how["stages"]:
+            one = _training(study, f"{base}.{stage['name']}", base, before, stage)
+            found[one.name] = one
+            before = model_folder(study, one.name)
+    for base in block(study)["bases"]:
+        learned = learned_folder(study, base) if base in block(study)["start"] else None
+        for variant, how in block(study)["variants"].items():
+            found[f"{base}+{variant}"] = _training(study, f"{base}+{variant}", base, learned, how)
+    return found
+
+
+def _training(study: Study, name: str, base: str, before: str | None, how: Mapping[str, Any]) -> Training:
+    settings = {**block(study)["settings"], **how.get("settings", {})}
+    return Training(name, base, before, tuple(how["train"]), tuple(how.get("mix", ())), settings)
+
+
+def learned_folder(study: Study, base: str) -> str:
+    """A small model after its stages."""
+    stages = block(study)["start"][base]["stages"]
+    return model_folder(study, f"{base}.{stages[-1]['name']}") if stages else start_folder(study, base)
+
+
+def made_models(study: Study) -> list[str]:
+    """Registry's ids of the models that a study makes here: small bases, and every base's variants."""
+    how = block(study)
+    small = [base for base in how["start"] if base in how["bases"]]
+    return small + [f"{base}+{variant}" for base in how["bases"] for variant in how["variants"]]
+
+
+def training_files(study: Study, parts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The files of what is trained on."""
+    return [file_of(study, part) for part in parts]
+
+
+def file_of(study: Study, part: Mapping[str, Any]) -> str:
+    """The file of one part."""
+    if "file" in part:
+        return str(part["file"])
+    if "lessons" in part:
+        return f"{root(study)}/lessons/{part['lessons']}.jsonl.gz"
+    return f"{root(study)}/sets/{set_key(study, part)}.parquet"
+
+
+def set_key(study: Study, part: Mapping[str, Any]) -> str:
+    """Name of a generated set: another one for other parts or seeds of a set.
+
+    >>> set_key({"worldsense": {"seed": 0}}, {"set": "train-10k"})
+    'train-10k-62ba9d6b'
+    """
+    content = json.dumps({"seed": study["worldsense"]["seed"], **part}, sort_keys=True)
+    return f"{part['set']}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+
+
+def generated_sets(study: Study) -> dict[str, Mapping[str, Any]]:
+    """Every set that is generated for training, by its key."""
+    return {set_key(study, part): part for part in _all_parts(study) if "set" in part}
+
+
+def _all_parts(study: Study) -> Iterator[Mapping[str, Any]]:
+    for one in trainings(study).values():
+        yield from (*one.train, *one.mix)
+    for how in block(study)["start"].values():
+        yield from how.get("vocabulary_from", ())
+
+
+def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
+    """Cards of the models that a study makes: what their base's card says, with another folder and name."""
+    from worldprobe.config import with_defaults
+
+    found: dict[str, dict[str, Any]] = {}
+    if study["worldsense"] is None:
+        return found
+    for base, how in block(study)["start"].items():
+        bare = {"family": "finetuned", "display_name": how["display_name"], "checkpoint": learned_folder(study, base)}
+        found[base] = with_defaults({base: bare}, "models")[base] | {"model": base, "tuned": "small"}
+    for base in block(study)["bases"]:
+        for variant in block(study)["variants"]:
+            name = f"{base}+{variant}"
+            card = dict(found.get(base) or registry.get(base, {}))
+            if not card:
+                continue
+            tuned = "small" if card.get("control") or card.get("tuned") == "small" else "base"
+            display = {"display_name": f"{card['display_name']} +{variant}", "colour": None}
+            card = {key: value for key, value in card.items() if key != "control"}
+            found[name] = (
+                card | display | {"model": name, "checkpoint": model_folder(study, name), "tuned": tuned, "revision": "main"}
+            )
+    return found

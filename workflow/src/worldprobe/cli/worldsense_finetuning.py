@@ -1,0 +1,533 @@
+"""``worldsense finetune`` and ``start-model``: a model learns WorldSense's problems (paper, Section 5.4)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from worldprobe.cli.arguments import add_seed_argument, number, one_of, positive, share, whole_number
+from worldprobe.errors import UserError
+
+if TYPE_CHECKING:
+    from worldprobe.models.checkpoint import Checkpoint
+    from worldprobe.models.encoding import Encoder
+    from worldprobe.training.lessons import Material
+    from worldprobe.training.tuning import Plan, Tuning
+
+#: Bumped when the same base, files and settings give other weights.
+METHOD = 1
+#: Bumped when the same files and settings give another untrained model.
+START_METHOD = 1
+#: Bumped when the same records give another table.
+GATHER_METHOD = 1
+#: Checkpoints of a whole training.
+CHECKPOINTS = 20
+RECORD = "training.csv"
+SCHEDULES = ("cosine", "linear", "constant")
+TRAIN_HELP = "trials (.parquet, or the official layout), or dialogues (.jsonl, .jsonl.gz) whose last message is the assistant's"
+
+
+def add_finetuning_parsers(actions: argparse._SubParsersAction) -> None:
+    """``finetune`` and ``start-model``."""
+    tune = actions.add_parser(
+        "finetune",
+        help="fine-tune a model on WorldSense's problems",
+        description="Fine-tunes a causal language model on trials or dialogues, with the loss on the answer. Writes a Hugging "
+        "Face folder with a card, whole or not at all. A killed run continues from its last checkpoint when the same command is "
+        "given again.",
+    )
+    tune.add_argument("checkpoint", metavar="MODEL", help="model folder, or hub id that was fetched before")
+    tune.add_argument("train", nargs="+", type=Path, metavar="TRAIN", help=TRAIN_HELP)
+    tune.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of the hub id")
+    tune.add_argument(
+        "--allow-pickle", action="store_true", help="accept weights that exist as pickles only (which can run code)"
+    )
+    tune.add_argument("--trust-remote-code", action="store_true", help="run the Python code that comes with the model")
+    tune.add_argument("--trials", type=positive, metavar="N", help="take only the first N trials, as whole tuples")
+    _add_lesson_flags(tune)
+    _add_training_flags(tune)
+    _add_lora_flags(tune)
+    tune.add_argument(
+        "--checkpoint-every", type=positive, metavar="N", help=f"steps between checkpoints (default: {CHECKPOINTS} in all)"
+    )
+    tune.add_argument(
+        "--checkpoints", type=Path, metavar="FOLDER", help="folder of checkpoints (default: .checkpoints next to --out)"
+    )
+    tune.add_argument(
+        "--gpus", type=whole_number(0, 1024), default=0, metavar="N", help="GPUs that share the model (default: one)"
+    )
+    tune.add_argument(
+        "--threads", type=whole_number(0, 4096), default=1, metavar="N", help="CPU threads, on which the weights depend"
+    )
+    add_seed_argument(tune, "the order of lessons, dropout and LoRA's matrices")
+    tune.add_argument(
+        "--out", type=Path, required=True, metavar="FOLDER", help="folder of the model, written whole or not at all"
+    )
+    tune.set_defaults(run=run_finetune)
+    _add_start_parser(actions)
+    gather = actions.add_parser("gather-trainings", help="gather loss and learning rate of fine-tuned models into one table")
+    gather.add_argument("models", type=Path, nargs="+", metavar="MODEL", help="folders that `worldsense finetune` wrote")
+    gather.add_argument("--out", type=Path, required=True, metavar="FILE", help="worldsense_trainings table")
+    gather.set_defaults(run=run_gather)
+
+
+def _add_lesson_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--prompt-set",
+        default="basic",
+        metavar="NAME",
+        help="how a trial is asked: a set of resources/prompts/worldsense, or a YAML file",
+    )
+    parser.add_argument(
+        "--chat",
+        default="always",
+        choices=("always", "auto", "never"),
+        help="write lessons through the chat template: always (default), auto (where there is one), never (as plain text)",
+    )
+    parser.add_argument(
+        "--loss", default="answer", choices=("answer", "all"), help="tokens that count: those of the answer (default), or all"
+    )
+    parser.add_argument(
+        "--order",
+        default="shuffled",
+        choices=("shuffled", "given"),
+        help="order of lessons: new in each pass (default), or as given",
+    )
+    parser.add_argument(
+        "--group-by-length", action="store_true", help="give lessons of like length to a step: less padding, other batches"
+    )
+    parser.add_argument(
+        "--mix", nargs="+", type=Path, default=[], metavar="FILE", help="dialogues that are mixed in, e.g. instructions"
+    )
+    parser.add_argument(
+        "--share", type=share, default=0.0, metavar="SHARE", help="share of the lessons seen that come from --mix"
+    )
+    parser.add_argument(
+        "--tests", nargs="+", type=Path, default=[], metavar="TRIALS", help="test sets none of whose tuples may be trained on"
+    )
+    parser.add_argument("--allow-contamination", action="store_true", help="train on test tuples, and say so in the card")
+    parser.add_argument(
+        "--skin-folder", type=Path, metavar="FOLDER", help="folder of skins (default: the skins of this repository)"
+    )
+
+
+def _add_training_flags(parser: argparse.ArgumentParser) -> None:
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--steps", type=whole_number(1), metavar="N", help="optimiser steps")
+    length.add_argument("--epochs", type=positive, metavar="N", help="passes over TRAIN (default: 2)")
+    parser.add_argument("--learning-rate", type=number(1e-12, 100), default=2e-6, metavar="RATE", help="peak learning rate")
+    parser.add_argument("--batch", type=positive, default=64, metavar="N", help="lessons per step")
+    parser.add_argument("--per-pass", type=positive, metavar="N", help="lessons per pass of a process (default: by their length)")
+    parser.add_argument("--warm-up", type=whole_number(0), default=2000, metavar="N", help="steps in which the rate rises")
+    parser.add_argument(
+        "--schedule", type=one_of(SCHEDULES), default="cosine", metavar="NAME", help=f"how it falls: {', '.join(SCHEDULES)}"
+    )
+    parser.add_argument(
+        "--sequence-length",
+        type=whole_number(8, 10_000_000),
+        default=4096,
+        metavar="N",
+        help="most tokens of a lesson and of a row",
+    )
+    parser.add_argument("--weight-decay", type=number(0, 10), default=0.0, metavar="X", help="weight decay")
+    parser.add_argument("--beta-2", type=number(0, 1), default=0.999, metavar="X", help="AdamW's second beta")
+    parser.add_argument("--clip", type=number(0, 1e9), default=1.0, metavar="X", help="largest norm of the gradient; 0: no limit")
+    parser.add_argument(
+        "--precision",
+        default="auto",
+        choices=("auto", "float32", "bfloat16", "float16"),
+        help="of activations: auto takes bfloat16 on GPUs that have it, else float32",
+    )
+    parser.add_argument(
+        "--packing", action=argparse.BooleanOptionalAction, default=True, help="put several short lessons into a row (default)"
+    )
+    parser.add_argument("--gradient-checkpointing", action="store_true", help="compute activations twice to save memory")
+
+
+def _add_lora_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tuning",
+        default="auto",
+        choices=("auto", "full", "lora"),
+        help="train all weights, or LoRA's alone; auto: LoRA above --full-up-to parameters",
+    )
+    parser.add_argument(
+        "--full-up-to",
+        type=whole_number(0, 10**13),
+        default=3_000_000_000,
+        metavar="N",
+        help="parameters up to which auto trains all",
+    )
+    parser.add_argument("--lora-rank", type=whole_number(1, 4096), default=16, metavar="N", help="rank of LoRA's matrices")
+    parser.add_argument(
+        "--lora-alpha", type=whole_number(1, 1_000_000), default=32, metavar="N", help="weight of LoRA's matrices"
+    )
+    parser.add_argument("--lora-dropout", type=share, default=0.0, metavar="SHARE", help="dropout before LoRA's matrices")
+    parser.add_argument(
+        "--lora-targets",
+        default="all-linear",
+        metavar="NAMES",
+        help="comma-separated modules that get them (default: all linear ones)",
+    )
+
+
+def _add_start_parser(actions: argparse._SubParsersAction) -> None:
+    start = actions.add_parser(
+        "start-model",
+        help="make a small untrained model that knows the words of training files",
+        description="Trains a tokenizer on the texts of training files, and writes a causal language model with random weights.",
+    )
+    start.add_argument("train", nargs="*", type=Path, metavar="TRAIN", help=TRAIN_HELP)
+    start.add_argument("--architecture", choices=("gpt2", "llama"), default="llama", help="family of the model")
+    start.add_argument("--layers", type=whole_number(1, 1000), default=4, metavar="N", help="number of layers")
+    start.add_argument("--width", type=whole_number(1, 1_000_000), default=128, metavar="N", help="hidden size")
+    start.add_argument("--heads", type=whole_number(1, 1000), default=4, metavar="N", help="number of attention heads")
+    start.add_argument(
+        "--positions", type=whole_number(8, 1_000_000), default=512, metavar="N", help="longest sequence, in tokens"
+    )
+    start.add_argument("--vocabulary", type=whole_number(258), default=1024, metavar="N", help="largest number of tokens")
+    start.add_argument("--tokenizer", metavar="FOLDER", help="folder of a finished tokenizer, instead of TRAIN")
+    add_seed_argument(start, "the weights")
+    start.add_argument(
+        "--out", type=Path, required=True, metavar="FOLDER", help="folder of the model, written whole or not at all"
+    )
+    start.set_defaults(run=run_start)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """Everything that is known before weights are loaded."""
+
+    checkpoint: Checkpoint
+    config: dict[str, Any]
+    tokenizer: Any
+    material: Material
+    mixed: Material | None
+    how: Tuning
+    plan: Plan
+    digests: dict[str, str]
+    details: dict[str, Any]
+    contamination: list[str]
+    canary: str | None
+
+    @property
+    def padding(self) -> int:
+        """The token id of empty places; no other token ever sees it."""
+        found = self.tokenizer.pad_token_id
+        return int(found if found is not None else self.tokenizer.eos_token_id or 0)
+
+
+def run_finetune(args: argparse.Namespace) -> int | None:
+    """Check everything, load, train, save; several GPUs have a process each, which the first of them starts."""
+    from worldprobe.models import arithmetic
+    from worldprobe.operations.devices import claim_gpus
+
+    is_first = os.environ.get("RANK", "0") == "0"
+    if "RANK" not in os.environ:
+        claim_gpus(args.gpus)
+    arithmetic.pin()
+    try:
+        prepared = _prepare(args)
+        if args.gpus > 1 and "RANK" not in os.environ:
+            return _launch(args.gpus)
+        _finetune(args, prepared, is_first)
+    except UserError:
+        if is_first:
+            raise
+        return 2
+    return None
+
+
+def _prepare(args: argparse.Namespace) -> _Prepared:
+    """Read and check: files, base, form, lengths, precision, memory."""
+    from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
+    from worldprobe.models.checkpoint import locate
+    from worldprobe.models.loading import load_tokenizer
+    from worldprobe.training import tuning_checks
+    from worldprobe.training.tuning import Plan
+
+    if bool(args.mix) != bool(args.share):
+        raise UserError("--mix, --share", "one does nothing without the other.", "Give both, or neither.")
+    prompts = load_prompt_set(args.prompt_set)
+    if prompts.examples is not None:
+        raise UserError(f"--prompt-set {args.prompt_set}", "shows solved examples.", "Train with basic, cot or constrained.")
+    checkpoint = locate(args.checkpoint, args.revision, args.allow_pickle, args.trust_remote_code)
+    is_chat = args.chat == "always" or (args.chat == "auto" and checkpoint.has_chat_template())
+    config = tuning_checks.check_base(checkpoint, is_chat)
+    tokenizer = load_tokenizer(checkpoint)
+    encoder = _encoder(checkpoint, config, tokenizer)
+    room = min(args.sequence_length, encoder.max_length)
+    material, contamination, canary = _read_train(args, prompts, is_chat, encoder)
+    tuning_checks.check_lengths(material, room, ", ".join(map(str, args.train)))
+    mixed = _read_mixed(args, prompts, is_chat, encoder, room)
+    how, plan_order = _settings(args, checkpoint, material, mixed)
+    plan = Plan(material, mixed, plan_order)
+    n_parameters = tuning_checks.count_parameters(checkpoint)
+    tuning_checks.check_memory(
+        checkpoint.name, config, n_parameters, how, _tokens_per_pass(args, how, material, mixed), max(args.gpus, 1)
+    )
+    from worldprobe.files import digest_file
+
+    digests = {"checkpoint": checkpoint.digest(), "prompts": prompts.digest}
+    digests |= {f"train {number}": digest_file(path) for number, path in enumerate(args.train, 1)}
+    digests |= {f"mix {number}": digest_file(path) for number, path in enumerate(args.mix, 1)}
+    details = {
+        "n_lessons": len(material),
+        "n_mixed": len(mixed) if mixed is not None else 0,
+        "form": "chat" if is_chat else "text",
+        "prompting": prompts.name,
+        "n_parameters": n_parameters,
+    }
+    return _Prepared(checkpoint, config, tokenizer, material, mixed, how, plan, digests, details, contamination, canary)
+
+
+def _encoder(checkpoint: Checkpoint, config: dict[str, Any], tokenizer: Any) -> Encoder:
+    from types import SimpleNamespace
+
+    from worldprobe.models.encoding import Encoder
+    from worldprobe.models.loading import longest_sequence
+
+    longest = longest_sequence(SimpleNamespace(**config))
+    return Encoder(tokenizer, str(config.get("model_type", "")), config.get("bos_token_id"), longest, "auto", checkpoint.name)
+
+
+def _read_train(
+    args: argparse.Namespace, prompts: Any, is_chat: bool, encoder: Encoder
+) -> tuple[Material, list[str], str | None]:
+    """The lessons of TRAIN, the test tuples among them, and their canary."""
+    from itertools import chain
+
+    from worldprobe.benchmarks.worldsense.finetuning import contamination, training_files
+    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
+    from worldprobe.training.lessons import encode_lessons
+
+    tests = contamination.read_tests(args.tests, read_skins(args.skin_folder or FOLDER))
+    left, found, canary, lessons = args.trials, [], None, []
+    for path in args.train:
+        if left == 0:
+            break
+        if training_files.is_trials(path):
+            trials = training_files.first_tuples(training_files.read_training_trials(path), left)
+            here, number = contamination.in_trials(trials, tests), len(trials)
+            lessons.append(training_files.lessons_of_trials(trials, prompts, is_chat))
+            canary = training_files.canary_of(path) or canary
+        else:
+            dialogues = training_files.read_dialogues(path)[:left]
+            here, number = contamination.in_dialogues(dialogues, tests), len(dialogues)
+            lessons.append(training_files.lessons_of_dialogues(dialogues, prompts, is_chat))
+            canary = training_files.canary_of(path, dialogues) or canary
+        contamination.refuse_tests(path, here, args.allow_contamination)
+        found += here
+        left = None if left is None else max(left - number, 0)
+    return encode_lessons(chain(*lessons), encoder, args.loss == "all"), found, canary
+
+
+def _read_mixed(args: argparse.Namespace, prompts: Any, is_chat: bool, encoder: Encoder, room: int) -> Material | None:
+    """The lessons that are mixed in; those that are too long are left out and counted."""
+    from itertools import chain
+
+    from worldprobe.benchmarks.worldsense.finetuning import contamination, training_files
+    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
+    from worldprobe.log import LOGGER
+    from worldprobe.training.lessons import encode_lessons
+
+    if not args.mix:
+        return None
+    tests = contamination.read_tests(args.tests, read_skins(args.skin_folder or FOLDER))
+    lessons = []
+    for path in args.mix:
+        dialogues = training_files.read_dialogues(path)
+        contamination.refuse_tests(path, contamination.in_dialogues(dialogues, tests), args.allow_contamination)
+        lessons.append(training_files.lessons_of_dialogues(dialogues, prompts, is_chat))
+    whole = encode_lessons(chain(*lessons), encoder, args.loss == "all")
+    kept = whole.without(room)
+    if not len(kept):
+        raise UserError("--mix", f"all {len(whole)} lessons have more than {room} tokens.", "Take a longer --sequence-length.")
+    if len(kept) < len(whole):
+        LOGGER.warning(
+            "--mix: %d of %d lessons have more than %d tokens and are left out", len(whole) - len(kept), len(whole), room
+        )
+    return kept
+
+
+def _settings(args: argparse.Namespace, checkpoint: Checkpoint, material: Material, mixed: Material | None) -> tuple[Tuning, Any]:
+    """The settings with everything decided, and the order of lessons."""
+    import math
+
+    import numpy as np
+
+    from worldprobe.training import tuning_checks
+    from worldprobe.training.lessons import plan_order
+    from worldprobe.training.tuning import Tuning
+
+    method = args.tuning
+    if method == "auto":
+        method = "full" if tuning_checks.count_parameters(checkpoint) <= args.full_up_to else "lora"
+    steps = args.steps or max(1, math.ceil((args.epochs or 2) * len(material) / (args.batch * (1 - args.share))))
+    if args.warm_up >= steps:
+        problem = f"the learning rate would never reach its peak: there are {steps} steps, and it rises for {args.warm_up}."
+        raise UserError("--warm-up", problem, "Take fewer steps of warm-up, or train longer (--steps, --epochs).")
+    how = Tuning(
+        steps=steps,
+        precision=tuning_checks.choose_precision(args.precision),
+        method=method,
+        share=args.share,
+        **{
+            key: getattr(args, key)
+            for key in (
+                *("batch", "per_pass", "learning_rate", "warm_up", "schedule", "sequence_length", "weight_decay", "clip"),
+                *("lora_rank", "lora_alpha", "lora_dropout", "lora_targets", "packing", "gradient_checkpointing"),
+                *("loss", "order", "group_by_length", "beta_2", "seed", "threads"),
+            )
+        },
+    )
+    n_mixed = len(mixed) if mixed is not None else 0
+    lengths = np.concatenate([part.lengths for part in (material, mixed) if part is not None]) if how.group_by_length else None
+    return how, plan_order(len(material), n_mixed, how.batch, steps, how.share, how.order == "shuffled", how.seed, lengths)
+
+
+def _tokens_per_pass(args: argparse.Namespace, how: Tuning, material: Material, mixed: Material | None) -> int:
+    from worldprobe.training.tuning import lessons_per_pass, longest_of
+
+    longest = longest_of(material, mixed)
+    return longest * lessons_per_pass(how.batch // max(args.gpus, 1) or 1, longest, how.per_pass)
+
+
+def _launch(processes: int) -> int:
+    """One process for each GPU, all with the command that this one was given."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    return subprocess.run([*command, "-m", "worldprobe", *sys.argv[1:]], check=False).returncode
+
+
+def _finetune(args: argparse.Namespace, prepared: _Prepared, is_first: bool) -> None:
+    """Load, train, and in the first process save."""
+    import shutil
+
+    from worldprobe.files import whole_folder
+    from worldprobe.models import arithmetic
+    from worldprobe.models.checkpoint import ensure_unchanged, short_name
+    from worldprobe.models.loading import load
+    from worldprobe.provenance import made
+    from worldprobe.training import tuning_checks
+    from worldprobe.training.tuned_folder import save_tuned
+    from worldprobe.training.tuning import tune
+
+    how, name = prepared.how, args.out.name
+    packages = ["torch", "transformers", "accelerate", "tokenizers", "safetensors", "numpy"]
+    packages += ["peft"] if how.method == "lora" else []
+    provenance = made(
+        METHOD,
+        {},
+        packages,
+        digests=prepared.digests,
+        seed=how.seed,
+        model=name,
+        checkpoint=prepared.checkpoint.name,
+        revision=prepared.checkpoint.revision,
+        dtype=how.precision,
+        canary=prepared.canary,
+        details=prepared.details | {"contamination": prepared.contamination} | {"settings": how.described()} | arithmetic.facts(),
+    )
+    if not prepared.contamination:
+        del provenance.details["contamination"]
+    work = _work_folder(args, provenance.to_json())
+    before = prepared.checkpoint.state()
+    dtype = tuning_checks.stored_dtype(prepared.config) if how.method == "lora" else "float32"
+    model, _ = load(prepared.checkpoint, dtype, "cpu")
+    ensure_unchanged(prepared.checkpoint, before)
+    if "RANK" not in os.environ:
+        tuning_checks.check_weights(prepared.checkpoint.name, model, how.precision)
+        tuning_checks.check_pass(prepared.checkpoint.name, model, prepared.plan, prepared.padding, how)
+    every = args.checkpoint_every or max(1, how.steps // CHECKPOINTS)
+    record = tune(model, prepared.plan, how, prepared.padding, work, every, name)
+    if not is_first:
+        return
+    with whole_folder(args.out, "worldsense finetune") as folder:
+        save_tuned(work / "final", prepared.checkpoint, prepared.config, how.method == "lora", folder)
+        _write_texts(folder, name, short_name(args.checkpoint), provenance, record, prepared)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def _write_texts(folder: Path, name: str, base: str, provenance: Any, record: Any, prepared: _Prepared) -> None:
+    import pandas as pd
+
+    from worldprobe.benchmarks.worldsense.finetuning.model_card import write_card
+    from worldprobe.training.tuning import COLUMNS
+
+    steps = pd.DataFrame(record, columns=list(COLUMNS))
+    steps.to_csv(folder / RECORD, index=False, lineterminator="\n")
+    (folder / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
+    card = write_card(name, base, provenance, prepared.how.described(), prepared.contamination, prepared.canary is not None)
+    (folder / "README.md").write_text(card, encoding="utf-8")
+
+
+def _work_folder(args: argparse.Namespace, content: str) -> Path:
+    """Where this training's checkpoints are: another base, file or setting has another folder."""
+    import hashlib
+
+    folder = args.checkpoints or args.out.absolute().parent / ".checkpoints"
+    found: Path = folder / f"{args.out.name}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+    found.mkdir(parents=True, exist_ok=True)
+    return found
+
+
+def run_start(args: argparse.Namespace) -> None:
+    """Texts -> tokenizer; settings -> random weights."""
+    from worldprobe.benchmarks.worldsense.finetuning import training_files
+    from worldprobe.files import whole_folder
+    from worldprobe.models import arithmetic
+    from worldprobe.provenance import made
+
+    arithmetic.pin()
+    from worldprobe.training import scratch
+    from worldprobe.training.tokenizer import save_tokenizer, train_tokenizer
+
+    settings = scratch.Settings(
+        args.architecture, args.layers, args.width, args.heads, 0, 1, 1.0, args.seed, positions=args.positions
+    )
+    scratch.check_settings(settings)
+    if bool(args.tokenizer) == bool(args.train):
+        raise UserError("worldsense start-model", "takes training files or a tokenizer.", "Give TRAIN, or --tokenizer FOLDER.")
+    if args.tokenizer:
+        tokenizer = scratch.load_tokenizer(args.tokenizer)
+        inputs = {"tokenizer": Path(args.tokenizer) / "tokenizer.json"}
+    else:
+        tokenizer = train_tokenizer(training_files.read_texts(args.train), args.vocabulary)
+        inputs = {f"train {place}": path for place, path in enumerate(args.train, 1)}
+    model, _ = scratch.train([], tokenizer, settings, args.out.name)
+    provenance = made(
+        START_METHOD,
+        inputs,
+        ["torch", "transformers", "tokenizers", "safetensors"],
+        seed=args.seed,
+        model=args.out.name,
+        dtype="float32",
+        details={"n_parameters": model.num_parameters(), "vocabulary": tokenizer.get_vocab_size(), **arithmetic.facts()},
+    )
+    with whole_folder(args.out, "worldsense start-model") as folder:
+        if not args.tokenizer:
+            save_tokenizer(tokenizer, folder)
+        scratch.save_model(model, args.tokenizer or folder, folder, args.out.name, settings, provenance)
+
+
+def run_gather(args: argparse.Namespace) -> None:
+    """Records of trainings -> one table."""
+    import pandas as pd
+
+    from worldprobe.benchmarks.worldsense.contracts import Trainings
+    from worldprobe.benchmarks.worldsense.finetuning.records import read_record
+    from worldprobe.contracts import write_table
+    from worldprobe.provenance import made
+
+    records = [read_record(folder / RECORD).assign(model=folder.name) for folder in args.models]
+    names = [folder.name for folder in args.models]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError("MODEL", f"two folders are called {name}.", "Give each model once.")
+    inputs = {f"training {name}": folder / RECORD for name, folder in zip(names, args.models, strict=True)}
+    write_table(pd.concat(records, ignore_index=True), Trainings, args.out, made(GATHER_METHOD, inputs, ["pandas"]))

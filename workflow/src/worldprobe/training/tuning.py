@@ -1,0 +1,364 @@
+"""Supervised fine-tuning of a causal language model (WorldSense paper, Section 5.4) with transformers' ``Trainer`` and peft.
+
+Training is a fixed sequence of steps, each with a fixed batch of lessons: the plan depends on the settings alone. So a run that
+was killed continues from its last checkpoint with the same losses, and on one machine the same settings give the same weights.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers.trainer_callback import PrinterCallback
+
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER, Progress
+from worldprobe.training.collating import IGNORED, Collator
+from worldprobe.training.lessons import Material
+
+#: Columns of the record of a training.
+COLUMNS = ("step", "lessons", "loss", "learning_rate", "gradient_norm")
+STATE = "trainer_state.json"
+#: Tokens of one pass of a process, from which on a step is done in several passes.
+TOKENS_PER_PASS = 16_384
+#: Exit status of a run that was asked to stop (EX_TEMPFAIL): the same command continues later.
+PREEMPTED = 75
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How a model is fine-tuned; the defaults are the paper's where it states them (Section 5.4, footnote 8).
+
+    Attributes:
+        steps: optimiser steps.
+        batch: lessons of a step.
+        learning_rate: peak.
+        warm_up: steps in which the rate rises from 0.
+        schedule: how it falls afterwards, by transformers' names.
+        sequence_length: tokens of a lesson at most.
+        weight_decay: AdamW's.
+        beta_2: AdamW's second beta.
+        clip: largest norm of the gradient; 0: no limit.
+        precision: of activations: float32, bfloat16 or float16; weights that are trained are float32.
+        method: full, or lora.
+        lora_rank: of the added matrices.
+        lora_alpha: their weight, times the rank.
+        lora_dropout: share of their inputs that is left out.
+        lora_targets: modules that get them: all-linear, or names with commas between.
+        packing: several lessons share a row.
+        gradient_checkpointing: activations are computed twice, and less memory is needed.
+        loss: answer, or all tokens of a lesson.
+        order: shuffled anew in each pass, or given.
+        group_by_length: lessons of like length share a step.
+        share: of lessons that are mixed in from another file.
+        seed: of order, dropout and added matrices.
+        threads: of torch on a CPU; 0 leaves them.
+        per_pass: lessons of one pass of a process; None: by their length.
+    """
+
+    steps: int
+    batch: int = 64
+    learning_rate: float = 2e-6
+    warm_up: int = 2000
+    schedule: str = "cosine"
+    sequence_length: int = 4096
+    weight_decay: float = 0.0
+    beta_2: float = 0.999
+    clip: float = 1.0
+    precision: str = "float32"
+    method: str = "full"
+    lora_rank: int = 16
+    lora_alpha: int = 32
+    lora_dropout: float = 0.0
+    lora_targets: str = "all-linear"
+    packing: bool = True
+    gradient_checkpointing: bool = False
+    loss: str = "answer"
+    order: str = "shuffled"
+    group_by_length: bool = False
+    share: float = 0.0
+    seed: int = 0
+    threads: int = 0
+    per_pass: int | None = None
+
+    def described(self) -> dict[str, Any]:
+        """All that can change the weights, as plain values; what belongs to LoRA only where it is used."""
+        return {key: value for key, value in asdict(self).items() if self.method == "lora" or not key.startswith("lora_")}
+
+
+class Plan(Dataset):
+    """The lessons of all steps in their order, as transformers' ``Trainer`` reads them."""
+
+    def __init__(self, material: Material, mixed: Material | None, order: np.ndarray) -> None:
+        """See ``plan_order`` for the order."""
+        self.material, self.mixed, self.order = material, mixed, order
+
+    def __len__(self) -> int:
+        """Places of all steps."""
+        return len(self.order)
+
+    def __getitem__(self, place: int) -> dict[str, np.ndarray]:
+        """The lesson at a place."""
+        number = int(self.order[place])
+        own = number < len(self.material)
+        source = self.material if own or self.mixed is None else self.mixed
+        ids, counts = source.lesson(number if own else number - len(self.material))
+        return {"ids": ids, "labels": np.where(counts, ids, IGNORED)}
+
+
+class _Watch(TrainerCallback):
+    """Progress lines, a stop at losses that are not finite, and a last checkpoint where the process is asked to stop."""
+
+    def __init__(self, progress: Progress, stop: threading.Event, name: str) -> None:
+        self.progress, self.stop, self.name = progress, stop, name
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        if self.stop.is_set():
+            control.should_save = control.should_training_stop = True
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        if logs is None or "loss" not in logs:
+            return
+        if not math.isfinite(logs["loss"]):
+            raise UserError(
+                f"step {state.global_step}",
+                f"the loss is not finite ({logs['loss']}).",
+                "Take a lower learning rate, a longer warm-up, or another precision.",
+            )
+        self.progress.what = f"Fine-tuning {self.name} (loss {logs['loss']:.4f})"
+        if state.is_world_process_zero:
+            self.progress.advance(state.global_step - self.progress.done)
+
+
+def tune(
+    model: PreTrainedModel,
+    plan: Plan,
+    how: Tuning,
+    padding: int,
+    folder: Path,
+    every: int,
+    name: str,
+) -> list[dict[str, float]]:
+    """Train; afterwards ``folder/final`` has the weights (or those that LoRA added).
+
+    Args:
+        model: in float32; with LoRA in any precision.
+        plan: the lessons.
+        how: settings.
+        padding: token id of places without a lesson.
+        folder: of checkpoints; the last whole one there is continued.
+        every: steps between checkpoints.
+        name: the model's, for the progress lines.
+
+    Returns:
+        the record: ``COLUMNS`` of each step.
+
+    Raises:
+        UserError: a loss is not finite, or memory does not suffice.
+        SystemExit: the process was asked to stop; a checkpoint is there.
+    """
+    make_deterministic(how.threads)
+    if how.method == "lora":
+        model = add_matrices(model, how)
+    arguments = _arguments(how, folder, every, plan)
+    trainer = Trainer(model=model, args=arguments, train_dataset=plan, data_collator=Collator(padding, how.packing))
+    trainer.remove_callback(PrinterCallback)
+    last = last_checkpoint(folder) if arguments.process_index == 0 else None
+    if arguments.world_size > 1:
+        found = [str(last) if last else None]
+        torch.distributed.broadcast_object_list(found, src=0)
+        last = Path(found[0]) if found[0] else None
+    done = int(last.name.rpartition("-")[2]) if last else 0
+    stop = threading.Event()
+    with Progress(f"Fine-tuning {name}", how.steps, "steps", done) as progress, _AskedToStop(stop, arguments.world_size == 1):
+        trainer.add_callback(_Watch(progress, stop, name))
+        _run(trainer, str(last) if last else None, name)
+        if stop.is_set() and trainer.state.global_step < how.steps:
+            LOGGER.warning("asked to stop: the same command continues from step %d", trainer.state.global_step)
+            raise SystemExit(PREEMPTED)
+    trainer.save_model(str(folder / "final"))
+    return read_record(trainer.state.log_history, how.batch)
+
+
+def _run(trainer: Trainer, last: str | None, name: str) -> None:
+    try:
+        trainer.train(resume_from_checkpoint=last)
+    except (torch.cuda.OutOfMemoryError, MemoryError) as error:
+        raise UserError(
+            name,
+            f"memory does not suffice for a step: {(str(error).splitlines() or ['no message'])[0]}",
+            "Add --gradient-checkpointing, take --tuning lora or more GPUs, or fewer lessons in one pass (--per-pass).",
+        ) from error
+
+
+def make_deterministic(threads: int) -> None:
+    """The same settings give the same weights on the same machine."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    if threads:
+        torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
+
+
+def add_matrices(model: PreTrainedModel, how: Tuning) -> Any:
+    """The model with LoRA's matrices, which alone are trained.
+
+    Raises:
+        UserError: the model has no such modules.
+    """
+    from peft import LoraConfig, get_peft_model
+
+    torch.manual_seed(how.seed)
+    targets: str | list[str] = how.lora_targets if how.lora_targets == "all-linear" else how.lora_targets.split(",")
+    config = LoraConfig(
+        r=how.lora_rank,
+        lora_alpha=how.lora_alpha,
+        lora_dropout=how.lora_dropout,
+        target_modules=targets,
+        task_type="CAUSAL_LM",
+        fan_in_fan_out=model.config.model_type == "gpt2",
+    )
+    try:
+        found = get_peft_model(model, config)
+    except ValueError as error:
+        reason = (str(error).splitlines() or [""])[0][:200]
+        raise UserError(
+            f"--lora-targets {how.lora_targets}", f"LoRA cannot be added ({reason}).", "Name modules that it has."
+        ) from error
+    if how.gradient_checkpointing:
+        found.enable_input_require_grads()
+    return found
+
+
+def longest_of(material: Material, mixed: Material | None) -> int:
+    """Tokens of the longest lesson."""
+    return int(max(part.lengths.max() for part in (material, mixed) if part is not None and len(part)))
+
+
+def lessons_per_pass(per_process: int, longest: int, wanted: int | None = None) -> int:
+    """Lessons that a process computes at once: a divisor of its share of a step, as large as tokens (or the user) allow.
+
+    >>> lessons_per_pass(64, 100), lessons_per_pass(64, 4096), lessons_per_pass(64, 100, wanted=10)
+    (64, 4, 8)
+    """
+    most = min(wanted or per_process, per_process if wanted else max(1, TOKENS_PER_PASS // longest))
+    return max(number for number in range(1, per_process + 1) if per_process % number == 0 and number <= most)
+
+
+def _arguments(how: Tuning, folder: Path, every: int, plan: Plan) -> TrainingArguments:
+    """Settings in transformers' terms."""
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    if how.batch % processes:
+        raise UserError("--batch", f"{how.batch} lessons cannot be shared by {processes} processes.", "Take a multiple of it.")
+    per_process = how.batch // processes
+    passes = per_process // lessons_per_pass(per_process, longest_of(plan.material, plan.mixed), how.per_pass)
+    sharded: dict[str, Any] = {}
+    if processes > 1 and torch.cuda.is_available():
+        sharded = {
+            "fsdp": True,
+            "fsdp_config": {
+                "version": 2,
+                "auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
+                "state_dict_type": "FULL_STATE_DICT",
+                "cpu_ram_efficient_loading": True,
+                "activation_checkpointing": how.gradient_checkpointing,
+            },
+        }
+    return TrainingArguments(
+        output_dir=str(folder),
+        max_steps=how.steps,
+        per_device_train_batch_size=per_process // passes,
+        gradient_accumulation_steps=passes,
+        learning_rate=how.learning_rate,
+        lr_scheduler_type={"constant": "constant_with_warmup"}.get(how.schedule, how.schedule),
+        warmup_steps=how.warm_up,
+        weight_decay=how.weight_decay,
+        adam_beta2=how.beta_2,
+        max_grad_norm=how.clip,
+        bf16=how.precision == "bfloat16",
+        fp16=how.precision == "float16",
+        gradient_checkpointing=how.gradient_checkpointing and not sharded,
+        gradient_checkpointing_kwargs={"use_reentrant": False} if how.gradient_checkpointing and not sharded else None,
+        train_sampling_strategy="sequential",
+        remove_unused_columns=False,
+        dataloader_drop_last=True,
+        dataloader_pin_memory=torch.cuda.is_available(),
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        save_steps=every,
+        save_total_limit=1,
+        seed=how.seed,
+        use_cpu=not torch.cuda.is_available(),
+        disable_tqdm=True,
+        report_to="none",
+        **sharded,
+    )
+
+
+class _AskedToStop:
+    """While it is open, SIGTERM sets an event; nothing where it is not wanted or this is not the main thread."""
+
+    def __init__(self, event: threading.Event, is_wanted: bool) -> None:
+        self.event = event
+        self.is_wanted = is_wanted and threading.current_thread() is threading.main_thread()
+        self.before: Any = None
+
+    def __enter__(self) -> None:
+        if self.is_wanted:
+            self.before = signal.signal(signal.SIGTERM, lambda *_: self.event.set())
+
+    def __exit__(self, *_: object) -> None:
+        if self.is_wanted:
+            signal.signal(signal.SIGTERM, self.before)
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The last whole checkpoint of a folder; what was cut off while it was written is removed.
+
+    The state is the last file of a checkpoint that is written.
+    """
+    whole: dict[int, Path] = {}
+    for path in folder.glob("checkpoint-*"):
+        number = re.fullmatch(r"checkpoint-(\d+)", path.name)
+        if number is None:
+            continue
+        try:
+            json.loads((path / STATE).read_text(encoding="utf-8"))
+            whole[int(number[1])] = path
+        except (OSError, ValueError):
+            shutil.rmtree(path, ignore_errors=True)
+    return whole[max(whole)] if whole else None
+
+
+def read_record(history: list[dict[str, float]], batch: int) -> list[dict[str, float]]:
+    """``COLUMNS`` of every step, from what ``Trainer`` noted."""
+    rows = [entry for entry in history if "loss" in entry and "learning_rate" in entry]
+    return [
+        {
+            "step": int(row["step"]),
+            "lessons": int(row["step"]) * batch,
+            "loss": row["loss"],
+            "learning_rate": row["learning_rate"],
+            "gradient_norm": row.get("grad_norm", math.nan),
+        }
+        for row in rows
+    ]
