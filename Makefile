@@ -1,8 +1,8 @@
-# Every line is a command that README.md shows too.
+# Every line is a command that README.md or docs/ show too.
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs
 TESTS = not (slurm or survey)
 
-.PHONY: reproduce test test-slurm test-survey rulegraph format python
+.PHONY: reproduce test test-slurm test-survey rulegraph docs format python
 
 reproduce: python
 	@.venv/bin/worldprobe unlock
@@ -28,6 +28,10 @@ rulegraph: python
 	.venv/bin/snakemake --rulegraph dot > resources/rulegraph.dot
 	tred resources/rulegraph.dot | dot -Gsize=7,14 -Granksep=0.35 -Gnodesep=0.15 -Nfontname=Helvetica -Nfontsize=11 \
 		-Nmargin=0.08,0.04 -Nheight=0.25 -Earrowsize=0.6 -Tsvg > resources/rulegraph.svg
+
+docs: python
+	.venv/bin/mkdocs build --quiet --site-dir site
+	@echo "Site: site/index.html"
 
 format: python
 	.venv/bin/ruff format .

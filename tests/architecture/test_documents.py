@@ -15,15 +15,12 @@ DOCUMENTS = [
     "CONTRIBUTING.md",
     "config/README.md",
     "results/README.md",
-    "docs/scoring.md",
-    "docs/cluster.md",
-    "docs/worldsense.md",
-    "docs/human_study.md",
+    *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md") if path.name != "index.md"),  # of the site
 ]
 
 
-def test_the_readmes_picture_shows_every_rule() -> None:
-    picture = (ROOT / "README.md").read_text().split("```mermaid")[1].split("```")[0]
+def test_the_picture_of_the_workflow_shows_every_rule() -> None:
+    picture = (ROOT / "docs" / "workflow.md").read_text().split("```mermaid")[1].split("```")[0]
     rules = [
         name
         for path in (ROOT / "workflow" / "rules").rglob("*.smk")
@@ -42,7 +39,8 @@ def shown_commands(text: str) -> list[str]:
 
 
 def test_commands_are_found_in_the_documents() -> None:
-    assert len(shown_commands((ROOT / "README.md").read_text())) >= 8
+    assert len(shown_commands((ROOT / "README.md").read_text())) >= 2
+    assert len(shown_commands((ROOT / "docs" / "evaluate.md").read_text())) >= 12
     assert len(shown_commands((ROOT / "docs" / "human_study.md").read_text())) >= 10
 
 

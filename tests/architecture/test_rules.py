@@ -154,8 +154,8 @@ def test_a_rule_reruns_when_code_that_moves_its_numbers_changes(name: str) -> No
         imported = {path.relative_to(PACKAGE).as_posix() for path in closure([f"cli/{stage}.py"])}
         assert all(module in imported for module in needed_by(f"cli/{stage}.py"))
     else:
-        assert re.search(rf'method=(method_of\("cli/{stage}\.py"|1,)', params)
-        assert name in ("fetch_ewok_config", "fetch_model", "score", "ask", *TRAINING)
+        assert re.search(rf'method=(method_of\("cli/{stage}\w*\.py"|1,)', params)
+        assert name in ("fetch_ewok_config", "fetch_model", "score", "ask", "ask_external", *TRAINING)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -168,7 +168,10 @@ def test_a_rule_reruns_when_a_file_that_people_edit_is_replaced_by_an_older_one(
 
 
 #: What takes long, or is the input of what does.
-TRAINING = ("write_corpus", "train_tokenizer", "train_control", "train_vectors")
+TRAINING = (
+    *("write_corpus", "train_tokenizer", "train_control", "train_vectors"),
+    *("generate_training_set", "start_model", "finetune"),
+)
 
 
 def stages_of(module: str) -> set[str]:
@@ -196,7 +199,7 @@ def test_only_models_and_r_are_jobs_of_a_cluster_and_these_say_what_they_need(na
         assert not {"threads", "resources"} & set(found)
     else:
         assert {"mem_mb", "runtime"} <= set(re.findall(r"(\w+)=", found["resources"]))
-        assert name in ("score", "ask", "train_control", "fit_mixed_model")
+        assert name in ("score", "ask", "ask_external", "train_control", "finetune", "fit_mixed_model")
 
 
 def test_no_rule_hides_work_in_a_lambda() -> None:

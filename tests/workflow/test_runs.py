@@ -65,7 +65,7 @@ def wait_for(run: subprocess.Popen[str], folder: Path, pattern: str) -> None:
 
 def test_a_run_leaves_tables_figures_and_report_with_a_log_and_a_benchmark_each(finished: Path) -> None:
     results = finished / "results" / "reduced"
-    for name in ("mean_accuracy", "accuracy_by_domain", "fixed_effects", "dataset"):
+    for name in ("mean_accuracy", "accuracy_by_domain", "fixed_effects", "dataset", "materials_sides", "control_accuracy"):
         for suffix in ("csv", "tex", "md"):
             assert (results / "ewok" / "tables" / f"{name}.{suffix}").stat().st_size > 50
     for suffix in ("pdf", "svg", "png", "csv"):

@@ -8,11 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from worldprobe import benchmarks
 from worldprobe.benchmarks.ewok import targets
+from worldprobe.benchmarks.worldsense import targets as worldsense_targets
 from worldprobe.contracts import read_provenance
 from worldprobe.operations.missing import failure, missing_models, reason
 
@@ -293,6 +296,40 @@ def test_only_a_job_that_ended_with_an_error_of_its_own_counts_as_failed(tmp_pat
     assert missing_models({**study, "allow_missing": False}, lambda _study, model: files[model], tmp_path) == {}
     assert missing_models({**study, "models": ["a"]}, lambda _study, model: files[model], tmp_path) == {}
     assert reason("error: x\n  problem: p.\n  fix: f.\n") == "p"
+
+
+def worldsense_study(**block: Any) -> dict[str, Any]:
+    """A study of WorldSense alone, whose own list of models may name others than the study's."""
+    known = {"sets": ["test"], "promptings": ["basic"], "problems": [], "controls": ["always_positive"], "models": None}
+    return {"study": "trial", "models": ["a", "b"], "allow_missing": True, "ewok": None, "worldsense": known | block}
+
+
+def test_a_model_that_only_worldsense_asks_can_be_missing_too(tmp_path: Path) -> None:
+    study = worldsense_study(models=["b", "c"])
+    assert benchmarks.asked_models(study) == ["a", "b", "c"]
+    assert benchmarks.asked_models(worldsense_study()) == ["a", "b"]
+    assert benchmarks.asked_models(worldsense_study(models=["c"], promptings=[])) == ["a", "b"]
+    log = tmp_path / "results" / "trial" / "logs" / "ask" / "c.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("Traceback (most recent call last):\nMemoryError\n")
+    missing = missing_models(study, benchmarks.evidence, tmp_path, benchmarks.asked_models(study))
+    assert missing == {"c": "MemoryError"}
+    answered = [model for model in benchmarks.asked_models(study) if model not in missing]
+    assert worldsense_targets.answered(study, answered) == ["b", "always_positive"]
+    left = benchmarks.without(study, missing)
+    assert (left["models"], left["worldsense"]["models"]) == (["a", "b"], ["b"])
+    (files,) = benchmarks.page_files(study, answered)
+    assert not any("/c." in path for path in files.made_from)
+
+
+def test_what_was_made_of_a_pair_is_outdated_when_one_of_it_is_missing_and_answers_never_are() -> None:
+    study = worldsense_study(controls=[])
+    found = benchmarks.outdated(study, ["b"], {})
+    place = "results/trial/worldsense"
+    assert {f"{place}/comparisons.parquet", f"{place}/tables/worldsense_comparisons.csv"} <= set(found)
+    assert not any("/responses/" in path or path.endswith("summaries.parquet") for path in found)
+    assert benchmarks.outdated(study, [], {}) == []
+    assert benchmarks.outdated(worldsense_study(), ["b"], {}) == [], "with a rule there is a pair left"
 
 
 def test_what_is_trained_alike_is_shared_and_what_is_not_lies_apart() -> None:

@@ -2,7 +2,7 @@
 
 
 #: What each part is built from.
-PAGES = benchmarks.page_files(study, MODELS_WITH_ANSWERS)
+PAGES = benchmarks.page_files(study, ALL_WITH_ANSWERS)
 
 
 localrules:

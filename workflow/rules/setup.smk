@@ -69,7 +69,7 @@ from worldprobe.imports import code_digest, method_of
 from worldprobe.operations import devices, locks
 from worldprobe.operations.captions import write_caption
 from worldprobe.operations.missing import missing_models, share_with_jobs
-from worldprobe.operations.settings import by_strength, model_files, read_settings, source_key
+from worldprobe.operations.settings import by_strength, model_files, read_settings, shown_registry, source_key
 from worldprobe.paths import RESULTS, StudyPaths
 
 
@@ -134,7 +134,7 @@ def limit_resources(study, registry, site):
     if workflow.resource_settings.nodes is not None or not workflow.is_main_process:
         return
     given = set(workflow.global_resources)
-    wanted = {model: devices.gpus_wanted(registry[model], site) for model in study["models"]}
+    wanted = {model: devices.gpus_wanted(registry[model], site) for model in benchmarks.asked_models(study)}
     for name, limit in devices.limits(wanted, given).items():
         workflow.register_resource(name, Resource(name, limit))
 
@@ -161,16 +161,21 @@ try:
         results_folder(),
         benchmarks.add_models,
     )
+    registry_file = shown_registry(study, registry, registry_file, Path(".snakemake/registries"))
     limit_resources(study, registry, site)
 except UserError as error:
     sys.exit(error.lines())
 
 STUDY = StudyPaths.of(study)
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
-MISSING = share_with_jobs(missing_models(study, benchmarks.evidence), workflow.is_main_process)
+MISSING = share_with_jobs(
+    missing_models(study, benchmarks.evidence, models=benchmarks.asked_models(study)), workflow.is_main_process
+)
 MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
+#: As they are, and those that a benchmark asks besides the study's.
+ALL_WITH_ANSWERS = [model for model in benchmarks.asked_models(study) if model not in MISSING]
 #: The study as its tables and figures see it: a model that is left alone is compared with none.
-ANSWERED = study | {"models": MODELS_WITH_ANSWERS}
+ANSWERED = benchmarks.without(study, MISSING)
 
 
 pathvars:
@@ -197,12 +202,23 @@ wildcard_constraints:
 
 def say_what_is_missing():
     """After a run that failed: which models have no answers, and how to go on without them."""
-    failed = missing_models({**study, "allow_missing": True}, benchmarks.evidence)
+    failed = missing_models({**study, "allow_missing": True}, benchmarks.evidence, models=benchmarks.asked_models(study))
     for model, reason in failed.items():
         print(f"{model} has no answers: {reason}", file=sys.stderr)
     if failed and study["allow_missing"] and set(failed) - set(MISSING):
         fix = "Run the same command again: the other models are summarised, these are named as missing and tried again."
         print(fix, file=sys.stderr)
+
+
+def remove_outdated():
+    """After a run without models that are still missing: remove what an earlier run made with them, e.g. comparisons of a pair."""
+    still = [
+        model for model in missing_models(study, benchmarks.evidence, models=benchmarks.asked_models(study)) if model in MISSING
+    ]
+    for path in benchmarks.outdated(study, still, registry):
+        if os.path.isfile(path):
+            os.remove(path)
+            print(f"Removed, as it was made with {' and '.join(still)}: {path}", file=sys.stderr)
 
 
 def say_what_is_new():

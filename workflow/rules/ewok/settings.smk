@@ -146,7 +146,7 @@ def condition_titles(wildcards):
 
 def missing(wildcards):
     """The models without answers, as an option; they are named in what is made without them."""
-    return flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items()])
+    return flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items() if model in study["models"]])
 
 
 def report_files(kind, *names):

@@ -1,139 +1,11 @@
 # Models learn WorldSense's problems (docs/worldsense.md, "Fine-tuning"). Checkpoints outlive their job: they are in results/.checkpoints.
 
 
-from worldprobe.benchmarks.worldsense.finetuning import plan as tuning_plan
-
-TRAININGS = tuning_plan.trainings(study)
-TRAINING_SETS = tuning_plan.generated_sets(study)
-
-
 localrules:
     generate_training_set,
+    start_model,
     gather_trainings,
-
-
-def one_of_names(names):
-    """A regular expression for some names; for none, one that nothing matches."""
-    return "|".join(map(re.escape, names)) or "(?!)"
-
-
-def training_part(wildcards):
-    """Which part of a set is generated for training, as options."""
-    part = TRAINING_SETS[wildcards.key]
-    return flags(
-        quote(part["set"]),
-        flag("--seed", str(part.get("seed", worldsense["seed"]))),
-        *(flag(f"--{name.replace('_', '-')}", part.get(name)) for name in ("per_cell", "sizes", "problems", "skins")),
-        flag("--skin-folder", skin_folder()),
-    )
-
-
-def start_of(field):
-    """A function that looks up how a small model is made."""
-
-    def look_up(wildcards):
-        return tuning_plan.block(study)["start"][wildcards.base][field]
-
-    return look_up
-
-
-def start_texts(wildcards):
-    """What the tokenizer of a small model learns from: training files, or nothing where it is finished."""
-    how = tuning_plan.block(study)["start"][wildcards.base]
-    return [] if how.get("tokenizer") else tuning_plan.training_files(study, how.get("vocabulary_from", ()))
-
-
-def start_tokenizer(wildcards):
-    """The finished tokenizer of a small model, if it has one."""
-    named = tuning_plan.block(study)["start"][wildcards.base].get("tokenizer")
-    return f"{tuning_plan.root(study)}/{named}" if named == tuning_plan.PHRASES else named or []
-
-
-def tokenizer_option(wildcards):
-    """The finished tokenizer of a small model, as an option."""
-    return flag("--tokenizer", start_tokenizer(wildcards))
-
-
-def mixed_in(wildcards):
-    """What is mixed in, as an option."""
-    return flag("--mix", tuning_plan.training_files(study, TRAININGS[wildcards.tuned].mix))
-
-
-def trained_on(kind):
-    """A function that gives the files of a training: train or mix."""
-
-    def look_up(wildcards):
-        return tuning_plan.training_files(study, getattr(TRAININGS[wildcards.tuned], kind))
-
-    return look_up
-
-
-def base_weights(wildcards):
-    """What must be there before a training begins."""
-    one = TRAININGS[wildcards.tuned]
-    if one.before:
-        return [one.before]
-    entry = registry[one.base]
-    if entry.get("control"):
-        return [entry["checkpoint"]]
-    return model_files(entry) or [f"{STUDY.models}/{one.base}/{source_key(entry)}.json"]
-
-
-def base_options(wildcards):
-    """The model that is trained, and what its checkpoint may do, as a command's words."""
-    one = TRAININGS[wildcards.tuned]
-    entry = registry[one.base]
-    if one.before:
-        return quote(one.before)
-    revision = flag("--revision", entry.get("revision"))
-    return flags(quote(entry["checkpoint"]), revision, *trust_options(entry))
-
-
-def tuning_options(wildcards):
-    """The settings of a training, as options."""
-    found = TRAININGS[wildcards.tuned].options()
-    packing = "--packing" if found.pop("packing") else "--no-packing"
-    share = found.pop("share")
-    return flags(
-        packing,
-        flag("--share", str(share) if share else None),
-        *(flag(f"--{key.replace('_', '-')}", value if isinstance(value, bool) or value is None else str(value)) for key, value in found.items()),
-        flag("--skin-folder", worldsense["skin_folder"]),
-    )
-
-
-def tuning_need(resource):
-    """A function that says what a training needs of a machine: gpus, threads, and, more with each attempt, mem_mb and runtime."""
-
-    def look_up(wildcards, attempt):
-        one = TRAININGS[wildcards.tuned]
-        wanted = devices.tuning_needs_of(registry[one.base], site, one.settings)
-        return getattr(wanted.in_attempt(attempt, site["longest_minutes"]), resource)
-
-    return look_up
-
-
-def tuning_site(fact):
-    """A function that says where a training is to run: partition, constraint, gpu_model; the last two only with GPUs."""
-
-    def look_up(wildcards):
-        one = TRAININGS[wildcards.tuned]
-        if not devices.tuning_needs_of(registry[one.base], site, one.settings).gpus:
-            return site["partition"] if fact == "partition" else None
-        return site["gpu_partition"] or site["partition"] if fact == "partition" else site[fact]
-
-    return look_up
-
-
-def tuning_gpus(wildcards):
-    """Over how many GPUs a training is spread, as an option. A resource: unlike a parameter it reruns nothing."""
-    one = TRAININGS[wildcards.tuned]
-    return flag("--gpus", devices.tuning_needs_of(registry[one.base], site, one.settings).gpus or None)
-
-
-def forbidden_sets():
-    """The sets none of whose tuples may be trained on: all that are asked but the one that is training data by design."""
-    return [worldsense_targets.trial_table(study, name) for name in worldsense_targets.asked_sets(study) if name != "memorisation"]
+    gather_external,
 
 
 rule generate_training_set:
@@ -153,11 +25,11 @@ rule generate_training_set:
     params:
         part=training_part,
         contents=contents(skin_files()),
-        code=code("cli/worldsense.py"),
+        method=method_of("cli/worldsense.py", "METHOD"),
     message:
         "Generating {wildcards.key} for fine-tuning"
     shell:
-        "python -m worldprobe worldsense generate {params.part} --out {output.trials:q} &> {log:q}"
+        "worldprobe worldsense generate {params.part} --out {output.trials:q} &> {log:q}"
 
 
 rule start_model:
@@ -175,26 +47,13 @@ rule start_model:
         base=one_of_names(tuning_plan.block(study)["start"]),
     conda:
         "../../../envs/scoring.yaml"
-    threads: 1
-    resources:
-        mem_mb=per_attempt(3000),
-        runtime=per_attempt(30),
     params:
-        architecture=start_of("architecture"),
-        layers=start_of("layers"),
-        width=start_of("width"),
-        heads=start_of("heads"),
-        positions=start_of("positions"),
-        vocabulary=start_of("vocabulary"),
-        seed=start_of("seed"),
-        tokenizer=tokenizer_option,
+        how=start_options,
         method=method_of("cli/worldsense_finetuning.py", "START_METHOD"),
     message:
         "Making {wildcards.base}, untrained"
     shell:
-        "python -m worldprobe worldsense start-model {input.texts:q} {params.tokenizer} --architecture {params.architecture:q}"
-        " --layers {params.layers} --width {params.width} --heads {params.heads} --positions {params.positions}"
-        " --vocabulary {params.vocabulary} --seed {params.seed} --out {output.checkpoint:q} &> {log:q}"
+        "worldprobe worldsense start-model {input.texts:q} {params.how} --out {output.checkpoint:q} &> {log:q}"
 
 
 rule finetune:
@@ -222,7 +81,7 @@ rule finetune:
         slurm_partition=tuning_site("partition"),
         mem_mb=tuning_need("mem_mb"),
         runtime=tuning_need("runtime"),
-        spread=tuning_gpus,
+        speed=tuning_speed,
     params:
         base=base_options,
         settings=tuning_options,
@@ -233,8 +92,8 @@ rule finetune:
     message:
         "Fine-tuning {wildcards.tuned}"
     shell:
-        "python -m worldprobe worldsense finetune {params.base} {input.train:q} {params.mix} {params.settings} {params.tests}"
-        " {resources.spread} --checkpoints {params.checkpoints:q} --out {output.checkpoint:q} &> {log:q}"
+        "worldprobe worldsense finetune {params.base} {input.train:q} {params.mix} {params.settings} {params.tests}"
+        " {resources.speed} --checkpoints {params.checkpoints:q} --out {output.checkpoint:q} &> {log:q}"
 
 
 rule gather_trainings:
@@ -250,8 +109,57 @@ rule gather_trainings:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        code=code("cli/worldsense_finetuning.py"),
+        code=code("cli/worldsense.py"),
     message:
         "Gathering what was noted of each training"
     shell:
-        "python -m worldprobe worldsense gather-trainings {input.models:q} --out {output.training_table:q} &> {log:q}"
+        "worldprobe worldsense gather-trainings {input.models:q} --out {output.training_table:q} &> {log:q}"
+
+
+rule ask_external:
+    """Other benchmarks, asked by lm-evaluation-harness, where it and its data are here."""
+    input:
+        weights=weight_inputs,
+    output:
+        answers="<worldsense>/external/{model}.csv",
+    log:
+        "<logs>/ask_external/{model}.log",
+    benchmark:
+        "<benchmarks>/ask_external/{model}.tsv"
+    conda:
+        "../../../envs/scoring.yaml"
+    threads: need("threads")
+    resources:
+        gpu=need("gpus"),
+        gpu_model=on_site("gpu_model"),
+        constraint=on_site("constraint"),
+        slurm_partition=on_site("partition"),
+        mem_mb=need("mem_mb"),
+        runtime=need("runtime"),
+    params:
+        asking=external_options,
+        method=method_of("cli/worldsense_external.py", "METHOD"),
+    message:
+        "Asking {wildcards.model} other benchmarks"
+    shell:
+        "worldprobe worldsense ask-external {params.asking} --model {wildcards.model:q} --out {output.answers:q} &> {log:q}"
+
+
+rule gather_external:
+    """Other benchmarks of bases and fine-tuned models next to the paper's Table 7; made only where it is asked for."""
+    input:
+        answers=external_answers(),
+    output:
+        table="<worldsense>/external.csv",
+    log:
+        "<logs>/gather_external.log",
+    benchmark:
+        "<benchmarks>/gather_external.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        code=code("cli/worldsense.py"),
+    message:
+        "Gathering other benchmarks"
+    shell:
+        "worldprobe worldsense gather-external {input.answers:q} --out {output.table:q} &> {log:q}"

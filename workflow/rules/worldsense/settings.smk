@@ -94,7 +94,7 @@ def answer_tables():
     """The responses of all models that have any, and of the rules."""
     return [
         path
-        for model in worldsense_targets.answered(study, MODELS_WITH_ANSWERS)
+        for model in worldsense_targets.answered(study, ALL_WITH_ANSWERS)
         for path in worldsense_targets.left_by(study, model)
     ]
 
@@ -105,7 +105,7 @@ def answered_sets(wildcards):
     for name in worldsense_targets.asked_sets(study):
         found = [
             worldsense_targets.responses(study, name, prompting, model)
-            for model in worldsense_targets.answered(study, MODELS_WITH_ANSWERS)
+            for model in worldsense_targets.answered(study, ALL_WITH_ANSWERS)
             for prompting in worldsense_targets.promptings(study)
         ]
         options.append(flag("--set", [name, worldsense_targets.trial_table(study, name), *found]))

@@ -176,6 +176,7 @@ class Benchmark:
         targets: reference to a function: study, registry -> every file that it makes, without the report.
         evidence: reference to a function: study, model -> the files that asking the model leaves.
         asking: the rule that asks a model.
+        asked: reference to a function: study -> the models that it asks besides the study's own, rules apart.
         complete: reference to a function: study, registry -> the registry with what depends on the study.
         adds: reference to a function: study, registry -> cards of models that a study makes, which it may name like any other.
         plans: its tables and figures, in the order of the report.
@@ -188,6 +189,7 @@ class Benchmark:
     targets: str
     evidence: str = ""
     asking: str = ""
+    asked: str = ""
     complete: str = ""
     adds: str = ""
     plans: tuple[Plan, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +91,42 @@ def add_models(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, d
         if benchmark.adds:
             registry = registry | load(benchmark.adds)(study, registry)
     return registry
+
+
+def asked_models(study: Study) -> list[str]:
+    """The study's models, and those that a benchmark asks besides."""
+    more = [model for benchmark in of_study(study) if benchmark.asked for model in load(benchmark.asked)(study)]
+    return list(dict.fromkeys([*study["models"], *more]))
+
+
+def without(study: Study, missing: Collection[str]) -> Study:
+    """The study as if some models had never been in it, nor in a benchmark's own list of models.
+
+    Args:
+        study: a validated study.
+        missing: their ids.
+    """
+    kept = {"models": [model for model in study["models"] if model not in missing]}
+    for benchmark in of_study(study):
+        block = study[benchmark.name]
+        if isinstance(block.get("models"), list):
+            kept[benchmark.name] = block | {"models": [model for model in block["models"] if model not in missing]}
+    return {**study, **kept}
+
+
+def outdated(study: Study, missing: Collection[str], registry: Registry) -> list[str]:
+    """What the study would make if no model were missing and cannot make without them: if it is there, it is of an earlier run.
+
+    What models answered is never outdated.
+
+    Args:
+        study: a validated study.
+        missing: ids of models without answers.
+        registry: model id -> card.
+    """
+    answers = (path for model in asked_models(study) for path in evidence(study, model))
+    kept = {*targets(without(study, missing), registry), *answers}
+    return [path for path in targets(study, registry) if path not in kept]
 
 
 def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

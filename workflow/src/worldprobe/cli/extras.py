@@ -6,7 +6,7 @@ from worldprobe.errors import UserError
 
 #: Extra -> what it brings that the package imports. The list of each with its versions is in pyproject.toml.
 EXTRAS = {
-    "hf": ("torch", "transformers", "tokenizers", "safetensors", "accelerate", "huggingface_hub"),
+    "hf": ("torch", "transformers", "tokenizers", "safetensors", "accelerate", "huggingface_hub", "peft"),
     "vllm": ("vllm",),
     "openai": ("openai", "tenacity"),
     "workflow": ("snakemake", "gensim", "smart_open", "nbconvert", "nbformat", "nbclient", "ipykernel"),

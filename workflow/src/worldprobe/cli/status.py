@@ -21,25 +21,36 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--directory", type=Path, default=Path(), metavar="FOLDER", help="working folder, as given to snakemake (default: .)"
     )
+    parser.add_argument(
+        "--prefix",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="prefix of the module, where another workflow uses this one as a module with a prefix",
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Look and report."""
-    from worldprobe.benchmarks import add_models, complete_registry, evidence_by_rule, settings_checks
+    from worldprobe.benchmarks import add_models, asked_models, complete_registry, evidence_by_rule, settings_checks
     from worldprobe.config import merge, read_yaml
     from worldprobe.operations import locks, status
     from worldprobe.operations.settings import read_settings
-    from worldprobe.paths import REPOSITORY, StudyPaths
+    from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
 
     settings: dict = {}
     base = Path("config/config.yaml")  # the Snakefile lays the others over it
     files = [*([base] if base.exists() else []), *args.configfile]
     for path in files:
         settings = merge(settings, read_yaml(path).document or {})
-    study, registry, _, _ = read_settings(settings, files, {}, REPOSITORY, settings_checks(), complete_registry, add=add_models)
+    results = (args.prefix / RESULTS).as_posix()
+    study, registry, _, _ = read_settings(
+        settings, files, {}, REPOSITORY, settings_checks(), complete_registry, results, add_models
+    )
     print(f"Study {study['study']}")
-    if not any(evidence_by_rule(study, model) for model in study["models"]):
+    models = asked_models(study)
+    if not any(evidence_by_rule(study, model) for model in models):
         print("No model is asked: this study uses released results, or none of its benchmarks asks models.")
         return
     found = status.read_queue(args.directory)
@@ -47,7 +58,9 @@ def run(args: argparse.Namespace) -> None:
     pids = locks.running(args.directory)
     on_cluster = bool(queue) or locks.is_on_cluster(pids)
     is_running = bool(pids or locks.held_elsewhere(args.directory))
-    states = status.model_states(study, registry, evidence_by_rule, args.directory, queue, is_running, on_cluster, silence)
+    states = status.model_states(
+        study, registry, evidence_by_rule, args.directory, queue, is_running, on_cluster, silence, models
+    )
     width = max(len(state.model) for state in states)
     for state in states:
         print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())

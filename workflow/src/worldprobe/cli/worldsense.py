@@ -10,6 +10,7 @@ from pathlib import Path
 from worldprobe.cli import worldsense_analysis
 from worldprobe.cli.arguments import add_seed_argument, positive, whole_number
 from worldprobe.cli.worldsense_asking import add_asking_parsers
+from worldprobe.cli.worldsense_external import add_external_parsers
 from worldprobe.cli.worldsense_finetuning import add_finetuning_parsers
 from worldprobe.cli.worldsense_lessons import add_lessons_parsers
 from worldprobe.errors import UserError
@@ -100,6 +101,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     add_asking_parsers(actions, trials_help)
     add_lessons_parsers(actions)
     add_finetuning_parsers(actions)
+    add_external_parsers(actions)
     export = actions.add_parser("export", help="write trials in the official layout")
     export.add_argument("trials", metavar="TRIALS", help=trials_help)
     export.add_argument(
@@ -173,6 +175,8 @@ def run_generate(args: argparse.Namespace) -> None:
     if is_official(args.out):
         problem = "is the name of JSON lines, but a Parquet table is written."
         raise UserError(f"--out {args.out}", problem, "Name a .parquet file; `worldsense export` writes the official layout.")
+    if args.out.suffix != ".parquet":
+        raise UserError(f"--out {args.out}", "is not the name of a Parquet table.", "Name a file that ends with .parquet.")
     folder = args.skin_folder or FOLDER
     plan = sets.plan_set(args.set, args.sizes, args.problems, args.per_cell)
     blocks = sets.blocks_of(plan, read_skins(folder), args.skins)

@@ -231,6 +231,8 @@ def run_finetune(args: argparse.Namespace) -> int | None:
     if "RANK" not in os.environ:
         claim_gpus(args.gpus)
     arithmetic.pin()
+    import worldprobe.training.tuning  # noqa: F401  before what loads models, which imports transformers without distribution
+
     try:
         prepared = _prepare(args)
         if args.gpus > 1 and "RANK" not in os.environ:
@@ -401,7 +403,9 @@ def _tokens_per_pass(args: argparse.Namespace, how: Tuning, material: Material, 
 def _launch(processes: int) -> int:
     """One process for each GPU, all with the command that this one was given."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    return subprocess.run([*command, "-m", "worldprobe", *sys.argv[1:]], check=False).returncode
+    source = Path(__file__).resolve().parents[2]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(source), os.environ.get("PYTHONPATH", "")])}
+    return subprocess.run([*command, "-m", "worldprobe", *sys.argv[1:]], check=False, env=environment).returncode
 
 
 def _finetune(args: argparse.Namespace, prepared: _Prepared, is_first: bool) -> None:

@@ -24,6 +24,7 @@ def missing_models(
     study: Mapping[str, Any],
     evidence: Callable[[Mapping[str, Any], str], Sequence[str]],
     folder: Path = Path(),
+    models: Sequence[str] | None = None,
 ) -> dict[str, str]:
     """The study's models without answers, and why, in one line each; none where the study allows none to be missing.
 
@@ -33,17 +34,19 @@ def missing_models(
         study: a validated study.
         evidence: the study and a model -> the files that asking it leaves.
         folder: where Snakemake runs.
+        models: ids of all that are asked; by default those of the study.
     """
     if not study.get("allow_missing"):
         return {}
+    models = study["models"] if models is None else models
     logs = folder / StudyPaths.of(study).logs
     found = {}
-    for model in study["models"]:
+    for model in models:
         if all((folder / path).exists() for path in evidence(study, model)):
             continue
         if reason := failure(logs, model):
             found[model] = reason
-    return found if len(found) < len(study["models"]) else {}
+    return found if len(found) < len(models) else {}
 
 
 def failure(logs: Path, model: str) -> str:

@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from worldprobe.config import Check, check_models, read_registry, read_site, read_study
+import yaml
+
+from worldprobe.config import Check, check_models, read_registry, read_schema, read_site, read_study
 from worldprobe.errors import UserError
+from worldprobe.files import write_text
 from worldprobe.models.checkpoint import files_of
 from worldprobe.paths import RESULTS
 
@@ -124,3 +127,26 @@ def check_folders(model: str, card: Mapping[str, Any], registry_file: str) -> No
     for key, folder in named:
         if not os.path.isdir(os.path.expanduser(folder)):
             raise UserError(f"{registry_file}: {model}.{key}", f"there is no folder {folder}.", "Correct the path.")
+
+
+def shown_registry(study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]], registry_file: str, folder: Path) -> str:
+    """The file from which tables and figures take names: the user's, or one in ``folder`` that has models of the study, too.
+
+    Args:
+        study: a validated study.
+        registry: complete.
+        registry_file: the user's.
+        folder: of such files; a new one is written only where it says something else.
+    """
+    if not any(card.get("tuned") for card in registry.values()):
+        return registry_file
+    known = read_schema("models")["$defs"]["card"]["properties"]
+    cards = {
+        model: {key: value for key, value in card.items() if key in known and value != known[key].get("default")}
+        for model, card in registry.items()
+    }
+    text = yaml.safe_dump(cards, sort_keys=False, allow_unicode=True)
+    path = folder / f"{study['study']}.yaml"
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        write_text(path, text)
+    return str(path)

@@ -118,8 +118,9 @@ def model_states(
     is_snakemake_running: bool,
     on_cluster: bool = False,
     silence: str = "",
+    models: Sequence[str] | None = None,
 ) -> list[ModelState]:
-    """Every model of the study, in its order.
+    """Every model that the study asks, in its order.
 
     Args:
         study: a validated study.
@@ -130,6 +131,7 @@ def model_states(
         is_snakemake_running: whether a Snakemake is at work in the folder, or may be, on another machine.
         on_cluster: whether that Snakemake submits jobs to SLURM.
         silence: why SLURM does not answer, if so.
+        models: ids of all that are asked; by default those of the study.
     """
     at_work = _at_work_here(folder)
     logs = folder / StudyPaths.of(study).logs
@@ -161,7 +163,7 @@ def model_states(
         return ModelState(model, "not started", "", None, rule)
 
     states = []
-    for model in study["models"]:
+    for model in study["models"] if models is None else models:
         left = [rule for rule, paths in evidence(study, model).items() if not all((folder / path).exists() for path in paths)]
         if left and registry[model].get("control") and not (folder / registry[model]["checkpoint"]).is_dir():
             left = ["train_control"]

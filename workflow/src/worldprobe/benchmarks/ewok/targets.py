@@ -105,8 +105,8 @@ def chat_template(prompting: Mapping[str, Any], card: Mapping[str, Any]) -> str:
 
 
 def left_by_asking(study: Study, model: str) -> list[str]:
-    """What asking a model leaves: nothing where released results take the place of its answers."""
-    return [] if is_released(study) else evidence(study, model)
+    """What asking a model leaves: nothing of one that EWoK does not ask, or where released results take the place of answers."""
+    return [] if is_released(study) or model not in study["models"] else evidence(study, model)
 
 
 def judgements(
@@ -263,7 +263,7 @@ def made_from(study: Study, models: Iterable[str]) -> list[str]:
 
 def page_files(study: Study, models: Iterable[str]) -> PageFiles:
     """What the report's part on EWoK is built from; items are quoted only where they are our own."""
-    chosen = list(models)
+    chosen = [model for model in models if model in study["models"]]
     return PageFiles(
         summary=paths(study).table("summaries"),
         eval_type=study["ewok"]["eval_types"][0],
@@ -280,7 +280,7 @@ def targets(study: Study, registry: Registry) -> list[str]:
         wanted.append(paths(study).table("reproduction"))
     if has_conditions(study):
         wanted.append(paths(study).table("conditions"))
-    return wanted
+    return wanted + pair_tables(study, registry)
 
 
 def judgements_of_conditions(study: Study, models: Iterable[str]) -> list[str]:

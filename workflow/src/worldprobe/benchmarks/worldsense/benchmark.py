@@ -10,6 +10,7 @@ BENCHMARK = Benchmark(
     title="WorldSense",
     check_settings="worldprobe.benchmarks.worldsense.settings:check_settings",
     targets="worldprobe.benchmarks.worldsense.targets:targets",
+    asked="worldprobe.benchmarks.worldsense.targets:asked_besides",
     evidence="worldprobe.benchmarks.worldsense.targets:evidence",
     asking="ask",
     adds="worldprobe.benchmarks.worldsense.finetuning.plan:add_models",

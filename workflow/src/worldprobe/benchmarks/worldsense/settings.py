@@ -8,6 +8,7 @@ from typing import Any
 
 from worldprobe.benchmark import Study
 from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
+from worldprobe.benchmarks.worldsense.finetuning.checks import check_finetuning
 from worldprobe.benchmarks.worldsense.targets import asked_models, asked_sets
 from worldprobe.config import Finding, with_defaults
 from worldprobe.errors import UserError, did_you_mean
@@ -37,6 +38,7 @@ def check_settings(block: Mapping[str, Any]) -> Iterator[Finding]:
         if name in names:
             yield ("promptings", number), f"is the second set named {name}.", "Give the file another name."
         names[name] = number
+    yield from ((("finetuning", *keys), problem, fix) for keys, problem, fix in check_finetuning(block["finetuning"]))
     if block["asking"]["samples"] > 1 and not block["asking"]["temperature"]:
         problem = "are all alike with temperature 0."
         yield ("asking", "samples"), problem, "Set a temperature above 0, or ask once."

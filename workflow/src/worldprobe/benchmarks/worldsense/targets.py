@@ -45,6 +45,15 @@ def asked_models(study: Study) -> list[str]:
     return models + [model for model in block["controls"] if model not in models]
 
 
+def asked_besides(study: Study) -> list[str]:
+    """The models that are asked though they are not among the study's: those of ``worldsense.models``, and fine-tuned ones."""
+    block = study["worldsense"]
+    named = (
+        (made_models(study) if block["models"] is None else block["models"]) if asked_sets(study) and promptings(study) else []
+    )
+    return [model for model in named if model not in study["models"]]
+
+
 def responses(study: Study, name: str, prompting: str, model: str) -> str:
     """A model's responses to a set under one prompting."""
     return f"{root(study)}/responses/{name}/{prompting}/{model}.parquet"
@@ -82,14 +91,14 @@ def targets(study: Study, registry: Registry) -> list[str]:
 
 
 def answered(study: Study, models: Sequence[str]) -> list[str]:
-    """The models that are asked and have answers, rules among them.
+    """The models that are asked and have answers, and the rules, which always have.
 
     Args:
         study: a validated study.
-        models: ids of the study's models that have answers.
+        models: ids of the models that have answers.
     """
-    missing = set(study["models"]) - set(models)
-    return [model for model in asked_models(study) if model not in missing]
+    known = {*models, *study["worldsense"]["controls"]}
+    return [model for model in asked_models(study) if model in known]
 
 
 def is_asked(study: Study) -> bool:

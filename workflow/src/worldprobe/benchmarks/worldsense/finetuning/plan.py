@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from worldprobe.benchmark import Registry, Study
+from worldprobe.errors import UserError, did_you_mean
 from worldprobe.paths import StudyPaths
 
 #: Settings that are options of ``worldsense finetune``; the others are for the rules.
@@ -123,7 +124,7 @@ def set_key(study: Study, part: Mapping[str, Any]) -> str:
     """Name of a generated set: another one for other parts or seeds of a set.
 
     >>> set_key({"worldsense": {"seed": 0}}, {"set": "train-10k"})
-    'train-10k-62ba9d6b'
+    'train-10k-162f71cf'
     """
     content = json.dumps({"seed": study["worldsense"]["seed"], **part}, sort_keys=True)
     return f"{part['set']}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
@@ -149,14 +150,21 @@ def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
     if study["worldsense"] is None:
         return found
     for base, how in block(study)["start"].items():
-        bare = {"family": "finetuned", "display_name": how["display_name"], "checkpoint": learned_folder(study, base)}
+        if base in registry:
+            problem = f"{base} is a model of the registry already."
+            raise UserError("worldsense.finetuning.start", problem, "Give the small model another id.")
+        bare = {"family": "fine-tuned", "display_name": how["display_name"], "checkpoint": learned_folder(study, base)}
         found[base] = with_defaults({base: bare}, "models")[base] | {"model": base, "tuned": "small"}
     for base in block(study)["bases"]:
         for variant in block(study)["variants"]:
             name = f"{base}+{variant}"
             card = dict(found.get(base) or registry.get(base, {}))
             if not card:
-                continue
+                problem = f"{base} is not a model of the registry{did_you_mean(base, registry)}"
+                raise UserError("worldsense.finetuning.bases", problem, "Correct the name, or add an entry to the registry.")
+            if card["engine"] not in ("transformers", "vllm"):
+                problem = f"{base} has no weights here (engine {card['engine']})."
+                raise UserError("worldsense.finetuning.bases", problem, "Name models whose weights are here.")
             tuned = "small" if card.get("control") or card.get("tuned") == "small" else "base"
             display = {"display_name": f"{card['display_name']} +{variant}", "colour": None}
             card = {key: value for key, value in card.items() if key != "control"}

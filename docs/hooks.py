@@ -1,0 +1,148 @@
+"""What the site has beyond docs/: pages of the repository's other folders, and references made from parser and schemas."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "workflow" / "src"))
+
+#: Files of the repository -> pages of the site.
+ELSEWHERE = {
+    "config/README.md": "handbook.md",
+    "results/README.md": "results.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#|mailto:)([^)#]+)(#[^)]*)?\)")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are not in docs/."""
+    for source, page in ELSEWHERE.items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        files.append(File.generated(config, page, content=_links(text, Path(source).parent)))
+    files.append(File.generated(config, "reference/commands.md", content=commands()))
+    files.append(File.generated(config, "reference/configuration.md", content=configuration()))
+    files.append(File.generated(config, "pictures/rulegraph.svg", abs_src_path=str(ROOT / "resources" / "rulegraph.svg")))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Links to the repository's files become links to pages, or names; the picture of the workflow one that needs no script."""
+    picture = "![Every rule and what it needs](pictures/rulegraph.svg)"
+    text = re.sub(r"^```mermaid\n.*?^```$", picture, markdown, flags=re.MULTILINE | re.DOTALL)
+    is_generated = page.file.src_uri in ELSEWHERE.values() or page.file.src_uri.startswith("reference/")
+    return text if is_generated else _links(text, Path("docs"))
+
+
+def _links(text: str, folder: Path) -> str:
+    """Relative links of a file in a folder of the repository, as the site has them."""
+
+    def lead(found: re.Match[str]) -> str:
+        label, target, anchor = found[1], found[2], found[3] or ""
+        parts: list[str] = []
+        for part in (*folder.parts, *Path(target).parts):
+            if part == "..":
+                parts.pop()
+            elif part != ".":
+                parts.append(part)
+        path = "/".join(parts)
+        if path in ELSEWHERE:
+            return f"[{label}]({ELSEWHERE[path]}{anchor})"
+        if path.startswith("docs/"):
+            return f"[{label}]({path.removeprefix('docs/')}{anchor})"
+        if not (ROOT / path).exists():
+            raise FileNotFoundError(f"{folder}: {target}")
+        return f"`{path}`"
+
+    return LINK.sub(lead, text)
+
+
+def commands() -> str:
+    """Every command with its arguments, from the parser."""
+    from worldprobe.cli import build_parser
+
+    lines = ["# Commands", "", "Made from the parser; `worldprobe COMMAND --help` says the same.", ""]
+    for words, parser in _leaves(build_parser(), ()):
+        lines += [f"## {' '.join(words)}", "", _cell(parser.description or ""), "", "| argument | meaning |", "|---|---|"]
+        for action in parser._actions:
+            if isinstance(action, argparse._HelpAction):
+                continue
+            flag = (action.option_strings or [""])[-1]
+            shown = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+            value = "" if action.nargs == 0 else shown
+            chosen = f" ({', '.join(map(str, action.choices))})" if action.choices else ""
+            needed = ", required" if action.required and flag else ""
+            default = action.default
+            is_told = default in (None, False, [], argparse.SUPPRESS) or "default" in (action.help or "")
+            told = "" if is_told else f" Default: `{default}`."
+            lines.append(f"| `{f'{flag} {value}'.strip()}`{needed} | {_cell(action.help or '')}{chosen}.{told} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _leaves(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
+    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not groups:
+        yield words, parser
+    for group in groups:
+        for name, inner in group.choices.items():
+            yield from _leaves(inner, (*words, name))
+
+
+def configuration() -> str:
+    """Every key of the configuration, from the schemas."""
+    from worldprobe.config import read_schema
+
+    lines = ["# Configuration", "", "Made from the schemas; [the handbook](../handbook.md) says more about each key.", ""]
+    titles = {"config": "A study", "models": "A card of the model registry", "cluster": "A site", "result": "result.json"}
+    for name, title in titles.items():
+        schema = read_schema(name)
+        part = schema["$defs"]["card"] if name == "models" else schema
+        lines += [f"## {title}", "", "| key | type | default | meaning |", "|---|---|---|---|"]
+        lines += [
+            f"| `{key}` | {_kind(leaf)} | {_default(leaf)} | {_cell(leaf.get('description', ''))} |"
+            for key, leaf in _keys(part, schema)
+        ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _keys(part: dict[str, Any], root: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    for key, inner in part.get("properties", {}).items():
+        found = inner
+        if "$ref" in found:
+            found = root["$defs"][found["$ref"].rpartition("/")[2]] | {k: v for k, v in inner.items() if k != "$ref"}
+        if "properties" in found:
+            yield from _keys(found, root, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", found
+
+
+def _kind(leaf: dict[str, Any]) -> str:
+    if "enum" in leaf:
+        return ", ".join(f"`{value}`" for value in leaf["enum"])
+    if "const" in leaf:
+        return f"`{leaf['const']}`"
+    kind = leaf.get("type", "any")
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+def _default(leaf: dict[str, Any]) -> str:
+    import json
+
+    return f"`{json.dumps(leaf['default'])}`" if "default" in leaf else ""
+
+
+def _cell(text: str) -> str:
+    """Text for a cell of a table."""
+    return " ".join(text.replace("%%", "%").replace("|", "\\|").replace("<", "&lt;").split())

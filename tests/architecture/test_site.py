@@ -1,0 +1,68 @@
+"""The site of the documentation: it builds without a warning, loads nothing from elsewhere, and its references are whole."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from worldprobe.cli import build_parser
+from worldprobe.cli.parsing import leaves
+from worldprobe.config import read_schema
+
+pytest.importorskip("mkdocs", reason="mkdocs is not installed (pinned in envs/requirements-dev.txt)")
+
+
+@pytest.fixture(scope="module")
+def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site; `strict` makes every link that leads nowhere an error."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=repository, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_every_page_is_in_the_menu(site: Path, repository: Path) -> None:
+    menu = (site / "index.html").read_text()
+    pages = [path.stem for path in (repository / "docs").glob("*.md")] + ["handbook", "results", "contributing", "changelog"]
+    assert len(pages) > 12
+    assert [page for page in pages if f"{page}.html" not in menu and page != "index"] == []
+
+
+def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        loaded = re.findall(
+            r"<(?:script|img|iframe)[^>]* src=\"?(https?:[^\" >]+)|<link[^>]*stylesheet[^>]*href=\"?(https?:[^\" >]+)",
+            path.read_text(),
+        )
+        assert not loaded, f"{path.name}: {loaded}"
+
+
+def test_links_and_pictures_between_the_built_pages_lead_somewhere(site: Path) -> None:
+    checked = 0
+    for path in site.rglob("*.html"):
+        if path.name == "404.html":  # its links begin at the site's root
+            continue
+        for target in re.findall(r"<(?:a|img)[^>]* (?:href|src)=\"?([^\" >#]+)", path.read_text()):
+            if not re.match(r"[a-z]+:", target):
+                assert (path.parent / target).exists(), f"{path.name}: {target}"
+                checked += 1
+    assert checked > 200
+
+
+def test_the_reference_has_every_command_and_every_key(site: Path) -> None:
+    commands = (site / "reference" / "commands.html").read_text()
+    found = re.findall(r"<h2 id=\"?[^>]*>([^<]+)", commands)
+    assert set(found) == {parser.prog.removeprefix("worldprobe ") for parser in leaves(build_parser())}
+    configuration = (site / "reference" / "configuration.html").read_text()
+    assert [key for key in read_schema("config")["properties"] if f"<code>{key}" not in configuration] == []
+
+
+def test_the_beginning_of_the_readme_has_both_commands(repository: Path) -> None:
+    """On the first screen: 25 lines or so."""
+    first = (repository / "README.md").read_text().splitlines()[:25]
+    assert any(line.startswith("make reproduce") for line in first)
+    assert any(line.startswith("make test") for line in first)

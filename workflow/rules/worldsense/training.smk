@@ -1,0 +1,149 @@
+# What is fine-tuned, as options of its commands and as what its jobs need (docs/worldsense.md, "Fine-tuning").
+
+
+from worldprobe.benchmarks.worldsense.finetuning import plan as tuning_plan
+
+TRAININGS = tuning_plan.trainings(study)
+TRAINING_SETS = tuning_plan.generated_sets(study)
+
+
+def one_of_names(names):
+    """A regular expression for some names; for none, one that nothing matches."""
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
+def training_part(wildcards):
+    """Which part of a set is generated for training, as options."""
+    part = TRAINING_SETS[wildcards.key]
+    return flags(
+        quote(part["set"]),
+        flag("--seed", str(part.get("seed", worldsense["seed"]))),
+        *(flag(f"--{name.replace('_', '-')}", part.get(name)) for name in ("per_cell", "sizes", "problems", "skins")),
+        flag("--skin-folder", skin_folder()),
+    )
+
+
+def start_texts(wildcards):
+    """What the tokenizer of a small model learns from: training files, or nothing where it is finished."""
+    how = tuning_plan.block(study)["start"][wildcards.base]
+    return [] if how.get("tokenizer") else tuning_plan.training_files(study, how.get("vocabulary_from", ()))
+
+
+def start_tokenizer(wildcards):
+    """The finished tokenizer of a small model, if it has one."""
+    named = tuning_plan.block(study)["start"][wildcards.base].get("tokenizer")
+    return f"{tuning_plan.root(study)}/{named}" if named == tuning_plan.PHRASES else named or []
+
+
+def start_options(wildcards):
+    """How a small model is made, as options."""
+    how = tuning_plan.block(study)["start"][wildcards.base]
+    keys = ("architecture", "layers", "width", "heads", "positions", "vocabulary", "seed")
+    return flags(*(flag(f"--{key}", str(how[key])) for key in keys), flag("--tokenizer", start_tokenizer(wildcards)))
+
+
+def mixed_in(wildcards):
+    """What is mixed in, as an option."""
+    return flag("--mix", tuning_plan.training_files(study, TRAININGS[wildcards.tuned].mix))
+
+
+def trained_on(kind):
+    """A function that gives the files of a training: train or mix."""
+
+    def look_up(wildcards):
+        return tuning_plan.training_files(study, getattr(TRAININGS[wildcards.tuned], kind))
+
+    return look_up
+
+
+def base_weights(wildcards):
+    """What must be there before a training begins."""
+    one = TRAININGS[wildcards.tuned]
+    if one.before:
+        return [one.before]
+    entry = registry[one.base]
+    if entry.get("control"):
+        return [entry["checkpoint"]]
+    return model_files(entry) or [f"{STUDY.models}/{one.base}/{source_key(entry)}.json"]
+
+
+def base_options(wildcards):
+    """The model that is trained, and what its checkpoint may do, as a command's words."""
+    one = TRAININGS[wildcards.tuned]
+    entry = registry[one.base]
+    if one.before:
+        return quote(one.before)
+    revision = flag("--revision", entry.get("revision"))
+    return flags(quote(entry["checkpoint"]), revision, *trust_options(entry))
+
+
+def tuning_options(wildcards):
+    """The settings of a training, as options."""
+    found = TRAININGS[wildcards.tuned].options()
+    packing = "--packing" if found.pop("packing") else "--no-packing"
+    share = found.pop("share")
+    return flags(
+        packing,
+        flag("--share", str(share) if share else None),
+        *(
+            flag(f"--{key.replace('_', '-')}", value if isinstance(value, bool) or value is None else str(value))
+            for key, value in found.items()
+        ),
+        flag("--skin-folder", worldsense["skin_folder"]),
+    )
+
+
+def tuning_need(resource):
+    """A function that says what a training needs of a machine: gpus, threads, and, more with each attempt, mem_mb and runtime."""
+
+    def look_up(wildcards, attempt):
+        one = TRAININGS[wildcards.tuned]
+        wanted = devices.tuning_needs_of(registry[one.base], site, one.settings)
+        return getattr(wanted.in_attempt(attempt, site["longest_minutes"]), resource)
+
+    return look_up
+
+
+def tuning_site(fact):
+    """A function that says where a training is to run: partition, constraint, gpu_model; the last two only with GPUs."""
+
+    def look_up(wildcards):
+        one = TRAININGS[wildcards.tuned]
+        if not devices.tuning_needs_of(registry[one.base], site, one.settings).gpus:
+            return site["partition"] if fact == "partition" else None
+        return site["gpu_partition"] or site["partition"] if fact == "partition" else site[fact]
+
+    return look_up
+
+
+def tuning_speed(wildcards):
+    """Over how many GPUs a training is spread, as an option. A resource: unlike a parameter it reruns nothing."""
+    one = TRAININGS[wildcards.tuned]
+    return flag("--gpus", devices.tuning_needs_of(registry[one.base], site, one.settings).gpus or None)
+
+
+def forbidden_sets():
+    """The sets none of whose tuples may be trained on: all that are asked but the one that is training data by design."""
+    return [
+        worldsense_targets.trial_table(study, name) for name in worldsense_targets.asked_sets(study) if name != "memorisation"
+    ]
+
+
+def external_options(wildcards):
+    """How other benchmarks are asked, as options."""
+    entry = registry[wildcards.model]
+    trusted = flag("--trust-remote-code", entry["trust_remote_code"])
+    return flags(
+        quote(entry["checkpoint"]),
+        flag("--tasks", tuning_plan.block(study)["external"]),
+        flag("--revision", None if entry.get("tuned") else entry["revision"]),
+        flag("--dtype", entry["dtype"]),
+        trusted,
+    )
+
+
+def external_answers():
+    """What bases and fine-tuned models answer other benchmarks."""
+    how = tuning_plan.block(study)
+    asked = dict.fromkeys([*how["bases"], *tuning_plan.made_models(study)]) if how["external"] else ()
+    return [f"{worldsense_targets.root(study)}/external/{model}.csv" for model in asked]
