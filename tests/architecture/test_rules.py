@@ -29,7 +29,7 @@ LOCAL = {
     for name in re.findall(r"\w+", block)
 }
 #: Rules that only gather files under a name.
-TARGETS = {"tables", "figures", "report", "materials", "human_study"}
+TARGETS = {"tables", "figures", "report", "paper", "materials", "human_study"}
 COMMANDS = sorted(set(RULES) - TARGETS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,5 +88,122 @@ def tiny_checkpoint(tmp_path_factory):
             build_model(architecture, len(tokenizer), tokenizer.bos_token_id).save_pretrained(folder)
             made[architecture, kind] = folder
         return made[architecture, kind]
+
+    return make
+
+
+#: Sizes of tiny masked models.
+GAP_SIZE = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "initializer_range": 0.3,
+    "max_position_embeddings": 130,
+}
+
+
+def _wordpiece() -> Any:
+    """BERT's: lower case, [CLS] text [SEP]."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=130, special_tokens=special, show_progress=False)
+    tokenizer.train_from_iterator(SENTENCES, trainer)
+    around = [("[CLS]", 2), ("[SEP]", 3)]
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=around)
+    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+
+
+def _roberta_like() -> Any:
+    """RoBERTa's: <s> text </s>, padding with token 1."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=special, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(SENTENCES, trainer)
+    around = [("<s>", 0), ("</s>", 2)]
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=around)
+    names = {"pad_token": "<pad>", "unk_token": "<unk>", "cls_token": "<s>", "sep_token": "</s>", "mask_token": "<mask>"}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", **names)
+
+
+def _unigram(kind: str = "deberta") -> Any:
+    """SentencePiece's unigram model: DeBERTa's with [CLS] and [SEP], or T5's with </s> alone."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    is_t5 = kind == "t5"
+    special = ["<pad>", "</s>", "<unk>"] if is_t5 else ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
+    unknown = "<unk>" if is_t5 else "[UNK]"
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(vocab_size=110, special_tokens=special, unk_token=unknown, show_progress=False)
+    tokenizer.train_from_iterator(SENTENCES, trainer)
+    if is_t5:
+        tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+        return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
+    around = [("[CLS]", 1), ("[SEP]", 2)]
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=around)
+    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+
+
+def build_gap_model(architecture: str) -> tuple[Any, Any]:
+    """A model whose scores depend strongly on what it reads, so that a wrong mask shows, and its tokenizer."""
+    import torch
+    import transformers as t
+
+    torch.manual_seed(7)
+    if architecture == "bert":
+        tokenizer = _wordpiece()
+        return t.BertForMaskedLM(t.BertConfig(vocab_size=len(tokenizer), **GAP_SIZE)).eval(), tokenizer
+    if architecture == "roberta":
+        tokenizer = _roberta_like()
+        ids = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+        return t.RobertaForMaskedLM(t.RobertaConfig(vocab_size=len(tokenizer), **ids, **GAP_SIZE)).eval(), tokenizer
+    if architecture == "deberta":
+        tokenizer = _unigram()
+        how = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "pad_token_id": 0}
+        return t.DebertaV2ForMaskedLM(t.DebertaV2Config(vocab_size=len(tokenizer), **how, **GAP_SIZE)).eval(), tokenizer
+    if architecture == "t5":
+        tokenizer = _unigram("t5")
+        size = {"d_model": 32, "d_ff": 64, "d_kv": 8, "num_layers": 2, "num_heads": 4, "n_positions": 130}
+        ids = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
+        config = t.T5Config(vocab_size=len(tokenizer), initializer_factor=1.5, **ids, **size)
+        return t.T5ForConditionalGeneration(config).eval(), tokenizer
+    if architecture == "bart":
+        tokenizer = _roberta_like()
+        size = {"d_model": 32, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "encoder_layers": 2, "decoder_layers": 2}
+        heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "max_position_embeddings": 130, "init_std": 0.3}
+        ids = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2}
+        config = t.BartConfig(vocab_size=len(tokenizer), forced_eos_token_id=2, **ids, **size, **heads)
+        return t.BartForConditionalGeneration(config).eval(), tokenizer
+    raise ValueError(architecture)
+
+
+@pytest.fixture(scope="session")
+def gap_checkpoint(tmp_path_factory):
+    """A function: the same names -> folder in Hugging Face format."""
+    import torch
+
+    torch.set_num_threads(1)
+    made: dict[str, Path] = {}
+
+    def make(architecture: str = "bert") -> Path:
+        if architecture not in made:
+            made[architecture] = tmp_path_factory.mktemp(architecture)
+            model, tokenizer = build_gap_model(architecture)
+            tokenizer.save_pretrained(made[architecture])
+            model.save_pretrained(made[architecture])
+        return made[architecture]
 
     return make

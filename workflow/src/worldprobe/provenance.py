@@ -21,6 +21,7 @@ class Provenance:
         method: version of the computation; bumped only when its numbers change.
         seed: seed of all randomness, or None where there is none.
         model: our name of the model, checkpoint and revision what was loaded, dtype and engine how.
+        kind: masked or encoder-decoder; None: a causal language model, or no model.
         config_digest: digest of the configuration that the step depends on.
         inputs: name -> SHA-256 of every file read.
         packages: name -> version of the packages that can move the numbers.
@@ -35,6 +36,7 @@ class Provenance:
     revision: str | None = None
     dtype: str | None = None
     engine: str | None = None
+    kind: str | None = None
     config_digest: str | None = None
     canary: str | None = None
     inputs: dict[str, str] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class Provenance:
             "checkpoint_digest": self.inputs["checkpoint"],
             "dtype": self.dtype,
             "engine": self.engine,
+            "kind": self.kind or "causal",
             "packages": self.packages,
         }
 

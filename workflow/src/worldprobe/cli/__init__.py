@@ -52,6 +52,7 @@ COMMANDS = {
     "figure": "draw a figure as PDF, SVG and PNG, and save its numbers as CSV",
     "notebook": "run a notebook",
     "report": "build the HTML report",
+    "paper": "write a study as a LaTeX article, and typeset it",
     "workflow": "print the path of the Snakefile",
     "status": "which models are done, running, waiting or failed",
     "unlock": "remove the lock that a killed run left behind",

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.analysis.agreement import agree
-    from worldprobe.benchmarks.ewok.analysis.provenances import check_same_items, read_judgements
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_same_items, kinds_of, read_judgements
     from worldprobe.benchmarks.ewok.contracts import Agreements
     from worldprobe.contracts import read_table, write_table
     from worldprobe.errors import UserError
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> None:
         METHOD,
         {str(path): path for path in [*args.judgements, *([args.people] if args.people else [])]},
         ["numpy", "pandas"],
-        details=missing_models(args.missing, judgements["model"].unique()),
+        details=missing_models(args.missing, judgements["model"].unique()) | kinds_of(args.judgements),
     )
     matrices = [agree(judgements)]
     if args.people:

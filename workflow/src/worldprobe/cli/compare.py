@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> None:
     """Compare models, print the sentences, write the numbers."""
     from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
-    from worldprobe.benchmarks.ewok.analysis.provenances import read_judgements
+    from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
     from worldprobe.benchmarks.ewok.contracts import Comparisons
 
     judgements = read_judgements(args.judgements, COLUMNS)
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> None:
     missing = missing_models(args.missing, judgements["model"].unique())
     judged = judgements.loc[judgements["eval_type"] == args.eval_type, "model"].unique()
     apart = pairs_without_items(comparisons, map(str, judged))
-    details = missing | ({"not_compared": apart} if apart else {})
+    details = missing | kinds_of(args.judgements) | ({"not_compared": apart} if apart else {})
     _write(comparisons, Comparisons, args, METHOD, {str(path): path for path in args.judgements}, details)
 
 
@@ -100,7 +100,7 @@ def run_conditions(args: argparse.Namespace) -> None:
 
     from worldprobe.benchmarks.ewok.analysis.conditions import compare_conditions
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
-    from worldprobe.benchmarks.ewok.analysis.provenances import read_judgements
+    from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
     from worldprobe.benchmarks.ewok.contracts import ConditionComparisons
     from worldprobe.errors import UserError
 
@@ -118,7 +118,9 @@ def run_conditions(args: argparse.Namespace) -> None:
     missing = missing_models(args.missing, pd.concat([rows["model"] for rows in judgements.values()]).unique())
     inputs = {f"{name}: {path}": path for name, files in paths.items() for path in files}
     conditions = {"reference": next(iter(paths)), "conditions": list(paths)} | ({"titles": titles} if titles else {})
-    _write(comparisons, ConditionComparisons, args, CONDITIONS_METHOD, inputs, missing | conditions)
+    _write(
+        comparisons, ConditionComparisons, args, CONDITIONS_METHOD, inputs, missing | kinds_of(list(inputs.values())) | conditions
+    )
 
 
 def _write(
@@ -136,6 +138,8 @@ def _write(
 
     for sentence in comparisons.loc[comparisons["grouping"] == "overall", "sentence"]:
         print(sentence)
+    for model, kind in details.get("kinds", {}).items():
+        print(f"{model}: {kind}; its scores are another measure than those of causal language models.")
     if args.out is None:
         return
     if args.out.suffix == ".json":

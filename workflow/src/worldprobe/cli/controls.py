@@ -221,7 +221,7 @@ def run_train(args: argparse.Namespace) -> None:
 
 def run_accuracy(args: argparse.Namespace) -> None:
     """Average accuracies by held-out status."""
-    from worldprobe.benchmarks.ewok.analysis.provenances import check_items
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_items, kinds_of
     from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlFillers, ControlTemplates, Items, Judgements
     from worldprobe.benchmarks.ewok.controls import split
     from worldprobe.contracts import read_table, write_table
@@ -236,7 +236,7 @@ def run_accuracy(args: argparse.Namespace) -> None:
     judgements = [read_table(path, Judgements) for path in args.judgements]
     check_items(args.items, args.judgements)
     accuracies = split.accuracy_by_split(judgements, status)
-    missing = missing_models(args.missing, accuracies["model"].unique())
+    missing = missing_models(args.missing, accuracies["model"].unique()) | kinds_of(args.judgements)
     inputs = paths | {str(path): path for path in args.judgements}
     provenance = made(ACCURACY_METHOD, inputs, ["numpy", "pandas"], details=missing)
     write_table(accuracies, ControlAccuracies, args.out, provenance)

@@ -30,14 +30,14 @@ def run(args: argparse.Namespace) -> None:
     """Correlate all series."""
     from worldprobe.benchmarks.ewok.analysis.correlations import correlate
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
-    from worldprobe.benchmarks.ewok.analysis.provenances import read_judgements
+    from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
     from worldprobe.benchmarks.ewok.contracts import Correlations, FeatureMeans, SurfaceFeatures
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.log import LOGGER
     from worldprobe.provenance import made
 
     judgements = read_judgements(args.judgements, COLUMNS, [args.surface])
-    missing = missing_models(args.missing, judgements["model"].unique())
+    missing = missing_models(args.missing, judgements["model"].unique()) | kinds_of(args.judgements)
     correlations, points = correlate(judgements, read_table(args.surface, SurfaceFeatures))
     if "word2vec" not in set(correlations["feature"]):
         LOGGER.warning("there are no judgements of word2vec, so r(accuracy, word2vec) is left out")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from worldprobe.cli.arguments import whole_number
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.models.kinds import CAUSAL, KINDS, MASKED, PSEUDO, WITHIN_WORD, refuse_prompting, with_article
 from worldprobe.operations.devices import claim_gpus
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ ENGINES = ("transformers", "vllm", "openai", "rule")
 #: Flags that go with one engine only.
 FLAGS = {
     "plain": "transformers",
+    "kind": "transformers",
+    "pseudo": "transformers",
     "tensor_parallel": "vllm",
     "endpoint": "openai",
     "tokenizer": "openai",
@@ -36,6 +39,17 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
         default="transformers",
         metavar="ENGINE",
         help="engine: transformers (default), vllm, openai (a server), or rule (WorldSense's controls)",
+    )
+    parser.add_argument(
+        "--kind",
+        choices=KINDS,
+        help="how the model reads: causal (default), masked (BERT and its like: pseudo-log-likelihoods) or encoder-decoder (T5)",
+    )
+    parser.add_argument(
+        "--pseudo",
+        choices=PSEUDO,
+        help="masked: what is hidden while a token is predicted: within_word_l2r (default: the rest of its word too), or "
+        "original (that token alone)",
     )
     parser.add_argument(
         "--gpus",
@@ -90,6 +104,7 @@ def open_engine(args: argparse.Namespace) -> Engine:
             raise UserError(name, f"does nothing with --engine {args.engine}.", f"Leave it out, or add --engine {engine}.")
     if args.engine == "openai":
         _check_server_flags(args)
+    _check_kind(args)
     claim_gpus(args.gpus)  # before torch looks for them
     return {"transformers": _transformers, "vllm": _vllm, "openai": _openai, "rule": _rule}[args.engine](args)
 
@@ -112,6 +127,30 @@ def _check_server_flags(args: argparse.Namespace) -> None:
         raise UserError("--" + flag.replace("_", "-"), f"does nothing with --engine openai: {reason}", fix)
 
 
+def _check_kind(args: argparse.Namespace) -> None:
+    """Refuse options that do nothing with a kind of model.
+
+    Raises:
+        UserError: one of them is given.
+    """
+    kind = args.kind or CAUSAL
+    if args.pseudo and kind != MASKED:
+        raise UserError("--pseudo", f"does nothing with {with_article(kind)}.", f"Leave it out, or add --kind {MASKED}.")
+    if kind == MASKED and args.bos != "auto":
+        problem = "does nothing with a masked language model, which reads a text between its tokenizer's own special tokens."
+        raise UserError("--bos", problem, "Leave it out.")
+
+
+def refuse_to_prompt(args: argparse.Namespace) -> None:
+    """Only causal models answer prompts: said before a model is loaded.
+
+    Raises:
+        UserError: the model is to be of another kind.
+    """
+    if (args.kind or CAUSAL) != CAUSAL:
+        raise refuse_prompting(args.checkpoint, args.kind)
+
+
 def _transformers(args: argparse.Namespace) -> Engine:
     from worldprobe.models.transformers_engine import open_engine
 
@@ -124,6 +163,8 @@ def _transformers(args: argparse.Namespace) -> Engine:
         allow_pickle=args.allow_pickle,
         trust_remote_code=args.trust_remote_code,
         fastest="plain" if args.plain else "tries",
+        kind=args.kind or CAUSAL,
+        pseudo=args.pseudo or WITHIN_WORD,
     )
 
 

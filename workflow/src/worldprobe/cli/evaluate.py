@@ -99,6 +99,7 @@ def run(args: argparse.Namespace) -> None:
 
     from worldprobe.files import write_text
     from worldprobe.models.checkpoint import short_name
+    from worldprobe.models.kinds import CAUSAL, refuse_prompting
     from worldprobe.models.registry import loading_options, speed_options
     from worldprobe.present.results import SCHEMA_VERSION, check_result
 
@@ -111,6 +112,9 @@ def run(args: argparse.Namespace) -> None:
         os.environ["WORLDPROBE_MATERIALS_PASSWORD"] = args.password  # inherited, so that no printed command shows it
     entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
     refuse_what_a_server_decides(args, entry)
+    entry["kind"] = card.get("kind") or kind_of(entry)
+    if "worldsense" in args.benchmark and entry["kind"] != CAUSAL:
+        raise refuse_prompting(args.model, entry["kind"])
     model = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
     evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__}
     described = []
@@ -171,6 +175,17 @@ def converses(entry: dict[str, Any]) -> bool:
         return True
     options = (entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
     return locate(entry["checkpoint"], *options).has_chat_template()
+
+
+def kind_of(entry: dict[str, Any]) -> str:
+    """The kind of a model that has no card: what its checkpoint states."""
+    from worldprobe.models.checkpoint import locate
+    from worldprobe.models.kinds import CAUSAL
+
+    if (entry.get("engine") or "transformers") != "transformers":
+        return CAUSAL
+    options = (entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
+    return locate(entry["checkpoint"], *options, kind=None).kind
 
 
 def refuse_what_does_nothing(args: argparse.Namespace) -> None:

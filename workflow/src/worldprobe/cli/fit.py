@@ -53,7 +53,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Fit one regression."""
     from worldprobe.benchmarks.ewok.analysis.design import COLUMNS, build_design
-    from worldprobe.benchmarks.ewok.analysis.provenances import items_of, read_judgements
+    from worldprobe.benchmarks.ewok.analysis.provenances import items_of, kinds_of, read_judgements
     from worldprobe.benchmarks.ewok.contracts import Coefficients, SurfaceFeatures
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.log import LOGGER
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
         start_r()  # a missing R is reported before anything is read
         packages.append("rpy2")
     judgements = read_judgements(args.judgements, COLUMNS, [args.surface])
-    missing = missing_models(args.missing, judgements["model"].unique())
+    missing = missing_models(args.missing, judgements["model"].unique()) | kinds_of(args.judgements)
     surface = read_table(args.surface, SurfaceFeatures)
     design = build_design(judgements, surface, args.eval_type, args.ties, args.target_coding)
     LOGGER.info("%s: %d rows, %d models, %d items", args.fit, design.details["n_rows"], len(design.models), len(design.items))

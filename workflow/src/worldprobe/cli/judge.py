@@ -75,7 +75,8 @@ def run(args: argparse.Namespace) -> None:
             revision=source.revision,
             dtype=source.dtype,
             engine=source.engine,
-            details=judged.details,
+            kind=source.kind,
+            details=judged.details | {key: source.details[key] for key in ("pseudo_log_likelihood",) if key in source.details},
         )
         finished.append((validate(judged.table, Judgements), out, provenance))
         _report(judged, evidence.model)

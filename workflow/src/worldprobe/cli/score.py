@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from worldprobe.cli.arguments import whole_number
 from worldprobe.cli.asking_flags import CHAT, add_model_flags, model_name
-from worldprobe.cli.engines import open_engine
+from worldprobe.cli.engines import open_engine, refuse_to_prompt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,6 +124,8 @@ def run_all(args: argparse.Namespace, prompting_only: bool = False) -> None:
     model_name(args)  # refused before a model is loaded
     eval_types = [name.strip() for name in args.eval_types.split(",") if name.strip()]
     ways = [way_of(name, PROMPTED if prompting_only else WAYS) for name in eval_types]
+    if any(way.is_prompted for way in ways):
+        refuse_to_prompt(args)
     wanted = len(eval_types) * len(args.items)
     if wanted != len(args.out) or len(set(eval_types)) != len(eval_types):
         raise UserError(

@@ -41,7 +41,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Summarize all tables together."""
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
-    from worldprobe.benchmarks.ewok.analysis.provenances import items_of, read_judgements
+    from worldprobe.benchmarks.ewok.analysis.provenances import items_of, kinds_of, read_judgements
     from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, summarize
     from worldprobe.benchmarks.ewok.contracts import Summaries
     from worldprobe.contracts import write_table
@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> None:
             "n_rows": len(judgements),
         }
         | items_of(args.judgements)
+        | kinds_of(args.judgements)
         | missing,
     )
     if args.bootstrap:

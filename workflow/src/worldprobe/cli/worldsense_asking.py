@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from worldprobe.cli.arguments import LARGEST_SEED, number, positive, whole_number
 from worldprobe.cli.asking_flags import CHAT, add_model_flags, model_name
-from worldprobe.cli.engines import open_engine
+from worldprobe.cli.engines import open_engine, refuse_to_prompt
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def run_ask(args: argparse.Namespace) -> None:
         )
     if args.samples > 1 and not args.temperature:
         raise UserError(f"--samples {args.samples}", "are all alike without a temperature.", "Add --temperature 1, or ask once.")
+    refuse_to_prompt(args)
     tables = [read_trials(path) for path in args.trials]
     pools = _pools(args, tables) if any(one.examples for one in prompt_sets) else [None] * len(tables)
     _check_examples(tables, prompt_sets, pools)

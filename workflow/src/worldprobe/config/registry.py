@@ -77,6 +77,13 @@ def _contradictions(model: str, card: Mapping[str, Any], source: Source) -> Sequ
 
     if not card.get("checkpoint") and not card.get("control"):
         note("checkpoint", "is missing.", "Give a hub id or a folder in Hugging Face format.")
+    kind = card.get("kind", "causal")
+    if kind != "causal" and card.get("engine", "transformers") != "transformers":
+        note("kind", f"{kind} models are for the engine transformers.", "Remove engine.")
+    if kind != "causal" and (card.get("control") or card.get("chat")):
+        note("kind", "control models and models for chat are causal.", "Remove kind, or what contradicts it.")
+    if card.get("pseudo") and kind != "masked":
+        note("pseudo", "only masked models have a pseudo-log-likelihood.", "Set kind: masked, or remove pseudo.")
     if card.get("engine") == "openai" and not card.get("endpoint"):
         note("engine", "openai needs an endpoint.", "Add endpoint: the base URL of the server.")
     if card.get("engine", "transformers") != "openai" and card.get("endpoint"):

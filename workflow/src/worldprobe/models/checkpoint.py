@@ -7,13 +7,14 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_file
 from worldprobe.log import LOGGER
+from worldprobe.models.kinds import CAUSAL, ENCODER_DECODER, NAMES, stated_kind, with_article
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?", re.ASCII)
 #: Before a hub id that is not to be looked for among the folders here.
@@ -43,6 +44,7 @@ class Checkpoint:
         revision: the commit of a hub snapshot; None for a plain folder.
         allow_pickle: weights may be pickles, which can run code when they are read.
         trust_remote_code: the folder's own Python code may run.
+        kind: what it is loaded as, see ``kinds``.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Checkpoint:
     revision: str | None = None
     allow_pickle: bool = False
     trust_remote_code: bool = False
+    kind: str = CAUSAL
 
     def digest(self) -> str:
         """SHA-256 over names and contents of all files that make the scores.
@@ -155,7 +158,13 @@ def hub_id(name: str) -> str:
     return name.removeprefix(HUB_PREFIX)
 
 
-def locate(name: str, revision: str | None = None, allow_pickle: bool = False, trust_remote_code: bool = False) -> Checkpoint:
+def locate(
+    name: str,
+    revision: str | None = None,
+    allow_pickle: bool = False,
+    trust_remote_code: bool = False,
+    kind: str | None = CAUSAL,
+) -> Checkpoint:
     """Find a checkpoint on this machine and check that it is whole and safe to load.
 
     Args:
@@ -163,6 +172,7 @@ def locate(name: str, revision: str | None = None, allow_pickle: bool = False, t
         revision: branch, tag or commit of a hub id.
         allow_pickle: accept weights that exist as pickles only.
         trust_remote_code: accept models that bring their own code.
+        kind: what it is to be loaded as; None: whatever its configuration states.
 
     Raises:
         UserError: no such folder, not fetched, or something is missing or unsafe in it.
@@ -170,15 +180,17 @@ def locate(name: str, revision: str | None = None, allow_pickle: bool = False, t
     folder = folder_of(name)
     if folder is None:
         snapshot = _cached_snapshot(hub_id(name), revision)
-        checkpoint = Checkpoint(hub_id(name), snapshot, snapshot.name, allow_pickle, trust_remote_code)
+        checkpoint = Checkpoint(hub_id(name), snapshot, snapshot.name, allow_pickle, trust_remote_code, kind or CAUSAL)
     elif is_folder(folder):
         if revision not in (None, "main"):
             LOGGER.warning("%s is a folder, so revision %s is ignored: its files are loaded as they are", name, revision)
-        checkpoint = Checkpoint(name, folder, None, allow_pickle, trust_remote_code)
+        checkpoint = Checkpoint(name, folder, None, allow_pickle, trust_remote_code, kind or CAUSAL)
     elif os.path.lexists(folder):
         raise UserError(name, "is a file, not a model folder.", "Give the folder that contains config.json and the weights.")
     else:
         raise UserError(_shortened(name), f"there is no such model folder{_nearest_folder(folder)}", "Check the path.")
+    if kind is None and (checkpoint.folder / "config.json").is_file():
+        checkpoint = replace(checkpoint, kind=stated_kind(read_object(checkpoint.folder / "config.json")))
     check_folder(checkpoint)
     return checkpoint
 
@@ -257,7 +269,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def check_folder(checkpoint: Checkpoint) -> None:
-    """Raise UserError unless the folder has a configuration of a causal model, safe weights and a tokenizer."""
+    """Raise UserError unless the folder has a configuration of a model of its kind, safe weights and a tokenizer."""
     folder, name = checkpoint.folder, checkpoint.name
     if not (folder / "config.json").is_file():
         raise UserError(name, "has no config.json, so it is not a model folder.", "Give a folder that save_pretrained wrote.")
@@ -265,7 +277,7 @@ def check_folder(checkpoint: Checkpoint) -> None:
     config = found["config.json"]
     if not isinstance(config.get("model_type", ""), str):
         raise UserError(folder / "config.json", "model_type is not a text.", "Fetch or save the model again.")
-    _refuse_encoders(name, config)
+    _refuse_other_kinds(name, config, checkpoint.kind)
     check_weights(checkpoint)
     if not any((folder / file).is_file() for file in TOKENIZER_FILES):
         raise UserError(
@@ -277,17 +289,20 @@ def check_folder(checkpoint: Checkpoint) -> None:
         _refuse_foreign_code(name, config)
 
 
-def _refuse_encoders(name: str, config: Mapping[str, Any]) -> None:
-    """An encoder sees the target while it scores it; one with an unlisted architecture is found by the self-check."""
+def _refuse_other_kinds(name: str, config: Mapping[str, Any], kind: str) -> None:
+    """A masked model sees the target while it scores it; one with an unlisted architecture is found by the self-check."""
+    stated = stated_kind(config)
     listed = config.get("architectures")
     architectures = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
-    if config.get("is_encoder_decoder") is True or (architectures and all(NOT_CAUSAL.search(one) for one in architectures)):
-        kind = ", ".join(architectures) or "an encoder with a decoder"
-        raise UserError(
-            name,
-            f"is not a causal language model ({kind}): it does not continue a text word by word.",
-            "Give a model such as GPT-2, Llama or Mistral (its architecture is a ...ForCausalLM or ...LMHeadModel).",
-        )
+    shown = ", ".join(architectures) or NAMES[stated]
+    if kind == CAUSAL and (stated == ENCODER_DECODER or (architectures and all(NOT_CAUSAL.search(one) for one in architectures))):
+        fix = "Give a model such as GPT-2, Llama or Mistral (its architecture is a ...ForCausalLM or ...LMHeadModel)."
+        if stated != CAUSAL:
+            fix = f"Say that it is {with_article(stated)}: kind: {stated} in its card, or --kind {stated}."
+        raise UserError(name, f"is not a causal language model ({shown}): it does not continue a text word by word.", fix)
+    if (kind == ENCODER_DECODER) != (stated == ENCODER_DECODER):
+        fix = f"Load it as what it is: kind: {stated} in its card, or --kind {stated}."
+        raise UserError(name, f"is not {with_article(kind)} ({shown}).", fix)
 
 
 def _refuse_foreign_code(name: str, config: Mapping[str, Any]) -> None:

@@ -102,16 +102,15 @@ class Encoder:
             "bare_target_space": "the tokenizer's own" if self.adds_space else "one",
         }
 
+    def texts(self, queries: Sequence[Query]) -> list[str]:
+        """The whole text of each query: context, one space, target."""
+        space = "" if self.adds_space else " "
+        return [space + q.target if q.context is None else f"{q.context} {q.target}" for q in queries]
+
     def encode(self, queries: Sequence[Query]) -> list[Encoded]:
         """Tokenise whole sequences in one call and find each target in its sequence."""
-        texts, borders = [], []
-        for query in queries:
-            if query.context is None:
-                texts.append(query.target if self.adds_space else " " + query.target)
-                borders.append(0)
-            else:
-                texts.append(f"{query.context} {query.target}")
-                borders.append(len(query.context))
+        texts = self.texts(queries)
+        borders = [0 if query.context is None else len(query.context) for query in queries]
         if not texts:
             return []
         batch = self.tokenizer(
@@ -143,7 +142,7 @@ class Encoder:
         if start == 0:
             start = 1
             flags.append(FIRST_UNSCORED)
-        if (self.unknown is not None and self.unknown in ids) or _drops_text(text, offsets):
+        if (self.unknown is not None and self.unknown in ids) or drops_text(text, offsets):
             flags.append(UNKNOWN_TOKEN)
         return Encoded(whole, start, tuple(flags))
 
@@ -201,7 +200,7 @@ class Encoder:
         return render(self.tokenizer, [{"role": message.role, "content": message.content} for message in prompt])
 
 
-def _drops_text(text: str, offsets: Sequence[tuple[int, int]]) -> bool:
+def drops_text(text: str, offsets: Sequence[tuple[int, int]]) -> bool:
     """Some tokenizers drop characters that they do not know, without a token for them."""
     at = 0
     for begin, end in (*offsets, (len(text), len(text))):

@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol, get_args
 
+from worldprobe.models.kinds import CAUSAL
+
 #: Flags of a score, in the order in which they are written.
 STRADDLE = "straddle"
 FIRST_UNSCORED = "first_unscored"
@@ -137,6 +139,8 @@ class EngineFacts:
         has_chat: the model has a chat template, or its server takes conversations.
         trust_remote_code: the model's own Python code may have run.
         ends: token ids that end a text; empty where a server decides.
+        kind: causal, masked or encoder-decoder, see ``kinds``.
+        pseudo: masked models: what is hidden together while a token is predicted, see ``kinds.PSEUDO``.
         notes: how this process works. ``mode`` and ``device`` are part of the identity; the others are recorded.
     """
 
@@ -151,11 +155,14 @@ class EngineFacts:
     has_chat: bool = False
     trust_remote_code: bool = False
     ends: tuple[int, ...] = ()
+    kind: str = CAUSAL
+    pseudo: str | None = None
     notes: dict[str, Any] = field(default_factory=dict)
 
     def identity(self) -> dict[str, Any]:
         """Everything about the engine that can move an answer: answers are kept under its digest."""
-        return {
+        other = {} if self.kind == CAUSAL else {"kind": self.kind, "pseudo": self.pseudo}
+        return other | {
             "checkpoint_digest": self.checkpoint_digest,
             "engine": self.engine,
             "dtype": self.dtype,

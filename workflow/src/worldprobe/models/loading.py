@@ -1,4 +1,4 @@
-"""Loads a causal language model of transformers from a folder: offline, safetensors, no foreign code, clear refusals."""
+"""Loads a language model of transformers from a folder: offline, safetensors, no foreign code, clear refusals."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
 from worldprobe.models.checkpoint import TOKENIZER_FILES, Checkpoint
+from worldprobe.models.kinds import CAUSAL, ENCODER_DECODER, MASKED, with_article
 
 DTYPES = ("float32", "bfloat16", "float16")
+#: Kind -> the class of transformers that loads it.
+CLASSES = {CAUSAL: "AutoModelForCausalLM", MASKED: "AutoModelForMaskedLM", ENCODER_DECODER: "AutoModelForSeq2SeqLM"}
 
 
 def check_dtype(dtype: str) -> str:
@@ -32,7 +35,7 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
         device: auto (all GPUs of this process, else the CPU), cpu, or a device's name such as cuda:1.
 
     Raises:
-        UserError: the files cannot be loaded as a causal language model.
+        UserError: the files cannot be loaded as a model of their kind.
     """
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
@@ -46,7 +49,7 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
     _check_configuration(checkpoint)
     tokenizer = load_tokenizer(checkpoint)
     try:
-        loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
+        loaded: Any = getattr(transformers, CLASSES[checkpoint.kind]).from_pretrained(
             str(checkpoint.folder),
             dtype=getattr(torch, dtype),
             use_safetensors=not checkpoint.allow_pickle or None,
@@ -63,7 +66,7 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
     except Exception as error:  # a broken configuration ends in whatever error its numbers lead to
         raise UserError(
             checkpoint.name,
-            f"cannot be loaded as a causal language model: {_first_line(error)}",
+            f"cannot be loaded as {with_article(checkpoint.kind)}: {_first_line(error)}",
             "Check that config.json and the weights are whole and of a family that this version of transformers supports.",
         ) from error
     model, report = loaded
@@ -176,6 +179,16 @@ def has_plain_head(config: Any) -> bool:
     text = config.get_text_config() if hasattr(config, "get_text_config") else config
     changes = ("final_logit_softcapping", "logit_scale", "logits_scaling", "lm_head_multiplier")
     return all(getattr(text, key, None) in (None, 1, 1.0) for key in changes)
+
+
+def longest_read(model: Any) -> int:
+    """Tokens that a masked or encoder-decoder model takes; families like RoBERTa's number positions from behind the padding."""
+    longest = longest_sequence(model.config)
+    for name, module in model.named_modules():
+        padding = getattr(module, "padding_idx", None)
+        if name.endswith("position_embeddings") and padding is not None:
+            return min(longest, int(module.weight.shape[0]) - padding - 1)
+    return longest
 
 
 def longest_sequence(config: Any) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from worldprobe.models.engine import EngineFacts
+from worldprobe.models.kinds import CAUSAL
 from worldprobe.provenance import Provenance
 
 
@@ -22,6 +23,7 @@ def made_by_model(
         details: anything else that is stated; ``details["answers"]`` says which processes computed the answers.
         **known: other fields of ``Provenance``: seed, canary.
     """
+    start = {"start": facts.bos} | ({"pseudo_log_likelihood": facts.pseudo} if facts.pseudo else {})
     return Provenance(
         method=method,
         model=model,
@@ -29,8 +31,9 @@ def made_by_model(
         revision=facts.revision,
         dtype=facts.dtype,
         engine=facts.engine,
+        kind=None if facts.kind == CAUSAL else facts.kind,
         inputs={**inputs, "checkpoint": facts.checkpoint_digest},
         packages=dict(facts.packages),
-        details={"start": facts.bos, "max_length": facts.max_length, "pass": facts.notes.get("mode"), **details},
+        details={**start, "max_length": facts.max_length, "pass": facts.notes.get("mode"), **details},
         **known,
     )

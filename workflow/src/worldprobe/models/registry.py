@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.models.kinds import CAUSAL
 
 #: Names of rows that are not models; the registry's schema refuses them as well.
 RESERVED = ("human", "word2vec", "released")
@@ -70,6 +71,10 @@ def loading_options(entry: Mapping[str, Any]) -> list[str]:
     if engine != "openai":  # a server decides them
         options += ["--revision", entry.get("revision") or "main", "--dtype", entry.get("dtype") or "float32"]
     options += ["--engine", engine]
+    if (entry.get("kind") or CAUSAL) != CAUSAL:
+        options += ["--kind", entry["kind"]]
+    if entry.get("pseudo"):
+        options += ["--pseudo", entry["pseudo"]]
     if engine == "openai":
         options += [word for key in ("endpoint", "tokenizer") if entry.get(key) for word in (f"--{key}", str(entry[key]))]
     return [*options, *trust_options(entry)]
@@ -100,9 +105,8 @@ def availability(entry: Mapping[str, Any]) -> str:
     if folder is not None:
         return "no such folder"
     try:
-        locate(
-            entry["checkpoint"], entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False)
-        )
+        trust = (entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
+        locate(entry["checkpoint"], entry.get("revision"), *trust, entry.get("kind") or CAUSAL)
     except UserError:
         return "to be fetched"
     except ModuleNotFoundError:  # huggingface_hub, without which nothing can be fetched

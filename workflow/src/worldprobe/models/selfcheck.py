@@ -43,12 +43,17 @@ def plain_passes(passes: Passes, sequences: Sequence[Sequenced], name: str) -> l
     try:
         return [passes.plain(ids, start) for ids, start in sequences]
     except Exception as error:  # a model's code fails in ways of its own
-        reason = (str(error).strip().splitlines() or ["no message"])[0][:200]
-        raise UserError(
-            name,
-            f"was loaded, but cannot compute ({type(error).__name__}: {reason}).",
-            "Check config.json; where memory ran out, take a smaller dtype or more GPUs.",
-        ) from error
+        raise cannot_compute(name, error) from error
+
+
+def cannot_compute(name: str, error: Exception) -> UserError:
+    """What to say of a model that was loaded and fails at its first pass."""
+    reason = (str(error).strip().splitlines() or ["no message"])[0][:200]
+    return UserError(
+        name,
+        f"was loaded, but cannot compute ({type(error).__name__}: {reason}).",
+        "Check config.json; where memory ran out, take a smaller dtype or more GPUs.",
+    )
 
 
 def ensure_causal(passes: Passes, sequences: Sequence[Sequenced], dtype: str, name: str) -> None:
@@ -68,7 +73,8 @@ def ensure_causal(passes: Passes, sequences: Sequence[Sequenced], dtype: str, na
         raise UserError(
             name,
             "is not a causal language model: its log probabilities of a token depend on the tokens that follow.",
-            "Give a model that continues a text, such as GPT-2 or Llama; or, if it is a decoder, set is_decoder in config.json.",
+            "Give a model that continues a text, such as GPT-2 or Llama; or, if it is a decoder, set is_decoder in config.json; "
+            "or, if it is a masked model such as BERT, say so: kind: masked (--kind masked).",
         )
 
 

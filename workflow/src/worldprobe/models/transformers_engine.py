@@ -7,15 +7,20 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import arithmetic, loading, selfcheck
 from worldprobe.models.answers import ensure_finite, scored
 from worldprobe.models.budget import Budget
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.constrain import OPTION_ROOM, Answer, Options
+from worldprobe.models.encoder_decoder_engine import EncoderDecoderEngine, PairEncoder
 from worldprobe.models.encoding import Encoder
-from worldprobe.models.engine import Decoding, EngineFacts, Prompt, Query, Scored, Written
+from worldprobe.models.engine import Decoding, Engine, EngineFacts, Prompt, Query, Scored, Written
 from worldprobe.models.generation import Writer, one_by_one, padding_difference, shared_beginning
+from worldprobe.models.kinds import CAUSAL, ENCODER_DECODER, MASKED, WITHIN_WORD
+from worldprobe.models.masked_engine import MaskedEngine
+from worldprobe.models.masking import GapEncoder
 from worldprobe.models.passes import Passes, Prefix, Sequenced
 from worldprobe.models.thoughts import PROMPT_END, part_thoughts
 from worldprobe.models.tries import ROW_WIDTH, Row, pack, row_width
@@ -260,20 +265,32 @@ def open_engine(
     allow_pickle: bool = False,
     trust_remote_code: bool = False,
     fastest: str = "tries",
-) -> TransformersEngine:
+    kind: str = CAUSAL,
+    pseudo: str = WITHIN_WORD,
+) -> Engine:
     """Load a checkpoint by folder or hub id.
 
+    Args:
+        name: the checkpoint.
+        dtype: float32, bfloat16 or float16.
+        revision: of a hub id.
+        device: see ``loading.load``.
+        bos: see ``Encoder``; for encoder-decoder models ``PairEncoder``; nothing else than auto for masked models.
+        allow_pickle: accept weights that exist as pickles only.
+        trust_remote_code: accept models that bring their own code.
+        fastest: the fastest mode to try, "plain" or another one of causal models.
+        kind: what it is loaded as.
+        pseudo: masked models: what is hidden together.
+
     Raises:
-        UserError: it is not there, not whole, not safe, or not a causal language model.
+        UserError: it is not there, not whole, not safe, or not of that kind.
     """
     loading.check_dtype(dtype)
-    checkpoint: Checkpoint = locate(name, revision, allow_pickle, trust_remote_code)
+    checkpoint: Checkpoint = locate(name, revision, allow_pickle, trust_remote_code, kind)
     LOGGER.info("loading %s in %s", name, dtype)
     before = checkpoint.state()
     model, tokenizer = loading.load(checkpoint, dtype, device)
-    config_bos = getattr(model.config, "bos_token_id", None)
-    longest = loading.longest_sequence(model.config)
-    encoder = Encoder(tokenizer, model.config.model_type, config_bos, longest, bos, name)
+    encoder = _encoder(model, tokenizer, kind, bos, pseudo, name)
     digest = checkpoint.digest()
     ensure_unchanged(checkpoint, before)
     facts = EngineFacts(
@@ -283,11 +300,13 @@ def open_engine(
         engine="transformers",
         dtype=dtype,
         bos=encoder.convention(),
-        max_length=longest,
+        max_length=loading.longest_sequence(model.config) if kind == CAUSAL else loading.longest_read(model),
         packages=versions(["torch", "transformers", "tokenizers"]),
-        has_chat=bool(tokenizer.chat_template),
+        has_chat=bool(tokenizer.chat_template) and kind == CAUSAL,
         trust_remote_code=trust_remote_code,
-        ends=end_tokens(model, tokenizer),
+        ends=end_tokens(model, tokenizer) if kind == CAUSAL else (),
+        kind=kind,
+        pseudo=pseudo if kind == MASKED else None,
         notes={
             "device": str(model.get_input_embeddings().weight.device.type),
             "processor": arithmetic.processor(),
@@ -295,4 +314,24 @@ def open_engine(
             "devices": len(set((getattr(model, "hf_device_map", None) or {"": 0}).values())),
         },
     )
-    return TransformersEngine(model, encoder, facts, fastest)
+    if isinstance(encoder, Encoder):
+        return TransformersEngine(model, encoder, facts, fastest)
+    plainly = {"fastest": "plain"} if fastest == "plain" else {}
+    if isinstance(encoder, GapEncoder):
+        return MaskedEngine(model, encoder, facts, **plainly)
+    return EncoderDecoderEngine(model, encoder, facts, **plainly)
+
+
+def _encoder(model: Any, tokenizer: Any, kind: str, bos: str, pseudo: str, name: str) -> Encoder | GapEncoder | PairEncoder:
+    """What turns texts into the tokens that a kind of model reads."""
+    config = model.config
+    if kind == MASKED:
+        return GapEncoder(tokenizer, loading.longest_read(model), pseudo, name)
+    if kind == ENCODER_DECODER:
+        start = getattr(config, "decoder_start_token_id", None)
+        if start is None:
+            problem = "does not say which token its decoder starts with."
+            raise UserError(f"{name}/config.json", problem, "Set decoder_start_token_id in it.")
+        return PairEncoder(tokenizer, start, loading.longest_read(model), bos, name)
+    start = getattr(config, "bos_token_id", None)
+    return Encoder(tokenizer, config.model_type, start, loading.longest_sequence(config), bos, name)

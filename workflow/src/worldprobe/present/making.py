@@ -12,7 +12,7 @@ from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file
 from worldprobe.present.drawing import render
-from worldprobe.present.origins import missing_note
+from worldprobe.present.origins import notes
 from worldprobe.present.roster import Roster
 from worldprobe.present.sheet import Sheet
 
@@ -33,9 +33,7 @@ def print_table(plan: Plan, tables: Paths, roster: Roster, out: Paths, **options
         UserError: an input that cannot be read or does not have what the table needs, or a suffix that is not known.
     """
     sheet: Sheet = _build(plan, tables, roster, options)
-    missing = missing_note(read_provenance(tables[0]), roster)
-    if missing:
-        sheet = replace(sheet, notes=(*sheet.notes, missing))
+    sheet = replace(sheet, notes=(*sheet.notes, *notes(read_provenance(tables[0]), roster)))
     sheet.write(out)
 
 
@@ -53,7 +51,7 @@ def draw_figure(plan: Plan, tables: Paths, roster: Roster, out: Paths, width: st
     Raises:
         UserError: an input that cannot be read or does not have what the figure needs, or a suffix that is not known.
     """
-    note = missing_note(read_provenance(tables[0]), roster)
+    note = " ".join(notes(read_provenance(tables[0]), roster))
     render(_build(plan, tables, roster, options), load(plan.draw), out, note, width=width)
 
 

@@ -81,6 +81,20 @@ def missing_note(provenance: Provenance, roster: Roster) -> str:
     return f"Without {len(missing)} of the study's models, whose answers could not be computed: {', '.join(named)}."
 
 
+def kinds_note(provenance: Provenance, roster: Roster) -> str:
+    """The sentence that names the models of a table which are not causal, with their measure, or an empty string."""
+    named = provenance.details.get("kinds", {})
+    if not isinstance(named, dict) or not named:
+        return ""
+    shown = "; ".join(f"{roster[str(model)].name} ({kind})" for model, kind in named.items())
+    return f"Not causal language models: their scores are another measure, not to be ranked with the others as equals: {shown}."
+
+
+def notes(provenance: Provenance, roster: Roster) -> list[str]:
+    """What must be said next to a table or a figure: the models that are missing, and those of other kinds."""
+    return [note for note in (missing_note(provenance, roster), kinds_note(provenance, roster)) if note]
+
+
 def model_rows(origins: Sequence[TableOrigin], kinds: Sequence[str], roster: Roster) -> list[dict[str, str]]:
     """Checkpoint, revision, precision and engine of every model in tables of these kinds, once each."""
     rows: dict[str, dict[str, str]] = {}
@@ -94,7 +108,7 @@ def model_rows(origins: Sequence[TableOrigin], kinds: Sequence[str], roster: Ros
                     "checkpoint": p.checkpoint,
                     "revision": p.revision or "–",
                     "dtype": p.dtype or "–",
-                    "engine": p.engine or "–",
+                    "engine": f"{p.engine or '–'}" + (f" ({p.kind})" if p.kind else ""),
                 },
             )
     return [rows[model] for model in roster.in_order(rows)]

@@ -14,6 +14,7 @@ from typing import Any
 
 from worldprobe.config import read_registry
 from worldprobe.errors import UserError
+from worldprobe.models.kinds import CAUSAL
 
 HUMAN = "human"
 WORD2VEC = "word2vec"
@@ -41,7 +42,7 @@ class Model:
 
     Attributes:
         id: snake_case id, the key everywhere in the tables.
-        name: display name.
+        name: display name; of a model that is not causal it says the kind.
         family: models that share a hue.
         parameters: number of parameters, or None where unknown.
         colour: "#rrggbb" if the registry sets one.
@@ -126,10 +127,10 @@ def read_roster(path: Path | str | None) -> Roster:
 
 
 def _model(name: str, entry: Mapping[str, Any], place: int) -> Model:
-    control, prices = entry.get("control"), entry.get("prices")
+    control, prices, kind = entry.get("control"), entry.get("prices"), entry.get("kind") or CAUSAL
     return Model(
         id=name,
-        name=str(entry.get("display_name", name)),
+        name=str(entry.get("display_name", name)) + (f" ({kind})" if kind != CAUSAL else ""),
         family=str(entry.get("family", "other")),
         parameters=entry.get("parameters"),
         colour=entry.get("colour"),

@@ -27,6 +27,7 @@ from worldprobe.benchmarks.ewok.wanted import (
 )
 from worldprobe.benchmarks.ewok.ways import is_graded, is_prompted
 from worldprobe.files import digest_file
+from worldprobe.models.kinds import refuse_prompted
 from worldprobe.paths import RESOURCES, ControlPaths, StudyPaths
 
 BUILTIN = RESOURCES / "materials" / "ewok-builtin"
@@ -311,7 +312,14 @@ def control_checkpoint(study: Study, model: str, card: Mapping[str, Any]) -> str
 
 
 def with_control_checkpoints(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
-    """The registry with the folders of the control models as this study trains them."""
+    """The registry with the folders of the control models as this study trains them.
+
+    Raises:
+        UserError: Likert or Choice is asked of a model that does not continue a text.
+    """
+    if any(is_prompted(name) for name in study["ewok"]["eval_types"]):
+        fix = "Give models that are not causal a study of their own, with ewok.eval_types: [logprobs]."
+        refuse_prompted(registry, study["models"], "ewok.eval_types", fix)
     return {
         model: {**card, "checkpoint": control_checkpoint(study, model, card)} if card.get("control") else dict(card)
         for model, card in registry.items()

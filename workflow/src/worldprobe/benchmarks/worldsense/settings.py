@@ -12,6 +12,7 @@ from worldprobe.benchmarks.worldsense.finetuning.checks import check_finetuning
 from worldprobe.benchmarks.worldsense.targets import asked_models, asked_sets
 from worldprobe.config import Finding, with_defaults
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.models.kinds import refuse_prompted
 
 #: Option of `worldsense generate` -> key of the block.
 _OPTIONS = {"--skins": "skins", "--sizes": "sizes", "--problems": "problems", "--per-cell": "per_cell"}
@@ -94,4 +95,6 @@ def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict
         if not registry[model]["checkpoint"]:
             problem = f"{model} learns from EWoK's stories, and this study has no EWoK."
             raise UserError("worldsense.models", problem, "Name other models, or put the block `ewok` back.")
+    fix = "Leave it out of worldsense.models (null means all models of the study), or set worldsense: null."
+    refuse_prompted(registry, asked_models(study), "worldsense.models", fix)
     return registry

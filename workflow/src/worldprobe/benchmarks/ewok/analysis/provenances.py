@@ -14,6 +14,7 @@ from worldprobe.benchmarks.ewok.contracts import Judgements
 from worldprobe.contracts import read_provenance, read_tables
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file
+from worldprobe.models.kinds import describe_kind
 
 #: name of the items table among a provenance's inputs.
 ITEMS = "items"
@@ -73,6 +74,17 @@ def items_of(paths: Sequence[Path]) -> dict[str, str]:
     """Provenance details that name the items of tables that were computed from the same: ``{"items": digest}``, or nothing."""
     found = {digest for path in paths if (digest := _digest_of_items(path)) is not None}
     return {ITEMS: found.pop()} if len(found) == 1 else {}
+
+
+def kinds_of(paths: Sequence[Path]) -> dict[str, dict[str, str]]:
+    """Provenance details that name the models that are not causal: ``{"kinds": {model: measure}}``, or nothing."""
+    found: dict[str, str] = {}
+    for path in paths:
+        made = read_provenance(path)
+        if made.kind and made.model:
+            found[made.model] = describe_kind(made.kind, made.details.get("pseudo_log_likelihood"))
+        found |= made.details.get("kinds", {})
+    return {"kinds": dict(sorted(found.items()))} if found else {}
 
 
 def _digest_of_items(path: Path) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
 from worldprobe.contracts import read_provenance, read_table
+from worldprobe.models.kinds import CAUSAL, describe_kind
 from worldprobe.paths import REPOSITORY
 from worldprobe.present.results import Score, standard_error
 
@@ -26,6 +27,7 @@ def collect_evaluation(name: str, materials: str, items: Path, scores: Path, sum
     return {
         "model": name,
         **made.of_model(),
+        "pseudo_log_likelihood": made.details.get("pseudo_log_likelihood"),
         "materials": {
             "source": materials,
             "digest": read_provenance(items).inputs["materials"],
@@ -71,6 +73,8 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
         "start tokens": " ".join(evaluation["start_tokens"] or []) or "none",
         "items": "EWoK-core-1.0" if materials["is_official_release"] else "not the published ones",
     }
+    if evaluation.get("kind", CAUSAL) != CAUSAL:
+        asked["kind of model"] = describe_kind(evaluation["kind"], evaluation["pseudo_log_likelihood"])
     return [
         Score(
             benchmark="ewok",
@@ -111,6 +115,11 @@ def describe_evaluation(evaluation: dict[str, Any]) -> str:
         f"{versions}, {evaluation['dtype']}; {accuracy['n_ties']} ties, "
         f"{accuracy['n_near_ties']} near ties, {accuracy['n_missing']} without a score.",
     ]
+    if evaluation.get("kind", CAUSAL) != CAUSAL:
+        kind = describe_kind(evaluation["kind"], evaluation["pseudo_log_likelihood"])
+        lines.append(
+            f"{evaluation['model']} is not causal ({kind}): the published models are, and their scores are another measure."
+        )
     if not official:
         lines.append("The published numbers are for EWoK-core-1.0: with these items they are a yardstick, not a comparison.")
     return "\n".join(lines)

