@@ -41,7 +41,7 @@ def test_a_model_that_was_never_trained_sits_at_chance(means: pd.Series) -> None
 def test_every_trained_control_model_is_clearly_better_than_chance(means: pd.Series) -> None:
     trained = means.drop(index=["control_untrained", "word2vec"], errors="ignore")
     assert len(trained) == 4
-    assert (trained > 0.55).all(), trained
+    assert (trained > 0.53).all(), trained
 
 
 def test_the_control_models_know_best_what_their_stories_told(study: Path) -> None:

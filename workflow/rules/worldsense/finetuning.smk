@@ -88,6 +88,7 @@ rule finetune:
         mix=mixed_in,
         tests=flag("--tests", forbidden_sets()),
         checkpoints=f"{STUDY.results}/.checkpoints",
+        contents=contents(training_files_of_users),
         method=method_of("cli/worldsense_finetuning.py", "METHOD"),
     message:
         "Fine-tuning {wildcards.tuned}"
@@ -138,6 +139,7 @@ rule ask_external:
         runtime=need("runtime"),
     params:
         asking=external_options,
+        contents=contents(own_weights),
         method=method_of("cli/worldsense_external.py", "METHOD"),
     message:
         "Asking {wildcards.model} other benchmarks"

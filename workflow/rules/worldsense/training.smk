@@ -56,6 +56,14 @@ def trained_on(kind):
     return look_up
 
 
+def training_files_of_users(wildcards):
+    """The files of a training that people edit: weights in a folder of theirs, and training files."""
+    one = TRAININGS[wildcards.tuned]
+    entry = registry[one.base]
+    weights = [] if one.before or entry.get("control") else model_files(entry)
+    return [*weights, *(part["file"] for part in (*one.train, *one.mix) if "file" in part)]
+
+
 def base_weights(wildcards):
     """What must be there before a training begins."""
     one = TRAININGS[wildcards.tuned]

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 #: version of the computation: 2 draws and flips pairs of concepts.
 METHOD = 2
-CONDITIONS_METHOD = 1
+#: and 2 states the spread over versions.
+CONDITIONS_METHOD = 2
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:

@@ -28,6 +28,8 @@ GATHER_METHOD = 1
 #: Checkpoints of a whole training.
 CHECKPOINTS = 20
 RECORD = "training.csv"
+#: What may replace a folder that it wrote.
+COMMAND = "worldsense finetune"
 SCHEDULES = ("cosine", "linear", "constant")
 TRAIN_HELP = "trials (.parquet, or the official layout), or dialogues (.jsonl, .jsonl.gz) whose last message is the assistant's"
 
@@ -224,10 +226,16 @@ class _Prepared:
 
 def run_finetune(args: argparse.Namespace) -> int | None:
     """Check everything, load, train, save; several GPUs have a process each, which the first of them starts."""
+    from worldprobe.files import check_place
+    from worldprobe.log import LOGGER
     from worldprobe.models import arithmetic
-    from worldprobe.operations.devices import claim_gpus
+    from worldprobe.operations.devices import claim_gpus, visible_gpus
 
+    check_place(args.out, is_folder=True, command=COMMAND)
     is_first = os.environ.get("RANK", "0") == "0"
+    if args.gpus > 1 and not visible_gpus():
+        LOGGER.warning("--gpus %d: this machine has none, so one process trains on the CPU", args.gpus)
+        args.gpus = 0
     if "RANK" not in os.environ:
         claim_gpus(args.gpus)
     arithmetic.pin()
@@ -265,6 +273,8 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
     encoder = _encoder(checkpoint, config, tokenizer)
     room = min(args.sequence_length, encoder.max_length)
     material, contamination, canary = _read_train(args, prompts, is_chat, encoder)
+    if not len(material):
+        raise UserError(", ".join(map(str, args.train)), "contain no lessons.", "Give trials, or dialogues.")
     tuning_checks.check_lengths(material, room, ", ".join(map(str, args.train)))
     mixed = _read_mixed(args, prompts, is_chat, encoder, room)
     how, plan_order = _settings(args, checkpoint, material, mixed)
@@ -451,7 +461,7 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared, is_first: bool) -> 
     record = tune(model, prepared.plan, how, prepared.padding, work, every, name)
     if not is_first:
         return
-    with whole_folder(args.out, "worldsense finetune") as folder:
+    with whole_folder(args.out, COMMAND) as folder:
         save_tuned(work / "final", prepared.checkpoint, prepared.config, how.method == "lora", folder)
         _write_texts(folder, name, short_name(args.checkpoint), provenance, record, prepared)
     shutil.rmtree(work, ignore_errors=True)
@@ -476,7 +486,10 @@ def _work_folder(args: argparse.Namespace, content: str) -> Path:
 
     folder = args.checkpoints or args.out.absolute().parent / ".checkpoints"
     found: Path = folder / f"{args.out.name}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-    found.mkdir(parents=True, exist_ok=True)
+    try:
+        found.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(folder, f"cannot have checkpoints ({error.strerror}).", "Name another folder: --checkpoints.") from error
     return found
 
 

@@ -34,6 +34,21 @@ def test_a_templates_value_is_the_mean_of_its_items_and_only_common_templates_ar
     assert (table["p_holm"] >= table["p"]).all()
 
 
+def test_the_spread_is_that_of_the_versions_means_over_the_common_templates():
+    main, nonce = condition(1.0), condition(-1.0, n_versions=3, seed=1)
+    nonce = nonce[nonce["meta_template"] > 2]
+    table = compare_conditions({"main": main, "nonce": nonce}, n_permutations=50)
+    row = table.query("model == 'ant' and grouping == 'overall'").iloc[0]
+    for side, judged, n_versions in (("reference", main, 2), ("condition", nonce, 3)):
+        common = judged[(judged["model"] == "ant") & (judged["meta_template"] > 2)]
+        means = common.groupby("version")["accuracy"].mean()
+        found = [row[f"{name}_{side}"] for name in ("min", "max", "n_versions")]
+        assert found == [pytest.approx(means.min()), pytest.approx(means.max()), n_versions]
+        assert row[f"min_{side}"] < row[f"mean_{side}"] < row[f"max_{side}"]
+    alone = compare_conditions({"main": condition(1.0, n_versions=1), "nonce": nonce}, n_permutations=50).iloc[0]
+    assert alone["min_reference"] == alone["max_reference"] == pytest.approx(alone["mean_reference"])
+
+
 def test_every_other_condition_is_compared_with_the_first_for_models_that_both_have():
     conditions = {"main": condition(0.5), "names": condition(0.5, seed=3), "nonce": condition(0.5, models=["bee", "cat"], seed=4)}
     table = compare_conditions(conditions, n_permutations=50).query("grouping == 'overall'")

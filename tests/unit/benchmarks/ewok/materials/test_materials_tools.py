@@ -43,6 +43,22 @@ def problems(garden) -> list[str]:
     return [str(problem) for problem in materials.problems]
 
 
+@pytest.mark.parametrize(
+    ("fillers", "noticed"),
+    [
+        ("Ada,Bo,Cy,The gardener", 'the filler "The gardener" has a capital that it would keep inside a sentence'),
+        ("Ada,Bo,Cy,dan", 'the filler "dan" begins with a small letter, all others with a capital'),
+        ("Ada,Bo,Cy,the gardener,the baker", ""),
+        ("Ada,Bo,the gardener", ""),
+        ("The Hague,Ada,Bo,Cy", ""),
+    ],
+)
+def test_capitals_of_fillers_are_those_that_they_have_inside_a_sentence(garden, fillers, noticed):
+    found = "\n".join(problems(garden.with_("fillers/filler-agent.csv", "item\n" + fillers.replace(",", "\n") + "\n")))
+    assert noticed in found
+    assert bool(noticed) == ("the filler" in found)
+
+
 def many_templates(rng, n_concepts=24, **columns) -> pd.DataFrame:
     """Templates of many concept pairs whose sentences are random words; columns: functions of the number of the pair."""
     words = np.array(["alder", "birch", "cedar", "elm", "fir", "hazel", "larch", "maple", "oak", "pine", "rowan", "yew"])

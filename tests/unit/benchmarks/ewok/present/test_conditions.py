@@ -22,6 +22,8 @@ def compared() -> pd.DataFrame:
         for condition, change in (("nonce", -0.08), ("western", 0.01)):
             row = {"model": model, "eval_type": "logprobs", "reference": "main", "condition": condition, "grouping": "overall"}
             row |= {"group": "all", "mean_reference": base, "mean_condition": base + change, "difference": change}
+            row |= {"min_reference": base - 0.01, "max_reference": base + 0.02, "n_versions_reference": 5}
+            row |= {"min_condition": base + change - 0.03, "max_condition": base + change, "n_versions_condition": 5}
             row |= {"ci_low": change - 0.02, "ci_high": change + 0.02, "p": 0.01 if change < 0 else 0.4}
             row |= {"p_holm": 0.02 if change < 0 else 0.4, "n_templates": 100, "n_clusters": 40}
             rows.append(row | {"n_items_reference": 500, "n_items_condition": 500, "sentence": "x"})
@@ -32,7 +34,18 @@ def test_the_table_has_a_row_per_model_and_condition(compared):
     from worldprobe.benchmarks.ewok.tables.conditions import conditions
 
     cells = conditions(compared, Roster()).cells()
-    assert cells[0] == ["large", "nonce", "0.700", "0.620", "−0.080", "−0.100 to −0.060", "0.020", "100"]
+    assert cells[0] == [
+        "large",
+        "nonce",
+        "0.700",
+        "0.620",
+        "0.690–0.720",
+        "0.590–0.620",
+        "−0.080",
+        "−0.100 to −0.060",
+        "0.020",
+        "100",
+    ]
     assert len(cells) == 4
 
 
@@ -43,8 +56,10 @@ def test_the_figure_marks_every_condition_and_its_interval(compared, tmp_path):
     assert set(frame.condition) == {"main", "nonce", "western"}
     assert frame[frame.condition == "main"].difference.tolist() == [0.0, 0.0]
     accuracy, difference = draw(frame).axes
-    assert len(accuracy.collections) == 3
-    assert np.isclose(accuracy.collections[0].get_offsets()[:, 0], [0.7, 0.6]).all()
+    ranges, marks = accuracy.collections[::2], accuracy.collections[1::2]
+    assert len(ranges) == len(marks) == 3
+    assert np.isclose(marks[0].get_offsets()[:, 0], [0.7, 0.6]).all()
+    assert np.isclose([line[:, 0] for line in ranges[0].get_segments()], [[0.69, 0.72], [0.59, 0.62]]).all()
     assert len(difference.collections) == 4  # a mark and an interval for each condition but the reference
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -24,6 +24,18 @@ TEMPLATE = ["domain", "meta_template", "template"]
 CONCEPTS = ["concept_a", "concept_b"]
 #: columns of a series' table of templates.
 VALUE, COUNT = "value", "n_items"
+
+
+class _Values(NamedTuple):
+    """A series in one condition.
+
+    Attributes:
+        templates: a row per template: its concepts, the mean over its items and the number of these.
+        versions: a row per template and version, with the mean over its items.
+    """
+
+    templates: pd.DataFrame
+    versions: pd.DataFrame
 
 
 def compare_conditions(
@@ -72,24 +84,26 @@ def compare_conditions(
     return table
 
 
-def _template_values(judgements: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
-    """Series (model, eval_type) -> its templates, with the mean over their items and the number of these."""
+def _template_values(judgements: pd.DataFrame) -> dict[tuple[str, str], _Values]:
+    """Series (model, eval_type) -> its templates' values."""
     panel = build_panel(judgements)
     accuracy = metric_values(panel)[0].astype(float)
     tables = {}
     for number, (model, eval_type) in enumerate(zip(panel.series["model"], panel.series["eval_type"], strict=True)):
         known = panel.items.assign(**{VALUE: accuracy[number]}).dropna(subset=[VALUE])
         by_template = known.groupby(TEMPLATE, sort=True)
-        tables[str(model), str(eval_type)] = by_template.agg(
+        templates = by_template.agg(
             **{name: (name, "first") for name in CONCEPTS},
             **{VALUE: (VALUE, "mean"), COUNT: (VALUE, "size")},
         ).reset_index()
+        versions = known.groupby([*TEMPLATE, "version"], sort=True)[VALUE].mean().reset_index()
+        tables[str(model), str(eval_type)] = _Values(templates, versions)
     return tables
 
 
-def _compare(reference: pd.DataFrame, other: pd.DataFrame, n_permutations: int, seed: int, cluster: str) -> list[dict[str, Any]]:
+def _compare(reference: _Values, other: _Values, n_permutations: int, seed: int, cluster: str) -> list[dict[str, Any]]:
     """One series in two conditions, overall and by domain; empty where no template is in both."""
-    both = reference.merge(other.drop(columns=CONCEPTS), on=TEMPLATE, suffixes=("_reference", "_condition"))
+    both = reference.templates.merge(other.templates.drop(columns=CONCEPTS), on=TEMPLATE, suffixes=("_reference", "_condition"))
     groups = [("overall", "all", both)] + [("domain", str(domain), rows) for domain, rows in both.groupby("domain")]
     found = []
     for grouping, group, rows in groups if len(both) else []:
@@ -101,6 +115,8 @@ def _compare(reference: pd.DataFrame, other: pd.DataFrame, n_permutations: int, 
                 "group": group,
                 "mean_reference": tested.mean_b,
                 "mean_condition": tested.mean_a,
+                **_spread(reference.versions, rows, "reference"),
+                **_spread(other.versions, rows, "condition"),
                 "difference": tested.difference,
                 "ci_low": tested.ci_low,
                 "ci_high": tested.ci_high,
@@ -112,6 +128,12 @@ def _compare(reference: pd.DataFrame, other: pd.DataFrame, n_permutations: int, 
             }
         )
     return found
+
+
+def _spread(versions: pd.DataFrame, templates: pd.DataFrame, side: str) -> dict[str, float | int]:
+    """How far the means of a condition's versions are apart, over some templates."""
+    means = versions.merge(templates[TEMPLATE], on=TEMPLATE).groupby("version")[VALUE].mean()
+    return {f"min_{side}": float(means.min()), f"max_{side}": float(means.max()), f"n_versions_{side}": len(means)}
 
 
 def _sentence(row: Mapping[Any, Any]) -> str:

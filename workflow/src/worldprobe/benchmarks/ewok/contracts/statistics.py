@@ -159,6 +159,12 @@ class ConditionComparisons(Table):
     group: Series[str]
     mean_reference: Series[float] = pa.Field(ge=0, le=1, description="Mean over the templates that both conditions have.")
     mean_condition: Series[float] = pa.Field(ge=0, le=1)
+    min_reference: Series[float] = pa.Field(ge=0, le=1, description="Lowest mean of a version over these templates.")
+    max_reference: Series[float] = pa.Field(ge=0, le=1, description="Highest mean of a version.")
+    min_condition: Series[float] = pa.Field(ge=0, le=1)
+    max_condition: Series[float] = pa.Field(ge=0, le=1)
+    n_versions_reference: Series[int] = pa.Field(gt=0, description="Versions, or samples of each template.")
+    n_versions_condition: Series[int] = pa.Field(gt=0)
     difference: Series[float] = pa.Field(ge=-1, le=1, description="mean_condition - mean_reference.")
     ci_low: Series[float] = pa.Field(ge=-1, le=1, nullable=True, description="95% bootstrap over clusters, as in comparisons.")
     ci_high: Series[float] = pa.Field(ge=-1, le=1, nullable=True)
@@ -173,7 +179,7 @@ class ConditionComparisons(Table):
     class Config(Table.Config):
         name = "condition_comparisons"
         unique = ["model", "eval_type", "reference", "condition", "grouping", "group"]
-        metadata = {"version": 1, "key": ["eval_type", "condition", "model", "grouping", "group"]}
+        metadata = {"version": 2, "key": ["eval_type", "condition", "model", "grouping", "group"]}
 
 
 class Reproduction(Table):

@@ -17,7 +17,7 @@ from worldprobe.provenance import Provenance
 
 MARKS = ("o", "D", "s", "^", "v", "P", "X")
 COLUMNS = ["model", "name", "condition", "title", "reference", "eval_type", "mean"]
-COLUMNS += ["difference", "ci_low", "ci_high", "p_holm", "n_templates"]
+COLUMNS += ["low", "high", "difference", "ci_low", "ci_high", "p_holm", "n_templates"]
 
 
 def tidy(
@@ -38,11 +38,11 @@ def tidy(
     if rows.empty:
         known = ", ".join(sorted(comparisons.eval_type.unique())) or "none"
         raise UserError("--eval-type", f'"{eval_type}" was not compared between conditions.', f"Choose one of: {known}.")
-    others = rows.assign(mean=rows.mean_condition)
+    others = rows.assign(mean=rows.mean_condition, low=rows.min_condition, high=rows.max_condition)
     # A condition may lack templates; the reference's mean is then another one for each condition: the largest basis is shown.
     first = rows.sort_values("n_templates", ascending=False, kind="stable").drop_duplicates("model")
-    first = first.assign(condition=first.reference, mean=first.mean_reference, difference=0.0, ci_low=np.nan, ci_high=np.nan)
-    first = first.assign(p_holm=np.nan)
+    first = first.assign(condition=first.reference, mean=first.mean_reference, low=first.min_reference, high=first.max_reference)
+    first = first.assign(difference=0.0, ci_low=np.nan, ci_high=np.nan, p_holm=np.nan)
     both = pd.concat([first, others], ignore_index=True)
     titles = provenance.details.get("titles", {}) if provenance else {}
     both = both.assign(title=both.condition.map(lambda name: titles.get(name, name)))
@@ -50,7 +50,10 @@ def tidy(
 
 
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
-    """Left: accuracy in each condition; right: difference from the reference with a 95% interval, filled where p < 0.05."""
+    """Accuracy in each condition, with the range of its versions, and difference from the reference.
+
+    Differences have 95% intervals, and their marks are filled where p < 0.05.
+    """
     models = list(dict.fromkeys(frame.model))
     names = dict(zip(frame.model, frame.name, strict=True))
     reference = str(frame.reference.iloc[0])
@@ -71,6 +74,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         y = rows.model.map(place) + 0.62 * ((number + 0.5) / len(conditions) - 0.5)
         colour = colours[condition]
         mark: dict[str, Any] = {"s": 17, "marker": marks[condition], "zorder": 3}
+        panels[0].hlines(y, rows.low, rows.high, color=colour, lw=0.9, alpha=0.6, zorder=2)
         panels[0].scatter(rows["mean"], y, color=colour, edgecolors="white", linewidths=0.3, **mark)
         if condition != reference:
             panels[1].hlines(y, rows.ci_low, rows.ci_high, color=colour, lw=0.9, zorder=2)
@@ -82,7 +86,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     panels[1].set_xlim(-1.1 * max(reach, 0.02), 1.1 * max(reach, 0.02))
     panels[0].xaxis.set_major_locator(MultipleLocator(0.1))
     panels[1].locator_params(axis="x", nbins=5)
-    panels[0].set_xlim(min(0.45, float(frame["mean"].min()) - 0.03), 1.0)
+    panels[0].set_xlim(min(0.45, float(frame.low.min()) - 0.03), 1.0)
     for number, (axes, title) in enumerate(zip(panels, ("accuracy", f"difference from {titles[reference]}"), strict=True)):
         axes.set_ylim(len(models) - 0.4, -0.6)
         axes.set_yticks(range(len(models)), [names[model] for model in models] if number == 0 else [], fontsize=size)

@@ -5,9 +5,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.many_generators import first_words
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: Draws in a row that repeat an earlier item, or a filler within the item, before what is left is listed.
 _PATIENCE = 64
@@ -88,11 +93,16 @@ class IndependentSampler:
                 filling = tuple([texts[i] for texts, i in zip(self.options, pick, strict=True)])
                 yield filling if is_whole and len(set(filling)) == len(filling) else None
 
+    @cached_property
+    def _sizes(self) -> np.ndarray:
+        """How many options each key has, once for each of the draws that are made together, shape (draws, keys)."""
+        import numpy as np
+
+        return np.tile([len(texts) for texts in self.options], (_PATIENCE, 1))
+
     def _draw(self, rng, left: _Left) -> tuple[str, ...] | None:  # type: ignore[no-untyped-def]
         if all(self.options):
-            sizes = [len(texts) for texts in self.options]
-            picks = rng.integers(sizes * _PATIENCE).reshape(_PATIENCE, -1).tolist() if sizes else [()]
-            for pick in picks:
+            for pick in rng.integers(self._sizes).tolist() if self.options else [()]:
                 filling = tuple(texts[i] for texts, i in zip(self.options, pick, strict=True))
                 if len(set(filling)) == len(filling) and filling not in left.taken:
                     return filling

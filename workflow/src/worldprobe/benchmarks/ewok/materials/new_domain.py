@@ -98,7 +98,7 @@ def start_domain(folder: Path, name: str, canary: str | None) -> list[Path]:
             raise UserError(path, "is there already.", "Choose another name, or remove the file.")
     names = folder / "fillers" / "filler-agent.csv"
     if not names.exists():
-        texts[names] = "item\n" + "".join(f"{agent}\n" for agent in _NAMES)
+        texts[names] = values["canary"] + "item\n" + "".join(f"{agent}\n" for agent in _NAMES)
     with whole_files(list(texts)):
         for path, text in texts.items():
             write_text(path, text)

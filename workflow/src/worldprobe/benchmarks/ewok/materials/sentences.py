@@ -28,7 +28,7 @@ def fill(text: str, fillings: Mapping[str, str], rules: Rules) -> str:
         for key in sorted(fillings):
             text = _fill_greedily(text, key, fillings[key])
     else:
-        text = "".join(fillings[part] if is_key else part for part, is_key in _parts(text))
+        text = "".join([fillings[part] if is_key else part for part, is_key in _parts(text)])
     return sentence(text)
 
 

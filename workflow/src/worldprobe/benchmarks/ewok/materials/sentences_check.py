@@ -36,11 +36,15 @@ _NO_VERBS = re.compile(r"(?:always|perhaps|sometimes|.*(?:ss|us|is))$")
 _NEGATION = re.compile(r"\b(?:not|no|none|nobody|nothing|never|cannot|without|neither|nor)\b|n't\b", re.IGNORECASE)
 #: Share of words that two contexts of the same concepts may have in common, counted without the words in which sides differ.
 _NEAR = 0.8
+_CAPITAL_ARTICLE = re.compile("(?:The|An?|Some|My|Your|His|Her|Its|Our|Their) (?=[a-z])")
+#: Fillers among which one that is spelt otherwise shows nothing.
+_FEW = 3
 
 
 def check_sentences(materials: Materials) -> None:
     """Note in ``materials.problems`` what looks wrong in the sentences of all domains."""
     fillers = Fillers(materials.fillers, materials.rules)
+    _check_fillers(materials)
     for domain in materials.domains:
         texts = list(_sentences(domain, materials))
         usual = Counter(word for _, text in texts for word in words(KEY.sub("x", text))[1:] if word.islower())
@@ -51,6 +55,20 @@ def check_sentences(materials: Materials) -> None:
         for meta in domain.meta_templates:
             _check_labels(meta, materials.problems)
             _check_likeness(meta, materials.problems)
+
+
+def _check_fillers(materials: Materials) -> None:
+    """Fillers with a capital that only the beginning of a sentence has, or a small letter among names."""
+    for known in materials.fillers.values():
+        texts = [filler.text for filler in known.fillers]
+        small = [text for text in texts if text[0].islower()]
+        for text in texts:
+            if article := _CAPITAL_ARTICLE.match(text):
+                problem = f'the filler "{text}" has a capital that it would keep inside a sentence.'
+                materials.problems.warn(known.place, problem, f'Write "{article[0].lower()}{text[article.end() :]}".')
+        if len(small) == 1 and len(texts) > _FEW:
+            problem = f'the filler "{small[0]}" begins with a small letter, all others with a capital.'
+            materials.problems.warn(known.place, problem, "Write it like the others.")
 
 
 def _sentences(domain: Domain, materials: Materials) -> Iterator[tuple[Place, str]]:

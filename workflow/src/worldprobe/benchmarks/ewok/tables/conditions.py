@@ -36,6 +36,8 @@ def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance
         Column("Condition", ("title",), is_number=False),
         Column(reference, ("mean_reference",), decimals(3), over="Accuracy"),
         Column("this condition", ("mean_condition",), decimals(3), over="Accuracy"),
+        Column(reference, ("min_reference", "max_reference"), span, over="Range over versions"),
+        Column("this condition", ("min_condition", "max_condition"), span, over="Range over versions"),
         Column("Difference", ("difference",), decimals(3)),
         Column("95% interval", ("ci_low", "ci_high"), span),
         Column("p (Holm)", ("p_holm",), p_value),
@@ -49,7 +51,8 @@ def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance
         columns=tuple(columns),
         label="conditions",
         notes=(
-            "Means are over the templates that both conditions have. Interval: 95% bootstrap; p: paired permutation test, "
+            "Means are over the templates that both conditions have; range: lowest and highest mean of a version, or of a sample "
+            "of each template. Interval: 95% bootstrap; p: paired permutation test, "
             "two-sided, with Holm's correction.",
         ),
         group="model",

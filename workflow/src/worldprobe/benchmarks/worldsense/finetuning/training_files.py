@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,6 +156,8 @@ def _lines(path: Path | str) -> Iterator[tuple[int, Any]]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise UserError(path, f"cannot be read ({reason}).", "Check the path, or make the file again.") from error
+    except zlib.error as error:
+        raise UserError(path, f"cannot be decompressed ({error}).", "Fetch or make it again.") from error
     except (ValueError, RecursionError) as error:
         problem = "is not UTF-8 text." if isinstance(error, UnicodeDecodeError) else "is not a JSON object."
         raise UserError(f"{path}, line {number}", problem, f"Give {DIALOGUES}.") from error
