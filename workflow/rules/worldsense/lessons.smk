@@ -12,7 +12,7 @@ def lesson_options(wildcards):
     kinds = [f"{kind}={share}" for kind, share in how["kinds"].items()]
     others = {key: value for key, value in how.items() if key != "kinds"}
     listed = {key: [str(one) for one in value] if isinstance(value, list) else str(value) for key, value in others.items()}
-    return flags(flag("--kinds", kinds), *(flag(f"--{key}", value) for key, value in listed.items()))
+    return flags(flag("--lessons", kinds), *(flag(f"--{key}", value) for key, value in listed.items()))
 
 
 rule write_phrases:
@@ -30,7 +30,7 @@ rule write_phrases:
     params:
         skins=flag("--skin-folder", skin_folder()),
         contents=contents(skin_files()),
-        method=method_of("cli/worldsense_lessons.py", "PHRASES_METHOD"),
+        code=code("cli/worldsense_lessons.py"),
     message:
         "Writing the phrases of WorldSense's skins as tokens"
     shell:
@@ -55,7 +55,7 @@ rule write_lessons:
         options=lesson_options,
         skins=flag("--skin-folder", skin_folder()),
         contents=contents(skin_files()),
-        method=method_of("cli/worldsense_lessons.py", "LESSONS_METHOD"),
+        code=code("cli/worldsense_lessons.py"),
     message:
         "Writing the lessons {wildcards.name}"
     shell:

@@ -16,7 +16,7 @@ from worldprobe.benchmarks.worldsense.vocabulary import CANARY
 from worldprobe.cli import main
 
 LINEAR = [skin for skin in read_skins() if skin.use != "ood-problem"]
-ONE = [skin for skin in LINEAR if skin.name == "old/young"]
+ONE = [skin for skin in LINEAR if skin.name == "train_old/young"]
 EVERYTHING = LessonPlan(
     kinds=(("retell", 1.0), ("order", 1.0), ("judge", 1.0)), sizes=(2, 3, 4, 5, 6), complexities=("0", "1", "2", "incomplete")
 )
@@ -86,6 +86,12 @@ def test_no_lesson_contains_a_question_or_an_answer_of_the_benchmark() -> None:
         assert "IMPOSSIBLE" not in text
 
 
+def test_no_lesson_begins_like_a_description_of_a_test() -> None:
+    situations = [skin.situation.split("{number}")[0] for skin in LINEAR if skin.use == "test"]
+    for lesson in draw_lessons(EVERYTHING, LINEAR, 300, seed=0):
+        assert not lesson[0][0].startswith(tuple(situations))
+
+
 def test_phrases_cover_every_trial_and_every_lesson(tmp_path: Path) -> None:
     from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
     from worldprobe.training.tokenizer import UNKNOWN, phrase_tokenizer
@@ -102,7 +108,7 @@ def test_phrases_cover_every_trial_and_every_lesson(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_the_same_bytes_again(tmp_path: Path) -> None:
-    command = ["worldsense", "write-lessons", "--kinds", "order=2", "judge", "--sizes", "2", "3", "--number", "30"]
+    command = ["worldsense", "write-lessons", "--lessons", "order=2", "judge", "--sizes", "2", "3", "--number", "30"]
     for name in ("a", "b"):
         assert main([*command, "--out", str(tmp_path / f"{name}.jsonl.gz")]) == 0
     assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
@@ -116,9 +122,9 @@ def test_the_command_writes_the_same_bytes_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        (["--kinds", "ordr=1"], "did you mean"),
-        (["--kinds", "order=-1"], "no positive weight"),
-        (["--kinds", "order=1", "--out", "x.txt"], "compressed JSON lines"),
+        (["--lessons", "ordr=1"], "did you mean"),
+        (["--lessons", "order=-1"], "no positive weight"),
+        (["--lessons", "order=1", "--out", "x.txt"], "compressed JSON lines"),
     ],
 )
 def test_bad_input_is_refused(options: list[str], word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,7 @@ def add_lessons_parsers(actions: argparse._SubParsersAction) -> None:
         description="Descriptions in the words of all skins, and what follows from them; no question of the benchmark.",
     )
     lessons.add_argument(
-        "--kinds",
+        "--lessons",
         nargs="+",
         required=True,
         metavar="KIND=SHARE",
@@ -57,7 +57,11 @@ def add_lessons_parsers(actions: argparse._SubParsersAction) -> None:
         "--unknown", type=share, default=0.3, metavar="SHARE", help="share of the statements about an entity not described"
     )
     lessons.add_argument(
-        "--extremes", type=share, default=0.05, metavar="SHARE", help="share of the other statements about the first or last of all"
+        "--extremes",
+        type=share,
+        default=0.05,
+        metavar="SHARE",
+        help="share of the other statements about the first or last of all",
     )
     lessons.add_argument(
         "--converse", type=share, default=0.5, metavar="SHARE", help="share of all clauses that are put by the converse"
@@ -106,8 +110,10 @@ def run_lessons(args: argparse.Namespace) -> None:
         if len(skin.entities) <= max(args.sizes):
             problem = f"has {len(skin.entities)} entities; size {max(args.sizes)} needs {max(args.sizes) + 1}."
             raise UserError(f"skin {skin.name}", problem, "Add entities, or choose smaller sizes.")
+    if not any(skin.use == "train" for skin in skins):
+        raise UserError("--skin-folder", "contains no skin for training.", "Add one with `use: train`.")
     plan = LessonPlan(
-        kinds=tuple(map(_weighted, args.kinds)),
+        kinds=tuple(map(_weighted, args.lessons)),
         sizes=tuple(sorted(set(args.sizes))),
         complexities=tuple(dict.fromkeys(args.complexities)),
         statements=args.statements,
@@ -131,14 +137,14 @@ def _weighted(text: str) -> tuple:
     kind, _, weight = text.partition("=")
     if kind not in KINDS:
         raise UserError(
-            "--kinds", f"{kind!r} is not a kind of lesson{did_you_mean(kind, KINDS)}", f"Choose from {', '.join(KINDS)}."
+            "--lessons", f"{kind!r} is not a kind of lesson{did_you_mean(kind, KINDS)}", f"Choose from {', '.join(KINDS)}."
         )
     try:
         value = float(weight or 1)
     except ValueError:
         value = 0.0
     if not 0 < value < 1e9:
-        raise UserError("--kinds", f"{text!r} gives no positive weight.", "Write it as in order=2.")
+        raise UserError("--lessons", f"{text!r} gives no positive weight.", "Write it as in order=2.")
     return kind, value
 
 

@@ -6,7 +6,8 @@ A small model is trained on them before it is fine-tuned. No lesson contains a q
 * ``order``: the entities in their order. It teaches which of two is first.
 * ``judge``: statements, each with true, false, or open (where the description does not decide it).
 
-The words are those of all skins, as a language model knows the words of a test; the trials of a test are in none of them.
+Relations and entities are those of all skins, as a language model knows the words of a test. The sentence that begins a
+description is always a training skin's: so no lesson contains a description of a test.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ KINDS: tuple[Kind, ...] = ("retell", "order", "judge")
 COMPLEXITIES = ("0", "1", "2", "incomplete")
 FEWEST, MOST = 2, 8
 NUMBER_WORDS = {2: "two", **NUMBERS}
+
 
 @dataclass(frozen=True)
 class LessonPlan:
@@ -69,19 +71,20 @@ def draw_lessons(plan: LessonPlan, skins: Sequence[Skin], number: int, seed: int
 
     Args:
         plan: what is drawn.
-        skins: whose words and entities.
+        skins: whose words and entities; some of them are for training.
         number: how many.
         seed: of all draws.
     """
     rng = random.Random(seed)
     pool = sorted({entity for skin in skins for entity in skin.entities})
+    situations = sorted(skin.situation for skin in skins if skin.use == "train")
     kinds, weights = zip(*plan.kinds, strict=True)
     for _ in range(number):
         skin, size = rng.choice(skins), rng.choice(plan.sizes)
         kind = rng.choices(kinds, weights)[0]
         complexity = rng.choice([one for one in plan.complexities if kind == "judge" or one != "incomplete"] or ["0"])
         names = rng.sample(pool if rng.random() < plan.borrowed else skin.entities, entities_needed(size))
-        yield _draw(rng, plan, kind, size, complexity, names, skin)
+        yield _draw(rng, plan, kind, size, complexity, names, skin, rng.choice(situations))
 
 
 def write_lesson(lesson: Lesson, name: str, canary: str) -> str:
@@ -91,13 +94,20 @@ def write_lesson(lesson: Lesson, name: str, canary: str) -> str:
 
 
 def _draw(
-    rng: random.Random, plan: LessonPlan, kind: Kind, size: int, complexity: str, names: Sequence[str], skin: Skin
+    rng: random.Random,
+    plan: LessonPlan,
+    kind: Kind,
+    size: int,
+    complexity: str,
+    names: Sequence[str],
+    skin: Skin,
+    situation: str,
 ) -> Lesson:
     description = rng.choice(_descriptions(size, complexity))
     stated = rng.sample(description, len(description))
     clauses = [render_clause(relation, names, skin, rng.random() < plan.converse) for relation in stated]
     listed = ", ".join(clauses[:-1])
-    told = f"{skin.situation.format(number=NUMBER_WORDS[size])}: {listed}{' and ' if listed else ''}{clauses[-1]}."
+    told = f"{situation.format(number=NUMBER_WORDS[size])}: {listed}{' and ' if listed else ''}{clauses[-1]}."
     if kind == "order":
         lesson: Lesson = [(f"{told} {skin.listing}:\n-", False), (names[0], True)]
         for name in names[1:size]:
