@@ -30,7 +30,7 @@ rule write_phrases:
     params:
         skins=flag("--skin-folder", skin_folder()),
         contents=contents(skin_files()),
-        code=code("cli/worldsense_lessons.py"),
+        code=code("cli/worldsense.py"),
     message:
         "Writing the phrases of WorldSense's skins as tokens"
     shell:
@@ -55,7 +55,7 @@ rule write_lessons:
         options=lesson_options,
         skins=flag("--skin-folder", skin_folder()),
         contents=contents(skin_files()),
-        code=code("cli/worldsense_lessons.py"),
+        code=code("cli/worldsense.py"),
     message:
         "Writing the lessons {wildcards.name}"
     shell:
