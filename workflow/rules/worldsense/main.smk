@@ -4,6 +4,7 @@
 include: "settings.smk"
 include: "sets.smk"
 include: "answers.smk"
+include: "lessons.smk"
 include: "training.smk"
 include: "finetuning.smk"
 include: "analysis.smk"

@@ -12,6 +12,7 @@ from worldprobe.cli.arguments import add_seed_argument, positive, whole_number
 from worldprobe.cli.worldsense_asking import add_asking_parsers
 from worldprobe.cli.worldsense_external import add_external_parsers
 from worldprobe.cli.worldsense_finetuning import add_finetuning_parsers
+from worldprobe.cli.worldsense_lessons import add_lessons_parsers
 from worldprobe.errors import UserError
 
 #: Bumped when the same set, seed and skins give other trials.
@@ -98,6 +99,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     counts.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="table of counts, as CSV")
     counts.set_defaults(run=run_counts)
     add_asking_parsers(actions, trials_help)
+    add_lessons_parsers(actions)
     add_finetuning_parsers(actions)
     add_external_parsers(actions)
     export = actions.add_parser("export", help="write trials in the official layout")

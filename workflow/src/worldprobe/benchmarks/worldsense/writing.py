@@ -62,6 +62,20 @@ def write_set(batches: Iterable[pd.DataFrame], table: Path, provenance: Provenan
     return n_trials
 
 
+def write_lines(lines: Iterable[str], path: Path) -> None:
+    """Write lines of JSON, compressed, whole or not at all; the same lines have the same bytes.
+
+    Raises:
+        UserError: the name is not one of compressed JSON lines, or the place cannot be written.
+    """
+    if not path.name.endswith(".jsonl.gz"):
+        problem = "is not the name of compressed JSON lines."
+        raise UserError(f"--out {path}", problem, "Name a file that ends with .jsonl.gz.")
+    with whole_file(path) as place, _dialogues(place) as stream:
+        for line in lines:
+            stream.write(f"{line}\n".encode())
+
+
 def read_batches(path: Path | str) -> Iterator[pd.DataFrame]:
     """The trials of a table of ours, a batch at a time; the caller has checked what table it is.
 

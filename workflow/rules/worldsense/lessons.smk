@@ -1,0 +1,62 @@
+# What small models read before they are fine-tuned (docs/worldsense.md, "A model that reads").
+
+
+localrules:
+    write_phrases,
+    write_lessons,
+
+
+def lesson_options(wildcards):
+    """How lessons are drawn, as options."""
+    how = worldsense["finetuning"]["lessons"][wildcards.name]
+    kinds = [f"{kind}={share}" for kind, share in how["kinds"].items()]
+    others = {key: value for key, value in how.items() if key != "kinds"}
+    listed = {key: [str(one) for one in value] if isinstance(value, list) else str(value) for key, value in others.items()}
+    return flags(flag("--lessons", kinds), *(flag(f"--{key}", value) for key, value in listed.items()))
+
+
+rule write_phrases:
+    """A tokenizer for small models: a token for each entity and phrase of the skins."""
+    input:
+        skins=skin_files(),
+    output:
+        tokenizer=directory("<worldsense>/finetuning/phrases"),
+    log:
+        "<logs>/write_phrases.log",
+    benchmark:
+        "<benchmarks>/write_phrases.tsv"
+    conda:
+        "../../../envs/scoring.yaml"
+    params:
+        skins=flag("--skin-folder", skin_folder()),
+        contents=contents(skin_files()),
+        code=code("cli/worldsense.py"),
+    message:
+        "Writing the phrases of WorldSense's skins as tokens"
+    shell:
+        "worldprobe worldsense write-phrases {params.skins} --out {output.tokenizer:q} &> {log:q}"
+
+
+rule write_lessons:
+    """Lessons in reading, on which a small model is trained before it is fine-tuned."""
+    input:
+        skins=skin_files(),
+    output:
+        lessons="<worldsense>/finetuning/lessons/{name}.jsonl.gz",
+    log:
+        "<logs>/write_lessons/{name}.log",
+    benchmark:
+        "<benchmarks>/write_lessons/{name}.tsv"
+    wildcard_constraints:
+        name="[A-Za-z0-9][A-Za-z0-9_-]*",
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        options=lesson_options,
+        skins=flag("--skin-folder", skin_folder()),
+        contents=contents(skin_files()),
+        code=code("cli/worldsense.py"),
+    message:
+        "Writing the lessons {wildcards.name}"
+    shell:
+        "worldprobe worldsense write-lessons {params.options} {params.skins} --out {output.lessons:q} &> {log:q}"
