@@ -102,8 +102,8 @@ def _add_export(actions: argparse._SubParsersAction) -> None:
     export = actions.add_parser(
         "export",
         help="write items for other tools: in the original's CSV format, or as a task of lm-evaluation-harness",
-        description="Write items for other tools. official: a folder per version, a CSV file per domain. lm-eval: a task folder for --include_path, which "
-        "asks the same questions and counts ties 0.5; items of EWoK's own materials only with --encrypt.",
+        description="Write items for other tools. official: a folder per version, a CSV file per domain. lm-eval: a task folder "
+        "for --include_path, asking the same questions, ties counted 0.5; items of EWoK's own materials only with --encrypt.",
     )
     export.add_argument("items", metavar="ITEMS", help="items table")
     export.add_argument(
