@@ -196,6 +196,9 @@ def test_every_rule_is_part_of_one_of_the_studies(
     assert len(listed) > 30
     never_a_job = {"tables", "figures", "report", "fetch_ewok_config"}  # parts; what is there; what is not asked for
     never_a_job |= {"paper", "write_paper", "typeset_paper"}  # of a target of its own: tests/workflow/test_paper.py
+    # Those of fine-tuning: tests/workflow/test_finetuning.py.
+    never_a_job |= {"generate_training_set", "start_model", "finetune", "gather_trainings", "ask_external", "gather_external"}
+    never_a_job |= {"write_phrases", "write_lessons"}
     studies = (default, paper, rated, from_release, both_benchmarks, worldsense, simulated)
     assert set(listed) - {rule for run in studies for rule in jobs(run)} == never_a_job
 

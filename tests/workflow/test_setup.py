@@ -32,6 +32,7 @@ def test_the_third_way_out_is_a_configuration_that_needs_no_r(snakemake, tmp_pat
 def test_without_a_python_that_fits_set_up_stops_with_the_fix(repository: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(repository / "envs", copy / "envs")
+    shutil.copy(repository / "pyproject.toml", copy)
     path = bare_path(tmp_path, "bash", "cat", "cksum", "dirname", "env", "grep", "id")
     old = tmp_path / "python3"
     old.write_text("#!/bin/bash\nexit 1\n")

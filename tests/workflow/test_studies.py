@@ -300,7 +300,8 @@ def test_only_a_job_that_ended_with_an_error_of_its_own_counts_as_failed(tmp_pat
 
 def worldsense_study(**block: Any) -> dict[str, Any]:
     """A study of WorldSense alone, whose own list of models may name others than the study's."""
-    known = {"sets": ["test"], "promptings": ["basic"], "problems": [], "controls": ["always_positive"], "models": None}
+    known = {"sets": ["test"], "promptings": ["basic"], "problems": [], "controls": ["always_positive"]}
+    known |= {"models": None, "finetuning": {"bases": [], "variants": {}, "start": {}, "external": []}}
     return {"study": "trial", "models": ["a", "b"], "allow_missing": True, "ewok": None, "worldsense": known | block}
 
 
@@ -353,6 +354,11 @@ def test_every_experiment_plans_a_study_of_its_own(snakemake: Snakemake, path: P
     assert "--per-template" not in said(run), "one more version, or sample of each template, fills only that one"
     settings = yaml.safe_load(path.read_text())
     assert settings["study"] == path.stem
+    if settings.get("ewok", {}) is None:
+        finetuning = settings["worldsense"]["finetuning"]
+        stages = sum(len(start["stages"]) for start in finetuning["start"].values())
+        assert found["finetune"] == stages + len(finetuning["bases"]) * len(finetuning["variants"])
+        return
     assert found["score"] == 5
     assert found["build_report"] == 1
     n_conditions = len(settings["ewok"].get("conditions", {})) or 1

@@ -6,15 +6,6 @@ localrules:
     write_lessons,
 
 
-def lesson_options(wildcards):
-    """How lessons are drawn, as options."""
-    how = worldsense["finetuning"]["lessons"][wildcards.name]
-    kinds = [f"{kind}={share}" for kind, share in how["kinds"].items()]
-    others = {key: value for key, value in how.items() if key != "kinds"}
-    listed = {key: [str(one) for one in value] if isinstance(value, list) else str(value) for key, value in others.items()}
-    return flags(flag("--lessons", kinds), *(flag(f"--{key}", value) for key, value in listed.items()))
-
-
 rule write_phrases:
     """A tokenizer for small models: a token for each entity and phrase of the skins."""
     input:

@@ -132,3 +132,12 @@ def worldsense_report_files(kind):
 def worldsense_other_forms(kind):
     """The other forms of the same tables or figures."""
     return [path for plan in worldsense_plans(kind) for path in plan.paths(worldsense_targets.root(study))[1:]]
+
+
+def lesson_options(wildcards):
+    """How lessons are drawn, as options."""
+    how = worldsense["finetuning"]["lessons"][wildcards.name]
+    kinds = [f"{kind}={share}" for kind, share in how["kinds"].items()]
+    others = {key: value for key, value in how.items() if key != "kinds"}
+    listed = {key: [str(one) for one in value] if isinstance(value, list) else str(value) for key, value in others.items()}
+    return flags(flag("--lessons", kinds), *(flag(f"--{key}", value) for key, value in listed.items()))

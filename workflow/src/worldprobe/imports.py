@@ -34,7 +34,7 @@ def closure(names: Sequence[str]) -> list[Path]:
         FileNotFoundError: there is nothing of that name.
 
     >>> [path.name for path in closure(["present/palette.py", "present/assets"])]
-    ['page.css', 'page.html.jinja', 'page.js', 'palette.py']
+    ['leaderboard.css', 'leaderboard.html.jinja', 'leaderboard.js', 'page.css', 'page.html.jinja', 'page.js', 'palette.py']
     """
     found: set[Path] = set()
     waiting = []

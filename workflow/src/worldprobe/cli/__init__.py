@@ -36,7 +36,7 @@ COMMANDS = {
     "score": "score items, or prompt the model about them",
     "baselines": "word2vec bag of words; number and frequency of words",
     "human": "study with people: lists, survey, cleaning, agreement, likeness of models",
-    "import": "results released by EWoK's authors, and people's ratings",
+    "import": "results of EWoK's authors or of lm-evaluation-harness, and people's ratings",
     "judge": "accuracy of every target from scores, answers, similarities or ratings",
     "summarize": "means per model, version and group, with ranges and bootstrap intervals",
     "fit": "logistic regressions on accuracy, with and without R",

@@ -90,6 +90,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run_vectors(args: argparse.Namespace) -> None:
     """Train word vectors."""
+    import gensim  # noqa: F401  # so that its lack is told before anything is read
+
     from worldprobe.benchmarks.ewok.baselines import word2vec
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
     from worldprobe.benchmarks.ewok.controls.build import check_documents

@@ -193,7 +193,17 @@ class Sheet:
         r"""A ``table`` float with ``booktabs`` rules; one of many rows is a ``longtable``, which breaks across pages."""
         is_long = len(self.shown()) > LONGEST_FLOAT
         align = "@{}" + "".join("r" if column.is_number else "l" for column in self.columns) + "@{}"
-        small = "\\small\\setlength{\\tabcolsep}{4pt}" if len(self.columns) > 7 else ""
+        size = (
+            "\\scriptsize"
+            if len(self.columns) > 9
+            else "\\footnotesize"
+            if is_long
+            else "\\small"
+            if len(self.columns) > 7
+            else ""
+        )
+        gap = "3pt" if len(self.columns) > 9 else "4pt"
+        small = size + (f"\\setlength{{\\tabcolsep}}{{{gap}}}" if len(self.columns) > 7 else "")
         caption = f"\\caption{{{latex(self.title)}}}"
         label = f"\\label{{tab:{self.label}}}"
         head = ["\\toprule"]
@@ -202,7 +212,7 @@ class Sheet:
         head += [" & ".join(latex(column.heading) for column in self.columns) + r" \\", "\\midrule"]
         notes = " ".join(latex(note) for note in self.notes)
         if is_long:
-            lines = ["% needs \\usepackage{booktabs,longtable}", f"{{\\footnotesize{small}", f"\\begin{{longtable}}{{{align}}}"]
+            lines = ["% needs \\usepackage{booktabs,longtable}", f"{{{small}", f"\\begin{{longtable}}{{{align}}}"]
             lines += [f"{caption}{label}\\\\", *head, "\\endfirsthead", *head, "\\endhead", *self._latex_rows(), "\\bottomrule"]
             return "\n".join([*lines, "\\end{longtable}", f"\\noindent {notes}\\par}}", ""])
         lines = [

@@ -369,7 +369,13 @@ def test_plans_are_read_without_pandas_or_matplotlib():
 
 def test_the_columns_that_tables_and_figures_read_hold_no_item_text():
     texts = {"context1", "context2", "target1", "target2", "text"}
-    for plan in EWOK.plans:
+    counted = {
+        "materials_design",
+        "materials_sides",
+        "materials_words",
+        "materials_cues",
+    }  # they read texts, and show counts of them
+    for plan in (plan for plan in EWOK.plans if plan.name not in counted):
         for one in plan.inputs:
             contract = load(one.contract)
             assert issubclass(contract, Table)
