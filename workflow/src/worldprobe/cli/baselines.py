@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldprobe.cli.arguments import add_seed_argument, whole_number
+from worldprobe.cli.extras import need
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +91,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run_vectors(args: argparse.Namespace) -> None:
     """Train word vectors."""
-    import gensim  # noqa: F401  # so that its lack is told before anything is read
+    need("gensim")
 
     from worldprobe.benchmarks.ewok.baselines import word2vec
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments

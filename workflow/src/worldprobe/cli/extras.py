@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from worldprobe.errors import UserError
 
 #: Extra -> what it brings that the package imports. The list of each with its versions is in pyproject.toml.
@@ -13,6 +15,16 @@ EXTRAS = {
     "r": ("rpy2",),
     "survey": ("fastapi", "starlette", "uvicorn", "pydantic", "jwt", "cryptography", "mistune"),
 }
+
+
+def need(module: str) -> None:
+    """Stop where a package is not installed, before anything is read and without importing it.
+
+    Raises:
+        ModuleNotFoundError: which ``missing_extra`` turns into what to install.
+    """
+    if find_spec(module) is None:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
 
 def missing_extra(error: ModuleNotFoundError) -> UserError | None:
