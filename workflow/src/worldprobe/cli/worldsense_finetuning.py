@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from worldprobe.cli.arguments import add_seed_argument, number, one_of, positive, share, whole_number
+from worldprobe.cli.arguments import (
+    add_pickle_argument,
+    add_remote_code_argument,
+    add_revision_argument,
+    add_seed_argument,
+    add_skin_folder_argument,
+    number,
+    one_of,
+    positive,
+    share,
+    whole_number,
+)
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
@@ -45,11 +56,9 @@ def add_finetuning_parsers(actions: argparse._SubParsersAction) -> None:
     )
     tune.add_argument("checkpoint", metavar="MODEL", help="model folder, or hub id that was fetched before")
     tune.add_argument("train", nargs="+", type=Path, metavar="TRAIN", help=TRAIN_HELP)
-    tune.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of the hub id")
-    tune.add_argument(
-        "--allow-pickle", action="store_true", help="accept weights that exist as pickles only (which can run code)"
-    )
-    tune.add_argument("--trust-remote-code", action="store_true", help="run the Python code that comes with the model")
+    add_revision_argument(tune)
+    add_pickle_argument(tune)
+    add_remote_code_argument(tune)
     tune.add_argument("--trials", type=positive, metavar="N", help="take only the first N trials, as whole tuples")
     _add_lesson_flags(tune)
     _add_training_flags(tune)
@@ -113,9 +122,7 @@ def _add_lesson_flags(parser: argparse.ArgumentParser) -> None:
         "--tests", nargs="+", type=Path, default=[], metavar="TRIALS", help="test sets none of whose tuples may be trained on"
     )
     parser.add_argument("--allow-contamination", action="store_true", help="train on test tuples, and say so in the card")
-    parser.add_argument(
-        "--skin-folder", type=Path, metavar="FOLDER", help="folder of skins (default: the skins of this repository)"
-    )
+    add_skin_folder_argument(parser)
 
 
 def _add_training_flags(parser: argparse.ArgumentParser) -> None:
