@@ -13,6 +13,7 @@ from worldprobe.cli.worldsense_asking import add_asking_parsers
 from worldprobe.cli.worldsense_external import add_external_parsers
 from worldprobe.cli.worldsense_finetuning import add_finetuning_parsers
 from worldprobe.cli.worldsense_lessons import add_lessons_parsers
+from worldprobe.cli.worldsense_start_model import add_start_parser
 from worldprobe.errors import UserError
 
 #: Bumped when the same set, seed and skins give other trials.
@@ -101,6 +102,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     add_asking_parsers(actions, trials_help)
     add_lessons_parsers(actions)
     add_finetuning_parsers(actions)
+    add_start_parser(actions)
     add_external_parsers(actions)
     export = actions.add_parser("export", help="write trials in the official layout")
     export.add_argument("trials", metavar="TRIALS", help=trials_help)

@@ -99,7 +99,7 @@ def run_phrases(args: argparse.Namespace) -> None:
 
 def run_lessons(args: argparse.Namespace) -> None:
     """Draw lessons, write them."""
-    from worldprobe.benchmarks.worldsense.lessons import LessonPlan, draw_lessons, write_lesson
+    from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import LessonPlan, draw_lessons, write_lesson
     from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.writing import write_lines
@@ -132,7 +132,7 @@ def run_lessons(args: argparse.Namespace) -> None:
 
 def _weighted(text: str) -> tuple:
     """Kind and weight of an option."""
-    from worldprobe.benchmarks.worldsense.lessons import KINDS
+    from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import KINDS
 
     kind, _, weight = text.partition("=")
     if kind not in KINDS:
