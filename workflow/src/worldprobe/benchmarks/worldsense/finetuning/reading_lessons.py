@@ -64,10 +64,10 @@ class LessonPlan:
 
 
 #: A lesson: texts, and whether each is what the model is to say.
-Lesson = list[tuple[str, bool]]
+ReadingLesson = list[tuple[str, bool]]
 
 
-def draw_lessons(plan: LessonPlan, skins: Sequence[Skin], number: int, seed: int) -> Iterator[Lesson]:
+def draw_lessons(plan: LessonPlan, skins: Sequence[Skin], number: int, seed: int) -> Iterator[ReadingLesson]:
     """Lessons of a plan; the first of more lessons are the same.
 
     Args:
@@ -88,7 +88,7 @@ def draw_lessons(plan: LessonPlan, skins: Sequence[Skin], number: int, seed: int
         yield _draw(rng, plan, kind, size, complexity, names, skin, rng.choice(situations))
 
 
-def write_lesson(lesson: Lesson, name: str, canary: str) -> str:
+def write_lesson(lesson: ReadingLesson, name: str, canary: str) -> str:
     """A lesson as a line of JSON: a dialogue whose answers all count, and that is read as plain text."""
     messages = [{"role": "assistant" if is_answer else "user", "content": text} for text, is_answer in lesson]
     return json.dumps({"id": name, "plain": True, "messages": messages, "canary": canary}, ensure_ascii=False)
@@ -103,7 +103,7 @@ def _draw(
     names: Sequence[str],
     skin: Skin,
     situation: str,
-) -> Lesson:
+) -> ReadingLesson:
     description = rng.choice(_descriptions(size, complexity))
     stated = rng.sample(description, len(description))
     clauses = [render_clause(relation, names, skin, rng.random() < plan.converse) for relation in stated]
@@ -111,7 +111,7 @@ def _draw(
     opening = situation.format(number=NUMBER_WORDS[size])
     told = f"{opening}: {begun}{' and ' if begun else ''}{clauses[-1]}."
     if kind == "order":
-        lesson: Lesson = [(f"{told} {skin.listing}:\n-", False), (names[0], True)]
+        lesson: ReadingLesson = [(f"{told} {skin.listing}:\n-", False), (names[0], True)]
         for name in names[1:size]:
             lesson += [("\n-", False), (name, True)]
         return lesson

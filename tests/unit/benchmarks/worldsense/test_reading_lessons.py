@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.benchmarks.worldsense.lessons import Lesson, LessonPlan, draw_lessons
+from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import LessonPlan, ReadingLesson, draw_lessons
 from worldprobe.benchmarks.worldsense.phrases import phrases_of
 from worldprobe.benchmarks.worldsense.skins import read_skins
 from worldprobe.benchmarks.worldsense.vocabulary import CANARY
@@ -25,7 +25,7 @@ EVERYTHING = LessonPlan(
 )
 
 
-def said(lesson: Lesson) -> list[str]:
+def said(lesson: ReadingLesson) -> list[str]:
     """What the model is to say."""
     return [text for text, is_answer in lesson if is_answer]
 
