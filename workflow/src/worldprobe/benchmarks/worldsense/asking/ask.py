@@ -160,6 +160,7 @@ def _compare(
                 "conversation": _conversation(text, [Written(chosen)] if chosen else [], None),
                 "finish": "not_finite" if status == "not_finite" else "end",
                 "n_tokens": sum(score.n_tokens for score in scores),
+                "n_prompt_tokens": sum(score.n_read_tokens for score in scores),
                 "margin": margin,
             }
         )
