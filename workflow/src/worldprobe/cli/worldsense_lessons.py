@@ -36,7 +36,7 @@ def add_lessons_parsers(actions: argparse._SubParsersAction) -> None:
         nargs="+",
         required=True,
         metavar="KIND=SHARE",
-        help="kinds of lessons (retell, order, judge) and how often each occurs, e.g. retell=1 order=2",
+        help="kinds of lessons (retell, order, judge, listed) and how often each occurs, e.g. retell=1 order=2",
     )
     lessons.add_argument("--number", type=positive, required=True, metavar="N", help="number of lessons")
     lessons.add_argument(
