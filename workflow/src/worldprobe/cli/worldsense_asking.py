@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from worldprobe.cli.arguments import LARGEST_SEED, number, positive, whole_number
+from worldprobe.cli.arguments import LARGEST_SEED, add_skin_folder_argument, number, positive, whole_number
 from worldprobe.cli.asking_flags import CHAT, add_model_flags, model_name
 from worldprobe.cli.engines import open_engine, refuse_to_prompt
 from worldprobe.errors import UserError
@@ -69,7 +69,7 @@ def add_asking_parsers(actions: argparse._SubParsersAction, trials_help: str) ->
         metavar="N",
         help="limit of tokens for thoughts, in addition to each reply's own limit, for models that think first",
     )
-    ask.add_argument("--skin-folder", type=Path, metavar="FOLDER", help="folder of skins (default: the skins of this repository)")
+    add_skin_folder_argument(ask)
     ask.add_argument(
         "--out",
         type=Path,
