@@ -7,10 +7,14 @@ questions as Parquet or in an encrypted archive, and a README. Nothing names a p
 from __future__ import annotations
 
 import io
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+
+from worldprobe.errors import UserError
 
 #: The variable that a task reads the password of encrypted questions from.
 VARIABLE = "WORLDPROBE_EXPORT_PASSWORD"
@@ -56,6 +60,29 @@ def load(task_name=None, **_):
     rows = parquet.read_table(BytesIO(read())).to_pylist()
     return {{"test": datasets.Dataset.from_list([row for row in rows if row["task"] == task_name])}}
 '''
+
+
+def check_task(name: str | None) -> None:
+    """Refuse a name that a task of lm-eval cannot have.
+
+    Raises:
+        UserError: such a name.
+    """
+    if name is not None and not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        fix = "Take lower-case letters, digits and underscores, a letter first."
+        raise UserError("--task", f'"{name}" is not a name for a task.', fix)
+
+
+def read_password(is_encrypted: bool) -> str | None:
+    """The password from the environment, where questions are to be encrypted.
+
+    Raises:
+        UserError: there is none.
+    """
+    word = os.environ.get(VARIABLE)
+    if is_encrypted and not word:
+        raise UserError("--encrypt", "needs a password.", f"Set the environment variable {VARIABLE}.")
+    return word if is_encrypted else None
 
 
 def tasks(

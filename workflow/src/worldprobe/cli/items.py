@@ -246,7 +246,7 @@ def run_export(args: argparse.Namespace) -> None:
     """Read, refuse what may not leave in the open, write."""
     from worldprobe.benchmarks.ewok.canaries import is_protected
     from worldprobe.contracts import read_provenance
-    from worldprobe.files import whole_folder
+    from worldprobe.files import whole_folder, write_members
 
     _check_export(args)
     if args.hub is None and is_protected(read_provenance(args.items).canary) and not args.encrypt:
@@ -264,10 +264,7 @@ def run_export(args: argparse.Namespace) -> None:
         official = read_official_files(Path(args.items), Path(args.templates))
         files = ((name, text.encode()) for name, text in official)
     with whole_folder(args.out, "items export") as folder:
-        for name, content in files:
-            path = folder / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(content)
+        write_members(folder, files)
 
 
 def _check_export(args: argparse.Namespace) -> None:
@@ -276,7 +273,7 @@ def _check_export(args: argparse.Namespace) -> None:
     Raises:
         UserError: one of them.
     """
-    import re
+    from worldprobe.asking.lm_eval_folder import check_task
 
     if args.hub is not None and (args.items or args.encrypt):
         raise UserError("--hub", "writes no items.", "Leave ITEMS and --encrypt out, or leave out --hub.")
@@ -292,9 +289,7 @@ def _check_export(args: argparse.Namespace) -> None:
             raise UserError("items export", "needs the templates.", "Name the templates table after the items table.")
     elif args.templates:
         raise UserError(args.templates, "does nothing with --format lm-eval.", "Leave the templates out.")
-    elif args.task is not None and not re.fullmatch(r"[a-z][a-z0-9_]*", args.task):
-        problem = f'"{args.task}" is not a name for a task.'
-        raise UserError("--task", problem, "Take lower-case letters, digits and underscores, a letter first.")
+    check_task(args.task)
 
 
 def read_task_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
@@ -303,9 +298,7 @@ def read_task_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
     Raises:
         UserError: the table cannot be read or is empty, or there is no password.
     """
-    import os
-
-    from worldprobe.asking.lm_eval_folder import VARIABLE
+    from worldprobe.asking.lm_eval_folder import read_password
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.passing_on.lm_eval_task import hub_files, task_files
     from worldprobe.benchmarks.ewok.vocabulary import RELEASE
@@ -314,13 +307,11 @@ def read_task_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
     task = args.task or "worldprobe_items"
     if args.hub is not None:
         return hub_files(args.hub, None, task) if args.hub else hub_files(RELEASE["id"], RELEASE["revision"], task)
-    word = os.environ.get(VARIABLE)
-    if args.encrypt and not word:
-        raise UserError("--encrypt", "needs a password.", f"Set the environment variable {VARIABLE}.")
+    password = read_password(args.encrypt)
     items = read_table(args.items, Items)
     if items.empty:
         raise UserError(args.items, "contains no items.", "Build the items again.")
-    return task_files(items, task, read_provenance(args.items).canary, word if args.encrypt else None)
+    return task_files(items, task, read_provenance(args.items).canary, password)
 
 
 def read_official_files(items_path: Path, templates_path: Path) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""``worldsense``: audit trials, check skins, show and generate sets, write the official layout."""
+"""``worldsense``: audit trials, check skins, show and generate sets."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from worldprobe.cli import worldsense_analysis
 from worldprobe.cli.arguments import add_seed_argument, add_skin_folder_argument, positive, whole_number
 from worldprobe.cli.worldsense_asking import add_asking_parsers
+from worldprobe.cli.worldsense_exchange import add_exchange_parsers
 from worldprobe.cli.worldsense_external import add_external_parsers
 from worldprobe.cli.worldsense_finetuning import add_finetuning_parsers
 from worldprobe.cli.worldsense_lessons import add_lessons_parsers
@@ -21,7 +22,7 @@ METHOD = 2
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``worldsense audit``, ``skins check``, ``preview``, ``generate``, ``counts``, ``export``, and what asks models."""
+    """``worldsense audit``, ``skins check``, ``preview``, ``generate``, ``counts``, and what asks models."""
     stage = stages.add_parser("worldsense", help="WorldSense: generate and audit trials, ask models, analyse answers")
     actions = stage.add_subparsers(metavar="ACTION", required=True)
     trials_help = "official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)"
@@ -104,12 +105,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     add_finetuning_parsers(actions)
     add_start_parser(actions)
     add_external_parsers(actions)
-    export = actions.add_parser("export", help="write trials in the official layout")
-    export.add_argument("trials", metavar="TRIALS", help=trials_help)
-    export.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help="trials in the official layout: .jsonl.bz2, .jsonl.gz or .jsonl"
-    )
-    export.set_defaults(run=run_export)
+    add_exchange_parsers(actions, trials_help)
     worldsense_analysis.add_actions(actions)
 
 
@@ -195,19 +191,3 @@ def run_counts(args: argparse.Namespace) -> None:
     from worldprobe.files import write_text
 
     write_text(args.out, count_cells(read_trials(args.trials)).to_csv(index=False, lineterminator="\n"))
-
-
-def run_export(args: argparse.Namespace) -> None:
-    """Read, write, with our canary where the trials are ours."""
-    from worldprobe.benchmarks.worldsense.contracts import Trials
-    from worldprobe.benchmarks.worldsense.official import is_official, read_official, write_official
-    from worldprobe.benchmarks.worldsense.writing import read_batches
-    from worldprobe.contracts import check_kind, read_provenance
-
-    if not is_official(args.out):
-        raise UserError(f"--out {args.out}", "is not the name of JSON lines.", "Name a file that ends with .jsonl.bz2.")
-    if is_official(args.trials):
-        write_official([read_official(args.trials)], args.out)
-        return
-    check_kind(args.trials, Trials)
-    write_official(read_batches(args.trials), args.out, read_provenance(args.trials).canary)

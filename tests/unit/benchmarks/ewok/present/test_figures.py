@@ -390,7 +390,7 @@ def test_the_columns_that_tables_and_figures_read_hold_no_item_text():
         for one in plan.inputs:
             contract = load(one.contract)
             assert issubclass(contract, Table)
-            assert not texts & set(one.columns or contract.to_schema().columns)
+            assert not texts & set(one.columns or contract.columns)
 
 
 def test_two_models_of_one_display_name_keep_a_row_each(paper_study):
