@@ -103,9 +103,10 @@ def _add_export(actions: argparse._SubParsersAction) -> None:
         "export",
         help="write items for other tools: in the original's CSV format, or as a task of lm-evaluation-harness",
         description="Write items for other tools. official: a folder per version, a CSV file per domain. lm-eval: a task folder "
-        "for --include_path, asking the same questions, ties counted 0.5; items of EWoK's own materials only with --encrypt.",
+        "for --include_path, asking the same questions, ties counted 0.5; items of EWoK's own materials only with --encrypt, "
+        "or by name, with --hub and no ITEMS.",
     )
-    export.add_argument("items", metavar="ITEMS", help="items table")
+    export.add_argument("items", metavar="ITEMS", nargs="?", help="items table; none with --hub")
     export.add_argument(
         "templates", metavar="TEMPLATES", nargs="?", help="official: the templates table that the items were filled from"
     )
@@ -115,6 +116,13 @@ def _add_export(actions: argparse._SubParsersAction) -> None:
         "--encrypt",
         action="store_true",
         help="lm-eval: encrypt the items with the password in WORLDPROBE_EXPORT_PASSWORD, which the task then needs as well",
+    )
+    export.add_argument(
+        "--hub",
+        nargs="?",
+        const="",
+        metavar="FOLDER",
+        help="lm-eval: write no items; the task reads EWoK's gated dataset on the hub, or a local copy of it in FOLDER",
     )
     export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder to write")
     export.set_defaults(run=run_export)
@@ -238,13 +246,17 @@ def run_export(args: argparse.Namespace) -> None:
     """Read, refuse what may not leave in the open, write."""
     from worldprobe.benchmarks.ewok.canaries import is_protected
     from worldprobe.contracts import read_provenance
-    from worldprobe.files import whole_folder
+    from worldprobe.files import whole_folder, write_members
 
     _check_export(args)
-    if is_protected(read_provenance(args.items).canary) and not args.encrypt:
+    if args.hub is None and is_protected(read_provenance(args.items).canary) and not args.encrypt:
         problem = "comes from EWoK's own materials, whose terms forbid plain-text files of them."
         command = "`worldprobe release pack --items ITEMS --templates TEMPLATES --notices-from MATERIALS --out NAME.zip`"
-        fix = "Add --encrypt." if args.format == "lm-eval" else f"Write an encrypted archive: {command}."
+        fix = (
+            "Add --encrypt, or leave ITEMS out and add --hub."
+            if args.format == "lm-eval"
+            else f"Write an encrypted archive: {command}."
+        )
         raise UserError(args.items, problem, fix)
     if args.format == "lm-eval":
         files = read_task_files(args)
@@ -252,10 +264,7 @@ def run_export(args: argparse.Namespace) -> None:
         official = read_official_files(Path(args.items), Path(args.templates))
         files = ((name, text.encode()) for name, text in official)
     with whole_folder(args.out, "items export") as folder:
-        for name, content in files:
-            path = folder / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(content)
+        write_members(folder, files)
 
 
 def _check_export(args: argparse.Namespace) -> None:
@@ -264,19 +273,23 @@ def _check_export(args: argparse.Namespace) -> None:
     Raises:
         UserError: one of them.
     """
-    import re
+    from worldprobe.asking.lm_eval_folder import check_task
 
+    if args.hub is not None and (args.items or args.encrypt):
+        raise UserError("--hub", "writes no items.", "Leave ITEMS and --encrypt out, or leave out --hub.")
+    if args.hub and not Path(args.hub).is_dir():
+        raise UserError(f"--hub {args.hub}", "is not a folder.", "Name a local copy of the dataset, or give --hub alone.")
+    if args.hub is None and not args.items:
+        raise UserError("items export", "needs the items.", "Name the items table, or add --format lm-eval --hub.")
     if args.format == "official":
-        for option in ("task", "encrypt"):
-            if getattr(args, option):
+        for option in ("task", "encrypt", "hub"):
+            if getattr(args, option) not in (None, False):
                 raise UserError(f"--{option}", "does nothing with --format official.", "Leave it out, or add --format lm-eval.")
         if not args.templates:
             raise UserError("items export", "needs the templates.", "Name the templates table after the items table.")
     elif args.templates:
         raise UserError(args.templates, "does nothing with --format lm-eval.", "Leave the templates out.")
-    elif args.task is not None and not re.fullmatch(r"[a-z][a-z0-9_]*", args.task):
-        problem = f'"{args.task}" is not a name for a task.'
-        raise UserError("--task", problem, "Take lower-case letters, digits and underscores, a letter first.")
+    check_task(args.task)
 
 
 def read_task_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
@@ -285,20 +298,20 @@ def read_task_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
     Raises:
         UserError: the table cannot be read or is empty, or there is no password.
     """
-    import os
-
+    from worldprobe.asking.lm_eval_folder import read_password
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.passing_on.lm_eval_task import VARIABLE, task_files
+    from worldprobe.benchmarks.ewok.passing_on.lm_eval_task import hub_files, task_files
+    from worldprobe.benchmarks.ewok.vocabulary import RELEASE
     from worldprobe.contracts import read_provenance, read_table
 
-    word = os.environ.get(VARIABLE)
-    if args.encrypt and not word:
-        raise UserError("--encrypt", "needs a password.", f"Set the environment variable {VARIABLE}.")
+    task = args.task or "worldprobe_items"
+    if args.hub is not None:
+        return hub_files(args.hub, None, task) if args.hub else hub_files(RELEASE["id"], RELEASE["revision"], task)
+    password = read_password(args.encrypt)
     items = read_table(args.items, Items)
     if items.empty:
         raise UserError(args.items, "contains no items.", "Build the items again.")
-    task = args.task or "worldprobe_items"
-    return task_files(items, task, read_provenance(args.items).canary, word if args.encrypt else None)
+    return task_files(items, task, read_provenance(args.items).canary, password)
 
 
 def read_official_files(items_path: Path, templates_path: Path) -> Iterator[tuple[str, str]]:
