@@ -102,13 +102,22 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     add_lessons_parsers(actions)
     add_finetuning_parsers(actions)
     add_external_parsers(actions)
-    export = actions.add_parser("export", help="write trials in the official layout")
-    export.add_argument("trials", metavar="TRIALS", help=trials_help)
-    export.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help="trials in the official layout: .jsonl.bz2, .jsonl.gz or .jsonl"
-    )
-    export.set_defaults(run=run_export)
+    _add_export(actions, trials_help)
     worldsense_analysis.add_actions(actions)
+
+
+def _add_export(actions: argparse._SubParsersAction, trials_help: str) -> None:
+    export = actions.add_parser(
+        "export",
+        help="write trials in the official layout, or as a dataset",
+        description="official: JSON lines. hf: a dataset folder of the Hugging Face hub, with card and Croissant description; of "
+        "trials that were generated here only.",
+    )
+    export.add_argument("trials", metavar="TRIALS", help=trials_help)
+    export.add_argument("--format", choices=["official", "hf"], default="official", help="layout of the files")
+    help_ = "official: .jsonl.bz2, .jsonl.gz or .jsonl; hf: the folder to write"
+    export.add_argument("--out", type=Path, required=True, metavar="FILE", help=help_)
+    export.set_defaults(run=run_export)
 
 
 def _add_seed(parser: argparse.ArgumentParser) -> None:
@@ -207,6 +216,9 @@ def run_counts(args: argparse.Namespace) -> None:
 
 def run_export(args: argparse.Namespace) -> None:
     """Read, write, with our canary where the trials are ours."""
+    if args.format == "hf":
+        _export_dataset(args.trials, args.out)
+        return
     from worldprobe.benchmarks.worldsense.contracts import Trials
     from worldprobe.benchmarks.worldsense.official import is_official, read_official, write_official
     from worldprobe.benchmarks.worldsense.writing import read_batches
@@ -219,3 +231,34 @@ def run_export(args: argparse.Namespace) -> None:
         return
     check_kind(args.trials, Trials)
     write_official(read_batches(args.trials), args.out, read_provenance(args.trials).canary)
+
+
+def _export_dataset(trials: str, out: Path) -> None:
+    """Our own trials as a dataset folder, whose rows are the table itself, byte for byte.
+
+    Raises:
+        UserError: the trials are the release's, or not a whole table of ours.
+    """
+    from worldprobe.benchmarks.worldsense.contracts import Trials
+    from worldprobe.benchmarks.worldsense.dataset import describe_trials
+    from worldprobe.benchmarks.worldsense.official import is_official
+    from worldprobe.benchmarks.worldsense.vocabulary import CANARY
+    from worldprobe.benchmarks.worldsense.writing import read_batches
+    from worldprobe.contracts import check_kind, read_provenance
+    from worldprobe.files import whole_folder
+    from worldprobe.present.dataset_folder import dataset_files
+
+    provenance = None
+    if not is_official(trials):
+        check_kind(trials, Trials)
+        provenance = read_provenance(trials)
+    if provenance is None or provenance.canary != CANARY:
+        problem = "may be the release, which is not ours to pass on (CC BY-NC): it does not carry our canary."
+        raise UserError(trials, problem, "Export a set of `worldsense generate`.")
+    n_rows = sum(len(batch) for batch in read_batches(trials))
+    dataset = describe_trials(n_rows, provenance.details.get("set"), provenance.canary)
+    with whole_folder(out, "worldsense export") as folder:
+        for name, content in dataset_files(dataset, Path(trials).read_bytes()):
+            path = folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)

@@ -37,19 +37,19 @@ class Items(Table):
     """Templates with their slots filled: the unit that is scored."""
 
     item_id: Series[str] = pa.Field(str_matches=ITEM_ID, description="domain_meta_template_vN")
-    domain: Series[str]
+    domain: Series[str] = pa.Field(description="Domain of knowledge.")
     version: Series[int] = pa.Field(ge=0, description="Version of the fixed filling, or number of the independent sample.")
-    meta_template: Series[int] = pa.Field(gt=0)
-    template: Series[int] = pa.Field(gt=0)
-    context1: Series[str]
-    context2: Series[str]
-    target1: Series[str]
-    target2: Series[str]
-    concept_a: Series[str]
-    concept_b: Series[str] = pa.Field(nullable=True)
-    context_contrast: Series[str] = pa.Field(nullable=True)
-    context_type: Series[str] = pa.Field(isin=CONTEXT_TYPES)
-    target_contrast: Series[str] = pa.Field(isin=TARGET_CONTRASTS)
+    meta_template: Series[int] = pa.Field(gt=0, description="Number of the unit within its domain, from 1.")
+    template: Series[int] = pa.Field(gt=0, description="Number of the template within its unit, from 1.")
+    context1: Series[str] = pa.Field(description="Target 1 fits this context, target 2 does not.")
+    context2: Series[str] = pa.Field(description="Target 2 fits this context, target 1 does not.")
+    target1: Series[str] = pa.Field(description="Sentence that fits context 1.")
+    target2: Series[str] = pa.Field(description="Sentence that fits context 2.")
+    concept_a: Series[str] = pa.Field(description="Concept that the targets ask about.")
+    concept_b: Series[str] = pa.Field(nullable=True, description="Concept that it is contrasted with, where there is one.")
+    context_contrast: Series[str] = pa.Field(nullable=True, description="How the two contexts differ.")
+    context_type: Series[str] = pa.Field(isin=CONTEXT_TYPES, description="Whether the context names the concept or implies it.")
+    target_contrast: Series[str] = pa.Field(isin=TARGET_CONTRASTS, description="How the two targets differ.")
     fillers: Series[str] = pa.Field(description="JSON object: slot key -> filler text, keys in code-point order.")
     tags: Series[str] = pa.Field(description="The slot keys in code-point order, joined by commas.")
     duplicate_of: Series[str] = pa.Field(nullable=True, description="item_id of an earlier item with the same four texts.")

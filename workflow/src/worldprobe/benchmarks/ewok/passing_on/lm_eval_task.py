@@ -13,8 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-#: The variable that the task reads the password of encrypted items from.
-VARIABLE = "WORLDPROBE_EXPORT_PASSWORD"
+from worldprobe.archives import EXPORT_VARIABLE as VARIABLE
+from worldprobe.archives import encrypt
+
 #: What the sources of the task are called in the folder, and where the items are.
 TEMPLATE, DATA, ENCRYPTED = "_common_yaml", "data/items.parquet", "data/items.zip"
 
@@ -134,7 +135,7 @@ def task_files(items: pd.DataFrame, task: str, canary: str | None, password: str
     marked = "\n".join(f"<!-- {line.strip()} -->" for line in (canary or "").splitlines() if line.strip())
     yield "README.md", _README.format(canary=marked, task=task, n_items=len(items), secret=secret).lstrip().encode()
     table = _parquet(rows, canary)
-    yield (DATA, table) if password is None else (ENCRYPTED, _encrypted(table, password))
+    yield (DATA, table) if password is None else (ENCRYPTED, encrypt({"items.parquet": table}, password))
 
 
 def _yaml(document: dict[str, Any]) -> str:
@@ -150,15 +151,4 @@ def _parquet(rows: pd.DataFrame, canary: str | None) -> bytes:
     table = pa.Table.from_pandas(rows, preserve_index=False)
     packed = io.BytesIO()
     parquet.write_table(table.replace_schema_metadata({"canary": canary or ""}), packed)
-    return packed.getvalue()
-
-
-def _encrypted(content: bytes, password: str) -> bytes:
-    """A ZIP archive with AES-256."""
-    import pyzipper
-
-    packed = io.BytesIO()
-    with pyzipper.AESZipFile(packed, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES) as archive:
-        archive.setpassword(password.encode())
-        archive.writestr("items.parquet", content)
     return packed.getvalue()
