@@ -96,9 +96,10 @@ def test_mixed_dialogues_are_checked_too(folder: Path, tmp_path: Path, capsys) -
     assert "test tuple" in capsys.readouterr().err
 
 
-def test_contamination_that_is_allowed_is_in_the_card(folder: Path, tmp_path: Path) -> None:
+def test_contamination_that_is_allowed_is_in_the_card_also_of_what_is_mixed_in(folder: Path, tmp_path: Path) -> None:
     trials = read_table(folder / "test.parquet", Trials)
-    words = ("finetune", folder / "start", folder / "test.parquet", *TEXT, *SHORT, "--allow-contamination")
+    mixed = ("--mix", folder / "test.jsonl.gz", "--share", "0.5", "--tests", folder / "test.parquet", "--allow-contamination")
+    words = ("finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, *mixed)
     assert worldsense(*words, "--out", tmp_path / "out") == 0
     card = (tmp_path / "out" / "README.md").read_text()
     assert "Contaminated" in card

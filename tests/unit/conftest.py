@@ -1,4 +1,4 @@
-"""Tiny language models with random weights, of every architecture in the paper's list, and the two kinds of tokenizers."""
+"""Tiny language models with random weights, of every architecture in the paper's list, and the three kinds of tokenizers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ ARCHITECTURES = ("gpt2", "phi", "gemma", "mpt", "falcon", "falcon_alibi", "mistr
 
 
 def train_tokenizer(kind: str):
-    """byte_level: GPT-2's kind, no start token added; sentencepiece: Llama's kind, start token, own space, byte fallback."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    """The three kinds of causal language models.
+
+    byte_level: GPT-2's, no start token added. sentencepiece: Llama's, start token, own space, byte fallback. prepended: that of
+    Llama 1 and 2 and Mistral 0.1, whose normalizer puts a space before every text, whatever it begins with.
+    """
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import LlamaTokenizer, PreTrainedTokenizerFast
 
     if kind == "byte_level":
@@ -38,6 +42,11 @@ def train_tokenizer(kind: str):
     tokenizer = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
     tokenizer.train_from_iterator(SENTENCES, trainers.BpeTrainer(vocab_size=400, special_tokens=special, show_progress=False))
+    if kind == "prepended":
+        tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+        tokenizer.pre_tokenizer = None
+        tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+        return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
     import json
 
     model = json.loads(tokenizer.to_str())["model"]

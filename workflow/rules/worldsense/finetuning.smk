@@ -49,7 +49,7 @@ rule start_model:
         "../../../envs/scoring.yaml"
     params:
         how=start_options,
-        method=method_of("cli/worldsense_finetuning.py", "START_METHOD"),
+        method=method_of("cli/worldsense_start_model.py", "METHOD"),
     message:
         "Making {wildcards.base}, untrained"
     shell:

@@ -130,6 +130,19 @@ def whole_folder(path: Path | str, command: str) -> Iterator[Path]:
     yield from _fill_and_keep(path, temporary, rename, finish)
 
 
+def write_members(folder: Path, members: Iterable[tuple[str, bytes]]) -> None:
+    """Write files into a folder that ``whole_folder`` yields.
+
+    Args:
+        folder: the folder.
+        members: relative name and content of each file.
+    """
+    for name, content in members:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
 def _fill_and_keep(
     path: Path, temporary: Path, rename: Callable[[], None], finish: Callable[[], None] = lambda: None
 ) -> Iterator[Path]:

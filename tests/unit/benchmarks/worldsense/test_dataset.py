@@ -27,7 +27,7 @@ def test_trials_are_a_dataset_whose_rows_are_the_table(trials: Path, tmp_path: P
     assert (front["license"], front["pretty_name"]) == ("mit", "worldprobe trials (test)")
     described = json.loads((out / "croissant.json").read_text())
     columns = [field["source"]["extract"]["column"] for field in described["recordSet"][0]["field"]]
-    assert columns == list(Trials.to_schema().columns)
+    assert columns == list(Trials.columns)
     assert read_provenance(trials).canary in described["description"]
 
 

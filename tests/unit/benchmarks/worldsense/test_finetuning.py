@@ -224,6 +224,12 @@ def test_the_papers_table_7_is_below_ours() -> None:
     assert both["shots"].tolist() == [8, 8, 8, 8]
 
 
+def test_other_benchmarks_are_asked_in_a_precision_that_exists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["worldsense", "ask-external", str(tmp_path), "--tasks", "mmlu", "--out", str(tmp_path / "mmlu.csv")]
+    assert main([*words, "--dtype", "bfloat61"]) == 2
+    assert 'error: dtype bfloat61\n  problem: is unknown; did you mean "bfloat16"?' in capsys.readouterr().err
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
     importlib.util.find_spec("lm_eval") is None, reason="lm-evaluation-harness is not installed (envs/requirements-peers.txt)"

@@ -102,6 +102,35 @@ def add_seed_argument(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N", help=f"seed of {what}")
 
 
+def add_revision_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--revision``, of a checkpoint on the hub."""
+    parser.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of the hub id")
+
+
+def add_dtype_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--dtype``; None where it is not given, as a registry or a server may decide it."""
+    parser.add_argument("--dtype", metavar="DTYPE", help="precision of the weights: float32 (default), bfloat16 or float16")
+
+
+def add_pickle_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--allow-pickle``."""
+    parser.add_argument(
+        "--allow-pickle", action="store_true", help="accept weights that exist as pickles only (which can run code)"
+    )
+
+
+def add_remote_code_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--trust-remote-code``."""
+    parser.add_argument("--trust-remote-code", action="store_true", help="run the Python code that comes with the model")
+
+
+def add_skin_folder_argument(parser: argparse.ArgumentParser, which: str = "skins") -> None:
+    """Add ``--skin-folder``, of WorldSense's commands."""
+    parser.add_argument(
+        "--skin-folder", type=Path, metavar="FOLDER", help=f"folder of {which} (default: the skins of this repository)"
+    )
+
+
 def add_missing_argument(parser: argparse.ArgumentParser) -> None:
     """Add ``--missing``: models of the study whose answers could not be computed, and why."""
     parser.add_argument(

@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from worldprobe.cli.arguments import whole_number
+from worldprobe.cli.arguments import (
+    add_dtype_argument,
+    add_pickle_argument,
+    add_remote_code_argument,
+    add_revision_argument,
+    whole_number,
+)
 from worldprobe.cli.engines import add_engine_flags
 
 CHAT = ("never", "auto", "always")
@@ -16,8 +22,8 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint", required=True, metavar="CHECKPOINT", help="model folder, or hub id that was fetched before"
     )
-    parser.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of the hub id")
-    parser.add_argument("--dtype", metavar="DTYPE", help="precision of the weights: float32 (default), bfloat16 or float16")
+    add_revision_argument(parser)
+    add_dtype_argument(parser)
     add_engine_flags(parser)
     parser.add_argument(
         "--device",
@@ -27,10 +33,8 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bos", default="auto", choices=("auto", "always", "never"), help="whether a start token precedes a text"
     )
-    parser.add_argument(
-        "--allow-pickle", action="store_true", help="accept weights that exist as pickles only (which can run code)"
-    )
-    parser.add_argument("--trust-remote-code", action="store_true", help="run the Python code that comes with the model")
+    add_pickle_argument(parser)
+    add_remote_code_argument(parser)
     parser.add_argument("--model", metavar="NAME", help="the model's name in tables (default: the checkpoint's)")
     parser.add_argument(
         "--method",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe import __version__
-from worldprobe.cli.arguments import positive, shipped_file
+from worldprobe.cli.arguments import add_dtype_argument, add_revision_argument, positive, shipped_file
 from worldprobe.cli.reading_materials import PASSWORD_HELP, version_range
 
 #: Option -> the benchmark that it belongs to, and its default, which does nothing for the others.
@@ -45,8 +45,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         metavar="FILE",
         help="model registry (default: config/models.yaml here, or else the one of the package)",
     )
-    parser.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of a hub id")
-    parser.add_argument("--dtype", metavar="DTYPE", help="precision of the weights: float32 (default), bfloat16 or float16")
+    add_revision_argument(parser)
+    add_dtype_argument(parser)
     parser.add_argument("--work", type=Path, metavar="FOLDER", help="folder of the tables (default: results/evaluate/MODEL)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="JSON result (default: result.json in that folder)")
     ewok = parser.add_argument_group("EWoK")

@@ -5,10 +5,16 @@ from __future__ import annotations
 import argparse
 import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from worldprobe.cli.arguments import number
 from worldprobe.cli.reading_materials import PASSWORD_HELP
+
+if TYPE_CHECKING:
+    from worldprobe.asking.lm_eval_samples import Run
+    from worldprobe.provenance import Provenance
 
 #: Versions of the computations.
 RELEASED_METHOD = 1
@@ -152,23 +158,44 @@ def import_ratings(args: argparse.Namespace) -> None:
 
 def import_samples(args: argparse.Namespace) -> None:
     """Check that the samples are of these items, and write them as target scores."""
+    from worldprobe.asking.lm_eval_samples import read_run
     from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
-    from worldprobe.benchmarks.ewok.lm_eval_samples import read_samples
+    from worldprobe.benchmarks.ewok.lm_eval_samples import read_target_scores
+    from worldprobe.benchmarks.ewok.passing_on.lm_eval_task import BENCHMARK
     from worldprobe.contracts import read_table, write_table
+
+    run = read_run(args.samples, BENCHMARK)
+    scores = read_target_scores(run, read_table(args.items, Items))
+    inputs = {"items": args.items, "samples": args.samples}
+    write_table(scores, TargetScores, args.out, made_by_lm_eval(run, SAMPLES_METHOD, args.model, inputs))
+
+
+def made_by_lm_eval(run: Run, method: int, model: str | None, inputs: Mapping[str, Path | str], **known: Any) -> Provenance:
+    """What lm-eval made, and how it says that it did.
+
+    Args:
+        run: whose samples were read.
+        method: version of the reading.
+        model: the model's name in the tables; None takes the checkpoint's.
+        inputs: name -> file or folder that was read.
+        **known: other fields of ``Provenance``.
+
+    Raises:
+        UserError: the name cannot be one of a model.
+    """
     from worldprobe.models.checkpoint import short_name
     from worldprobe.models.registry import check_name
     from worldprobe.provenance import Provenance, digests, versions
 
-    samples = read_samples(args.samples, read_table(args.items, Items))
-    provenance = Provenance(
-        method=SAMPLES_METHOD,
-        model=check_name(args.model, "--model") if args.model else short_name(samples.model),
-        checkpoint=samples.model,
-        revision=samples.revision,
-        dtype=samples.dtype,
+    return Provenance(
+        method=method,
+        model=check_name(model, "--model") if model else short_name(run.model),
+        checkpoint=run.model,
+        revision=run.revision,
+        dtype=run.dtype,
         engine="lm-eval",
-        inputs=digests({"items": args.items, "samples": args.samples}),
-        packages=versions([]) | samples.packages,
+        inputs=digests(inputs),
+        packages=versions([]) | run.packages,
         details={"asked_by": "lm-eval"},
+        **known,
     )
-    write_table(samples.scores, TargetScores, args.out, provenance)

@@ -106,9 +106,10 @@ def _add_export(actions: argparse._SubParsersAction) -> None:
         help="write items for other tools: in the original's CSV format, as a task of lm-evaluation-harness, or as a dataset",
         description="Write items for other tools. official: a folder per version, a CSV file per domain. lm-eval: a task folder "
         "for --include_path, asking the same questions, ties counted 0.5. hf: a dataset folder of the Hugging Face hub, with a "
-        "card and a Croissant description. Items of EWoK's own materials only with --encrypt.",
+        "card and a Croissant description. Items of EWoK's own materials leave only with --encrypt, or as lm-eval by name, with "
+        "--hub and no ITEMS.",
     )
-    export.add_argument("items", metavar="ITEMS", help="items table")
+    export.add_argument("items", metavar="ITEMS", nargs="?", help="items table; none with --hub")
     export.add_argument(
         "templates", metavar="TEMPLATES", nargs="?", help="official: the templates table that the items were filled from"
     )
@@ -118,6 +119,13 @@ def _add_export(actions: argparse._SubParsersAction) -> None:
         "--encrypt",
         action="store_true",
         help="lm-eval, hf: encrypt the items with the password in WORLDPROBE_EXPORT_PASSWORD, which users then need as well",
+    )
+    export.add_argument(
+        "--hub",
+        nargs="?",
+        const="",
+        metavar="FOLDER",
+        help="lm-eval: write no items; the task reads EWoK's gated dataset on the hub, or a local copy of it in FOLDER",
     )
     export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder to write")
     export.set_defaults(run=run_export)
@@ -241,13 +249,15 @@ def run_export(args: argparse.Namespace) -> None:
     """Read, refuse what may not leave in the open, write."""
     from worldprobe.benchmarks.ewok.canaries import is_protected
     from worldprobe.contracts import read_provenance
-    from worldprobe.files import whole_folder
+    from worldprobe.files import whole_folder, write_members
 
     _check_export(args)
-    if is_protected(read_provenance(args.items).canary) and not args.encrypt:
+    if args.hub is None and is_protected(read_provenance(args.items).canary) and not args.encrypt:
         problem = "comes from EWoK's own materials, whose terms forbid plain-text files of them."
         command = "`worldprobe release pack --items ITEMS --templates TEMPLATES --notices-from MATERIALS --out NAME.zip`"
-        fix = "Add --encrypt." if args.format != "official" else f"Write an encrypted archive: {command}."
+        fix = {"lm-eval": "Add --encrypt, or leave ITEMS out and add --hub.", "hf": "Add --encrypt."}.get(
+            args.format, f"Write an encrypted archive: {command}."
+        )
         raise UserError(args.items, problem, fix)
     if args.format == "lm-eval":
         files = read_task_files(args)
@@ -257,10 +267,7 @@ def run_export(args: argparse.Namespace) -> None:
         official = read_official_files(Path(args.items), Path(args.templates))
         files = ((name, text.encode()) for name, text in official)
     with whole_folder(args.out, "items export") as folder:
-        for name, content in files:
-            path = folder / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(content)
+        write_members(folder, files)
 
 
 def _check_export(args: argparse.Namespace) -> None:
@@ -269,21 +276,27 @@ def _check_export(args: argparse.Namespace) -> None:
     Raises:
         UserError: one of them.
     """
-    import re
+    from worldprobe.asking.lm_eval_folder import check_task
 
+    if args.hub is not None and (args.items or args.encrypt):
+        raise UserError("--hub", "writes no items.", "Leave ITEMS and --encrypt out, or leave out --hub.")
+    if args.hub and not Path(args.hub).is_dir():
+        raise UserError(f"--hub {args.hub}", "is not a folder.", "Name a local copy of the dataset, or give --hub alone.")
+    if args.hub is None and not args.items:
+        raise UserError("items export", "needs the items.", "Name the items table, or add --format lm-eval --hub.")
     if args.format == "official":
-        for option in ("task", "encrypt"):
-            if getattr(args, option):
+        for option in ("task", "encrypt", "hub"):
+            if getattr(args, option) not in (None, False):
                 raise UserError(f"--{option}", "does nothing with --format official.", "Leave it out, or add --format lm-eval.")
         if not args.templates:
             raise UserError("items export", "needs the templates.", "Name the templates table after the items table.")
     elif args.templates:
         raise UserError(args.templates, f"does nothing with --format {args.format}.", "Leave the templates out.")
-    elif args.format == "hf" and args.task is not None:
-        raise UserError("--task", "does nothing with --format hf.", "Leave it out, or add --format lm-eval.")
-    elif args.task is not None and not re.fullmatch(r"[a-z][a-z0-9_]*", args.task):
-        problem = f'"{args.task}" is not a name for a task.'
-        raise UserError("--task", problem, "Take lower-case letters, digits and underscores, a letter first.")
+    elif args.format == "hf":
+        for option in ("task", "hub"):
+            if getattr(args, option) is not None:
+                raise UserError(f"--{option}", "does nothing with --format hf.", "Leave it out, or take --format lm-eval.")
+    check_task(args.task)
 
 
 def read_task_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
@@ -292,13 +305,20 @@ def read_task_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
     Raises:
         UserError: the table cannot be read or is empty, or there is no password.
     """
+    from worldprobe.asking.lm_eval_folder import read_password
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.passing_on.lm_eval_task import task_files
+    from worldprobe.benchmarks.ewok.passing_on.lm_eval_task import hub_files, task_files
+    from worldprobe.benchmarks.ewok.vocabulary import RELEASE
     from worldprobe.contracts import read_provenance, read_table
 
-    word = _export_password(args)
+    task = args.task or "worldprobe_items"
+    if args.hub is not None:
+        return hub_files(args.hub, None, task) if args.hub else hub_files(RELEASE["id"], RELEASE["revision"], task)
+    password = read_password(args.encrypt)
     items = read_table(args.items, Items)
-    return task_files(items, args.task or "worldprobe_items", read_provenance(args.items).canary, word)
+    if items.empty:
+        raise UserError(args.items, "contains no items.", "Build the items again.")
+    return task_files(items, task, read_provenance(args.items).canary, password)
 
 
 def read_dataset_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
@@ -307,33 +327,15 @@ def read_dataset_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
     Raises:
         UserError: the table cannot be read or is empty, or there is no password.
     """
+    from worldprobe.asking.lm_eval_folder import read_password
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.passing_on.dataset import describe_items
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.present.dataset_folder import dataset_files
 
-    word = _export_password(args)
-    items = read_table(args.items, Items)
-    dataset = describe_items(items, read_provenance(args.items).canary, args.encrypt)
-    return dataset_files(dataset, Path(args.items).read_bytes(), word)
-
-
-def _export_password(args: argparse.Namespace) -> str | None:
-    """The password to encrypt with; None where nothing is to be encrypted.
-
-    Raises:
-        UserError: it is not set.
-    """
-    import os
-
-    from worldprobe.archives import EXPORT_VARIABLE
-
-    if not args.encrypt:
-        return None
-    word = os.environ.get(EXPORT_VARIABLE)
-    if not word:
-        raise UserError("--encrypt", "needs a password.", f"Set the environment variable {EXPORT_VARIABLE}.")
-    return word
+    password = read_password(args.encrypt)
+    dataset = describe_items(read_table(args.items, Items), read_provenance(args.items).canary, args.encrypt)
+    return dataset_files(dataset, Path(args.items).read_bytes(), password)
 
 
 def read_official_files(items_path: Path, templates_path: Path) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from worldprobe.cli.arguments import number, shipped_file
+from worldprobe.cli.arguments import add_pickle_argument, number, shipped_file
 
 #: Here, or else the one of the package.
 REGISTRY = "config/models.yaml"
@@ -36,9 +36,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     add_registry_flag(fetching)
     fetching.add_argument("--revision", metavar="REVISION", help="branch, tag or commit (default: the registry's, else main)")
-    fetching.add_argument(
-        "--allow-pickle", action="store_true", help="accept weights that exist as pickles only (which can run code)"
-    )
+    add_pickle_argument(fetching)
     fetching.add_argument(
         "--trust-remote-code", action="store_true", help="also download the Python code that comes with the model"
     )

@@ -1,4 +1,4 @@
-"""``worldsense``: audit trials, check skins, show and generate sets, write the official layout."""
+"""``worldsense``: audit trials, check skins, show and generate sets."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 from worldprobe.cli import worldsense_analysis
-from worldprobe.cli.arguments import add_seed_argument, positive, whole_number
+from worldprobe.cli.arguments import add_seed_argument, add_skin_folder_argument, positive, whole_number
 from worldprobe.cli.worldsense_asking import add_asking_parsers
+from worldprobe.cli.worldsense_exchange import add_exchange_parsers
 from worldprobe.cli.worldsense_external import add_external_parsers
 from worldprobe.cli.worldsense_finetuning import add_finetuning_parsers
 from worldprobe.cli.worldsense_lessons import add_lessons_parsers
+from worldprobe.cli.worldsense_start_model import add_start_parser
 from worldprobe.errors import UserError
 
 #: Bumped when the same set, seed and skins give other trials.
@@ -20,7 +22,7 @@ METHOD = 2
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``worldsense audit``, ``skins check``, ``preview``, ``generate``, ``counts``, ``export``, and what asks models."""
+    """``worldsense audit``, ``skins check``, ``preview``, ``generate``, ``counts``, and what asks models."""
     stage = stages.add_parser("worldsense", help="WorldSense: generate and audit trials, ask models, analyse answers")
     actions = stage.add_subparsers(metavar="ACTION", required=True)
     trials_help = "official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)"
@@ -36,7 +38,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         action="store_true",
         help="decide every answer by what the text states in the words of its skin, and compare it with the abstract fields",
     )
-    _add_folder(audit)
+    add_skin_folder_argument(audit)
     audit.set_defaults(run=run_audit)
     skins = actions.add_parser("skins", help="check skins: the words of relations and entities").add_subparsers(
         metavar="ACTION", required=True
@@ -49,8 +51,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     preview = actions.add_parser("preview", help="print one trial of each problem in the words of a skin")
     preview.add_argument("--skin", required=True, metavar="NAME", help="name of the skin as in its file, e.g. tall/short")
     preview.add_argument("--size", type=whole_number(3, 8), default=4, metavar="N", help="number of entities")
-    _add_seed(preview)
-    _add_folder(preview)
+    add_seed_argument(preview, "all draws")
+    add_skin_folder_argument(preview)
     preview.set_defaults(run=run_preview)
     generate = actions.add_parser("generate", help="generate a set of trials")
     generate.add_argument(
@@ -82,8 +84,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         metavar="K",
         help="tuples for each problem, size, complexity, skin and wording (default: the set's)",
     )
-    _add_seed(generate)
-    _add_folder(generate)
+    add_seed_argument(generate, "all draws")
+    add_skin_folder_argument(generate)
     generate.add_argument(
         "--processes",
         type=whole_number(1, 4096),
@@ -101,33 +103,10 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     add_asking_parsers(actions, trials_help)
     add_lessons_parsers(actions)
     add_finetuning_parsers(actions)
+    add_start_parser(actions)
     add_external_parsers(actions)
-    _add_export(actions, trials_help)
+    add_exchange_parsers(actions, trials_help)
     worldsense_analysis.add_actions(actions)
-
-
-def _add_export(actions: argparse._SubParsersAction, trials_help: str) -> None:
-    export = actions.add_parser(
-        "export",
-        help="write trials in the official layout, or as a dataset",
-        description="official: JSON lines. hf: a dataset folder of the Hugging Face hub, with card and Croissant description; of "
-        "trials that were generated here only.",
-    )
-    export.add_argument("trials", metavar="TRIALS", help=trials_help)
-    export.add_argument("--format", choices=["official", "hf"], default="official", help="layout of the files")
-    help_ = "official: .jsonl.bz2, .jsonl.gz or .jsonl; hf: the folder to write"
-    export.add_argument("--out", type=Path, required=True, metavar="FILE", help=help_)
-    export.set_defaults(run=run_export)
-
-
-def _add_seed(parser: argparse.ArgumentParser) -> None:
-    add_seed_argument(parser, "all draws")
-
-
-def _add_folder(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--skin-folder", type=Path, metavar="FOLDER", help="folder of skins (default: the skins of this repository)"
-    )
 
 
 def run_audit(args: argparse.Namespace) -> int:
@@ -212,53 +191,3 @@ def run_counts(args: argparse.Namespace) -> None:
     from worldprobe.files import write_text
 
     write_text(args.out, count_cells(read_trials(args.trials)).to_csv(index=False, lineterminator="\n"))
-
-
-def run_export(args: argparse.Namespace) -> None:
-    """Read, write, with our canary where the trials are ours."""
-    if args.format == "hf":
-        _export_dataset(args.trials, args.out)
-        return
-    from worldprobe.benchmarks.worldsense.contracts import Trials
-    from worldprobe.benchmarks.worldsense.official import is_official, read_official, write_official
-    from worldprobe.benchmarks.worldsense.writing import read_batches
-    from worldprobe.contracts import check_kind, read_provenance
-
-    if not is_official(args.out):
-        raise UserError(f"--out {args.out}", "is not the name of JSON lines.", "Name a file that ends with .jsonl.bz2.")
-    if is_official(args.trials):
-        write_official([read_official(args.trials)], args.out)
-        return
-    check_kind(args.trials, Trials)
-    write_official(read_batches(args.trials), args.out, read_provenance(args.trials).canary)
-
-
-def _export_dataset(trials: str, out: Path) -> None:
-    """Our own trials as a dataset folder, whose rows are the table itself, byte for byte.
-
-    Raises:
-        UserError: the trials are the release's, or not a whole table of ours.
-    """
-    from worldprobe.benchmarks.worldsense.contracts import Trials
-    from worldprobe.benchmarks.worldsense.dataset import describe_trials
-    from worldprobe.benchmarks.worldsense.official import is_official
-    from worldprobe.benchmarks.worldsense.vocabulary import CANARY
-    from worldprobe.benchmarks.worldsense.writing import read_batches
-    from worldprobe.contracts import check_kind, read_provenance
-    from worldprobe.files import whole_folder
-    from worldprobe.present.dataset_folder import dataset_files
-
-    provenance = None
-    if not is_official(trials):
-        check_kind(trials, Trials)
-        provenance = read_provenance(trials)
-    if provenance is None or provenance.canary != CANARY:
-        problem = "may be the release, which is not ours to pass on (CC BY-NC): it does not carry our canary."
-        raise UserError(trials, problem, "Export a set of `worldsense generate`.")
-    n_rows = sum(len(batch) for batch in read_batches(trials))
-    dataset = describe_trials(n_rows, provenance.details.get("set"), provenance.canary)
-    with whole_folder(out, "worldsense export") as folder:
-        for name, content in dataset_files(dataset, Path(trials).read_bytes()):
-            path = folder / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(content)

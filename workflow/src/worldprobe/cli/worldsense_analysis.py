@@ -6,7 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worldprobe.cli.arguments import add_missing_argument, add_seed_argument, missing_models, whole_number
+from worldprobe.cli.arguments import (
+    add_missing_argument,
+    add_seed_argument,
+    add_skin_folder_argument,
+    missing_models,
+    whole_number,
+)
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,7 +40,7 @@ def add_actions(actions: argparse._SubParsersAction) -> None:
     )
     analyse.add_argument("trials", metavar="TRIALS", help=TRIALS)
     analyse.add_argument("results", nargs="+", metavar="RESULTS", help=RESULTS)
-    add_skin_folder(analyse)
+    add_skin_folder_argument(analyse, "further skins")
     analyse.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder of statistics.csv and answers.csv")
     analyse.set_defaults(run=run_analyse)
     summarize = actions.add_parser(
@@ -76,15 +82,8 @@ def _add_sets(parser: argparse.ArgumentParser) -> None:
         metavar=("NAME", "TRIALS_RESULTS"),
         help="name of a set, its trials, and results or tables of responses; repeat the option for further sets",
     )
-    add_skin_folder(parser)
+    add_skin_folder_argument(parser, "further skins")
     add_seed_argument(parser, "all draws")
-
-
-def add_skin_folder(parser: argparse.ArgumentParser) -> None:
-    """``--skin-folder``, for the domains of further skins."""
-    parser.add_argument(
-        "--skin-folder", type=Path, metavar="FOLDER", help="folder of further skins (default: the skins of this repository)"
-    )
 
 
 def run_analyse(args: argparse.Namespace) -> None:
@@ -126,7 +125,7 @@ def run_summarize(args: argparse.Namespace) -> None:
     missing = missing_models(args.missing, table["model"].unique())
     details = {"n_bootstrap": args.bootstrap, "answers": counts} | missing
     write_table(
-        table[list(Summaries.to_schema().columns)],
+        table[list(Summaries.columns)],
         Summaries,
         args.out,
         made(METHOD, _inputs(args), ["numpy", "pandas"], seed=args.seed, details=details),

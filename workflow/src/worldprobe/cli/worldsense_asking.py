@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from worldprobe.cli.arguments import LARGEST_SEED, number, positive, whole_number
+from worldprobe.cli.arguments import LARGEST_SEED, add_skin_folder_argument, number, positive, whole_number
 from worldprobe.cli.asking_flags import CHAT, add_model_flags, model_name
 from worldprobe.cli.engines import open_engine, refuse_to_prompt
 from worldprobe.errors import UserError
@@ -69,7 +69,7 @@ def add_asking_parsers(actions: argparse._SubParsersAction, trials_help: str) ->
         metavar="N",
         help="limit of tokens for thoughts, in addition to each reply's own limit, for models that think first",
     )
-    ask.add_argument("--skin-folder", type=Path, metavar="FOLDER", help="folder of skins (default: the skins of this repository)")
+    add_skin_folder_argument(ask)
     ask.add_argument(
         "--out",
         type=Path,
@@ -117,7 +117,7 @@ def run_ask(args: argparse.Namespace) -> None:
     engine = open_engine(args)
     store = open_store(args.answers or args.out[0].parent / ".answers", engine, since=since)
     for path, trials in zip(args.trials, tables, strict=True):
-        store.add_canary(_canary(path, trials))
+        store.add_canary(canary_of(path, trials))
     is_chat = args.chat == "always" or (args.chat == "auto" and engine.facts.has_chat)
     asking = Asking(is_chat, args.samples, args.temperature, args.seed, args.thoughts)
     outs = iter(args.out)
@@ -151,7 +151,7 @@ def _ask(
         inputs["examples"] = digest_file(_examples_path(args, path))
     seed = asking.seed if asking.temperature and not prompts.compares else None
     return frame, made_by_model(
-        engine.facts, args.method, model_name(args), inputs, facts, seed=seed, canary=_canary(path, trials)
+        engine.facts, args.method, model_name(args), inputs, facts, seed=seed, canary=canary_of(path, trials)
     )
 
 
@@ -187,7 +187,7 @@ def _check_examples(tables: list[pd.DataFrame], prompt_sets: list[PromptSet], po
             write_prompts(trials, prompts, pool)
 
 
-def _canary(path: str, trials: pd.DataFrame) -> str | None:
+def canary_of(path: str, trials: pd.DataFrame) -> str | None:
     """The canary of trials of ours; the official layout has it in the tuples' ids."""
     from worldprobe.benchmarks.worldsense.official import is_official
     from worldprobe.benchmarks.worldsense.vocabulary import CANARY

@@ -6,6 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
+from worldprobe.cli.arguments import add_dtype_argument, add_remote_code_argument, add_revision_argument
 from worldprobe.errors import UserError
 
 #: Bumped when the same model and tasks give another table.
@@ -28,9 +29,9 @@ def add_external_parsers(actions: argparse._SubParsersAction) -> None:
         metavar="TASK",
         help="tasks, with the number of examples if not its own: mmlu:5",
     )
-    ask.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of the hub id")
-    ask.add_argument("--dtype", metavar="DTYPE", help="precision of the weights: float32 (default), bfloat16 or float16")
-    ask.add_argument("--trust-remote-code", action="store_true", help="run the Python code that comes with the model")
+    add_revision_argument(ask)
+    add_dtype_argument(ask)
+    add_remote_code_argument(ask)
     ask.add_argument("--model", metavar="NAME", help="the model's name in tables (default: the checkpoint's)")
     ask.add_argument("--include", type=Path, metavar="FOLDER", help="folder of further tasks of lm-evaluation-harness")
     ask.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="one row per task")
@@ -58,12 +59,14 @@ def run_ask_external(args: argparse.Namespace) -> None:
     import pandas as pd
 
     from worldprobe.benchmarks.worldsense.finetuning.external import COLUMNS, measure
-    from worldprobe.cli.score import model_name
+    from worldprobe.cli.asking_flags import model_name
     from worldprobe.files import write_text
     from worldprobe.models.checkpoint import locate
+    from worldprobe.models.loading import check_dtype
 
+    dtype = check_dtype(args.dtype or "float32")
     checkpoint = locate(args.checkpoint, args.revision, False, args.trust_remote_code)
-    options = {"dtype": args.dtype or "float32", "trust_remote_code": args.trust_remote_code}
+    options = {"dtype": dtype, "trust_remote_code": args.trust_remote_code}
     rows = measure(model_name(args), str(checkpoint.folder), args.tasks, options, args.include)
     write_text(args.out, pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(index=False, lineterminator="\n"))
 

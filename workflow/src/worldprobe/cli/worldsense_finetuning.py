@@ -1,4 +1,4 @@
-"""``worldsense finetune`` and ``start-model``: a model learns WorldSense's problems (paper, Section 5.4)."""
+"""``worldsense finetune`` and ``gather-trainings``: a model learns WorldSense's problems (paper, Section 5.4)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from worldprobe.cli.arguments import add_seed_argument, number, one_of, positive, share, whole_number
+from worldprobe.cli.arguments import (
+    add_pickle_argument,
+    add_remote_code_argument,
+    add_revision_argument,
+    add_seed_argument,
+    positive,
+    whole_number,
+)
+from worldprobe.cli.finetuning_flags import TRAIN_HELP, add_lesson_flags, add_lora_flags, add_training_flags
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,21 +29,16 @@ if TYPE_CHECKING:
 
 #: Bumped when the same base, files and settings give other weights.
 METHOD = 1
-#: Bumped when the same files and settings give another untrained model.
-START_METHOD = 1
 #: Bumped when the same records give another table.
 GATHER_METHOD = 1
 #: Checkpoints of a whole training.
 CHECKPOINTS = 20
-RECORD = "training.csv"
 #: What may replace a folder that it wrote.
 COMMAND = "worldsense finetune"
-SCHEDULES = ("cosine", "linear", "constant")
-TRAIN_HELP = "trials (.parquet, or the official layout), or dialogues (.jsonl, .jsonl.gz) whose last message is the assistant's"
 
 
 def add_finetuning_parsers(actions: argparse._SubParsersAction) -> None:
-    """``finetune`` and ``start-model``."""
+    """``finetune`` and ``gather-trainings``."""
     tune = actions.add_parser(
         "finetune",
         help="fine-tune a model on WorldSense's problems",
@@ -45,15 +48,13 @@ def add_finetuning_parsers(actions: argparse._SubParsersAction) -> None:
     )
     tune.add_argument("checkpoint", metavar="MODEL", help="model folder, or hub id that was fetched before")
     tune.add_argument("train", nargs="+", type=Path, metavar="TRAIN", help=TRAIN_HELP)
-    tune.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of the hub id")
-    tune.add_argument(
-        "--allow-pickle", action="store_true", help="accept weights that exist as pickles only (which can run code)"
-    )
-    tune.add_argument("--trust-remote-code", action="store_true", help="run the Python code that comes with the model")
+    add_revision_argument(tune)
+    add_pickle_argument(tune)
+    add_remote_code_argument(tune)
     tune.add_argument("--trials", type=positive, metavar="N", help="take only the first N trials, as whole tuples")
-    _add_lesson_flags(tune)
-    _add_training_flags(tune)
-    _add_lora_flags(tune)
+    add_lesson_flags(tune)
+    add_training_flags(tune)
+    add_lora_flags(tune)
     tune.add_argument(
         "--checkpoint-every", type=positive, metavar="N", help=f"steps between checkpoints (default: {CHECKPOINTS} in all)"
     )
@@ -71,134 +72,10 @@ def add_finetuning_parsers(actions: argparse._SubParsersAction) -> None:
         "--out", type=Path, required=True, metavar="FOLDER", help="folder of the model, written whole or not at all"
     )
     tune.set_defaults(run=run_finetune)
-    _add_start_parser(actions)
     gather = actions.add_parser("gather-trainings", help="gather loss and learning rate of fine-tuned models into one table")
     gather.add_argument("models", type=Path, nargs="+", metavar="MODEL", help="folders that `worldsense finetune` wrote")
     gather.add_argument("--out", type=Path, required=True, metavar="FILE", help="worldsense_trainings table")
     gather.set_defaults(run=run_gather)
-
-
-def _add_lesson_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--prompt-set",
-        default="basic",
-        metavar="NAME",
-        help="how a trial is asked: a set of resources/prompts/worldsense, or a YAML file",
-    )
-    parser.add_argument(
-        "--chat",
-        default="always",
-        choices=("always", "auto", "never"),
-        help="write lessons through the chat template: always (default), auto (where there is one), never (as plain text)",
-    )
-    parser.add_argument(
-        "--loss", default="answer", choices=("answer", "all"), help="tokens that count: those of the answer (default), or all"
-    )
-    parser.add_argument(
-        "--order",
-        default="shuffled",
-        choices=("shuffled", "given"),
-        help="order of lessons: new in each pass (default), or as given",
-    )
-    parser.add_argument(
-        "--group-by-length", action="store_true", help="give lessons of like length to a step: less padding, other batches"
-    )
-    parser.add_argument(
-        "--mix", nargs="+", type=Path, default=[], metavar="FILE", help="dialogues that are mixed in, e.g. instructions"
-    )
-    parser.add_argument(
-        "--share", type=share, default=0.0, metavar="SHARE", help="share of the lessons seen that come from --mix"
-    )
-    parser.add_argument(
-        "--tests", nargs="+", type=Path, default=[], metavar="TRIALS", help="test sets none of whose tuples may be trained on"
-    )
-    parser.add_argument("--allow-contamination", action="store_true", help="train on test tuples, and say so in the card")
-    parser.add_argument(
-        "--skin-folder", type=Path, metavar="FOLDER", help="folder of skins (default: the skins of this repository)"
-    )
-
-
-def _add_training_flags(parser: argparse.ArgumentParser) -> None:
-    length = parser.add_mutually_exclusive_group()
-    length.add_argument("--steps", type=whole_number(1), metavar="N", help="optimiser steps")
-    length.add_argument("--epochs", type=positive, metavar="N", help="passes over TRAIN (default: 2)")
-    parser.add_argument("--learning-rate", type=number(1e-12, 100), default=2e-6, metavar="RATE", help="peak learning rate")
-    parser.add_argument("--batch", type=positive, default=64, metavar="N", help="lessons per step")
-    parser.add_argument("--per-pass", type=positive, metavar="N", help="lessons per pass of a process (default: by their length)")
-    parser.add_argument("--warm-up", type=whole_number(0), default=2000, metavar="N", help="steps in which the rate rises")
-    parser.add_argument(
-        "--schedule", type=one_of(SCHEDULES), default="cosine", metavar="NAME", help=f"how it falls: {', '.join(SCHEDULES)}"
-    )
-    parser.add_argument(
-        "--sequence-length",
-        type=whole_number(8, 10_000_000),
-        default=4096,
-        metavar="N",
-        help="most tokens of a lesson and of a row",
-    )
-    parser.add_argument("--weight-decay", type=number(0, 10), default=0.0, metavar="X", help="weight decay")
-    parser.add_argument("--beta-2", type=number(0, 1), default=0.999, metavar="X", help="AdamW's second beta")
-    parser.add_argument("--clip", type=number(0, 1e9), default=1.0, metavar="X", help="largest norm of the gradient; 0: no limit")
-    parser.add_argument(
-        "--precision",
-        default="auto",
-        choices=("auto", "float32", "bfloat16", "float16"),
-        help="precision of activations: auto takes bfloat16 on GPUs that have it, else float32",
-    )
-    parser.add_argument(
-        "--packing", action=argparse.BooleanOptionalAction, default=True, help="put several short lessons into a row (default)"
-    )
-    parser.add_argument("--gradient-checkpointing", action="store_true", help="compute activations twice to save memory")
-
-
-def _add_lora_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--tuning",
-        default="auto",
-        choices=("auto", "full", "lora"),
-        help="train all weights, or LoRA's alone; auto: LoRA above --full-up-to parameters",
-    )
-    parser.add_argument(
-        "--full-up-to",
-        type=whole_number(0, 10**13),
-        default=3_000_000_000,
-        metavar="N",
-        help="parameters up to which auto trains all",
-    )
-    parser.add_argument("--lora-rank", type=whole_number(1, 4096), default=16, metavar="N", help="rank of LoRA's matrices")
-    parser.add_argument(
-        "--lora-alpha", type=whole_number(1, 1_000_000), default=32, metavar="N", help="weight of LoRA's matrices"
-    )
-    parser.add_argument("--lora-dropout", type=share, default=0.0, metavar="SHARE", help="dropout before LoRA's matrices")
-    parser.add_argument(
-        "--lora-targets",
-        default="all-linear",
-        metavar="NAMES",
-        help="comma-separated modules that get them (default: all linear ones)",
-    )
-
-
-def _add_start_parser(actions: argparse._SubParsersAction) -> None:
-    start = actions.add_parser(
-        "start-model",
-        help="make a small untrained model that knows the words of training files",
-        description="Trains a tokenizer on the texts of training files, and writes a causal language model with random weights.",
-    )
-    start.add_argument("train", nargs="*", type=Path, metavar="TRAIN", help=TRAIN_HELP)
-    start.add_argument("--architecture", choices=("gpt2", "llama"), default="llama", help="family of the model")
-    start.add_argument("--layers", type=whole_number(1, 1000), default=4, metavar="N", help="number of layers")
-    start.add_argument("--width", type=whole_number(1, 1_000_000), default=128, metavar="N", help="hidden size")
-    start.add_argument("--heads", type=whole_number(1, 1000), default=4, metavar="N", help="number of attention heads")
-    start.add_argument(
-        "--positions", type=whole_number(8, 1_000_000), default=512, metavar="N", help="longest sequence, in tokens"
-    )
-    start.add_argument("--vocabulary", type=whole_number(258), default=1024, metavar="N", help="largest number of tokens")
-    start.add_argument("--tokenizer", metavar="FOLDER", help="folder of a finished tokenizer, instead of TRAIN")
-    add_seed_argument(start, "the weights")
-    start.add_argument(
-        "--out", type=Path, required=True, metavar="FOLDER", help="folder of the model, written whole or not at all"
-    )
-    start.set_defaults(run=run_start)
 
 
 @dataclass(frozen=True)
@@ -208,8 +85,6 @@ class _Prepared:
     checkpoint: Checkpoint
     config: dict[str, Any]
     tokenizer: Any
-    material: Material
-    mixed: Material | None
     how: Tuning
     plan: Plan
     digests: dict[str, str]
@@ -256,6 +131,10 @@ def run_finetune(args: argparse.Namespace) -> int | None:
 def _prepare(args: argparse.Namespace) -> _Prepared:
     """Read and check: files, base, form, lengths, precision, memory."""
     from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
+    from worldprobe.benchmarks.worldsense.finetuning.contamination import read_tests
+    from worldprobe.benchmarks.worldsense.finetuning.material import MaterialReader
+    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
+    from worldprobe.files import digest_file
     from worldprobe.models.checkpoint import locate
     from worldprobe.models.loading import load_tokenizer
     from worldprobe.training import tuning_checks
@@ -272,19 +151,17 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
     tokenizer = load_tokenizer(checkpoint)
     encoder = _encoder(checkpoint, config, tokenizer)
     room = min(args.sequence_length, encoder.max_length)
-    material, contamination, canary = _read_train(args, prompts, is_chat, encoder)
-    if not len(material):
-        raise UserError(", ".join(map(str, args.train)), "contain no lessons.", "Give trials, or dialogues.")
+    tests = read_tests(args.tests, read_skins(args.skin_folder or FOLDER))
+    reader = MaterialReader(prompts, is_chat, encoder, args.loss == "all", tests, args.allow_contamination)
+    material = reader.read_train(args.train, args.trials)
     tuning_checks.check_lengths(material, room, ", ".join(map(str, args.train)))
-    mixed = _read_mixed(args, prompts, is_chat, encoder, room)
+    mixed = reader.read_mixed(args.mix, room) if args.mix else None
     how, plan_order = _settings(args, checkpoint, material, mixed)
     plan = Plan(material, mixed, plan_order)
     n_parameters = tuning_checks.count_parameters(checkpoint)
     tuning_checks.check_memory(
         checkpoint.name, config, n_parameters, how, _tokens_per_pass(args, how, material, mixed), max(args.gpus, 1)
     )
-    from worldprobe.files import digest_file
-
     digests = {"checkpoint": checkpoint.digest(), "prompts": prompts.digest}
     digests |= {f"train {number}": digest_file(path) for number, path in enumerate(args.train, 1)}
     digests |= {f"mix {number}": digest_file(path) for number, path in enumerate(args.mix, 1)}
@@ -295,7 +172,7 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
         "prompting": prompts.name,
         "n_parameters": n_parameters,
     }
-    return _Prepared(checkpoint, config, tokenizer, material, mixed, how, plan, digests, details, contamination, canary)
+    return _Prepared(checkpoint, config, tokenizer, how, plan, digests, details, reader.contamination, reader.canary)
 
 
 def _encoder(checkpoint: Checkpoint, config: dict[str, Any], tokenizer: Any) -> Encoder:
@@ -306,65 +183,6 @@ def _encoder(checkpoint: Checkpoint, config: dict[str, Any], tokenizer: Any) -> 
 
     longest = longest_sequence(SimpleNamespace(**config))
     return Encoder(tokenizer, str(config.get("model_type", "")), config.get("bos_token_id"), longest, "auto", checkpoint.name)
-
-
-def _read_train(
-    args: argparse.Namespace, prompts: Any, is_chat: bool, encoder: Encoder
-) -> tuple[Material, list[str], str | None]:
-    """The lessons of TRAIN, the test tuples among them, and their canary."""
-    from itertools import chain
-
-    from worldprobe.benchmarks.worldsense.finetuning import contamination, training_files
-    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
-    from worldprobe.training.lessons import encode_lessons
-
-    tests = contamination.read_tests(args.tests, read_skins(args.skin_folder or FOLDER))
-    left, found, canary, lessons = args.trials, [], None, []
-    for path in args.train:
-        if left == 0:
-            break
-        if training_files.is_trials(path):
-            trials = training_files.first_tuples(training_files.read_training_trials(path), left)
-            here, number = contamination.in_trials(trials, tests), len(trials)
-            lessons.append(training_files.lessons_of_trials(trials, prompts, is_chat))
-            canary = training_files.canary_of(path) or canary
-        else:
-            dialogues = training_files.read_dialogues(path)[:left]
-            here, number = contamination.in_dialogues(dialogues, tests), len(dialogues)
-            lessons.append(training_files.lessons_of_dialogues(dialogues, prompts, is_chat))
-            canary = training_files.canary_of(path, dialogues) or canary
-        contamination.refuse_tests(path, here, args.allow_contamination)
-        found += here
-        left = None if left is None else max(left - number, 0)
-    return encode_lessons(chain(*lessons), encoder, args.loss == "all"), found, canary
-
-
-def _read_mixed(args: argparse.Namespace, prompts: Any, is_chat: bool, encoder: Encoder, room: int) -> Material | None:
-    """The lessons that are mixed in; those that are too long are left out and counted."""
-    from itertools import chain
-
-    from worldprobe.benchmarks.worldsense.finetuning import contamination, training_files
-    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
-    from worldprobe.log import LOGGER
-    from worldprobe.training.lessons import encode_lessons
-
-    if not args.mix:
-        return None
-    tests = contamination.read_tests(args.tests, read_skins(args.skin_folder or FOLDER))
-    lessons = []
-    for path in args.mix:
-        dialogues = training_files.read_dialogues(path)
-        contamination.refuse_tests(path, contamination.in_dialogues(dialogues, tests), args.allow_contamination)
-        lessons.append(training_files.lessons_of_dialogues(dialogues, prompts, is_chat))
-    whole = encode_lessons(chain(*lessons), encoder, args.loss == "all")
-    kept = whole.without(room)
-    if not len(kept):
-        raise UserError("--mix", f"all {len(whole)} lessons have more than {room} tokens.", "Take a longer --sequence-length.")
-    if len(kept) < len(whole):
-        LOGGER.warning(
-            "--mix: %d of %d lessons have more than %d tokens and are left out", len(whole) - len(kept), len(whole), room
-        )
-    return kept
 
 
 def _settings(args: argparse.Namespace, checkpoint: Checkpoint, material: Material, mixed: Material | None) -> tuple[Tuning, Any]:
@@ -434,6 +252,7 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared, is_first: bool) -> 
     how, name = prepared.how, args.out.name
     packages = ["torch", "transformers", "accelerate", "tokenizers", "safetensors", "numpy"]
     packages += ["peft"] if how.method == "lora" else []
+    contamination = {"contamination": prepared.contamination} if prepared.contamination else {}
     provenance = made(
         METHOD,
         {},
@@ -445,10 +264,8 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared, is_first: bool) -> 
         revision=prepared.checkpoint.revision,
         dtype=how.precision,
         canary=prepared.canary,
-        details=prepared.details | {"contamination": prepared.contamination} | {"settings": how.described()} | arithmetic.facts(),
+        details=prepared.details | contamination | {"settings": how.described()} | arithmetic.facts(),
     )
-    if not prepared.contamination:
-        del provenance.details["contamination"]
     work = _work_folder(args, provenance.to_json())
     before = prepared.checkpoint.state()
     dtype = tuning_checks.stored_dtype(prepared.config) if how.method == "lora" else "float32"
@@ -468,13 +285,10 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared, is_first: bool) -> 
 
 
 def _write_texts(folder: Path, name: str, base: str, provenance: Any, record: Any, prepared: _Prepared) -> None:
-    import pandas as pd
-
     from worldprobe.benchmarks.worldsense.finetuning.model_card import write_card
-    from worldprobe.training.tuning import COLUMNS
+    from worldprobe.benchmarks.worldsense.finetuning.records import RECORD, write_record
 
-    steps = pd.DataFrame(record, columns=list(COLUMNS))
-    steps.to_csv(folder / RECORD, index=False, lineterminator="\n")
+    write_record(record, folder / RECORD)
     (folder / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
     card = write_card(name, base, provenance, prepared.how.described(), prepared.contamination, prepared.canary is not None)
     (folder / "README.md").write_text(card, encoding="utf-8")
@@ -493,51 +307,12 @@ def _work_folder(args: argparse.Namespace, content: str) -> Path:
     return found
 
 
-def run_start(args: argparse.Namespace) -> None:
-    """Texts -> tokenizer; settings -> random weights."""
-    from worldprobe.benchmarks.worldsense.finetuning import training_files
-    from worldprobe.files import whole_folder
-    from worldprobe.models import arithmetic
-    from worldprobe.provenance import made
-
-    arithmetic.pin()
-    from worldprobe.training import scratch
-    from worldprobe.training.tokenizer import save_tokenizer, train_tokenizer
-
-    settings = scratch.Settings(
-        args.architecture, args.layers, args.width, args.heads, 0, 1, 1.0, args.seed, positions=args.positions
-    )
-    scratch.check_settings(settings)
-    if bool(args.tokenizer) == bool(args.train):
-        raise UserError("worldsense start-model", "takes training files or a tokenizer.", "Give TRAIN, or --tokenizer FOLDER.")
-    if args.tokenizer:
-        tokenizer = scratch.load_tokenizer(args.tokenizer)
-        inputs = {"tokenizer": Path(args.tokenizer) / "tokenizer.json"}
-    else:
-        tokenizer = train_tokenizer(training_files.read_texts(args.train), args.vocabulary)
-        inputs = {f"train {place}": path for place, path in enumerate(args.train, 1)}
-    model, _ = scratch.train([], tokenizer, settings, args.out.name)
-    provenance = made(
-        START_METHOD,
-        inputs,
-        ["torch", "transformers", "tokenizers", "safetensors"],
-        seed=args.seed,
-        model=args.out.name,
-        dtype="float32",
-        details={"n_parameters": model.num_parameters(), "vocabulary": tokenizer.get_vocab_size(), **arithmetic.facts()},
-    )
-    with whole_folder(args.out, "worldsense start-model") as folder:
-        if not args.tokenizer:
-            save_tokenizer(tokenizer, folder)
-        scratch.save_model(model, args.tokenizer or folder, folder, args.out.name, settings, provenance)
-
-
 def run_gather(args: argparse.Namespace) -> None:
     """Records of trainings -> one table."""
     import pandas as pd
 
     from worldprobe.benchmarks.worldsense.contracts import Trainings
-    from worldprobe.benchmarks.worldsense.finetuning.records import read_record
+    from worldprobe.benchmarks.worldsense.finetuning.records import RECORD, read_record
     from worldprobe.contracts import write_table
     from worldprobe.provenance import made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from worldprobe.cli.arguments import add_seed_argument, positive, share, whole_number
+from worldprobe.cli.arguments import add_seed_argument, add_skin_folder_argument, positive, share, whole_number
 from worldprobe.errors import UserError, did_you_mean
 
 #: Bumped when the same skins give other tokens.
@@ -21,7 +21,7 @@ def add_lessons_parsers(actions: argparse._SubParsersAction) -> None:
         help="write a tokenizer with a token for each entity and phrase of the skins",
         description="Writes a tokenizer for small models that read nothing but the texts of these skins.",
     )
-    _add_folder(phrases)
+    add_skin_folder_argument(phrases)
     phrases.add_argument(
         "--out", type=Path, required=True, metavar="FOLDER", help="folder of the tokenizer, written whole or not at all"
     )
@@ -36,7 +36,7 @@ def add_lessons_parsers(actions: argparse._SubParsersAction) -> None:
         nargs="+",
         required=True,
         metavar="KIND=SHARE",
-        help="kinds of lessons (retell, order, judge) and how often each occurs, e.g. retell=1 order=2",
+        help="kinds of lessons (retell, order, judge, listed) and how often each occurs, e.g. retell=1 order=2",
     )
     lessons.add_argument("--number", type=positive, required=True, metavar="N", help="number of lessons")
     lessons.add_argument(
@@ -72,7 +72,7 @@ def add_lessons_parsers(actions: argparse._SubParsersAction) -> None:
     lessons.add_argument(
         "--quoted", type=share, default=0.0, metavar="SHARE", help="share of the lessons that quote statements and ask `Answer:`"
     )
-    _add_folder(lessons)
+    add_skin_folder_argument(lessons)
     add_seed_argument(lessons, "all draws")
     lessons.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl.gz", help="lessons, as dialogues, one a line")
     lessons.set_defaults(run=run_lessons)
@@ -99,7 +99,7 @@ def run_phrases(args: argparse.Namespace) -> None:
 
 def run_lessons(args: argparse.Namespace) -> None:
     """Draw lessons, write them."""
-    from worldprobe.benchmarks.worldsense.lessons import LessonPlan, draw_lessons, write_lesson
+    from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import LessonPlan, draw_lessons, write_lesson
     from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.writing import write_lines
@@ -132,7 +132,7 @@ def run_lessons(args: argparse.Namespace) -> None:
 
 def _weighted(text: str) -> tuple:
     """Kind and weight of an option."""
-    from worldprobe.benchmarks.worldsense.lessons import KINDS
+    from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import KINDS
 
     kind, _, weight = text.partition("=")
     if kind not in KINDS:
@@ -146,9 +146,3 @@ def _weighted(text: str) -> tuple:
     if not 0 < value < 1e9:
         raise UserError("--lessons", f"{text!r} gives no positive weight.", "Write it as in order=2.")
     return kind, value
-
-
-def _add_folder(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--skin-folder", type=Path, metavar="FOLDER", help="folder of skins (default: the skins of this repository)"
-    )

@@ -10,7 +10,7 @@ from typing import Any
 
 from worldprobe import __version__
 from worldprobe.archives import EXPORT_VARIABLE, encrypt
-from worldprobe.contracts.table import Table
+from worldprobe.contracts.table import Column, Table
 
 #: Where the rows are in an encrypted dataset: archive and member.
 ARCHIVE, MEMBER = "data/rows.zip", "rows.parquet"
@@ -52,7 +52,7 @@ _CONTEXT = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
-_KINDS = {"int64": "sc:Integer", "Int64": "sc:Integer", "float64": "sc:Float", "bool": "sc:Boolean"}
+_KINDS = {"int": "sc:Integer", "float": "sc:Float", "bool": "sc:Boolean", "str": "sc:Text"}
 _LOAD = """```python
 from datasets import load_dataset
 
@@ -186,7 +186,7 @@ def size_category(n_rows: int) -> str:
 
 
 def _columns(table: type[Table]) -> Mapping[str, str]:
-    return {name: column.description or "" for name, column in table.to_schema().columns.items()}
+    return {name: column.description for name, column in table.columns.items()}
 
 
 def _croissant(dataset: Dataset, place: str, content: bytes) -> dict[str, Any]:
@@ -218,19 +218,19 @@ def _croissant(dataset: Dataset, place: str, content: bytes) -> dict[str, Any]:
                 "@type": "cr:RecordSet",
                 "@id": "items",
                 "name": "items",
-                "key": [{"@id": f"items/{column}"} for column in dataset.table.to_schema().unique or []],
-                "field": [_field(name, column) for name, column in dataset.table.to_schema().columns.items()],
+                "key": [{"@id": f"items/{column}"} for column in dataset.table.Config.unique],
+                "field": [_field(name, column) for name, column in dataset.table.columns.items()],
             }
         ]
     return described
 
 
-def _field(name: str, column: Any) -> dict[str, Any]:
+def _field(name: str, column: Column) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
         "@id": f"items/{name}",
         "name": name,
         "description": column.description or name,
-        "dataType": _KINDS.get(str(column.dtype), "sc:Text"),
+        "dataType": _KINDS[column.kind],
         "source": {"fileObject": {"@id": "rows"}, "extract": {"column": name}},
     }

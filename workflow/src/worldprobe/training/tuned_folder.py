@@ -19,7 +19,7 @@ KEPT = (
 )
 
 
-def save_tuned(final: Path, base: Checkpoint, config: dict[str, Any], is_lora: bool, folder: Path) -> int:
+def save_tuned(final: Path, base: Checkpoint, config: dict[str, Any], is_lora: bool, folder: Path) -> None:
     """Write the model in the precision of its base, LoRA's matrices added to the weights.
 
     Args:
@@ -28,9 +28,6 @@ def save_tuned(final: Path, base: Checkpoint, config: dict[str, Any], is_lora: b
         config: its configuration.
         is_lora: ``final`` has added matrices alone.
         folder: to write into.
-
-    Returns:
-        its number of parameters.
     """
     dtype = getattr(torch, stored_dtype(config))
     options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": base.trust_remote_code}
@@ -47,4 +44,3 @@ def save_tuned(final: Path, base: Checkpoint, config: dict[str, Any], is_lora: b
         for path in sorted(base.folder.glob(pattern)):
             if path.is_file():
                 shutil.copyfile(path, folder / path.name)
-    return int(model.num_parameters())

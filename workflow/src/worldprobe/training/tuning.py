@@ -29,8 +29,6 @@ from worldprobe.log import LOGGER, Progress
 from worldprobe.training.collating import IGNORED, Collator
 from worldprobe.training.lessons import Material
 
-#: Columns of the record of a training.
-COLUMNS = ("step", "lessons", "loss", "learning_rate", "gradient_norm")
 STATE = "trainer_state.json"
 #: Tokens of one pass of a process, from which on a step is done in several passes.
 TOKENS_PER_PASS = 16_384
@@ -171,7 +169,7 @@ def tune(
         name: the model's, for the progress lines.
 
     Returns:
-        the record: ``COLUMNS`` of each step.
+        the record: number, lessons, loss, learning rate and gradient's norm of each step.
 
     Raises:
         UserError: a loss is not finite, or memory does not suffice.
@@ -197,7 +195,7 @@ def tune(
             LOGGER.warning("asked to stop: the same command continues from step %d", trainer.state.global_step)
             raise SystemExit(PREEMPTED)
     trainer.save_model(str(folder / "final"))
-    return read_record(trainer.state.log_history, how.batch)
+    return recorded_steps(trainer.state.log_history, how.batch)
 
 
 def _run(trainer: Trainer, last: str | None, name: str) -> None:
@@ -349,8 +347,8 @@ def last_checkpoint(folder: Path) -> Path | None:
     return whole[max(whole)] if whole else None
 
 
-def read_record(history: list[dict[str, float]], batch: int) -> list[dict[str, float]]:
-    """``COLUMNS`` of every step, from what ``Trainer`` noted."""
+def recorded_steps(history: list[dict[str, float]], batch: int) -> list[dict[str, float]]:
+    """The record of every step, from what ``Trainer`` noted."""
     rows = [entry for entry in history if "loss" in entry and "learning_rate" in entry]
     return [
         {

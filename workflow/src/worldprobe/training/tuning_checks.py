@@ -20,8 +20,6 @@ from worldprobe.training.tuning import Plan, Tuning
 LARGEST_HALF = 65_504.0
 #: Nats by which a log probability may move when lessons share a row: rounding moves it by less.
 TOLERANCE = 1e-3
-#: Up to so many parameters all of them are trained where no method is named; LoRA beyond.
-FULL_UP_TO = 3_000_000_000
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 

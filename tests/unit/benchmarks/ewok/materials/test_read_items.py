@@ -16,7 +16,7 @@ from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 
-SAME = [name for name in Items.to_schema().columns if name != "fillers"]
+SAME = [name for name in Items.columns if name != "fillers"]
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def test_the_rows_are_the_table_and_the_description_fits_them(item_table: Path, 
     assert (file["contentUrl"], file["sha256"]) == ("data/test.parquet", hashlib.sha256(rows).hexdigest())
     assert file["contentSize"] == f"{len(rows)} B"
     [records] = described["recordSet"]
-    assert [field["source"]["extract"]["column"] for field in records["field"]] == list(Items.to_schema().columns)
+    assert [field["source"]["extract"]["column"] for field in records["field"]] == list(Items.columns)
     canary = read_provenance(item_table).canary
     assert canary
     assert all(canary in (out / name).read_text() for name in ("README.md", "croissant.json"))

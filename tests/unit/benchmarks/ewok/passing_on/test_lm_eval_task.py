@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from worldprobe.asking.lm_eval_folder import BENCHMARK, VARIABLE
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Summaries, TargetScores
-from worldprobe.benchmarks.ewok.passing_on.lm_eval_task import VARIABLE
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.provenance import Provenance
@@ -63,7 +63,9 @@ def read_back(item_table: Path, out: Path, name: str) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [("gpt2", "byte_level"), ("llama", "sentencepiece"), ("control", "")])
+@pytest.mark.parametrize(
+    "kind", [("gpt2", "byte_level"), ("llama", "sentencepiece"), ("llama", "prepended"), ("control", "")], ids="-".join
+)
 def test_lm_eval_gives_our_judgements_and_means(
     item_table: Path, task: Path, tiny_checkpoint: Any, tmp_path: Path, kind: tuple[str, str]
 ) -> None:
@@ -125,7 +127,10 @@ def logged(item_table: Path, tmp_path: Path) -> Path:
     """A folder as lm-eval writes it, invented."""
     folder = tmp_path / "out" / "model"
     folder.mkdir(parents=True)
-    stated = {"n-shot": {"worldprobe_few": 0}, "model_name": "lab/tiny", "config": {"model_dtype": "torch.float32"}}
+    stated: dict[str, Any] = {"model_name": "lab/tiny", "config": {"model_dtype": "torch.float32"}}
+    stated["n-shot"] = {"worldprobe_few_v0": 0, "hellaswag": 10}
+    stated["configs"] = {"worldprobe_few_v0": {"metadata": {BENCHMARK: "ewok"}}, "hellaswag": {"metadata": {"version": 1.0}}}
+    (folder / "samples_hellaswag_2026-01-01.jsonl").write_text("{}\n")
     (folder / "results_2026-01-01.json").write_text(json.dumps(stated | {"lm_eval_version": "0.4.13"}))
     lines = []
     for row in read_table(item_table, Items).itertuples():
@@ -147,7 +152,8 @@ def test_invented_samples_are_read(item_table: Path, logged: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [
-        ("results", '"n-shot": {"worldprobe_few": 0}', '"n-shot": {"worldprobe_few": 2}', "--num_fewshot"),
+        ("results", '"worldprobe_few_v0": 0', '"worldprobe_few_v0": 2', "--num_fewshot"),
+        ("results", '"ewok"', '"worldsense"', "no task that worldprobe exported for ewok"),
         ("results", '"model_name"', '"chat_template": "x", "model_name"', "--apply_chat_template"),
         ("results", '"model_name"', '"system_instruction": "x", "model_name"', "--system_instruction"),
         ("results", "{", "", "is not a results file"),
@@ -155,18 +161,52 @@ def test_invented_samples_are_read(item_table: Path, logged: Path) -> None:
         ("samples", "_v0", "_v7", "not among these items"),
         ("samples", '"filtered_resps"', '"resps"', "line 1"),
         ("samples", '"target": 2', '"target": 1', "line 2"),
+        ("samples", '"-4.5", "False"]]}\n', '"-4.5", "Fal', "line 1"),
+        ("samples", '"-3.5"', '"\udcff"', "line 1"),
     ],
 )
 def test_samples_of_another_question_are_refused(
     item_table: Path, logged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str, words: str
 ) -> None:
-    [path] = logged.rglob(f"{file}_*")
+    [path] = [path for path in logged.rglob(f"{file}_*") if "hellaswag" not in path.name]
     text = path.read_text()
     assert old in text
-    path.write_text(text.replace(old, new, 1))
+    path.write_text(text.replace(old, new, 1), errors="surrogateescape")
     assert main(["import", "lm-eval", str(item_table), str(logged), "--out", str(tmp_path / "no.parquet")]) == 2
     assert words in capsys.readouterr().err
     assert not (tmp_path / "no.parquet").exists()
+
+
+def test_a_truncated_file_of_samples_is_named(
+    item_table: Path, logged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [path] = logged.rglob("samples_worldprobe*")
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-3]))
+    assert main(["import", "lm-eval", str(item_table), str(logged), "--out", str(tmp_path / "no.parquet")]) == 2
+    assert "3 of " in capsys.readouterr().err
+
+
+def test_samples_of_texts_with_separators_of_lines_and_without_ids_are_read(
+    item_table: Path, logged: Path, tmp_path: Path
+) -> None:
+    """lm-eval leaves U+2028 in a line as it is; the gated dataset names no items, and two versions may have the same texts."""
+    items = read_table(item_table, Items).iloc[:2].copy()
+    items["context1"] = "Ana paints\u2028the crate. \N{SNOWMAN}"
+    for column in ("context2", "target1", "target2"):
+        items[column] = items[column].iloc[0]
+    odd = tmp_path / "odd_items.parquet"
+    write_table(items, Items, odd, Provenance())
+    [path] = logged.rglob("samples_worldprobe*")
+    lines = []
+    for row in items.itertuples():
+        for target in (1, 2):
+            text = " " + getattr(row, f"target{target}")
+            asked = {f"gen_args_{k}": {"arg_0": c, "arg_1": text} for k, c in enumerate((row.context1, row.context2))}
+            lines.append({"doc": {"target": target}, "arguments": asked, "filtered_resps": [["-3.5", ""], ["-4.5", ""]]})
+    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    assert len(read_back(odd, logged, "odd")) == 4
+    path.write_text(path.read_text() + json.dumps(lines[0]) + "\n")
+    assert main(["import", "lm-eval", str(odd), str(logged), "--out", str(tmp_path / "no.parquet")]) == 2
 
 
 def test_the_same_items_give_the_same_bytes_with_canary_and_command(item_table: Path, task: Path, tmp_path: Path) -> None:
@@ -215,6 +255,49 @@ def test_encrypted_items_are_opened_in_memory_alone(item_table: Path, tmp_path: 
     assert right.returncode == 0, right.stderr[-2000:]
     left = b"".join(path.read_bytes() for path in (tmp_path / "hf").rglob("*") if path.is_file())
     assert not any(text.encode() in left for text in items["context1"]), "the cache of datasets has no text"
+    assert len(read_back(item_table, tmp_path / "right", "random")) == 2 * len(items), "every question is asked once"
+    [results] = (tmp_path / "right").rglob("results_*.json")
+    said = results.read_text() + right.stdout + right.stderr + wrong.stderr
+    assert not any(text in said for text in [*items["context1"], *items["target2"], "hunter2secret"])
+
+
+def hub_copy(item_table: Path, folder: Path) -> Path:
+    """The items in a folder with the columns of EWoK's dataset on the hub."""
+    items = read_table(item_table, Items)
+    names = {"context1": "Context1", "context2": "Context2", "target1": "Target1", "target2": "Target2"}
+    rows = items[["domain", *names]].rename(columns={"domain": "Domain", **names})
+    place = folder / "copy" / "data" / "test" / "ewok-core-1.0.parquet"
+    place.parent.mkdir(parents=True)
+    rows[rows.columns[::-1]].to_parquet(place)
+    return folder / "copy"
+
+
+def test_a_task_for_the_gated_dataset_names_it_and_contains_no_text(item_table: Path, tmp_path: Path) -> None:
+    out, local = tmp_path / "task", tmp_path / "local"
+    line = ["items", "export", "--format", "lm-eval", "--task", "worldprobe_few"]
+    assert main([*line, "--hub", "--out", str(out)]) == 0
+    common = (out / "_common_yaml").read_text()
+    assert "dataset_path: ewok-core/ewok-core-1.0" in common
+    assert "revision: 34d912a608066c92e2990a0328ffc3bd9a716042" in common
+    assert main([*line, "--hub", str(hub_copy(item_table, tmp_path)), "--out", str(local)]) == 0
+    content = b"".join(path.read_bytes() for folder in (out, local) for path in folder.rglob("*") if path.is_file())
+    items = read_table(item_table, Items)
+    assert not any(text.encode() in content for name in ("context1", "context2", "target1", "target2") for text in items[name])
+    assert not list(out.rglob("*.parquet"))
+
+
+@pytest.mark.slow
+def test_a_task_for_the_gated_dataset_asks_the_same_questions(item_table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "task"
+    line = ["items", "export", "--format", "lm-eval", "--task", "worldprobe_few", "--out", str(out)]
+    assert main([*line, "--hub", str(hub_copy(item_table, tmp_path))]) == 0
+    run = evaluate(out, "dummy", "", tmp_path / "out")
+    assert run.returncode == 0, run.stderr[-2000:]
+    judged = read_back(item_table, tmp_path / "out", "random")
+    assert len(judged) == 2 * len(read_table(item_table, Items))
+    [written] = (tmp_path / "out").rglob("results_*.json")
+    stated = json.loads(written.read_text())["results"]["worldprobe_few"]
+    assert stated["acc,none"] == pytest.approx(judged["accuracy"].mean(), abs=1e-12), "all items weigh the same"
 
 
 @pytest.mark.parametrize(
@@ -224,6 +307,7 @@ def test_encrypted_items_are_opened_in_memory_alone(item_table: Path, tmp_path: 
         (["--format", "lm-eval", "--task", "EWoK"], "lower-case"),
         (["--encrypt"], "lm-eval"),
         ([], "needs the templates"),
+        (["--format", "lm-eval", "--hub"], "writes no items"),
     ],
 )
 def test_options_that_do_nothing_in_a_format_are_refused(

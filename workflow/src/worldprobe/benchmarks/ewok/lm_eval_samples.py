@@ -1,131 +1,81 @@
-"""Samples that lm-evaluation-harness logged of our task, read back as target scores: our questions, asked by another tool."""
+"""Samples of our task that lm-evaluation-harness logged, read back as target scores."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from worldprobe.asking.lm_eval_samples import Run, Sample, read_samples
 from worldprobe.errors import UserError
 from worldprobe.models.engine import NOT_FINITE
 
 FIX = "Export these items again (`worldprobe items export ITEMS --format lm-eval`) and log the samples of that task."
+#: An item and one of its targets.
+Key = tuple[str, int]
 
 
-@dataclass(frozen=True)
-class Samples:
-    """What was logged.
-
-    Attributes:
-        scores: contracts.TargetScores; lm-eval does not log numbers of tokens, so n_tokens is 0.
-        model: lm-eval's name of the checkpoint.
-        revision: of a hub id.
-        dtype: float32, bfloat16 or float16.
-        packages: lm_eval and transformers, with their versions.
-    """
-
-    scores: pd.DataFrame
-    model: str
-    revision: str | None
-    dtype: str | None
-    packages: dict[str, str]
-
-
-def read_samples(folder: Path, items: pd.DataFrame) -> Samples:
-    """Read the newest run in a folder that lm-eval wrote (``--output_path``, with ``--log_samples``).
+def read_target_scores(run: Run, items: pd.DataFrame) -> pd.DataFrame:
+    """The log probabilities of every item's targets under both contexts.
 
     Args:
-        folder: with one results_DATE.json and samples_TASK_DATE.jsonl, possibly in a folder of the model's.
-        items: contracts.Items, all of which must have been asked, and no others.
+        run: of our task.
+        items: contracts.Items, all of which must have been asked, and no others. Samples of the gated dataset name no item, and
+            are known by their texts.
+
+    Returns:
+        contracts.TargetScores; lm-eval does not log numbers of tokens, so n_tokens is 0.
 
     Raises:
-        UserError: there is no run, it asked something else, or a line is not a sample.
+        UserError: a line is not a sample of these items, or some were not asked.
     """
-    runs = sorted(folder.rglob("results_*.json"), key=lambda path: path.name)
-    if not runs:
-        problem = "contains no results of lm-eval (results_DATE.json)."
-        raise UserError(folder, problem, "Name the folder that --output_path named.")
-    if len({path.parent for path in runs}) > 1:
-        raise UserError(folder, "contains results of several models.", f"Name one model's folder, e.g. {runs[0].parent}.")
-    stated, date = _read_run(runs[-1]), runs[-1].stem.removeprefix("results_")
-    files = sorted(runs[-1].parent.glob(f"samples_*_{date}.jsonl"))
-    if not files:
-        raise UserError(runs[-1], "has no samples next to it.", "Run lm-eval again with --log_samples.")
-    wanted: dict[tuple[str, int], list[str]] = {}
+    wanted: dict[Key, tuple[str, str, str]] = {}
+    by_texts: dict[tuple[str, str, str, int], list[Key]] = {}
     for target in (1, 2):
         columns = ["item_id", "context1", "context2", f"target{target}"]
-        wanted |= {(row[0], target): row[1:] for row in items[columns].astype(object).to_numpy().tolist()}
-    found: dict[tuple[str, int], list[float]] = {}
-    for path in files:
-        _read_file(path, wanted, found)
+        for item, *texts in items.sort_values("item_id", ascending=False)[columns].astype(object).to_numpy().tolist():
+            wanted[item, target] = (texts[0], texts[1], texts[2])
+            by_texts.setdefault((texts[0], texts[1], texts[2], target), []).append((item, target))
+    found: dict[Key, list[float]] = {}
+    for sample in read_samples(run.files, FIX):
+        key = _key(sample, by_texts)
+        _check(sample, key, wanted)
+        if key in found:
+            problem = f"target {key[1]} of {key[0]} occurs a second time."
+            raise UserError(sample.where, problem, "Name the folder of one run.")
+        found[key] = sample.logprobs
     if missing := sorted(wanted.keys() - found.keys()):
         problem = f"{len(missing)} of {len(wanted)} targets were not asked, e.g. target {missing[0][1]} of {missing[0][0]}."
-        raise UserError(runs[-1].parent, problem, FIX)
-    config = stated.get("config", {})
-    versions = {name: stated.get(f"{name}_version") for name in ("lm_eval", "transformers")}
-    return Samples(
-        _frame(found),
-        str(stated.get("model_name") or "lm-eval"),
-        config.get("model_sha") or None,
-        str(config["model_dtype"]).removeprefix("torch.") if config.get("model_dtype") else None,
-        {name: str(version) for name, version in versions.items() if version},
-    )
+        raise UserError(run.place.parent, problem, FIX)
+    return _frame(found)
 
 
-def _read_run(path: Path) -> dict[str, Any]:
-    """What lm-eval says of a run.
-
-    Raises:
-        UserError: it is not its JSON, or the run changed the questions.
-    """
+def _key(sample: Sample, by_texts: Mapping[tuple[str, str, str, int], list[Key]]) -> Key:
+    """The item and target that a sample is about: as it says, or the next one with its texts."""
     try:
-        stated = json.loads(path.read_text(encoding="utf-8"))
-        shots = max(stated["n-shot"].values(), default=0)
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        raise UserError(path, "is not a results file of lm-eval.", "Run lm-eval again.") from error
-    for is_given, option in (
-        (bool(stated.get("chat_template")), "--apply_chat_template"),
-        (bool(stated.get("system_instruction")), "--system_instruction"),
-        (shots > 0, "--num_fewshot"),
-    ):
-        if is_given:
-            raise UserError(path, f"was asked with {option}, which is another question.", f"Run it again without {option}.")
-    return dict(stated)
+        target = int(sample.doc["target"])
+        if "item_id" in sample.doc:
+            return str(sample.doc["item_id"]), target
+        (context1, text), (context2, _) = sample.asked
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(sample.where, "is not a sample of worldprobe's task.", FIX) from error
+    same = by_texts.get((context1, context2, text.removeprefix(" "), target))
+    if same is None:
+        raise UserError(sample.where, "was asked about an item that is not among these.", "Give the items of the release.")
+    return same.pop() if len(same) > 1 else same[0]
 
 
-def _read_file(path: Path, wanted: Mapping[tuple[str, int], Sequence[str]], found: dict[tuple[str, int], list[float]]) -> None:
-    """Add a file's log probabilities under both contexts, by item and target.
-
-    Raises:
-        UserError: a line is not a sample of these items.
-    """
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        where = f"{path}, line {number}"
-        try:
-            sample = json.loads(line)
-            doc, asked, answered = sample["doc"], sample["arguments"], sample["filtered_resps"]
-            key = (str(doc["item_id"]), int(doc["target"]))
-            pairs = [(asked[f"gen_args_{k}"]["arg_0"], asked[f"gen_args_{k}"]["arg_1"]) for k in (0, 1)]
-            values = [float(answered[k][0]) for k in (0, 1)]
-        except (ValueError, KeyError, IndexError, TypeError) as error:
-            raise UserError(where, "is not a sample of worldprobe's task.", FIX) from error
-        if key not in wanted:
-            raise UserError(where, f"target {key[1]} of {key[0]} is not among these items.", FIX)
-        context1, context2, target = wanted[key]
-        if pairs != [(context1, " " + target), (context2, " " + target)]:
-            problem = f"target {key[1]} of {key[0]} was asked with other texts than those of these items."
-            raise UserError(where, problem, FIX)
-        if key in found:
-            raise UserError(where, f"target {key[1]} of {key[0]} occurs a second time.", "Name the folder of one run.")
-        found[key] = values
+def _check(sample: Sample, key: Key, wanted: Mapping[Key, tuple[str, str, str]]) -> None:
+    if key not in wanted:
+        raise UserError(sample.where, f"target {key[1]} of {key[0]} is not among these items.", FIX)
+    context1, context2, target = wanted[key]
+    if sample.asked != [(context1, " " + target), (context2, " " + target)]:
+        problem = f"target {key[1]} of {key[0]} was asked with other texts than those of these items."
+        raise UserError(sample.where, problem, FIX)
 
 
-def _frame(found: Mapping[tuple[str, int], Sequence[float]]) -> pd.DataFrame:
+def _frame(found: Mapping[Key, Sequence[float]]) -> pd.DataFrame:
     rows = [
         (item, target, context, value, 0, "")
         if math.isfinite(value) and value <= 0

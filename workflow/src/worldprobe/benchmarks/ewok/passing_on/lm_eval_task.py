@@ -2,87 +2,89 @@
 
 Two documents per item, each with both contexts and one target: P(" target" | context 1) and P(" target" | context 2) are
 compared, as in the paper (Section 4), and an exact tie counts 0.5. One task per version and a group over them, because a model's
-accuracy is the mean over versions. Written against lm-eval 0.4.13.
+accuracy is the mean over versions. A folder for the gated dataset contains no text at all: lm-eval reads the dataset itself.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pandas as pd
 
-from worldprobe.archives import EXPORT_VARIABLE as VARIABLE
-from worldprobe.archives import encrypt
+from worldprobe.asking.lm_eval_folder import READING, marked, questions, tasks, warning
 
-#: What the sources of the task are called in the folder, and where the items are.
-TEMPLATE, DATA, ENCRYPTED = "_common_yaml", "data/items.parquet", "data/items.zip"
+BENCHMARK = "ewok"
+#: The domains of EWoK-core-1.0, as its column Domain has them.
+DOMAINS = (
+    *("agent-properties", "material-dynamics", "material-properties", "physical-dynamics", "physical-interactions"),
+    *("physical-relations", "quantitative-properties", "social-interactions", "social-properties", "social-relations"),
+    "spatial-relations",
+)
 
-_UTILS = '''"""Loads the items of this folder and judges a target: for lm-evaluation-harness, which calls both functions."""
-
-import os
-from io import BytesIO
-from pathlib import Path
-
-import datasets
-import pyarrow.parquet as parquet
-
-HERE = Path(__file__).parent
-VARIABLE = "{variable}"
-
-
-def read():
-    """The bytes of the table; encrypted ones are opened in memory and never written."""
-    packed = HERE / "{encrypted}"
-    if not packed.exists():
-        return (HERE / "{data}").read_bytes()
-    import pyzipper
-
-    password = os.environ.get(VARIABLE)
-    if not password:
-        raise SystemExit(f"The items of this task are encrypted: set {{VARIABLE}} to their password.")
-    with pyzipper.AESZipFile(packed) as archive:
-        archive.setpassword(password.encode())
-        try:
-            return archive.read("items.parquet")
-        except RuntimeError:
-            raise SystemExit(f"{{VARIABLE}} is not the password of this task's items.") from None
-
-
-def load(items_version=None, **_):
-    """The items of one version, two rows per item. Not load_dataset, which would copy the texts into the cache of datasets."""
-    rows = parquet.read_table(BytesIO(read())).to_pylist()
-    return {{"test": datasets.Dataset.from_list([row for row in rows if row["version"] == items_version])}}
-
+_JUDGE = '''
 
 def judge(doc, results):
     """1, 0.5 on an exact tie, or 0; the same again under the domain's name."""
     fits, other = (results[place][0] for place in (doc["label"], 1 - doc["label"]))
     accuracy = 0.5 if fits == other else float(fits > other)
-    return {{"acc": accuracy, "tie": float(fits == other), "acc_" + doc["domain"]: accuracy}}
+    return {"acc": accuracy, "tie": float(fits == other), "acc_" + doc["domain"]: accuracy}
+'''
+_ABOUT = '"""{}, and judges a target: for lm-evaluation-harness, which calls both functions."""\n'
+_UTILS = _ABOUT.format("Loads the items of this folder") + READING + _JUDGE
+_FROM_HUB = '''
+import datasets
+
+COLUMNS = ("Domain", "Context1", "Context2", "Target1", "Target2")
+
+
+def double(docs):
+    """Two rows per item: the target, both contexts, and the place of the context that it fits."""
+    absent = [name for name in COLUMNS if name not in docs.column_names]
+    if absent:
+        raise SystemExit(f"The dataset has no column {absent[0]}; this task reads {', '.join(COLUMNS)}.")
+    rows = []
+    for doc in docs:
+        domain = doc["Domain"].replace("_", "-")
+        contexts = [doc["Context1"], doc["Context2"]]
+        rows += [
+            {"domain": domain, "target": target, "text": doc[f"Target{target}"], "contexts": contexts, "label": target - 1}
+            for target in (1, 2)
+        ]
+    return datasets.Dataset.from_list(rows)
 '''
 
 _README = """{canary}
-# {task}: {n_items} items for lm-evaluation-harness 0.4.13
+# {task}: {what} for lm-evaluation-harness 0.4.13
 
 ```
 lm-eval run --model hf --model_args pretrained=MODEL,dtype=float32 --include_path FOLDER --tasks {task} \\
     --log_samples --output_path OUT
 ```
 
-It asks what worldprobe asks: each target after both contexts, log P(" target" | context), once per version of the items. `acc` of
-the group {task} is worldprobe's accuracy, `acc_DOMAIN` that of a domain, and `tie` the share of exact ties, which count 0.5.
+It asks what worldprobe asks: each target after both contexts, log P(" target" | context). {means}
 With `--apply_chat_template`, `--num_fewshot` or `--system_instruction` it is another question; without `dtype=float32` half
 precision turns near ties over. Where a tokenizer appends
 an end token, lm-eval scores that token instead of the target's first.
 {secret}
-`worldprobe import lm-eval ITEMS OUT --out SCORES` reads the logged samples back. Source and licence are those of the materials
-that the items were built from; worldprobe's own are CC BY 4.0.
+`worldprobe import lm-eval ITEMS OUT --out SCORES` reads the logged samples back. {source}
+"""
+_MEANS = """`acc` of
+the group {task} is worldprobe's accuracy, the mean of the means of the items' versions, `acc_DOMAIN` that of a domain, and `tie`
+the share of exact ties, which count 0.5."""
+_HUB_MEANS = """`acc` is
+the mean over all items, `acc_DOMAIN` over those of a domain, and `tie` the share of exact ties, which count 0.5. The dataset
+names no versions: the mean over versions, as in the paper, comes from the samples, once they are read back."""
+_SOURCE = """Source and licence are those of the materials
+that the items were built from; worldprobe's own are CC BY 4.0."""
+_HUB_SECRET = """
+The items are read from {dataset}{revision}, to which you need access (`hf auth login`) under its terms. No text of
+them is in this folder. Do not publish logged samples (`--log_samples`, `--hf_hub_log_args`), nor the cache of datasets (HF_HOME):
+both contain the items in plain text.
 """
 
 
-def task_rows(items: pd.DataFrame) -> pd.DataFrame:
+def task_rows(items: pd.DataFrame, task: str) -> pd.DataFrame:
     """Two rows per item: the target, both contexts, and the place of the context that it fits."""
     parts = []
     for target in (1, 2):
@@ -90,7 +92,8 @@ def task_rows(items: pd.DataFrame) -> pd.DataFrame:
         part["contexts"] = [list(pair) for pair in zip(items["context1"], items["context2"], strict=True)]
         part["label"] = target - 1
         parts.append(part)
-    return pd.concat(parts).sort_values(["version", "item_id", "target"], kind="stable").reset_index(drop=True)
+    rows = pd.concat(parts).sort_values(["version", "item_id", "target"], kind="stable").reset_index(drop=True)
+    return rows.assign(task=f"{task}_v" + rows["version"].astype(str))
 
 
 def task_files(items: pd.DataFrame, task: str, canary: str | None, password: str | None = None) -> Iterator[tuple[str, bytes]]:
@@ -102,53 +105,37 @@ def task_files(items: pd.DataFrame, task: str, canary: str | None, password: str
         canary: of the items.
         password: encrypts the items; None leaves them readable.
     """
-    rows = task_rows(items)
-    domains, versions = sorted(rows["domain"].unique()), sorted(int(v) for v in rows["version"].unique())
-    metrics = ["acc", "tie", *(f"acc_{domain}" for domain in domains)]
-    common: dict[str, Any] = {
-        "test_split": "test",
-        "output_type": "multiple_choice",
-        "doc_to_text": "label",
-        "doc_to_choice": "contexts",
-        "doc_to_target": "text",
-        "target_delimiter": " ",
-        "num_fewshot": 0,
-        "metric_list": [{"metric": name, "aggregation": "mean", "higher_is_better": name != "tie"} for name in metrics],
-        "metadata": {"version": 1.0},
-    }
-    functions = "custom_dataset: !function utils.load\nprocess_results: !function utils.judge\n"
-    yield TEMPLATE, (functions + _yaml(common)).encode()
-    for version in versions:
-        leaf = {"include": TEMPLATE, "task": f"{task}_v{version}", "dataset_kwargs": {"items_version": version}}
-        yield f"version_{version}.yaml", _yaml(leaf).encode()
-    group = {
-        "group": task,
-        "task": [f"{task}_v{version}" for version in versions],
-        "aggregate_metric_list": [{"metric": name, "aggregation": "mean", "weight_by_size": False} for name in metrics],
-        "metadata": {"version": 1.0},
-    }
-    yield "group.yaml", _yaml(group).encode()
-    yield "utils.py", _UTILS.format(variable=VARIABLE, encrypted=ENCRYPTED, data=DATA).encode()
-    secret = ""
-    if password is not None:
-        secret = f"The items are encrypted: set {VARIABLE}. Do not publish logged samples, which contain them in plain text.\n"
-    marked = "\n".join(f"<!-- {line.strip()} -->" for line in (canary or "").splitlines() if line.strip())
-    yield "README.md", _README.format(canary=marked, task=task, n_items=len(items), secret=secret).lstrip().encode()
-    table = _parquet(rows, canary)
-    yield (DATA, table) if password is None else (ENCRYPTED, encrypt({"items.parquet": table}, password))
+    rows = task_rows(items, task)
+    functions = {"custom_dataset": "load", "process_results": "judge"}
+    yield from tasks(task, BENCHMARK, list(rows["task"].unique()), _COLUMNS, functions, _metrics(sorted(rows["domain"].unique())))
+    yield "utils.py", _UTILS.encode()
+    means, what = _MEANS.format(task=task), f"{len(items)} items"
+    page = _README.format(canary=marked(canary), task=task, what=what, means=means, secret=warning(password), source=_SOURCE)
+    yield "README.md", page.lstrip().encode()
+    yield questions(rows, canary, password)
 
 
-def _yaml(document: dict[str, Any]) -> str:
-    import yaml
+def hub_files(dataset: str, revision: str | None, task: str) -> Iterator[tuple[str, bytes]]:
+    """A task folder without any text of an item: lm-eval reads the gated dataset, with its user's own access.
 
-    return str(yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120))
+    Args:
+        dataset: its id on the hub, or a folder with the same columns.
+        revision: of the dataset on the hub.
+        task: the group's name.
+    """
+    place = {"dataset_path": dataset if revision else str(Path(dataset).absolute())}
+    pinned = {"dataset_kwargs": {"revision": revision}} if revision else {}
+    functions = {"process_docs": "double", "process_results": "judge"}
+    yield from tasks(task, BENCHMARK, [f"{task}_all"], place | pinned | _COLUMNS, functions, _metrics(DOMAINS))
+    yield "utils.py", (_ABOUT.format("Turns the rows of the gated dataset into targets") + _FROM_HUB + _JUDGE).encode()
+    secret = _HUB_SECRET.format(dataset=dataset, revision=f" at revision {revision}" if revision else "")
+    page = _README.format(canary="", task=task, what="EWoK's items", means=_HUB_MEANS, secret=secret, source="").lstrip()
+    yield "README.md", (page.rstrip() + "\n").encode()
 
 
-def _parquet(rows: pd.DataFrame, canary: str | None) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
+#: Which columns are the contexts, the target that is scored after each, and the place of the context that it fits.
+_COLUMNS = {"doc_to_text": "label", "doc_to_choice": "contexts", "doc_to_target": "text"}
 
-    table = pa.Table.from_pandas(rows, preserve_index=False)
-    packed = io.BytesIO()
-    parquet.write_table(table.replace_schema_metadata({"canary": canary or ""}), packed)
-    return packed.getvalue()
+
+def _metrics(domains: Sequence[str]) -> list[str]:
+    return ["acc", "tie", *(f"acc_{domain}" for domain in domains)]

@@ -8,13 +8,11 @@ from typing import Any
 
 from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
+from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.models.kinds import CAUSAL, describe_kind
 from worldprobe.paths import REPOSITORY
 from worldprobe.present.results import Score, standard_error
-
-#: Where EWoK's authors keep EWoK-core-1.0 on the hub.
-RELEASE = {"id": "ewok-core/ewok-core-1.0", "task_id": "default", "revision": "34d912a608066c92e2990a0328ffc3bd9a716042"}
 
 
 def collect_evaluation(name: str, materials: str, items: Path, scores: Path, summaries: Path) -> dict[str, Any]:

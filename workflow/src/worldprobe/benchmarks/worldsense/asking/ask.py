@@ -125,7 +125,7 @@ def ask(
         facts |= {"samples": asking.samples, "temperature": asking.temperature, "thoughts": asking.thoughts}
     if pool is not None and prompts.examples is not None:
         facts["examples_seed"] = pool.seed
-    frame = _frame(rows, prompts.name, facts["form"])
+    frame = responses(rows, prompts.name, facts["form"])
     n_prompt_tokens = sum(row.get("n_prompt_tokens", 0) for row in rows)
     return frame, {**facts, **_counts(frame, near_tie_of(engine.facts.dtype), n_prompt_tokens), "answers": origins}
 
@@ -144,26 +144,39 @@ def _compare(
     rows = []
     for trial_id, text, (options, first), problem in zip(trials["trial_id"], texts, wanted, trials["problem"], strict=True):
         scores: list[Scored] = found.values[first : first + len(options)]
-        finite = [(score.logprob, option) for score, option in zip(scores, options, strict=True) if score.logprob is not None]
-        ranked = sorted(finite, reverse=True)
-        margin = ranked[0][0] - ranked[1][0] if len(finite) == len(options) else None
-        was_cut = any("truncated" in score.flags for score in scores)
-        status = "truncated" if was_cut else "not_finite" if margin is None else "ok" if margin > 0 else "invalid"
-        chosen = ranked[0][1] if status == "ok" else ""
-        rows.append(
-            {
-                "trial_id": trial_id,
-                "sample": 0,
-                "answer": prompts.meant(problem_type(problem), chosen) if chosen else None,
-                "status": status,
-                "reply": chosen,
-                "conversation": _conversation(text, [Written(chosen)] if chosen else [], None),
-                "finish": "not_finite" if status == "not_finite" else "end",
-                "n_tokens": sum(score.n_tokens for score in scores),
-                "margin": margin,
-            }
-        )
+        rows.append(choose_likeliest(trial_id, text, problem, scores, prompts))
     return rows, found.origins
+
+
+def choose_likeliest(trial_id: int, text: str, problem: str, scores: Sequence[Scored], prompts: PromptSet) -> dict[str, Any]:
+    """The row of a trial whose accepted answers were compared; where the best two are exactly as likely, none is chosen.
+
+    Args:
+        trial_id: the trial's.
+        text: the prompt.
+        problem: the trial's.
+        scores: of each accepted answer, in their order.
+        prompts: the strategy.
+    """
+    options = answers_of(problem)
+    finite = [(score.logprob, option) for score, option in zip(scores, options, strict=True) if score.logprob is not None]
+    ranked = sorted(finite, reverse=True)
+    margin = ranked[0][0] - ranked[1][0] if len(finite) == len(options) else None
+    was_cut = any("truncated" in score.flags for score in scores)
+    status = "truncated" if was_cut else "not_finite" if margin is None else "ok" if margin > 0 else "invalid"
+    chosen = ranked[0][1] if status == "ok" else ""
+    return {
+        "trial_id": trial_id,
+        "sample": 0,
+        "answer": prompts.meant(problem_type(problem), chosen) if chosen else None,
+        "status": status,
+        "reply": chosen,
+        "conversation": _conversation(text, [Written(chosen)] if chosen else [], None),
+        "finish": "not_finite" if status == "not_finite" else "end",
+        "n_tokens": sum(score.n_tokens for score in scores),
+        "n_prompt_tokens": sum(score.n_read_tokens for score in scores),
+        "margin": margin,
+    }
 
 
 def _hold(
@@ -232,8 +245,14 @@ def _conversation(prompt: Prompt, last: Sequence[Written], system: str | None) -
     return json.dumps([*messages, *({"role": "assistant", "content": one.text} for one in last)], ensure_ascii=False)
 
 
-def _frame(rows: Sequence[dict[str, Any]], prompting: str, form: str) -> pd.DataFrame:
-    """The rows as the contract wants them."""
+def responses(rows: Sequence[dict[str, Any]], prompting: str, form: str) -> pd.DataFrame:
+    """The rows as the contract Responses wants them.
+
+    Args:
+        rows: of trials that were asked.
+        prompting: the strategy's name.
+        form: chat or text.
+    """
 
     def column(name: str, dtype: str, default: Any = None) -> pd.Series:
         return pd.Series([row.get(name, default) for row in rows], dtype=dtype)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from worldprobe.errors import UserError
 
+#: Name of the file in a model's folder.
+RECORD = "training.csv"
 COLUMNS = {"step": "int64", "lessons": "int64", "loss": "float64", "learning_rate": "float64", "gradient_norm": "float64"}
+
+
+def write_record(steps: Sequence[Mapping[str, float]], path: Path) -> None:
+    """Write the steps of one training."""
+    pd.DataFrame(steps, columns=list(COLUMNS)).to_csv(path, index=False, lineterminator="\n")
 
 
 def read_record(path: Path) -> pd.DataFrame:

@@ -58,15 +58,6 @@ def is_trials(path: Path | str) -> bool:
     return isinstance(first[1], dict) and "goldresp_obfusc" in first[1]
 
 
-def read_training_trials(path: Path | str) -> pd.DataFrame:
-    """Trials of a training file, in our columns.
-
-    Raises:
-        UserError: as ``read_trials``.
-    """
-    return read_trials(path)
-
-
 def first_tuples(trials: pd.DataFrame, number: int | None) -> pd.DataFrame:
     """About the first ``number`` trials: whole tuples, at least one."""
     if number is None or number >= len(trials):
@@ -207,7 +198,7 @@ def read_texts(paths: Iterable[Path | str]) -> Iterator[str]:
     """The texts of training files with their answers, as a tokenizer learns from them."""
     for path in paths:
         if is_trials(path):
-            yield from (f"{text}\nAnswer: {answer}" for _, text, _, answer in trials_as_dialogues(read_training_trials(path)))
+            yield from (f"{text}\nAnswer: {answer}" for _, text, _, answer in trials_as_dialogues(read_trials(path)))
         else:
             for dialogue in read_dialogues(path):
                 yield "\n".join([*(message.content for message in dialogue.messages), f"Answer: {dialogue.answer}"])

@@ -5,6 +5,7 @@ A small model is trained on them before it is fine-tuned. No lesson contains a q
 * ``retell``: the description's own clauses once more, in another order. It teaches to find a name again.
 * ``order``: the entities in their order. It teaches which of two is first.
 * ``judge``: statements, each with true, false, or open (where the description does not decide it).
+* ``listed``: the same about entities that are listed in their order.
 
 Relations and entities are those of all skins, as a language model knows the words of a test. The sentence that begins a
 description is always a training skin's: so no lesson contains a description of a test.
@@ -25,8 +26,8 @@ from worldprobe.benchmarks.worldsense.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.solver import decide
 from worldprobe.benchmarks.worldsense.worlds import UNKNOWN, Description, Relation, before, between
 
-Kind = Literal["retell", "order", "judge"]
-KINDS: tuple[Kind, ...] = ("retell", "order", "judge")
+Kind = Literal["retell", "order", "judge", "listed"]
+KINDS: tuple[Kind, ...] = ("retell", "order", "judge", "listed")
 #: Complexities as the problems have them (specification, Section 2); incomplete: descriptions that leave several worlds.
 COMPLEXITIES = ("0", "1", "2", "incomplete")
 FEWEST, MOST = 2, 8
@@ -41,7 +42,7 @@ class LessonPlan:
         kinds: kind -> share of the lessons; the shares' sum need not be 1.
         sizes: numbers of entities, each as often.
         complexities: of descriptions, each as often; with two entities there is 0 only.
-        statements: statements of a ``judge`` lesson.
+        statements: statements of a lesson that judges.
         ternary: share of the statements that have three entities.
         unknown: share of the statements that are about an entity which the description does not mention.
         extremes: share of the others that say who is first or last of all, where there are three entities or more.
@@ -63,10 +64,10 @@ class LessonPlan:
 
 
 #: A lesson: texts, and whether each is what the model is to say.
-Lesson = list[tuple[str, bool]]
+ReadingLesson = list[tuple[str, bool]]
 
 
-def draw_lessons(plan: LessonPlan, skins: Sequence[Skin], number: int, seed: int) -> Iterator[Lesson]:
+def draw_lessons(plan: LessonPlan, skins: Sequence[Skin], number: int, seed: int) -> Iterator[ReadingLesson]:
     """Lessons of a plan; the first of more lessons are the same.
 
     Args:
@@ -87,7 +88,7 @@ def draw_lessons(plan: LessonPlan, skins: Sequence[Skin], number: int, seed: int
         yield _draw(rng, plan, kind, size, complexity, names, skin, rng.choice(situations))
 
 
-def write_lesson(lesson: Lesson, name: str, canary: str) -> str:
+def write_lesson(lesson: ReadingLesson, name: str, canary: str) -> str:
     """A lesson as a line of JSON: a dialogue whose answers all count, and that is read as plain text."""
     messages = [{"role": "assistant" if is_answer else "user", "content": text} for text, is_answer in lesson]
     return json.dumps({"id": name, "plain": True, "messages": messages, "canary": canary}, ensure_ascii=False)
@@ -102,14 +103,15 @@ def _draw(
     names: Sequence[str],
     skin: Skin,
     situation: str,
-) -> Lesson:
+) -> ReadingLesson:
     description = rng.choice(_descriptions(size, complexity))
     stated = rng.sample(description, len(description))
     clauses = [render_clause(relation, names, skin, rng.random() < plan.converse) for relation in stated]
-    listed = ", ".join(clauses[:-1])
-    told = f"{situation.format(number=NUMBER_WORDS[size])}: {listed}{' and ' if listed else ''}{clauses[-1]}."
+    begun = ", ".join(clauses[:-1])
+    opening = situation.format(number=NUMBER_WORDS[size])
+    told = f"{opening}: {begun}{' and ' if begun else ''}{clauses[-1]}."
     if kind == "order":
-        lesson: Lesson = [(f"{told} {skin.listing}:\n-", False), (names[0], True)]
+        lesson: ReadingLesson = [(f"{told} {skin.listing}:\n-", False), (names[0], True)]
         for name in names[1:size]:
             lesson += [("\n-", False), (name, True)]
         return lesson
@@ -119,6 +121,9 @@ def _draw(
             known, asked = _cut_behind_name(clause, names)
             lesson += [(f"{',' if place else told} {known}", False), (asked, True)]
         return lesson
+    if kind == "listed":
+        description = _descriptions(size, "0")[0]
+        told = "\n- ".join((f"{opening}. {skin.listing}:", *names[:size]))
     lesson = []
     begin, end = ("‘", "’\nAnswer:") if rng.random() < plan.quoted else ("", ":")
     for place in range(plan.statements):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from worldprobe.benchmarks.worldsense.lessons import Lesson, LessonPlan, draw_lessons
+from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import LessonPlan, ReadingLesson, draw_lessons
 from worldprobe.benchmarks.worldsense.phrases import phrases_of
 from worldprobe.benchmarks.worldsense.skins import read_skins
 from worldprobe.benchmarks.worldsense.vocabulary import CANARY
@@ -18,11 +19,13 @@ from worldprobe.cli import main
 LINEAR = [skin for skin in read_skins() if skin.use != "ood-problem"]
 ONE = [skin for skin in LINEAR if skin.name == "train_old/young"]
 EVERYTHING = LessonPlan(
-    kinds=(("retell", 1.0), ("order", 1.0), ("judge", 1.0)), sizes=(2, 3, 4, 5, 6), complexities=("0", "1", "2", "incomplete")
+    kinds=(("retell", 1.0), ("order", 1.0), ("judge", 1.0), ("listed", 1.0)),
+    sizes=(2, 3, 4, 5, 6),
+    complexities=("0", "1", "2", "incomplete"),
 )
 
 
-def said(lesson: Lesson) -> list[str]:
+def said(lesson: ReadingLesson) -> list[str]:
     """What the model is to say."""
     return [text for text, is_answer in lesson if is_answer]
 
@@ -70,6 +73,23 @@ def test_verdicts_of_two_entities_follow_from_the_only_clause() -> None:
                 name not in clause for name in says.replace(" is older than ", "|").replace(" is younger than ", "|").split("|")
             ):
                 assert verdict == "open"
+            seen.add(verdict)
+    assert seen == {"true", "false", "open"}
+
+
+def test_verdicts_about_a_list_follow_from_its_order() -> None:
+    plan = LessonPlan(kinds=(("listed", 1.0),), sizes=(2, 4), complexities=("0", "1", "incomplete"), ternary=0, extremes=0)
+    seen = set()
+    for lesson in draw_lessons(plan, ONE, 50, seed=0):
+        told, first = lesson[0][0].rsplit("\n", 1)
+        assert "From oldest to youngest:\n- " in told
+        names = told.split("\n- ")[1:]
+        for statement, verdict in zip([first, *(text for text, _ in lesson[2::2])], said(lesson), strict=True):
+            left, relation, right = re.fullmatch(r"\s*(.+) is (older|younger) than (.+):", statement).groups()
+            if not {left, right} <= set(names):
+                assert verdict == "open"
+            else:
+                assert verdict == ("true" if (names.index(left) < names.index(right)) == (relation == "older") else "false")
             seen.add(verdict)
     assert seen == {"true", "false", "open"}
 

@@ -1,0 +1,161 @@
+"""What task folders of lm-evaluation-harness have in common, whatever they ask. Written against lm-eval 0.4.13.
+
+A folder has a template that its tasks include, a file per task, a group over them, ``utils.py`` with what lm-eval calls, the
+questions as Parquet or in an encrypted archive, and a README. Nothing names a place: a folder works wherever it is copied.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from worldprobe.archives import EXPORT_VARIABLE as VARIABLE
+from worldprobe.archives import encrypt
+from worldprobe.errors import UserError
+
+#: What tasks include, and where the questions are.
+TEMPLATE, DATA, ENCRYPTED = "_common_yaml", "data/questions.parquet", "data/questions.zip"
+_MEMBER = "questions.parquet"
+#: Of a task's metadata: which benchmark it asks, so that samples of it are known when they come back.
+BENCHMARK = "worldprobe_benchmark"
+
+#: The beginning of ``utils.py``: how questions are read. What follows defines ``load`` and ``judge``.
+READING = f'''
+import os
+from io import BytesIO
+from pathlib import Path
+
+import datasets
+import pyarrow.parquet as parquet
+
+HERE = Path(__file__).parent
+VARIABLE = "{VARIABLE}"
+
+
+def read():
+    """The bytes of the table; encrypted ones are opened in memory and never written."""
+    packed = HERE / "{ENCRYPTED}"
+    if not packed.exists():
+        return (HERE / "{DATA}").read_bytes()
+    import pyzipper
+
+    password = os.environ.get(VARIABLE)
+    if not password:
+        raise SystemExit(f"The questions of this task are encrypted: set {{VARIABLE}} to their password.")
+    with pyzipper.AESZipFile(packed) as archive:
+        archive.setpassword(password.encode())
+        try:
+            return archive.read("{_MEMBER}")
+        except RuntimeError:
+            raise SystemExit(f"{{VARIABLE}} is not the password of this task's questions.") from None
+
+
+def load(task_name=None, **_):
+    """The questions of one task. Not load_dataset, which would copy the texts into the cache of datasets."""
+    rows = parquet.read_table(BytesIO(read())).to_pylist()
+    return {{"test": datasets.Dataset.from_list([row for row in rows if row["task"] == task_name])}}
+'''
+
+
+def check_task(name: str | None) -> None:
+    """Refuse a name that a task of lm-eval cannot have.
+
+    Raises:
+        UserError: such a name.
+    """
+    if name is not None and not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        fix = "Take lower-case letters, digits and underscores, a letter first."
+        raise UserError("--task", f'"{name}" is not a name for a task.', fix)
+
+
+def read_password(is_encrypted: bool) -> str | None:
+    """The password from the environment, where questions are to be encrypted.
+
+    Raises:
+        UserError: there is none.
+    """
+    word = os.environ.get(VARIABLE)
+    if is_encrypted and not word:
+        raise UserError("--encrypt", "needs a password.", f"Set the environment variable {VARIABLE}.")
+    return word if is_encrypted else None
+
+
+def tasks(
+    group: str,
+    benchmark: str,
+    names: Sequence[str],
+    common: Mapping[str, Any],
+    functions: Mapping[str, str],
+    metrics: Sequence[str],
+) -> Iterator[tuple[str, bytes]]:
+    """The YAML files: the template, one per task, and the group, whose metrics are the means of its tasks'.
+
+    Args:
+        group: the group's name.
+        benchmark: what is asked.
+        names: of the tasks; the column ``task`` of the questions names the one that each belongs to.
+        common: keys of the template, besides those that all folders have.
+        functions: key -> function of ``utils.py``.
+        metrics: what ``judge`` returns; all but ``tie`` are better where they are higher.
+    """
+    template: dict[str, Any] = {
+        "test_split": "test",
+        "output_type": "multiple_choice",
+        "target_delimiter": " ",
+        "num_fewshot": 0,
+        **common,
+        "metric_list": [{"metric": name, "aggregation": "mean", "higher_is_better": name != "tie"} for name in metrics],
+        "metadata": {"version": 1.0, BENCHMARK: benchmark},
+    }
+    called = "".join(f"{key}: !function utils.{name}\n" for key, name in functions.items())
+    yield TEMPLATE, (called + _yaml(template)).encode()
+    for name in names:
+        leaf: dict[str, Any] = {"include": TEMPLATE, "task": name}
+        if "custom_dataset" in functions:
+            leaf["dataset_kwargs"] = {"task_name": name}
+        yield f"{name}.yaml", _yaml(leaf).encode()
+    means = [{"metric": name, "aggregation": "mean", "weight_by_size": False} for name in metrics]
+    top = {"group": group, "task": list(names), "aggregate_metric_list": means, "metadata": {"version": 1.0}}
+    yield "group.yaml", _yaml(top).encode()
+
+
+def questions(rows: pd.DataFrame, canary: str | None, password: str | None) -> tuple[str, bytes]:
+    """The table of questions: its name and its bytes, with AES-256 where there is a password.
+
+    Args:
+        rows: with the column ``task``.
+        canary: of what the questions were built from.
+        password: None leaves them readable.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    packed = io.BytesIO()
+    table = pa.Table.from_pandas(rows, preserve_index=False)
+    parquet.write_table(table.replace_schema_metadata({"canary": canary or ""}), packed)
+    if password is None:
+        return DATA, packed.getvalue()
+    return ENCRYPTED, encrypt({_MEMBER: packed.getvalue()}, password)
+
+
+def marked(canary: str | None) -> str:
+    """A canary as comments of a Markdown page."""
+    return "\n".join(f"<!-- {line.strip()} -->" for line in (canary or "").splitlines() if line.strip())
+
+
+def warning(password: str | None) -> str:
+    """What the README of an encrypted folder says."""
+    if password is None:
+        return ""
+    return f"The questions are encrypted: set {VARIABLE}. Do not publish logged samples, which contain them in plain text.\n"
+
+
+def _yaml(document: dict[str, Any]) -> str:
+    import yaml
+
+    return str(yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120))

@@ -1,0 +1,126 @@
+"""Samples that lm-evaluation-harness logged of a task of ours: our questions, asked by another tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worldprobe.asking.lm_eval_folder import BENCHMARK
+from worldprobe.errors import UserError
+
+
+@dataclass(frozen=True)
+class Run:
+    """What lm-eval says of a run.
+
+    Attributes:
+        place: its results file.
+        files: its samples of the tasks that ask this benchmark.
+        model: lm-eval's name of the checkpoint.
+        revision: of a hub id.
+        dtype: float32, bfloat16 or float16.
+        packages: lm_eval and transformers, with their versions.
+    """
+
+    place: Path
+    files: tuple[Path, ...]
+    model: str
+    revision: str | None
+    dtype: str | None
+    packages: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One logged question.
+
+    Attributes:
+        where: file and line, for messages.
+        doc: the row of the table of questions.
+        asked: context and continuation of each choice.
+        logprobs: log P(continuation | context) of each, nats.
+    """
+
+    where: str
+    doc: dict[str, Any]
+    asked: list[tuple[str, str]]
+    logprobs: list[float]
+
+
+def read_run(folder: Path, benchmark: str) -> Run:
+    """The newest run in a folder that lm-eval wrote (``--output_path``, with ``--log_samples``).
+
+    Args:
+        folder: with one results_DATE.json and samples_TASK_DATE.jsonl, possibly in a folder of the model's.
+        benchmark: whose samples are wanted; those of other tasks are left alone.
+
+    Raises:
+        UserError: there is no run with such samples, or it changed the questions.
+    """
+    runs = sorted(folder.rglob("results_*.json"), key=lambda path: path.name)
+    if not runs:
+        problem = "contains no results of lm-eval (results_DATE.json)."
+        raise UserError(folder, problem, "Name the folder that --output_path named.")
+    if len({path.parent for path in runs}) > 1:
+        raise UserError(folder, "contains results of several models.", f"Name one model's folder, e.g. {runs[0].parent}.")
+    place, date = runs[-1], runs[-1].stem.removeprefix("results_")
+    try:
+        stated = json.loads(place.read_text(encoding="utf-8"))
+        asked = [name for name, task in stated["configs"].items() if (task.get("metadata") or {}).get(BENCHMARK) == benchmark]
+        shots = max((stated["n-shot"].get(name) or 0 for name in asked), default=0)
+        config = dict(stated.get("config") or {})
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise UserError(place, "is not a results file of lm-eval.", "Run lm-eval again.") from error
+    if not asked:
+        raise UserError(place, f"is of no task that worldprobe exported for {benchmark}.", "Name the folder of such a run.")
+    for is_given, option in (
+        (bool(stated.get("chat_template")), "--apply_chat_template"),
+        (bool(stated.get("system_instruction")), "--system_instruction"),
+        (shots > 0, "--num_fewshot"),
+    ):
+        if is_given:
+            raise UserError(place, f"was asked with {option}, which is another question.", f"Run it again without {option}.")
+    files = tuple(path for name in sorted(asked) if (path := place.parent / f"samples_{name}_{date}.jsonl").is_file())
+    if not files:
+        raise UserError(place, "has no samples next to it.", "Run lm-eval again with --log_samples.")
+    versions = {name: stated.get(f"{name}_version") for name in ("lm_eval", "transformers")}
+    return Run(
+        place,
+        files,
+        str(stated.get("model_name") or "lm-eval"),
+        config.get("model_sha") or None,
+        str(config["model_dtype"]).removeprefix("torch.") if config.get("model_dtype") else None,
+        {name: str(version) for name, version in versions.items() if version},
+    )
+
+
+def read_samples(files: Sequence[Path], fix: str) -> Iterator[Sample]:
+    """The samples of a run, one after the other.
+
+    Args:
+        files: of the run.
+        fix: what to do where a line is not a sample of the task.
+
+    Raises:
+        UserError: such a line, by file and number.
+    """
+    for path in files:
+        try:
+            lines = path.read_bytes().split(b"\n")  # not splitlines, which also splits at separators inside a text
+        except OSError as error:
+            raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path.") from error
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            where = f"{path}, line {number}"
+            try:
+                sample = json.loads(line)
+                answered = sample["filtered_resps"]
+                pairs = [sample["arguments"][f"gen_args_{k}"] for k in range(len(answered))]
+                asked = [(str(pair["arg_0"]), str(pair["arg_1"])) for pair in pairs]
+                yield Sample(where, dict(sample["doc"]), asked, [float(values[0]) for values in answered])
+            except (ValueError, KeyError, IndexError, TypeError) as error:
+                raise UserError(where, "is not a sample of worldprobe's task.", fix) from error
