@@ -122,9 +122,9 @@ def run_ask(args: argparse.Namespace) -> None:
     asking = Asking(is_chat, args.samples, args.temperature, args.seed, args.thoughts)
     outs = iter(args.out)
     finished = []
-    for number, (path, trials, pool) in enumerate(zip(args.trials, tables, pools, strict=True)):
+    for place, (path, trials, pool) in enumerate(zip(args.trials, tables, pools, strict=True)):
         for prompts in prompt_sets:
-            examples = _examples_path(args, number) if pool is not None and prompts.examples is not None else None
+            examples = _examples_path(args, place) if pool is not None and prompts.examples is not None else None
             finished.append((next(outs), *_ask(args, path, trials, engine, store, prompts, pool, examples, asking)))
     from worldprobe.benchmarks.worldsense.contracts import Responses
 
@@ -169,15 +169,15 @@ def _pools(args: argparse.Namespace, tables: list[pd.DataFrame]) -> list[Any]:
     domains = {skin.name: skin.domain for skin in read_skins(args.skin_folder or FOLDER)}
     read = {path: read_trials(path) for path in args.examples or []}
     return [
-        Pool(read.get(_examples_path(args, number), trials), args.examples_seed, domains) for number, trials in enumerate(tables)
+        Pool(read.get(_examples_path(args, place), trials), args.examples_seed, domains) for place, trials in enumerate(tables)
     ]
 
 
-def _examples_path(args: argparse.Namespace, number: int) -> str:
+def _examples_path(args: argparse.Namespace, place: int) -> str:
     """Where the examples of a set come from."""
     if not args.examples:
-        return str(args.trials[number])
-    return str(args.examples[number if len(args.examples) > 1 else 0])
+        return str(args.trials[place])
+    return str(args.examples[place if len(args.examples) > 1 else 0])
 
 
 def _check_examples(tables: list[pd.DataFrame], prompt_sets: list[PromptSet], pools: list[Any]) -> None:
