@@ -52,7 +52,7 @@ def evaluate(task: Path, model: str, arguments: str, out: Path, **environment: s
     away = out.parent / "away"
     away.mkdir(exist_ok=True)
     settings = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(out.parent / "hf"), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    return subprocess.run(line, cwd=away, env=os.environ | settings | environment, capture_output=True, text=True, timeout=280)
+    return subprocess.run(line, cwd=away, env=os.environ | settings | environment, capture_output=True, text=True, timeout=900)
 
 
 def read_back(item_table: Path, out: Path, name: str) -> pd.DataFrame:
