@@ -69,7 +69,7 @@ def write_study(folder: Path) -> None:
     }
     items = items.assign(**texts, fillers="{}", tags="", duplicate_of=None)
     templates = items[items["version"] == 0].assign(template_id=lambda t: t["item_id"].str.removesuffix("_v0"))
-    columns = list(Templates.to_schema().columns)
+    columns = list(Templates.columns)
     write_table(templates[columns], Templates, study / "templates.parquet", Provenance(seed=1))
     items = items.iloc[:N_ITEMS]
     write_table(items, Items, study / "items.parquet", Provenance(seed=1))

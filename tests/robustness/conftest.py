@@ -100,9 +100,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def _write_ratings(frame: pd.DataFrame, path: Path, made: Provenance) -> None:
     """Ratings with whatever columns their contract has besides the mean."""
-    for name, column in contracts.Ratings.to_schema().columns.items():
+    for name, column in contracts.Ratings.columns.items():
         if name not in frame:
-            frame = frame.assign(**{name: 1 if "int" in str(column.dtype) else 0.0})
+            frame = frame.assign(**{name: 1 if column.kind == "int" else 0.0})
     write_table(frame, contracts.Ratings, path, made)
 
 

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pandas as pd
-import pandera.errors
 import pytest
 
 from worldprobe import cli, contracts, files, log
@@ -77,14 +76,14 @@ def test_row_order_does_not_change_a_byte(tmp_path):
 )
 def test_rows_that_break_the_contract_are_never_written(tmp_path, changes):
     frame = target_scores(**changes)
-    with pytest.raises((pandera.errors.SchemaError, pandera.errors.SchemaErrors)):
+    with pytest.raises(contracts.ContractError):
         write_table(frame, TargetScores, tmp_path / "t.parquet", Provenance())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_two_rows_of_one_key_are_refused():
     twice = pd.concat([target_scores(), target_scores()])
-    with pytest.raises(pandera.errors.SchemaError):
+    with pytest.raises(contracts.ContractError):
         contracts.validate(twice, TargetScores)
 
 

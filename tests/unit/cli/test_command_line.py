@@ -102,7 +102,7 @@ def test_the_list_of_commands_says_what_each_says_itself(capsys):
 
 
 def test_help_imports_neither_numbers_nor_models(repository):
-    heavy = {"numpy", "pandas", "torch", "pandera", "psutil", "yaml"}
+    heavy = {"numpy", "pandas", "torch", "pyarrow", "psutil", "yaml"}
     code = "import sys; from worldprobe import cli\ntry: cli.main({words!r})\nfinally: print(*sys.modules, file=sys.stderr)"
     for words in (["--help"], ["evaluate", "--help"], ["worldsense", "ask", "--help"]):
         done = subprocess.run(

@@ -89,7 +89,7 @@ def small_items(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_without_any_extra_the_other_commands_work(monkeypatch, capsys, tmp_path, repository):
     """Materials, items, trials, models and configuration, in one process that can import none of the extras' packages."""
     lacking = {module for modules in EXTRAS.values() for module in modules}
-    without(monkeypatch, *(lacking - {"pydantic"}))  # pandera brings pydantic, whatever else is there
+    without(monkeypatch, *lacking)
     lines = [
         ["materials", "check", "builtin"],
         ["items", "build", "builtin", "--versions", "0", "--out", str(tmp_path / "items.parquet")],

@@ -16,6 +16,8 @@ from worldprobe.files import digest_file
 
 #: Larger members are not text that anybody wrote.
 LARGEST = 256 * 1024 * 1024
+#: What a ZIP archive states as the compression of a member that is encrypted with AES.
+AES = 99
 
 
 class Archive:
@@ -143,10 +145,17 @@ def _files_below(folder: Path) -> Iterable[str]:
 
 
 def _open(path: Path) -> Any:
-    import pyzipper
+    """An archive whose members can be read; the standard library's reader, unless a member is encrypted with AES."""
+    import zipfile
 
     try:
-        return pyzipper.AESZipFile(path)
+        archive = zipfile.ZipFile(path)
+        if any(member.compress_type == AES for member in archive.infolist()):
+            import pyzipper  # a tenth of a second, and slower at classic encryption
+
+            archive.close()
+            return pyzipper.AESZipFile(path)
+        return archive
     except OSError:
         raise
     except Exception as error:  # see _read_member

@@ -142,7 +142,7 @@ class Scripted:
                 continue
             self.note(query)
             value = {"TRUE": -1.0, "FALSE": -1.0 if "tied" in query.context else -2.5}[query.target]
-            yield i, Scored(None, 1, ("not_finite",)) if "broken" in query.context else Scored(value, 1)
+            yield i, Scored(None, 1, ("not_finite",)) if "broken" in query.context else Scored(value, 1, n_read_tokens=7)
 
 
 SCRIPT = {
@@ -202,6 +202,7 @@ def test_constrained_answers_compare_the_answers_and_ties_are_no_answer(tmp_path
     assert frame["answer"].iloc[0] == "TRUE"
     assert frame["margin"].tolist()[:2] == [1.5, 0.0]
     assert facts["near_ties"] == {"within_nats": 1e-3, "trials": 1}
+    assert facts["tokens"]["prompts"] == 4 * 7
     assert facts["form"] == "text"
     assert engine.asked[0].context == "Script: good\nAnswer:"
 

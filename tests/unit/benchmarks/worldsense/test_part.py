@@ -63,10 +63,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         table = table.sort_values("trial_id", ignore_index=True)
         made = Provenance(model=model, checkpoint="made-up")
         responses[-1].parent.mkdir(parents=True, exist_ok=True)
-        write_table(table[list(Responses.to_schema().columns)], Responses, responses[-1], made)
+        write_table(table[list(Responses.columns)], Responses, responses[-1], made)
     questions = add_properties(from_frame(trials, "test"), trials)
     summaries = summarize("test", questions, read_series(responses, questions), n_draws=20)
-    columns = list(Summaries.to_schema().columns)
+    columns = list(Summaries.columns)
     write_table(summaries[columns], Summaries, root / "summaries.parquet", Provenance(seed=0, details={"n_bootstrap": 20}))
     return root
 
@@ -117,7 +117,7 @@ def test_rules_are_shown_but_stay_out_of_means_and_of_who_is_best(folder: Path) 
 
 def test_trials_without_our_canary_are_never_quoted(folder: Path, tmp_path: Path) -> None:
     trials = read_trials(folder / "trials" / "test.parquet")
-    write_table(trials[list(Trials.to_schema().columns)], Trials, tmp_path / "test.parquet", Provenance())
+    write_table(trials[list(Trials.columns)], Trials, tmp_path / "test.parquet", Provenance())
     with pytest.raises(UserError, match="must not be shown"):
         compose(material(folder, tmp_path / "test.parquet"))
 

@@ -63,7 +63,7 @@ def series(questions: Questions) -> list[Series]:
 def summaries(questions: Questions, series: list[Series]) -> pd.DataFrame:
     tables = [summarize(name, questions, series, n_draws=50) for name in ("test", "ood-size")]
     table = pd.concat(tables, ignore_index=True).sort_values(list(Summaries.Config.metadata["key"]), ignore_index=True)
-    return table[list(Summaries.to_schema().columns)]
+    return table[list(Summaries.columns)]
 
 
 def mean_of(summaries: pd.DataFrame, model: str, measure: str, grouping: str = "all", group: str = "all", **also: str) -> float:

@@ -198,7 +198,7 @@ def run_clean(args: argparse.Namespace) -> None:
         "n_people": int(cleaned.answers["participant"].nunique()),
     }
     provenance = made(METHOD, inputs, ["numpy", "pandas"], model="human", details=details)
-    columns = list(CleanAnswers.to_schema().columns)
+    columns = list(CleanAnswers.columns)
     for path, frame, contract in (
         (args.steps_out, cleaned.steps, CleaningSteps),
         (args.raters_out, cleaned.raters, Raters),

@@ -125,7 +125,7 @@ def run_summarize(args: argparse.Namespace) -> None:
     missing = missing_models(args.missing, table["model"].unique())
     details = {"n_bootstrap": args.bootstrap, "answers": counts} | missing
     write_table(
-        table[list(Summaries.to_schema().columns)],
+        table[list(Summaries.columns)],
         Summaries,
         args.out,
         made(METHOD, _inputs(args), ["numpy", "pandas"], seed=args.seed, details=details),

@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import pandera.pandas as pa
 import pyarrow as arrow
 import pyarrow.compute as compute
 
-from worldprobe.contracts.table import Table
+from worldprobe.contracts.table import KINDS, Column, Table
 
 #: Values are quoted in messages up to this length: more would be a text, and texts may be protected.
 LONGEST_QUOTED = 60
@@ -30,7 +29,7 @@ def check_columns(schema: arrow.Schema, contract: type[Table]) -> None:
     Raises:
         ContractError: a column is missing, unknown, repeated or of another type.
     """
-    wanted = contract.to_schema().columns
+    wanted = contract.columns
     names = schema.names
     for name in names:
         if names.count(name) > 1:
@@ -40,10 +39,9 @@ def check_columns(schema: arrow.Schema, contract: type[Table]) -> None:
     if surplus := [name for name in names if name not in wanted]:
         raise ContractError(f'it has a column "{surplus[0]}" that does not belong to the table')
     for name in names:
-        kind = schema.field(name).type
-        dtype = "text" if str(wanted[name].dtype).startswith(("str", "object")) else str(wanted[name].dtype)
-        if not _fits(kind, dtype, bool(wanted[name].nullable)):
-            raise ContractError(f'column "{name}" contains {_in_words(kind)} instead of {_WORDS.get(dtype, dtype)}')
+        found, column = schema.field(name).type, wanted[name]
+        if not _fits(found, column):
+            raise ContractError(f'column "{name}" contains {_in_words(found)} instead of {KINDS[column.kind]}')
 
 
 def check_rows(table: arrow.Table, contract: type[Table], columns: Sequence[str] | None = None) -> None:
@@ -57,11 +55,10 @@ def check_rows(table: arrow.Table, contract: type[Table], columns: Sequence[str]
     Raises:
         ContractError: naming the column and the first value that fails, or the key that is repeated.
     """
-    schema = contract.to_schema()
-    names = list(columns) if columns is not None else list(schema.columns)
+    names = list(columns) if columns is not None else list(contract.columns)
     for name in names:
-        _check_values(name, table.column(name), schema.columns[name])
-    keys = list(schema.unique or [])
+        _check_values(name, table.column(name), contract.columns[name])
+    keys = contract.Config.unique
     if keys and set(keys) <= set(names) and len(table):
         codes = table.select(keys).to_pandas(strings_to_categorical=True)
         repeated = codes.duplicated()
@@ -71,7 +68,7 @@ def check_rows(table: arrow.Table, contract: type[Table], columns: Sequence[str]
             raise ContractError(f"{int(repeated.sum())} rows are repeated, the first with {key}")
 
 
-def _check_values(name: str, values: arrow.ChunkedArray, column: pa.Column) -> None:
+def _check_values(name: str, values: arrow.ChunkedArray, column: Column) -> None:
     if values.null_count and not column.nullable:
         raise ContractError(f'column "{name}" has no value in {values.null_count} rows')
     distinct = values
@@ -83,36 +80,29 @@ def _check_values(name: str, values: arrow.ChunkedArray, column: pa.Column) -> N
         infinite = compute.and_(compute.is_valid(values), compute.invert(compute.is_finite(values)))
         infinite = compute.and_(infinite, compute.invert(compute.fill_null(compute.is_nan(values), False)))
         _refuse(name, values, infinite, "is not a finite number")
-    for check in column.checks:
-        _apply(check, name, distinct)
-
-
-def _apply(check: pa.Check, name: str, values: Any) -> None:
-    """One check of a contract, over distinct values where they are text."""
-    facts = check.statistics or {}
-    if check.name == "isin":
-        allowed = list(facts["allowed_values"])
-        known = compute.is_in(values, value_set=arrow.array(allowed).cast(values.type))
-        shown = ", ".join(repr(one) if isinstance(one, str) else f"{one:g}" for one in allowed)
-        _refuse(name, values, compute.and_(compute.is_valid(values), compute.invert(known)), f"is not one of {shown}")
-    elif check.name == "str_matches":
-        pattern = re.compile(facts["pattern"].pattern if hasattr(facts["pattern"], "pattern") else str(facts["pattern"]))
-        for value in values.to_pylist():
+    if column.isin is not None:
+        known = compute.is_in(distinct, value_set=arrow.array(column.isin).cast(distinct.type))
+        shown = ", ".join(repr(one) if isinstance(one, str) else f"{one:g}" for one in column.isin)
+        _refuse(name, distinct, compute.and_(compute.is_valid(distinct), compute.invert(known)), f"is not one of {shown}")
+    for bound, breaks, words in (
+        (column.ge, compute.less, "at least"),
+        (column.gt, compute.less_equal, "more than"),
+        (column.le, compute.greater, "at most"),
+    ):
+        if bound is not None:
+            _refuse(name, distinct, breaks(distinct, arrow.scalar(bound)), f"is not {words} {bound:g}")
+    if column.str_startswith is not None:
+        wrong = compute.invert(compute.starts_with(distinct, column.str_startswith))
+        _refuse(name, distinct, wrong, f"does not start with {column.str_startswith!r}")
+    if column.min_length:
+        few = f"has fewer than {column.min_length} characters"
+        _refuse(name, distinct, compute.less(compute.utf8_length(distinct), column.min_length), few)
+    if column.str_matches is not None:
+        pattern = re.compile(column.str_matches)
+        for value in distinct.to_pylist():
             # A pattern that ends in $ would accept a newline after it.
             if value is not None and (pattern.match(value) is None or value.endswith("\n")):
                 raise ContractError(f'column "{name}": {_quote(value)} does not have the expected form')
-    elif check.name in _BOUNDS:
-        fact, breaks, words = _BOUNDS[check.name]
-        bound = facts[fact]
-        _refuse(name, values, breaks(values, arrow.scalar(bound)), f"is not {words} {bound:g}")
-
-
-_BOUNDS = {
-    "greater_than_or_equal_to": ("min_value", compute.less, "at least"),
-    "greater_than": ("min_value", compute.less_equal, "more than"),
-    "less_than_or_equal_to": ("max_value", compute.greater, "at most"),
-    "less_than": ("max_value", compute.greater_equal, "less than"),
-}
 
 
 def _refuse(name: str, values: Any, wrong: Any, problem: str) -> None:
@@ -125,20 +115,17 @@ def _refuse(name: str, values: Any, wrong: Any, problem: str) -> None:
         raise ContractError(f'column "{name}": {_quote(first)} {problem}{more}')
 
 
-_WORDS = {"int64": "whole numbers", "float64": "numbers", "bool": "true or false"}
-
-
-def _fits(kind: arrow.DataType, wanted: str, is_nullable: bool) -> bool:
-    if arrow.types.is_null(kind):
-        return is_nullable
-    if arrow.types.is_dictionary(kind):
-        kind = kind.value_type
+def _fits(found: arrow.DataType, column: Column) -> bool:
+    if arrow.types.is_null(found):
+        return column.nullable
+    if arrow.types.is_dictionary(found):
+        found = found.value_type
     return {
-        "text": arrow.types.is_string(kind) or arrow.types.is_large_string(kind),
-        "int64": arrow.types.is_int64(kind),
-        "float64": arrow.types.is_float64(kind),
-        "bool": arrow.types.is_boolean(kind),
-    }.get(wanted, True)
+        "str": arrow.types.is_string(found) or arrow.types.is_large_string(found),
+        "int": arrow.types.is_int64(found),
+        "float": arrow.types.is_float64(found),
+        "bool": arrow.types.is_boolean(found),
+    }[column.kind]
 
 
 def _in_words(kind: arrow.DataType) -> str:

@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pandas as pd
-import pandera.pandas as pa
 import pyarrow as arrow
 import pyarrow.parquet as parquet
 
@@ -27,19 +26,34 @@ def validate(frame: pd.DataFrame, contract: type[Table]) -> pd.DataFrame:
     """The rows in the contract's column order, sorted by its key.
 
     Raises:
-        pandera.errors.SchemaError, SchemaErrors: the stage has a bug: its rows break the contract.
+        ContractError: the stage has a bug: its rows break the contract.
     """
-    schema = contract.to_schema()
-    known = [c for c in schema.columns if c in frame]
-    ordered = frame[known + [c for c in frame if c not in known]].sort_values(contract.Config.metadata["key"], kind="stable")
-    return schema.validate(ordered.reset_index(drop=True))
+    return _check(frame, contract)[0]
+
+
+def _check(frame: pd.DataFrame, contract: type[Table]) -> tuple[pd.DataFrame, arrow.Table]:
+    """The rows in order, as pandas and as Arrow have them."""
+    if missing := [name for name in contract.columns if name not in frame]:
+        raise ContractError(f'{contract.Config.name} lacks the column "{missing[0]}"')
+    known = list(contract.columns)
+    ordered = frame[known + [name for name in frame if name not in contract.columns]]
+    ordered = ordered.sort_values(contract.Config.metadata["key"], kind="stable").reset_index(drop=True)
+    try:
+        table = arrow.Table.from_pandas(ordered, preserve_index=False)
+        if coded := [field.name for field in table.schema if arrow.types.is_dictionary(field.type)]:
+            raise ContractError(f'column "{coded[0]}" contains categories instead of text')
+        check_columns(table.schema, contract)
+        check_rows(table, contract)
+    except (arrow.ArrowException, ContractError) as error:
+        raise ContractError(f"{contract.Config.name}: {error}") from error
+    return ordered, table
 
 
 def write_table(frame: pd.DataFrame, contract: type[Table], path: Path | str, provenance: Provenance) -> None:
     """Validate, sort and write a table as one whole Parquet file with its provenance inside.
 
     Raises:
-        pandera.errors.SchemaError, SchemaErrors: the rows break the contract.
+        ContractError: the rows break the contract.
         UserError: the file cannot be written.
     """
     table = _to_arrow(frame, contract, provenance)
@@ -55,8 +69,7 @@ def digest_table(frame: pd.DataFrame, contract: type[Table], provenance: Provena
 
 
 def _to_arrow(frame: pd.DataFrame, contract: type[Table], provenance: Provenance) -> arrow.Table:
-    table = arrow.Table.from_pandas(validate(frame, contract), preserve_index=False)
-    return table.replace_schema_metadata(_metadata(contract, provenance))
+    return _check(frame, contract)[1].replace_schema_metadata(_metadata(contract, provenance))
 
 
 def _metadata(contract: type[Table], provenance: Provenance) -> dict[bytes, bytes]:
@@ -112,15 +125,7 @@ def read_table(
             value that breaks the contract.
     """
     table = _read(path, contract, columns, allow_empty)
-    frame = _to_pandas(table, contract)
-    if columns is None:
-        try:
-            contract.to_schema().validate(frame)
-        except (pa.errors.SchemaError, pa.errors.SchemaErrors) as error:  # a check that contracts.checking does not know
-            first = (getattr(error, "schema_errors", None) or [error])[0]
-            column = getattr(first.schema, "name", None) or first.column_name
-            raise _breaks(path, contract, f'column "{column}" fails the check {first.check}') from error
-    return frame
+    return _to_pandas(table, contract)
 
 
 def read_tables(
@@ -139,7 +144,7 @@ def read_tables(
     """
     if not paths:
         raise UserError(contract.Config.name, "no table is given.", "Name at least one file.")
-    names = list(columns) if columns else list(contract.to_schema().columns)
+    names = list(columns) if columns else list(contract.columns)
     parts = [_read(path, contract, names, allow_empty, as_codes=True) for path in paths]
     schemas = {part.schema.remove_metadata() for part in parts}
     if len(schemas) > 1:  # string in one file and large_string in another
@@ -151,8 +156,8 @@ def read_tables(
 def _to_pandas(table: arrow.Table, contract: type[Table]) -> pd.DataFrame:
     """Whole numbers that may be missing stay whole numbers; left to itself, arrow makes them floats where one is missing."""
     frame: pd.DataFrame = table.to_pandas()
-    for name, column in contract.to_schema().columns.items():
-        if name in frame and str(column.dtype) == "Int64":
+    for name, column in contract.columns.items():
+        if name in frame and column.kind == "int" and column.nullable:
             frame[name] = table[name].to_pandas(types_mapper={arrow.int64(): pd.Int64Dtype()}.get)
     return frame
 
@@ -175,7 +180,7 @@ def _read(
         )
         with parquet.ParquetFile(path, read_dictionary=text, page_checksum_verification=True) as file:
             # The key is read with whatever is asked for: rows that are repeated count twice in any column.
-            names = None if columns is None else list(dict.fromkeys([*columns, *(contract.to_schema().unique or [])]))
+            names = None if columns is None else list(dict.fromkeys([*columns, *contract.Config.unique]))
             table = file.read(columns=names)
         table.validate(full=True)
         check_rows(table, contract, names)

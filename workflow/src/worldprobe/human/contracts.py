@@ -7,10 +7,7 @@ the survey never opens; the two are joined again when the answers are cleaned. A
 
 from __future__ import annotations
 
-import pandera.pandas as pa
-from pandera.typing import Series
-
-from worldprobe.contracts import Table
+from worldprobe.contracts import Table, column
 
 EVAL_TYPES = ("likert", "choice")
 KINDS = ("test", "catch")
@@ -36,17 +33,17 @@ class StudyLists(Table):
     scenario is ``target``, which says what to answer.
     """
 
-    list: Series[str] = pa.Field(str_matches=LIST)
-    position: Series[int] = pa.Field(gt=0, description="Counts the trials of a list from 1, catch trials included.")
-    question: Series[str] = pa.Field(str_matches=QUESTION, description="Digest of the texts; a question is in one list a round.")
-    kind: Series[str] = pa.Field(isin=KINDS)
-    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES, description="One for all trials of a list.")
-    round: Series[int] = pa.Field(gt=0, description="One for all trials of a list; each round has every question once.")
-    domain: Series[str] = pa.Field(nullable=True, description="Missing: catch trial.")
-    version: Series[int] = pa.Field(ge=-1, description="-1: catch trial.")
-    first_context: Series[str] = pa.Field(nullable=True, description="Missing: catch trial.")
-    second_context: Series[str] = pa.Field(nullable=True, description="Choice only.")
-    target: Series[str]
+    list: str = column(str_matches=LIST)
+    position: int = column(gt=0, description="Counts the trials of a list from 1, catch trials included.")
+    question: str = column(str_matches=QUESTION, description="Digest of the texts; a question is in one list a round.")
+    kind: str = column(isin=KINDS)
+    eval_type: str = column(isin=EVAL_TYPES, description="One for all trials of a list.")
+    round: int = column(gt=0, description="One for all trials of a list; each round has every question once.")
+    domain: str = column(nullable=True, description="Missing: catch trial.")
+    version: int = column(ge=-1, description="-1: catch trial.")
+    first_context: str = column(nullable=True, description="Missing: catch trial.")
+    second_context: str = column(nullable=True, description="Choice only.")
+    target: str
 
     class Config(Table.Config):
         name = "study_lists"
@@ -60,14 +57,14 @@ class ListKeys(Table):
     Several items can have the same sentences; the question is then asked once and counts for all of them.
     """
 
-    question: Series[str] = pa.Field(str_matches=QUESTION)
-    kind: Series[str] = pa.Field(isin=KINDS)
-    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES)
-    item_id: Series[str] = pa.Field(description="Empty: catch trial.")
-    target: Series[int] = pa.Field(isin=[0, 1, 2], description="0: catch trial.")
-    context: Series[int] = pa.Field(isin=[0, 1, 2], description="Likert: the item's context that is shown; choice: shown first.")
-    unit: Series[str] = pa.Field(description="Nobody sees two questions of a unit: template, or what --unit names.")
-    expected: Series[int] = pa.Field(ge=1, le=5, description="Likert: 5 plausible, 1 not; choice, catch: the right answer.")
+    question: str = column(str_matches=QUESTION)
+    kind: str = column(isin=KINDS)
+    eval_type: str = column(isin=EVAL_TYPES)
+    item_id: str = column(description="Empty: catch trial.")
+    target: int = column(isin=[0, 1, 2], description="0: catch trial.")
+    context: int = column(isin=[0, 1, 2], description="Likert: the item's context that is shown; choice: shown first.")
+    unit: str = column(description="Nobody sees two questions of a unit: template, or what --unit names.")
+    expected: int = column(ge=1, le=5, description="Likert: 5 plausible, 1 not; choice, catch: the right answer.")
 
     class Config(Table.Config):
         name = "list_keys"
@@ -78,16 +75,16 @@ class ListKeys(Table):
 class ListBalance(Table):
     """How even a list is: numbers of its test trials, by expected answer and by version and domain."""
 
-    list: Series[str] = pa.Field(str_matches=LIST)
-    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES)
-    round: Series[int] = pa.Field(gt=0)
-    domains: Series[str] = pa.Field(description="Comma-joined.")
-    n_trials: Series[int] = pa.Field(ge=0, description="Without catch trials.")
-    n_catch: Series[int] = pa.Field(ge=0)
-    n_high: Series[int] = pa.Field(ge=0, description="Likert: plausible; choice: the context shown second is right.")
-    n_low: Series[int] = pa.Field(ge=0, description="Likert: implausible; choice: the context shown first is right.")
-    version_spread: Series[int] = pa.Field(ge=0, description="Trials of the most frequent minus the least frequent version.")
-    domain_spread: Series[int] = pa.Field(
+    list: str = column(str_matches=LIST)
+    eval_type: str = column(isin=EVAL_TYPES)
+    round: int = column(gt=0)
+    domains: str = column(description="Comma-joined.")
+    n_trials: int = column(ge=0, description="Without catch trials.")
+    n_catch: int = column(ge=0)
+    n_high: int = column(ge=0, description="Likert: plausible; choice: the context shown second is right.")
+    n_low: int = column(ge=0, description="Likert: implausible; choice: the context shown first is right.")
+    version_spread: int = column(ge=0, description="Trials of the most frequent minus the least frequent version.")
+    domain_spread: int = column(
         ge=0, description="Largest difference of a domain's trials between this list and any other of its round and kind."
     )
 
@@ -100,21 +97,21 @@ class ListBalance(Table):
 class RawRatings(Table):
     """An export's answers: one row per trial that was shown. No text, no address, no identity."""
 
-    participant: Series[str] = pa.Field(str_matches=PARTICIPANT, description="A random key, one per person.")
-    session: Series[int] = pa.Field(gt=0, description="Counts a person's sessions (lists) from 1 in the order of their start.")
-    list: Series[str] = pa.Field(str_matches=LIST)
-    position: Series[int] = pa.Field(gt=0, description="Of the trial in the list.")
-    presented: Series[int] = pa.Field(gt=0, description="Order in which this person saw the trials, from 1.")
-    question: Series[str] = pa.Field(str_matches=QUESTION)
-    kind: Series[str] = pa.Field(isin=KINDS)
-    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES)
-    response: Series[str] = pa.Field(nullable=True, description='As given, "1" to "5" or "1" and "2"; missing: none was given.')
-    rt_ms: Series[float] = pa.Field(ge=0, nullable=True, description="From sight to answer, as the browser measured it.")
-    shown_at: Series[str] = pa.Field(str_matches=TIME, nullable=True, description="UTC, by the server's clock.")
-    answered_at: Series[str] = pa.Field(str_matches=TIME, nullable=True, description="UTC, by the server's clock.")
-    is_resumed: Series[bool] = pa.Field(description="The page was loaded again between sight and answer.")
-    n_blurs: Series[int] = pa.Field(ge=0, description="How often the window lost the focus during the trial.")
-    lists_digest: Series[str] = pa.Field(str_matches=DIGEST, description="Digest of the set of lists that was shown.")
+    participant: str = column(str_matches=PARTICIPANT, description="A random key, one per person.")
+    session: int = column(gt=0, description="Counts a person's sessions (lists) from 1 in the order of their start.")
+    list: str = column(str_matches=LIST)
+    position: int = column(gt=0, description="Of the trial in the list.")
+    presented: int = column(gt=0, description="Order in which this person saw the trials, from 1.")
+    question: str = column(str_matches=QUESTION)
+    kind: str = column(isin=KINDS)
+    eval_type: str = column(isin=EVAL_TYPES)
+    response: str = column(nullable=True, description='As given, "1" to "5" or "1" and "2"; missing: none was given.')
+    rt_ms: float = column(ge=0, nullable=True, description="From sight to answer, as the browser measured it.")
+    shown_at: str = column(str_matches=TIME, nullable=True, description="UTC, by the server's clock.")
+    answered_at: str = column(str_matches=TIME, nullable=True, description="UTC, by the server's clock.")
+    is_resumed: bool = column(description="The page was loaded again between sight and answer.")
+    n_blurs: int = column(ge=0, description="How often the window lost the focus during the trial.")
+    lists_digest: str = column(str_matches=DIGEST, description="Digest of the set of lists that was shown.")
 
     class Config(Table.Config):
         name = "raw_ratings"
@@ -125,17 +122,17 @@ class RawRatings(Table):
 class Participants(Table):
     """An export's sessions: one row per person and list taken."""
 
-    participant: Series[str] = pa.Field(str_matches=PARTICIPANT)
-    session: Series[int] = pa.Field(gt=0)
-    list: Series[str] = pa.Field(str_matches=LIST)
-    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES)
-    status: Series[str] = pa.Field(
+    participant: str = column(str_matches=PARTICIPANT)
+    session: int = column(gt=0)
+    list: str = column(str_matches=LIST)
+    eval_type: str = column(isin=EVAL_TYPES)
+    status: str = column(
         isin=STATUSES, description="expired: the place went to another person; returned: given back on the platform."
     )
-    is_late: Series[bool] = pa.Field(description="Finished after the place had expired.")
-    started_at: Series[str] = pa.Field(str_matches=TIME)
-    finished_at: Series[str] = pa.Field(str_matches=TIME, nullable=True, description="Missing: never finished.")
-    lists_digest: Series[str] = pa.Field(str_matches=DIGEST)
+    is_late: bool = column(description="Finished after the place had expired.")
+    started_at: str = column(str_matches=TIME)
+    finished_at: str = column(str_matches=TIME, nullable=True, description="Missing: never finished.")
+    lists_digest: str = column(str_matches=DIGEST)
 
     class Config(Table.Config):
         name = "participants"
@@ -146,11 +143,11 @@ class Participants(Table):
 class Demographics(Table):
     """An export's people, in a table of their own; missing: not asked, or preferred not to say."""
 
-    participant: Series[str] = pa.Field(str_matches=PARTICIPANT)
-    age: Series[float] = pa.Field(ge=18, le=120, nullable=True, description="Years.")
-    gender: Series[str] = pa.Field(nullable=True)
-    country: Series[str] = pa.Field(nullable=True)
-    first_language: Series[str] = pa.Field(nullable=True)
+    participant: str = column(str_matches=PARTICIPANT)
+    age: float = column(ge=18, le=120, nullable=True, description="Years.")
+    gender: str = column(nullable=True)
+    country: str = column(nullable=True)
+    first_language: str = column(nullable=True)
 
     class Config(Table.Config):
         name = "demographics"
@@ -161,18 +158,16 @@ class Demographics(Table):
 class CleanAnswers(Table):
     """The answers that count after cleaning: one row per person and question."""
 
-    participant: Series[str] = pa.Field(str_matches=PARTICIPANT)
-    session: Series[int] = pa.Field(gt=0)
-    list: Series[str] = pa.Field(str_matches=LIST)
-    question: Series[str] = pa.Field(str_matches=QUESTION)
-    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES)
-    cell: Series[str] = pa.Field(
-        description="The sub-item: Likert a question; Choice a target with two contexts in either order."
-    )
-    answer: Series[int] = pa.Field(ge=1, le=5, description="As given.")
-    value: Series[int] = pa.Field(ge=1, le=5, description="Likert: the rating; Choice: the context chosen, as the item has them.")
-    expected: Series[int] = pa.Field(ge=1, le=5)
-    rt_ms: Series[float] = pa.Field(ge=0, nullable=True)
+    participant: str = column(str_matches=PARTICIPANT)
+    session: int = column(gt=0)
+    list: str = column(str_matches=LIST)
+    question: str = column(str_matches=QUESTION)
+    eval_type: str = column(isin=EVAL_TYPES)
+    cell: str = column(description="The sub-item: Likert a question; Choice a target with two contexts in either order.")
+    answer: int = column(ge=1, le=5, description="As given.")
+    value: int = column(ge=1, le=5, description="Likert: the rating; Choice: the context chosen, as the item has them.")
+    expected: int = column(ge=1, le=5)
+    rt_ms: float = column(ge=0, nullable=True)
 
     class Config(Table.Config):
         name = "clean_answers"
@@ -183,14 +178,14 @@ class CleanAnswers(Table):
 class CleaningSteps(Table):
     """What each step of cleaning left: ratings (without catch trials) and people, before and after."""
 
-    position: Series[int] = pa.Field(gt=0)
-    step: Series[str] = pa.Field(description="From human.cleaning.STEPS; isc has a row for each pass.")
-    pass_number: Series[int] = pa.Field(ge=0, description="Of the correlation; 0 elsewhere, and where no pass excluded anybody.")
-    is_on: Series[bool] = pa.Field(description="False: switched off.")
-    n_ratings_before: Series[int] = pa.Field(ge=0)
-    n_ratings_after: Series[int] = pa.Field(ge=0)
-    n_people_before: Series[int] = pa.Field(ge=0)
-    n_people_after: Series[int] = pa.Field(ge=0)
+    position: int = column(gt=0)
+    step: str = column(description="From human.cleaning.STEPS; isc has a row for each pass.")
+    pass_number: int = column(ge=0, description="Of the correlation; 0 elsewhere, and where no pass excluded anybody.")
+    is_on: bool = column(description="False: switched off.")
+    n_ratings_before: int = column(ge=0)
+    n_ratings_after: int = column(ge=0)
+    n_people_before: int = column(ge=0)
+    n_people_after: int = column(ge=0)
 
     class Config(Table.Config):
         name = "cleaning_steps"
@@ -201,16 +196,16 @@ class CleaningSteps(Table):
 class Raters(Table):
     """Everybody in the export: how they agree with the others, and which step left them out."""
 
-    participant: Series[str] = pa.Field(str_matches=PARTICIPANT)
-    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES)
-    r: Series[float] = pa.Field(
+    participant: str = column(str_matches=PARTICIPANT)
+    eval_type: str = column(isin=EVAL_TYPES)
+    r: float = column(
         ge=-1, le=1, nullable=True, description="With the mean of the others, in the last pass that the person was in."
     )
-    std_error: Series[float] = pa.Field(ge=0, nullable=True, description="sqrt((1 - r^2) / (n - 2)).")
-    n_corated: Series[int] = pa.Field(ge=0, description="Questions that someone else answered too.")
-    isc_status: Series[str] = pa.Field(isin=ISC_STATUSES)
-    pass_number: Series[int] = pa.Field(ge=0, description="The pass that excluded the person; 0: none did.")
-    excluded_by: Series[str] = pa.Field(description="The step; empty: the person's answers count.")
+    std_error: float = column(ge=0, nullable=True, description="sqrt((1 - r^2) / (n - 2)).")
+    n_corated: int = column(ge=0, description="Questions that someone else answered too.")
+    isc_status: str = column(isin=ISC_STATUSES)
+    pass_number: int = column(ge=0, description="The pass that excluded the person; 0: none did.")
+    excluded_by: str = column(description="The step; empty: the person's answers count.")
 
     class Config(Table.Config):
         name = "raters"
@@ -221,18 +216,16 @@ class Raters(Table):
 class SubItems(Table):
     """Every sub-item that was to be asked: how many answers count, and what they say."""
 
-    cell: Series[str]
-    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES)
-    n_items: Series[int] = pa.Field(gt=0, description="Items that have these sentences.")
-    n: Series[int] = pa.Field(ge=0)
-    mean: Series[float] = pa.Field(
-        ge=1, le=5, nullable=True, description="Likert: of the ratings; Choice: of the contexts chosen."
-    )
-    sd: Series[float] = pa.Field(ge=0, nullable=True, description="With n - 1; missing below two.")
-    min: Series[float] = pa.Field(ge=1, le=5, nullable=True)
-    max: Series[float] = pa.Field(ge=1, le=5, nullable=True)
-    median_rt_ms: Series[float] = pa.Field(ge=0, nullable=True)
-    status: Series[str] = pa.Field(isin=["ok", "below_minimum", "missing"])
+    cell: str
+    eval_type: str = column(isin=EVAL_TYPES)
+    n_items: int = column(gt=0, description="Items that have these sentences.")
+    n: int = column(ge=0)
+    mean: float = column(ge=1, le=5, nullable=True, description="Likert: of the ratings; Choice: of the contexts chosen.")
+    sd: float = column(ge=0, nullable=True, description="With n - 1; missing below two.")
+    min: float = column(ge=1, le=5, nullable=True)
+    max: float = column(ge=1, le=5, nullable=True)
+    median_rt_ms: float = column(ge=0, nullable=True)
+    status: str = column(isin=["ok", "below_minimum", "missing"])
 
     class Config(Table.Config):
         name = "sub_items"
@@ -243,9 +236,9 @@ class SubItems(Table):
 class PeopleCounts(Table):
     """Who took part: counts only; answers that fewer than five people gave are merged."""
 
-    attribute: Series[str] = pa.Field(isin=["age", "gender", "country", "first_language"])
-    answer: Series[str]
-    n: Series[int] = pa.Field(ge=0)
+    attribute: str = column(isin=["age", "gender", "country", "first_language"])
+    answer: str
+    n: int = column(ge=0)
 
     class Config(Table.Config):
         name = "people_counts"

@@ -183,7 +183,7 @@ def summaries_of(models: dict, eval_types: tuple[str, ...], versions: int, human
                             0,
                         )
                     )
-    columns = list(contracts.Summaries.to_schema().columns)
+    columns = list(contracts.Summaries.columns)
     return validate(pd.DataFrame(rows, columns=columns), contracts.Summaries)
 
 
@@ -215,7 +215,7 @@ def coefficients_of() -> pd.DataFrame:
                 estimate + 0.1,
             )
         )
-    return validate(pd.DataFrame(rows, columns=list(contracts.Coefficients.to_schema().columns)), contracts.Coefficients)
+    return validate(pd.DataFrame(rows, columns=list(contracts.Coefficients.columns)), contracts.Coefficients)
 
 
 def feature_means_of(models: dict, versions: int) -> pd.DataFrame:
@@ -230,7 +230,7 @@ def feature_means_of(models: dict, versions: int) -> pd.DataFrame:
                 accuracy = float(np.clip(0.65 + slope * (n_words - 12) + rng.normal(0, 0.03), 0, 1))
                 eval_type = "human_likert" if model == "human" else "logprobs"
                 rows.append((model, eval_type, domain, version, accuracy, rng.uniform(0.3, 0.6), n_words, rng.uniform(4, 6), 80))
-    return validate(pd.DataFrame(rows, columns=list(contracts.FeatureMeans.to_schema().columns)), contracts.FeatureMeans)
+    return validate(pd.DataFrame(rows, columns=list(contracts.FeatureMeans.columns)), contracts.FeatureMeans)
 
 
 def correlations_of(points: pd.DataFrame) -> pd.DataFrame:
@@ -241,7 +241,7 @@ def correlations_of(points: pd.DataFrame) -> pd.DataFrame:
             stars = "***" if abs(r) > 0.45 else "*" if abs(r) > 0.3 else ""
             low, high = np.tanh(np.arctanh(r) - 0.27), np.tanh(np.arctanh(r) + 0.27)
             rows.append((model, eval_type, feature, "domain_version", r, 0.01, stars, low, high, len(part)))
-    return validate(pd.DataFrame(rows, columns=list(contracts.Correlations.to_schema().columns)), contracts.Correlations)
+    return validate(pd.DataFrame(rows, columns=list(contracts.Correlations.columns)), contracts.Correlations)
 
 
 def agreements_of(models: dict) -> pd.DataFrame:
@@ -253,7 +253,7 @@ def agreements_of(models: dict) -> pd.DataFrame:
             for i, likert in enumerate(contracts.PREFERENCES):
                 for j, choice in enumerate(contracts.PREFERENCES):
                     rows.append((model, setup, likert, choice, int(counts[i, j]), counts[i, j] / counts.sum()))
-    return validate(pd.DataFrame(rows, columns=list(contracts.Agreements.to_schema().columns)), contracts.Agreements)
+    return validate(pd.DataFrame(rows, columns=list(contracts.Agreements.columns)), contracts.Agreements)
 
 
 def control_accuracies_of(models: dict) -> pd.DataFrame:
@@ -265,7 +265,7 @@ def control_accuracies_of(models: dict) -> pd.DataFrame:
                 base = 0.5 if "untrained" in model else {"all": 0.75, "held_in": 0.85, "held_out": 0.65}[templates]
                 for targets, less in (("all", 0.0), ("concept swap", -0.05), ("variable swap", 0.1)):
                     rows.append((model, templates, fillers, targets, min(1.0, base - less + rng.normal(0, 0.03)), 200, 1, 0))
-    columns = list(contracts.ControlAccuracies.to_schema().columns)
+    columns = list(contracts.ControlAccuracies.columns)
     return validate(pd.DataFrame(rows, columns=columns), contracts.ControlAccuracies)
 
 
@@ -286,7 +286,7 @@ def judgements_of(models: dict, versions: int) -> pd.DataFrame:
                             item = f"{domain}_{pair + 1}_{template}_v{version}"
                             accuracy = float(rng.random() < level)
                             rows.append((item, target, model, "logprobs", accuracy, False, False, "ok", *place, *design))
-    columns = list(contracts.Judgements.to_schema().columns)
+    columns = list(contracts.Judgements.columns)
     return validate(pd.DataFrame(rows, columns=columns), contracts.Judgements)
 
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import pandera.pandas as pa
-from pandera.typing import Series
-
 from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID
 from worldprobe.benchmarks.ewok.vocabulary import ACCURACIES, CONTEXT_TYPES, TARGET_CONTRASTS
 from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, JUDGED_TYPES
-from worldprobe.contracts.table import Table
+from worldprobe.contracts import Table, column
 
 
 class TargetScores(Table):
     """LogProbs evidence: one row per item, target and context (0: no context)."""
 
-    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
-    target: Series[int] = pa.Field(isin=[1, 2])
-    context: Series[int] = pa.Field(isin=[0, 1, 2])
-    logprob: Series[float] = pa.Field(le=0, nullable=True, description="Sum over the target's tokens, nats; missing: see flags.")
-    n_tokens: Series[int] = pa.Field(ge=0, description="Target tokens that were scored; 0 where imported.")
-    flags: Series[str] = pa.Field(description="Comma-joined, from models.engine.FLAGS.")
+    item_id: str = column(str_matches=ITEM_ID)
+    target: int = column(isin=[1, 2])
+    context: int = column(isin=[0, 1, 2])
+    logprob: float = column(le=0, nullable=True, description="Sum over the target's tokens, nats; missing: see flags.")
+    n_tokens: int = column(ge=0, description="Target tokens that were scored; 0 where imported.")
+    flags: str = column(description="Comma-joined, from models.engine.FLAGS.")
 
     class Config(Table.Config):
         name = "target_scores"
@@ -30,12 +27,12 @@ class TargetScores(Table):
 class TokenScores(Table):
     """LogProbs evidence, token by token, on request: the summands of ``TargetScores``. Holds item text."""
 
-    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
-    target: Series[int] = pa.Field(isin=[1, 2])
-    context: Series[int] = pa.Field(isin=[0, 1, 2])
-    position: Series[int] = pa.Field(ge=0, description="Counts the target's scored tokens from 0.")
-    token: Series[str] = pa.Field(description="As the tokenizer names it.")
-    logprob: Series[float] = pa.Field(nullable=True, description="Nats.")
+    item_id: str = column(str_matches=ITEM_ID)
+    target: int = column(isin=[1, 2])
+    context: int = column(isin=[0, 1, 2])
+    position: int = column(ge=0, description="Counts the target's scored tokens from 0.")
+    token: str = column(description="As the tokenizer names it.")
+    logprob: float = column(nullable=True, description="Nats.")
 
     class Config(Table.Config):
         name = "token_scores"
@@ -46,15 +43,15 @@ class TokenScores(Table):
 class Responses(Table):
     """Prompting evidence: one row per prompt (EWoK, Appendix A.4)."""
 
-    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
-    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES[1:])
-    presentation: Series[str] = pa.Field(
+    item_id: str = column(str_matches=ITEM_ID)
+    eval_type: str = column(isin=EVAL_TYPES[1:])
+    presentation: str = column(
         str_matches=r"^t[12](c[12]|s)?$", description="likert: t1c1 to t2c2; choice: t1, t2 and, contexts swapped, t1s, t2s."
     )
-    prompt_digest: Series[str] = pa.Field(str_matches=r"^[0-9a-f]{64}$")
-    text: Series[str] = pa.Field(description="What the model wrote.")
-    value: Series[float] = pa.Field(nullable=True, description="The parsed rating or choice; missing where none was found.")
-    status: Series[str] = pa.Field(isin=["ok", "no_numeral", "out_of_range", "truncated", "not_finite", "failed"])
+    prompt_digest: str = column(str_matches=r"^[0-9a-f]{64}$")
+    text: str = column(description="What the model wrote.")
+    value: float = column(nullable=True, description="The parsed rating or choice; missing where none was found.")
+    status: str = column(isin=["ok", "no_numeral", "out_of_range", "truncated", "not_finite", "failed"])
 
     class Config(Table.Config):
         name = "responses"
@@ -65,10 +62,10 @@ class Responses(Table):
 class Similarities(Table):
     """Baseline evidence: cosine of the bags of words of target and context (EWoK, Appendix A.5)."""
 
-    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
-    target: Series[int] = pa.Field(isin=[1, 2])
-    context: Series[int] = pa.Field(isin=[1, 2])
-    similarity: Series[float] = pa.Field(ge=-1.000001, le=1.000001, nullable=True, description="Missing: no word has a vector.")
+    item_id: str = column(str_matches=ITEM_ID)
+    target: int = column(isin=[1, 2])
+    context: int = column(isin=[1, 2])
+    similarity: float = column(ge=-1.000001, le=1.000001, nullable=True, description="Missing: no word has a vector.")
 
     class Config(Table.Config):
         name = "similarities"
@@ -79,12 +76,12 @@ class Similarities(Table):
 class Ratings(Table):
     """Human plausibility ratings, averaged over raters: one row per item, target and context (EWoK, Section 4)."""
 
-    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
-    target: Series[int] = pa.Field(isin=[1, 2])
-    context: Series[int] = pa.Field(isin=[1, 2])
-    rating: Series[float] = pa.Field(nullable=True, description="Mean over raters, on the scale shown (1-5 in the paper).")
-    n_raters: Series[float] = pa.Field(ge=0, nullable=True, description="Ratings averaged; missing: the file gives means alone.")
-    sd: Series[float] = pa.Field(ge=0, nullable=True, description="Standard deviation (n - 1) over raters; missing below two.")
+    item_id: str = column(str_matches=ITEM_ID)
+    target: int = column(isin=[1, 2])
+    context: int = column(isin=[1, 2])
+    rating: float = column(nullable=True, description="Mean over raters, on the scale shown (1-5 in the paper).")
+    n_raters: float = column(ge=0, nullable=True, description="Ratings averaged; missing: the file gives means alone.")
+    sd: float = column(ge=0, nullable=True, description="Standard deviation (n - 1) over raters; missing below two.")
 
     class Config(Table.Config):
         name = "ratings"
@@ -95,23 +92,23 @@ class Ratings(Table):
 class Judgements(Table):
     """Accuracy evidence: one row per item, target, model and eval_type, with the item's design and no item text."""
 
-    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
-    target: Series[int] = pa.Field(isin=[1, 2])
-    model: Series[str]
-    eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
-    accuracy: Series[float] = pa.Field(isin=ACCURACIES, nullable=True, description="1, 0.5 (exact tie), 0; missing: see status.")
-    is_tie: Series[bool]
-    is_near_tie: Series[bool] = pa.Field(description="Not a tie, but within the tolerance that the provenance states.")
-    status: Series[str] = pa.Field(isin=["ok", "missing_response", "missing_score"])
-    domain: Series[str]
-    version: Series[int]
-    meta_template: Series[int]
-    template: Series[int]
-    concept_a: Series[str]
-    concept_b: Series[str] = pa.Field(nullable=True)
-    context_contrast: Series[str] = pa.Field(nullable=True, description="As the materials label it.")
-    context_type: Series[str] = pa.Field(isin=CONTEXT_TYPES)
-    target_contrast: Series[str] = pa.Field(isin=TARGET_CONTRASTS)
+    item_id: str = column(str_matches=ITEM_ID)
+    target: int = column(isin=[1, 2])
+    model: str
+    eval_type: str = column(isin=JUDGED_TYPES)
+    accuracy: float = column(isin=ACCURACIES, nullable=True, description="1, 0.5 (exact tie), 0; missing: see status.")
+    is_tie: bool
+    is_near_tie: bool = column(description="Not a tie, but within the tolerance that the provenance states.")
+    status: str = column(isin=["ok", "missing_response", "missing_score"])
+    domain: str
+    version: int
+    meta_template: int
+    template: int
+    concept_a: str
+    concept_b: str = column(nullable=True)
+    context_contrast: str = column(nullable=True, description="As the materials label it.")
+    context_type: str = column(isin=CONTEXT_TYPES)
+    target_contrast: str = column(isin=TARGET_CONTRASTS)
 
     class Config(Table.Config):
         name = "judgements"

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import pandera.pandas as pa
-from pandera.typing import Series
-
 from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
-from worldprobe.contracts.table import Table
+from worldprobe.contracts import Table, column
 
 
 class Likeness(Table):
     """How a model's preferences follow people's: Pearson's r of differences between contexts, over items and targets."""
 
-    model: Series[str]
-    eval_type: Series[str] = pa.Field(isin=EVAL_TYPES)
-    r: Series[float] = pa.Field(ge=-1, le=1, nullable=True, description="Missing where either side does not vary.")
-    ci_low: Series[float] = pa.Field(ge=-1, le=1, nullable=True, description="95 %, pairs of concepts drawn again.")
-    ci_high: Series[float] = pa.Field(ge=-1, le=1, nullable=True)
-    ceiling: Series[float] = pa.Field(
-        ge=0, le=1, nullable=True, description="r that a model of people without noise would reach."
-    )
-    n: Series[int] = pa.Field(ge=0, description="Targets for which both have a difference.")
+    model: str
+    eval_type: str = column(isin=EVAL_TYPES)
+    r: float = column(ge=-1, le=1, nullable=True, description="Missing where either side does not vary.")
+    ci_low: float = column(ge=-1, le=1, nullable=True, description="95 %, pairs of concepts drawn again.")
+    ci_high: float = column(ge=-1, le=1, nullable=True)
+    ceiling: float = column(ge=0, le=1, nullable=True, description="r that a model of people without noise would reach.")
+    n: int = column(ge=0, description="Targets for which both have a difference.")
 
     class Config(Table.Config):
         name = "likeness"
@@ -31,17 +26,17 @@ class Likeness(Table):
 class HumanStatistics(Table):
     """Numbers about people, with intervals over people (EWoK, Section 4.4 and Appendix B.1)."""
 
-    quantity: Series[str] = pa.Field(
+    quantity: str = column(
         isin=["accuracy", "split_half_r", "noise_ceiling_r", "label_r", "label_r_binarised", "likert_choice_r", "n_people"],
         description="split_half_r: Spearman-Brown; noise_ceiling_r: its square root; likert_choice_r: over items and targets.",
     )
-    eval_type: Series[str] = pa.Field(isin=["likert", "choice"])
-    grouping: Series[str] = pa.Field(description="overall, domain, version, context_type, context_contrast, target_contrast.")
-    group: Series[str]
-    value: Series[float] = pa.Field(nullable=True, description="Missing: not defined.")
-    ci_low: Series[float] = pa.Field(nullable=True, description="95 %, people of each list drawn again; or over random halves.")
-    ci_high: Series[float] = pa.Field(nullable=True)
-    n: Series[int] = pa.Field(ge=0, description="Targets, sub-items or, for n_people, answers.")
+    eval_type: str = column(isin=["likert", "choice"])
+    grouping: str = column(description="overall, domain, version, context_type, context_contrast, target_contrast.")
+    group: str
+    value: float = column(nullable=True, description="Missing: not defined.")
+    ci_low: float = column(nullable=True, description="95 %, people of each list drawn again; or over random halves.")
+    ci_high: float = column(nullable=True)
+    n: int = column(ge=0, description="Targets, sub-items or, for n_people, answers.")
 
     class Config(Table.Config):
         name = "human_statistics"

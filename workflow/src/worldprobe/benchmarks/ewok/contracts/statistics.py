@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import pandera.pandas as pa
-from pandera.typing import Series
-
 from worldprobe.benchmarks.ewok.contracts.keys import PREFERENCES
 from worldprobe.benchmarks.ewok.ways import JUDGED_TYPES
-from worldprobe.contracts.table import Table
+from worldprobe.contracts import Table, column
 
 
 class Summaries(Table):
     """Means per model, eval_type and group, over versions (EWoK, Tables 1 and 2)."""
 
-    model: Series[str]
-    eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
-    metric: Series[str] = pa.Field(description="accuracy (ties 0.5), strict (ties 0), both_right, context_sensitivity.")
-    grouping: Series[str] = pa.Field(description="overall, domain, concept, context_type, context_contrast, target_contrast.")
-    group: Series[str]
-    version: Series[int] = pa.Field(ge=-1, description="-1: the mean over versions.")
-    mean: Series[float] = pa.Field(ge=0, le=1, nullable=True)
-    low: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="Lowest version mean (row -1).")
-    high: Series[float] = pa.Field(ge=0, le=1, nullable=True)
-    ci_low: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="95% bootstrap over clusters and versions (row -1).")
-    ci_high: Series[float] = pa.Field(ge=0, le=1, nullable=True)
-    n_items: Series[int] = pa.Field(ge=0)
-    n_ties: Series[int] = pa.Field(ge=0, description="Target rows that were exact ties.")
-    n_near_ties: Series[int] = pa.Field(ge=0)
-    n_missing: Series[int] = pa.Field(ge=0, description="Target rows without an answer or a score.")
+    model: str
+    eval_type: str = column(isin=JUDGED_TYPES)
+    metric: str = column(description="accuracy (ties 0.5), strict (ties 0), both_right, context_sensitivity.")
+    grouping: str = column(description="overall, domain, concept, context_type, context_contrast, target_contrast.")
+    group: str
+    version: int = column(ge=-1, description="-1: the mean over versions.")
+    mean: float = column(ge=0, le=1, nullable=True)
+    low: float = column(ge=0, le=1, nullable=True, description="Lowest version mean (row -1).")
+    high: float = column(ge=0, le=1, nullable=True)
+    ci_low: float = column(ge=0, le=1, nullable=True, description="95% bootstrap over clusters and versions (row -1).")
+    ci_high: float = column(ge=0, le=1, nullable=True)
+    n_items: int = column(ge=0)
+    n_ties: int = column(ge=0, description="Target rows that were exact ties.")
+    n_near_ties: int = column(ge=0)
+    n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
 
     class Config(Table.Config):
         name = "summaries"
@@ -38,18 +35,18 @@ class Summaries(Table):
 class Coefficients(Table):
     """Fixed effects of a logistic regression on accuracy (EWoK, Appendix A.5); notes and variances are in the provenance."""
 
-    fit: Series[str] = pa.Field(isin=["mixed_model", "fixed_effects"])
-    position: Series[int] = pa.Field(ge=0, description="Order in the printed table.")
-    group: Series[str] = pa.Field(isin=["domain", "context_contrast", "target_contrast", "context_type", "surface_features"])
-    term: Series[str] = pa.Field(description="Level or feature: social-interactions, antonym, direct, log_frequency, ...")
-    label: Series[str] = pa.Field(description="As it is printed: antonym vs. rest, number of words, ...")
-    estimate: Series[float] = pa.Field(nullable=True, description="Log odds.")
-    std_error: Series[float] = pa.Field(nullable=True)
-    z: Series[float] = pa.Field(nullable=True)
-    p: Series[float] = pa.Field(ge=0, le=1, nullable=True)
-    stars: Series[str] = pa.Field(isin=["", "*", "**", "***"])
-    ci_low: Series[float] = pa.Field(nullable=True, description="95% Wald interval.")
-    ci_high: Series[float] = pa.Field(nullable=True)
+    fit: str = column(isin=["mixed_model", "fixed_effects"])
+    position: int = column(ge=0, description="Order in the printed table.")
+    group: str = column(isin=["domain", "context_contrast", "target_contrast", "context_type", "surface_features"])
+    term: str = column(description="Level or feature: social-interactions, antonym, direct, log_frequency, ...")
+    label: str = column(description="As it is printed: antonym vs. rest, number of words, ...")
+    estimate: float = column(nullable=True, description="Log odds.")
+    std_error: float = column(nullable=True)
+    z: float = column(nullable=True)
+    p: float = column(ge=0, le=1, nullable=True)
+    stars: str = column(isin=["", "*", "**", "***"])
+    ci_low: float = column(nullable=True, description="95% Wald interval.")
+    ci_high: float = column(nullable=True)
 
     class Config(Table.Config):
         name = "coefficients"
@@ -60,15 +57,15 @@ class Coefficients(Table):
 class FeatureMeans(Table):
     """Accuracy and surface features, per model, domain and version: the points of the paper's scatter panels."""
 
-    model: Series[str]
-    eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
-    domain: Series[str]
-    version: Series[int]
-    accuracy: Series[float] = pa.Field(ge=0, le=1, nullable=True)
-    word2vec: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="Accuracy of the word2vec baseline.")
-    n_words: Series[float] = pa.Field(nullable=True)
-    log_frequency: Series[float] = pa.Field(nullable=True)
-    n_items: Series[int] = pa.Field(ge=0)
+    model: str
+    eval_type: str = column(isin=JUDGED_TYPES)
+    domain: str
+    version: int
+    accuracy: float = column(ge=0, le=1, nullable=True)
+    word2vec: float = column(ge=0, le=1, nullable=True, description="Accuracy of the word2vec baseline.")
+    n_words: float = column(nullable=True)
+    log_frequency: float = column(nullable=True)
+    n_items: int = column(ge=0)
 
     class Config(Table.Config):
         name = "feature_means"
@@ -79,16 +76,16 @@ class FeatureMeans(Table):
 class Correlations(Table):
     """Pearson's r between accuracy and a surface feature, per model (EWoK, Figure 5 D-F)."""
 
-    model: Series[str]
-    eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
-    feature: Series[str] = pa.Field(isin=["word2vec", "n_words", "log_frequency"])
-    unit: Series[str] = pa.Field(isin=["domain_version", "item"], description="What one point is; the paper: domain x version.")
-    r: Series[float] = pa.Field(ge=-1, le=1, nullable=True, description="Missing where either side does not vary.")
-    p: Series[float] = pa.Field(ge=0, le=1, nullable=True)
-    stars: Series[str] = pa.Field(isin=["", "*", "**", "***"])
-    ci_low: Series[float] = pa.Field(ge=-1, le=1, nullable=True, description="95%, Fisher's z.")
-    ci_high: Series[float] = pa.Field(ge=-1, le=1, nullable=True)
-    n: Series[int] = pa.Field(ge=0, description="Points.")
+    model: str
+    eval_type: str = column(isin=JUDGED_TYPES)
+    feature: str = column(isin=["word2vec", "n_words", "log_frequency"])
+    unit: str = column(isin=["domain_version", "item"], description="What one point is; the paper: domain x version.")
+    r: float = column(ge=-1, le=1, nullable=True, description="Missing where either side does not vary.")
+    p: float = column(ge=0, le=1, nullable=True)
+    stars: str = column(isin=["", "*", "**", "***"])
+    ci_low: float = column(ge=-1, le=1, nullable=True, description="95%, Fisher's z.")
+    ci_high: float = column(ge=-1, le=1, nullable=True)
+    n: int = column(ge=0, description="Points.")
 
     class Config(Table.Config):
         name = "correlations"
@@ -99,12 +96,12 @@ class Correlations(Table):
 class Agreements(Table):
     """Choice against the choice that Likert implies, per model and prompting set-up (EWoK, Figure 7): the confusion matrix."""
 
-    model: Series[str]
-    setup: Series[str] = pa.Field(description="generation_shots, e.g. constrained_two.")
-    likert: Series[str] = pa.Field(isin=PREFERENCES, description="The context with the higher rating; none: equal ratings.")
-    choice: Series[str] = pa.Field(isin=PREFERENCES, description="The context chosen; none: the answer followed the position.")
-    n: Series[int] = pa.Field(ge=0, description="Target rows.")
-    share: Series[float] = pa.Field(ge=0, le=1, nullable=True, description="Of the model's rows in this set-up.")
+    model: str
+    setup: str = column(description="generation_shots, e.g. constrained_two.")
+    likert: str = column(isin=PREFERENCES, description="The context with the higher rating; none: equal ratings.")
+    choice: str = column(isin=PREFERENCES, description="The context chosen; none: the answer followed the position.")
+    n: int = column(ge=0, description="Target rows.")
+    share: float = column(ge=0, le=1, nullable=True, description="Of the model's rows in this set-up.")
 
     class Config(Table.Config):
         name = "agreements"
@@ -115,32 +112,32 @@ class Agreements(Table):
 class Comparisons(Table):
     """Two models on the same items: difference of mean accuracy, interval and paired permutation test."""
 
-    model_a: Series[str]
-    model_b: Series[str]
-    eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
-    grouping: Series[str] = pa.Field(isin=["overall", "domain"])
-    group: Series[str]
-    mean_a: Series[float] = pa.Field(ge=0, le=1)
-    mean_b: Series[float] = pa.Field(ge=0, le=1)
-    difference: Series[float] = pa.Field(ge=-1, le=1, description="mean_a - mean_b, means over versions.")
-    ci_low: Series[float] = pa.Field(
+    model_a: str
+    model_b: str
+    eval_type: str = column(isin=JUDGED_TYPES)
+    grouping: str = column(isin=["overall", "domain"])
+    group: str
+    mean_a: float = column(ge=0, le=1)
+    mean_b: float = column(ge=0, le=1)
+    difference: float = column(ge=-1, le=1, description="mean_a - mean_b, means over versions.")
+    ci_low: float = column(
         ge=-1, le=1, nullable=True, description="95% bootstrap over clusters (provenance: pairs of concepts or templates)."
     )
-    ci_high: Series[float] = pa.Field(ge=-1, le=1, nullable=True)
-    p: Series[float] = pa.Field(ge=0, le=1, description="Two-sided; signs of the clusters' differences flipped at random.")
-    p_holm: Series[float] = pa.Field(ge=0, le=1, description="Holm's correction over the rows of the same grouping.")
-    ci_low_templates: Series[float] = pa.Field(
+    ci_high: float = column(ge=-1, le=1, nullable=True)
+    p: float = column(ge=0, le=1, description="Two-sided; signs of the clusters' differences flipped at random.")
+    p_holm: float = column(ge=0, le=1, description="Holm's correction over the rows of the same grouping.")
+    ci_low_templates: float = column(
         ge=-1, le=1, nullable=True, description="The same with every template as a cluster of its own: usually too narrow."
     )
-    ci_high_templates: Series[float] = pa.Field(ge=-1, le=1, nullable=True)
-    p_templates: Series[float] = pa.Field(ge=0, le=1)
-    n_items: Series[int] = pa.Field(gt=0)
-    n_templates: Series[int] = pa.Field(gt=0)
-    n_clusters: Series[int] = pa.Field(gt=0, description="What was flipped and drawn as a whole.")
-    n_a_better: Series[int] = pa.Field(ge=0, description="Items.")
-    n_b_better: Series[int] = pa.Field(ge=0)
-    n_equal: Series[int] = pa.Field(ge=0)
-    sentence: Series[str] = pa.Field(description="The finding in plain words.")
+    ci_high_templates: float = column(ge=-1, le=1, nullable=True)
+    p_templates: float = column(ge=0, le=1)
+    n_items: int = column(gt=0)
+    n_templates: int = column(gt=0)
+    n_clusters: int = column(gt=0, description="What was flipped and drawn as a whole.")
+    n_a_better: int = column(ge=0, description="Items.")
+    n_b_better: int = column(ge=0)
+    n_equal: int = column(ge=0)
+    sentence: str = column(description="The finding in plain words.")
 
     class Config(Table.Config):
         name = "comparisons"
@@ -151,30 +148,30 @@ class Comparisons(Table):
 class ConditionComparisons(Table):
     """A model in two conditions of a study, paired by template: difference of mean accuracy, interval and permutation test."""
 
-    model: Series[str]
-    eval_type: Series[str] = pa.Field(isin=JUDGED_TYPES)
-    reference: Series[str] = pa.Field(description="Name of the study's first condition.")
-    condition: Series[str] = pa.Field(description="Name of the condition that is compared with it.")
-    grouping: Series[str] = pa.Field(isin=["overall", "domain"])
-    group: Series[str]
-    mean_reference: Series[float] = pa.Field(ge=0, le=1, description="Mean over the templates that both conditions have.")
-    mean_condition: Series[float] = pa.Field(ge=0, le=1)
-    min_reference: Series[float] = pa.Field(ge=0, le=1, description="Lowest mean of a version over these templates.")
-    max_reference: Series[float] = pa.Field(ge=0, le=1, description="Highest mean of a version.")
-    min_condition: Series[float] = pa.Field(ge=0, le=1)
-    max_condition: Series[float] = pa.Field(ge=0, le=1)
-    n_versions_reference: Series[int] = pa.Field(gt=0, description="Versions, or samples of each template.")
-    n_versions_condition: Series[int] = pa.Field(gt=0)
-    difference: Series[float] = pa.Field(ge=-1, le=1, description="mean_condition - mean_reference.")
-    ci_low: Series[float] = pa.Field(ge=-1, le=1, nullable=True, description="95% bootstrap over clusters, as in comparisons.")
-    ci_high: Series[float] = pa.Field(ge=-1, le=1, nullable=True)
-    p: Series[float] = pa.Field(ge=0, le=1, description="Two-sided; signs of the clusters' differences flipped at random.")
-    p_holm: Series[float] = pa.Field(ge=0, le=1, description="Holm's correction over the rows of the same grouping.")
-    n_templates: Series[int] = pa.Field(gt=0, description="Templates with an accuracy in both conditions.")
-    n_clusters: Series[int] = pa.Field(gt=0)
-    n_items_reference: Series[int] = pa.Field(gt=0, description="Items of these templates.")
-    n_items_condition: Series[int] = pa.Field(gt=0)
-    sentence: Series[str] = pa.Field(description="The finding in plain words.")
+    model: str
+    eval_type: str = column(isin=JUDGED_TYPES)
+    reference: str = column(description="Name of the study's first condition.")
+    condition: str = column(description="Name of the condition that is compared with it.")
+    grouping: str = column(isin=["overall", "domain"])
+    group: str
+    mean_reference: float = column(ge=0, le=1, description="Mean over the templates that both conditions have.")
+    mean_condition: float = column(ge=0, le=1)
+    min_reference: float = column(ge=0, le=1, description="Lowest mean of a version over these templates.")
+    max_reference: float = column(ge=0, le=1, description="Highest mean of a version.")
+    min_condition: float = column(ge=0, le=1)
+    max_condition: float = column(ge=0, le=1)
+    n_versions_reference: int = column(gt=0, description="Versions, or samples of each template.")
+    n_versions_condition: int = column(gt=0)
+    difference: float = column(ge=-1, le=1, description="mean_condition - mean_reference.")
+    ci_low: float = column(ge=-1, le=1, nullable=True, description="95% bootstrap over clusters, as in comparisons.")
+    ci_high: float = column(ge=-1, le=1, nullable=True)
+    p: float = column(ge=0, le=1, description="Two-sided; signs of the clusters' differences flipped at random.")
+    p_holm: float = column(ge=0, le=1, description="Holm's correction over the rows of the same grouping.")
+    n_templates: int = column(gt=0, description="Templates with an accuracy in both conditions.")
+    n_clusters: int = column(gt=0)
+    n_items_reference: int = column(gt=0, description="Items of these templates.")
+    n_items_condition: int = column(gt=0)
+    sentence: str = column(description="The finding in plain words.")
 
     class Config(Table.Config):
         name = "condition_comparisons"
@@ -185,21 +182,21 @@ class ConditionComparisons(Table):
 class Reproduction(Table):
     """Every published number next to ours (or, compared_with: repository, next to the authors' other table)."""
 
-    position: Series[int] = pa.Field(ge=0)
-    compared_with: Series[str] = pa.Field(isin=["ours", "repository"])
-    block: Series[str] = pa.Field(description="Published table: table1, table2, mixed_model, ...")
-    quantity: Series[str] = pa.Field(description="mean, min, max, llm_average, llm_best, human, estimate, stars, n_items, ...")
-    model: Series[str] = pa.Field(nullable=True)
-    eval_type: Series[str] = pa.Field(nullable=True)
-    group: Series[str] = pa.Field(nullable=True, description="Domain or term.")
-    printed: Series[str] = pa.Field(description="As printed.")
-    published: Series[float] = pa.Field(nullable=True)
-    ours: Series[float] = pa.Field(nullable=True)
-    ours_printed: Series[str] = pa.Field(description="Ours, rounded as the published number is.")
-    difference: Series[float] = pa.Field(nullable=True, description="ours - published.")
-    tolerance: Series[float] = pa.Field(nullable=True, description="Half a unit of the last printed digit.")
-    status: Series[str] = pa.Field(isin=["within_rounding", "differs", "not_run", "not_comparable"])
-    reason: Series[str] = pa.Field(description="Why not, where it is known; empty otherwise.")
+    position: int = column(ge=0)
+    compared_with: str = column(isin=["ours", "repository"])
+    block: str = column(description="Published table: table1, table2, mixed_model, ...")
+    quantity: str = column(description="mean, min, max, llm_average, llm_best, human, estimate, stars, n_items, ...")
+    model: str = column(nullable=True)
+    eval_type: str = column(nullable=True)
+    group: str = column(nullable=True, description="Domain or term.")
+    printed: str = column(description="As printed.")
+    published: float = column(nullable=True)
+    ours: float = column(nullable=True)
+    ours_printed: str = column(description="Ours, rounded as the published number is.")
+    difference: float = column(nullable=True, description="ours - published.")
+    tolerance: float = column(nullable=True, description="Half a unit of the last printed digit.")
+    status: str = column(isin=["within_rounding", "differs", "not_run", "not_comparable"])
+    reason: str = column(description="Why not, where it is known; empty otherwise.")
 
     class Config(Table.Config):
         name = "reproduction"

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import pandera.pandas as pa
-from pandera.typing import Series
-
 from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID, TEMPLATE_ID
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_TYPES, TARGET_CONTRASTS
-from worldprobe.contracts.table import Table
+from worldprobe.contracts import Table, column
 
 
 class Templates(Table):
     """Minimal pairs of pairs with open slots, e.g. ``{object1:large=true}`` (EWoK, Section 3)."""
 
-    template_id: Series[str] = pa.Field(str_matches=TEMPLATE_ID)
-    domain: Series[str]
-    meta_template: Series[int] = pa.Field(gt=0, description="Counts units per domain from 1 (target x context x segment).")
-    template: Series[int] = pa.Field(gt=0, description="Counts the templates of a unit from 1.")
-    concept_a: Series[str]
-    concept_b: Series[str] = pa.Field(nullable=True)
-    target1: Series[str]
-    target2: Series[str]
-    target_contrast: Series[str] = pa.Field(isin=TARGET_CONTRASTS)
-    context1: Series[str]
-    context2: Series[str]
-    context_contrast: Series[str] = pa.Field(nullable=True, description="The materials' label; contrast_group groups it.")
-    context_type: Series[str] = pa.Field(isin=CONTEXT_TYPES)
+    template_id: str = column(str_matches=TEMPLATE_ID)
+    domain: str
+    meta_template: int = column(gt=0, description="Counts units per domain from 1 (target x context x segment).")
+    template: int = column(gt=0, description="Counts the templates of a unit from 1.")
+    concept_a: str
+    concept_b: str = column(nullable=True)
+    target1: str
+    target2: str
+    target_contrast: str = column(isin=TARGET_CONTRASTS)
+    context1: str
+    context2: str
+    context_contrast: str = column(nullable=True, description="The materials' label; contrast_group groups it.")
+    context_type: str = column(isin=CONTEXT_TYPES)
 
     class Config(Table.Config):
         name = "templates"
@@ -36,23 +33,23 @@ class Templates(Table):
 class Items(Table):
     """Templates with their slots filled: the unit that is scored."""
 
-    item_id: Series[str] = pa.Field(str_matches=ITEM_ID, description="domain_meta_template_vN")
-    domain: Series[str]
-    version: Series[int] = pa.Field(ge=0, description="Version of the fixed filling, or number of the independent sample.")
-    meta_template: Series[int] = pa.Field(gt=0)
-    template: Series[int] = pa.Field(gt=0)
-    context1: Series[str]
-    context2: Series[str]
-    target1: Series[str]
-    target2: Series[str]
-    concept_a: Series[str]
-    concept_b: Series[str] = pa.Field(nullable=True)
-    context_contrast: Series[str] = pa.Field(nullable=True)
-    context_type: Series[str] = pa.Field(isin=CONTEXT_TYPES)
-    target_contrast: Series[str] = pa.Field(isin=TARGET_CONTRASTS)
-    fillers: Series[str] = pa.Field(description="JSON object: slot key -> filler text, keys in code-point order.")
-    tags: Series[str] = pa.Field(description="The slot keys in code-point order, joined by commas.")
-    duplicate_of: Series[str] = pa.Field(nullable=True, description="item_id of an earlier item with the same four texts.")
+    item_id: str = column(str_matches=ITEM_ID, description="domain_meta_template_vN")
+    domain: str
+    version: int = column(ge=0, description="Version of the fixed filling, or number of the independent sample.")
+    meta_template: int = column(gt=0)
+    template: int = column(gt=0)
+    context1: str
+    context2: str
+    target1: str
+    target2: str
+    concept_a: str
+    concept_b: str = column(nullable=True)
+    context_contrast: str = column(nullable=True)
+    context_type: str = column(isin=CONTEXT_TYPES)
+    target_contrast: str = column(isin=TARGET_CONTRASTS)
+    fillers: str = column(description="JSON object: slot key -> filler text, keys in code-point order.")
+    tags: str = column(description="The slot keys in code-point order, joined by commas.")
+    duplicate_of: str = column(nullable=True, description="item_id of an earlier item with the same four texts.")
 
     class Config(Table.Config):
         name = "items"
@@ -63,10 +60,10 @@ class Items(Table):
 class SurfaceFeatures(Table):
     """Surface properties of each target sentence with its two contexts (EWoK, Appendix A.5): (C1 + C2) / 2 + T."""
 
-    item_id: Series[str] = pa.Field(str_matches=ITEM_ID)
-    target: Series[int] = pa.Field(isin=[1, 2])
-    n_words: Series[float] = pa.Field(gt=0, description="Words.")
-    log_frequency: Series[float] = pa.Field(nullable=True, description="Mean log word frequency; provenance: source, unit.")
+    item_id: str = column(str_matches=ITEM_ID)
+    target: int = column(isin=[1, 2])
+    n_words: float = column(gt=0, description="Words.")
+    log_frequency: float = column(nullable=True, description="Mean log word frequency; provenance: source, unit.")
 
     class Config(Table.Config):
         name = "surface_features"

@@ -17,11 +17,8 @@ A trial was asked twice where ``follow_up`` has a value: the first reply ended w
 
 from __future__ import annotations
 
-import pandera.pandas as pa
-from pandera.typing import Series
-
 from worldprobe.benchmarks.worldsense.vocabulary import DISGUISE
-from worldprobe.contracts.table import Table
+from worldprobe.contracts import Table, column
 from worldprobe.models.engine import FINISHES
 
 #: ok, and why there is no answer, in the order in which they are shown.
@@ -33,26 +30,20 @@ FORMS = ("chat", "text")
 class Responses(Table):
     """One row per trial, prompting and sample; rows are in the order of the key. Holds text of trials."""
 
-    trial_id: Series[int] = pa.Field(description="The trial's; the official Key.")
-    prompting: Series[str] = pa.Field(
-        str_matches=r"^[a-z][a-z0-9_]*$", description="Name of the prompt set, e.g. basic, icl_iid."
-    )
-    sample: Series[int] = pa.Field(ge=0, description="0 where answers are greedy; else counts the samples of a trial.")
-    answer: Series[str] = pa.Field(nullable=True, isin=list(DISGUISE), description="Normalised; missing unless status is ok.")
-    status: Series[str] = pa.Field(isin=STATUSES)
-    reply: Series[str] = pa.Field(description="The first reply, without thoughts; constrained: the option that was chosen.")
-    follow_up: Series[str] = pa.Field(nullable=True, description="The reply to the second question, where it was asked.")
-    thoughts: Series[str] = pa.Field(
-        nullable=True, description="What the model thought before its replies, never read as answers."
-    )
-    conversation: Series[str] = pa.Field(str_startswith="[", description="JSON: all messages, role and content, in order.")
-    form: Series[str] = pa.Field(isin=FORMS, description="chat: through the chat template; text: as text to be continued.")
-    finish: Series[str] = pa.Field(isin=FINISHES, description="Why the last reply ended.")
-    n_tokens: Series[int] = pa.Field(ge=0, description="New tokens of all replies, without thoughts.")
-    n_thought_tokens: Series[int] = pa.Field(ge=0, description="New tokens of thoughts.")
-    margin: Series[float] = pa.Field(
-        ge=0, nullable=True, description="Constrained: nats by which the second best option is behind."
-    )
+    trial_id: int = column(description="The trial's; the official Key.")
+    prompting: str = column(str_matches=r"^[a-z][a-z0-9_]*$", description="Name of the prompt set, e.g. basic, icl_iid.")
+    sample: int = column(ge=0, description="0 where answers are greedy; else counts the samples of a trial.")
+    answer: str = column(nullable=True, isin=list(DISGUISE), description="Normalised; missing unless status is ok.")
+    status: str = column(isin=STATUSES)
+    reply: str = column(description="The first reply, without thoughts; constrained: the option that was chosen.")
+    follow_up: str = column(nullable=True, description="The reply to the second question, where it was asked.")
+    thoughts: str = column(nullable=True, description="What the model thought before its replies, never read as answers.")
+    conversation: str = column(str_startswith="[", description="JSON: all messages, role and content, in order.")
+    form: str = column(isin=FORMS, description="chat: through the chat template; text: as text to be continued.")
+    finish: str = column(isin=FINISHES, description="Why the last reply ended.")
+    n_tokens: int = column(ge=0, description="New tokens of all replies, without thoughts.")
+    n_thought_tokens: int = column(ge=0, description="New tokens of thoughts.")
+    margin: float = column(ge=0, nullable=True, description="Constrained: nats by which the second best option is behind.")
 
     class Config(Table.Config):
         name = "worldsense_responses"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import pandera.pandas as pa
-from pandera.typing import Series
-
-from worldprobe.contracts import Table
+from worldprobe.contracts import Table, column
 
 
 class Counts(Table):
     """A row per parity."""
 
-    parity: Series[str] = pa.Field(isin=["even", "odd"])
-    n: Series[int] = pa.Field(ge=0)
+    parity: str = column(isin=["even", "odd"])
+    n: int = column(ge=0)
 
     class Config(Table.Config):
         name = "parity_counts"

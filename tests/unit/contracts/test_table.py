@@ -1,0 +1,82 @@
+"""A contract's rules are read from its class, and every one of them is kept when rows are checked."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from worldprobe.contracts import ContractError, Table, column, read_table, validate, write_table
+from worldprobe.provenance import Provenance
+
+
+class Visits(Table):
+    """A row per visit."""
+
+    visit: int = column(ge=1, le=9)
+    place: str = column(min_length=2, str_matches=r"^[a-z]+$")
+    kind: str = column(isin=("short", "long"))
+    path: str = column(str_startswith="[", nullable=True)
+    length: float = column(gt=0, nullable=True)
+    people: int = column(nullable=True)
+    is_first: bool
+
+    class Config(Table.Config):
+        name = "visits"
+        unique = ["visit"]  # noqa: RUF012
+        metadata = {"version": 1, "key": ["visit"]}  # noqa: RUF012
+
+
+def visits(**changes: list) -> pd.DataFrame:
+    columns = {
+        "is_first": [True, False],
+        "visit": [2, 1],
+        "place": ["lake", "hill"],
+        "kind": ["short", "long"],
+        "path": ["[1]", None],
+        "length": [0.5, None],
+        "people": pd.array([None, 3], "Int64"),
+    }
+    return pd.DataFrame({name: values for name, values in (columns | changes).items() if values is not None})
+
+
+def test_rows_come_back_in_order_with_their_types(tmp_path):
+    write_table(visits(), Visits, tmp_path / "t.parquet", Provenance())
+    found = read_table(tmp_path / "t.parquet", Visits)
+    assert list(found.columns) == list(Visits.columns) == ["visit", "place", "kind", "path", "length", "people", "is_first"]
+    assert found.visit.tolist() == [1, 2]
+    assert found.people.tolist() == [3, pd.NA]
+    pd.testing.assert_frame_equal(found, validate(visits(), Visits))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"visit": [0, 1]}, 'column "visit": 0 is not at least 1'),
+        ({"visit": [10, 1]}, 'column "visit": 10 is not at most 9'),
+        ({"visit": [1, 1]}, "1 rows are repeated, the first with visit 1"),
+        ({"visit": [1.0, 2.0]}, 'column "visit" contains double instead of whole numbers'),
+        ({"place": ["x", "hill"]}, "column \"place\": 'x' has fewer than 2 characters"),
+        ({"place": ["Lake", "hill"]}, "column \"place\": 'Lake' does not have the expected form"),
+        ({"place": ["lake", None]}, 'column "place" has no value in 1 rows'),
+        ({"place": [3, "hill"]}, "visits: "),
+        ({"place": pd.Categorical(["lake", "hill"])}, 'column "place" contains categories'),
+        ({"kind": ["short", "wide"]}, "column \"kind\": 'wide' is not one of 'short', 'long'"),
+        ({"path": ["1]", None]}, "column \"path\": '1]' does not start with '['"),
+        ({"length": [0.0, 1.0]}, 'column "length": 0.0 is not more than 0'),
+        ({"length": [float("inf"), 1.0]}, 'column "length": inf is not a finite number'),
+        ({"is_first": [0, 1]}, 'column "is_first" contains int64 instead of true or false'),
+        ({"surplus": [1, 2]}, 'a column "surplus" that does not belong to the table'),
+        ({"kind": None}, 'lacks the column "kind"'),
+    ],
+)
+def test_a_row_that_breaks_a_rule_is_refused_and_the_rule_named(changes, words):
+    with pytest.raises(ContractError) as caught:
+        validate(visits(**changes), Visits)
+    assert words in str(caught.value)
+
+
+def test_a_column_of_an_unknown_type_is_a_mistake_in_the_contract():
+    with pytest.raises(TypeError, match=r"Days\.day has none of the types"):
+
+        class Days(Table):
+            day: date  # noqa: F821
