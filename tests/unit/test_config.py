@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from worldprobe import config
+from worldprobe import benchmarks, config
 from worldprobe.cli import main
 from worldprobe.errors import UserError
-from worldprobe.operations.settings import check_folders, model_files
+from worldprobe.operations.settings import check_folders, model_files, read_settings
+from worldprobe.paths import REPOSITORY
 
 CARD = "  checkpoint: folder\n  family: gpt2\n  display_name: GPT\n"
 
@@ -304,6 +305,37 @@ def test_a_folder_of_the_users_home_is_found(tmp_path, monkeypatch):
         assert model_files(card) == [str(tmp_path / name / "config.json")]
     with pytest.raises(UserError, match="there is no folder ~/nowhere"):
         check_folders("mine", {"checkpoint": "~/nowhere", "engine": "transformers"}, "models.yaml")
+
+
+def test_the_folder_of_a_model_that_only_one_benchmark_names_must_exist(tmp_path: Path) -> None:
+    registry = tmp_path / "models.yaml"
+    registry.write_text(f"other:\n{CARD}" + f"mine:\n{CARD}".replace("folder", "./nowhere"))
+    study = {"registry": str(registry), "models": ["other"], "ewok": None, "worldsense": {"models": ["mine"], "controls": []}}
+    with pytest.raises(UserError, match=r"mine.checkpoint: there is no folder ./nowhere"):
+        read_settings(
+            study,
+            [],
+            {},
+            REPOSITORY,
+            benchmarks.settings_checks(),
+            benchmarks.complete_registry,
+            add=benchmarks.add_models,
+            asked=benchmarks.asked_models,
+        )
+
+
+@pytest.mark.parametrize(("more", "place"), [("models: [x]\n", "configuration"), ("probe:\n  ewok:\n    zzz: 1\n", "line 4")])
+def test_other_keys_of_a_workflow_that_uses_this_one_as_a_module_are_not_taken_for_ours(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, more: str, place: str
+) -> None:
+    """Where its settings are a block of a larger file, the lines of that block count, and `items` is not EWoK's."""
+    monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
+    path = tmp_path / "outer.yaml"
+    path.write_text(f"items: 3\n{more}")
+    with pytest.raises(UserError, match=r"ewok.zzz: unknown key") as caught:
+        config.read_study({"ewok": {"zzz": 1}}, [path])
+    assert not caplog.records
+    assert str(caught.value.where).endswith(place)
 
 
 def test_new_weights_in_another_folder_that_an_index_names_are_scored_again_and_notes_are_not(tmp_path: Path) -> None:

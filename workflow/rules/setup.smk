@@ -160,6 +160,7 @@ try:
         benchmarks.complete_registry,
         results_folder(),
         benchmarks.add_models,
+        benchmarks.asked_models,
     )
     registry_file = shown_registry(study, registry, registry_file, Path(".snakemake/registries"))
     limit_resources(study, registry, site)

@@ -195,7 +195,9 @@ def test_the_cost_counts_tokens_that_were_read_and_written(tmp_path):
     said = {
         "written": ["four", "end", 2, False, None],
         "thought first": ["four", "end", 2, False, None, "hm", 5, 30],
-        "scored": [-1.5, 3, []],
+        "scored, its prompt not known": [-1.5, 3, []],
+        "scored": [-1.5, 3, [], 20],
+        "scored token by token": [-1.5, 2, [], [-1.0, -0.5], ["a", "b"], 9],
         "nothing said": ["", "end", 0, False, None, "", 0, 11],
     }
 
@@ -205,7 +207,7 @@ def test_the_cost_counts_tokens_that_were_read_and_written(tmp_path):
     store = Store(tmp_path, {})
     origins = describe_origins(collect(sorted(said), ask, store), store)
     spent = cost(tmp_path, [origins])
-    assert (spent.answers, spent.prompt_tokens, spent.completion_tokens) == (4, 41, 9)
+    assert (spent.answers, spent.prompt_tokens, spent.completion_tokens) == (6, 70, 9)
 
 
 @pytest.mark.parametrize("text", ["abc", "nan", "-1", "1e99"])

@@ -147,6 +147,8 @@ def test_context_and_target_together_make_the_whole_sequence(tiny_checkpoint):
     assert found[0].n_tokens + found[1].n_tokens == found[2].n_tokens
     assert found[0].tokens + found[1].tokens == found[2].tokens
     assert math.fsum(found[1].token_logprobs) == pytest.approx(found[1].logprob, abs=1e-9)
+    n_start = found[0].n_read_tokens - found[0].n_tokens
+    assert found[1].n_read_tokens == found[2].n_read_tokens == n_start + found[2].n_tokens
 
 
 class Bigrams(torch.nn.Module):
@@ -391,6 +393,7 @@ def test_every_prompt_has_its_own_options(tiny_checkpoint):
         alone = dict(engine.choose([WRITTEN_PROMPTS[i]], [options[i]]))[0]
         assert found[i].text == alone.text
         assert found[i].text in options[i]
+        assert found[i].n_prompt_tokens == len(engine.encoder.encode_prompts([WRITTEN_PROMPTS[i]], 8)[0][0])
 
 
 def test_an_answer_longer_than_the_model_takes_is_refused(tiny_checkpoint):
@@ -420,9 +423,9 @@ def test_plain_never_shares_answers_with_the_fast_path_and_foreign_code_or_other
 def test_a_log_probability_clearly_above_zero_is_flagged_and_an_empty_target_scores_nothing():
     from worldprobe.models.answers import add_up
 
-    assert add_up([-1.0, 1e-6], (), None).logprob == -1.0
-    assert (add_up([-1.0, 0.5], (), None).logprob, add_up([-1.0, 0.5], (), None).flags) == (None, ("positive",))
-    assert add_up([], (), None).flags == ("nothing_scored",)
+    assert add_up([-1.0, 1e-6], (), None, 0).logprob == -1.0
+    assert (add_up([-1.0, 0.5], (), None, 0).logprob, add_up([-1.0, 0.5], (), None, 0).flags) == (None, ("positive",))
+    assert add_up([], (), None, 0).flags == ("nothing_scored",)
 
 
 def test_stops_are_found_piece_by_piece_as_in_the_whole_text(tiny_checkpoint):

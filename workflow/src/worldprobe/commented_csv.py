@@ -12,6 +12,9 @@ from worldprobe.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
+#: How a comment begins; a spreadsheet quotes one that contains a comma.
+COMMENT = ("#", '"#')
+
 
 class CsvError(UserError):
     """A file that is not CSV.
@@ -44,7 +47,7 @@ def read_rows(where: object, content: bytes) -> Iterator[tuple[int, list[str]]]:
         line = content[: error.start].count(b"\n") + 1
         raise CsvError(where, line, "is not UTF-8 text.", "Save the file as CSV in UTF-8.") from error
     n_comments = 0
-    while text.startswith("#"):
+    while text.startswith(COMMENT):
         text = text.partition("\n")[2]
         n_comments += 1
     reader = csv.reader(io.StringIO(text, newline=""))

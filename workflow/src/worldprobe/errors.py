@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -26,7 +27,16 @@ class UserError(Exception):
 
     def lines(self) -> str:
         """The message as it is printed."""
-        return f"error: {self.where}\n  problem: {self.problem}\n  fix: {self.fix}"
+        return printable(f"error: {self.where}\n  problem: {self.problem}\n  fix: {self.fix}")
+
+
+def printable(text: str) -> str:
+    r"""A message as a terminal may show it: control characters other than line breaks and tabs as their escapes.
+
+    >>> printable("there is no concept \"\x1b[31m\".")
+    'there is no concept "\\x1b[31m".'
+    """
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = ".") -> str:

@@ -20,7 +20,7 @@ class Cost:
         seconds: of wall-clock time.
         device_seconds: kind of device (cpu, cuda, ...) -> seconds times number of devices.
         answers: how many were computed.
-        prompt_tokens: tokens that were read for written answers, where the engine says so.
+        prompt_tokens: tokens that were read, where the engine says so.
         completion_tokens: tokens that were written, thoughts included.
     """
 

@@ -169,23 +169,29 @@ def _ask(questions: Sequence[Question], engine: Engine, skip: Collection[int], p
 
 
 def tokens_of(plain: Any) -> tuple[int, int]:
-    """Tokens that were read for an answer and written in it, thoughts included; 0 where that is not known, or for a score.
+    """Tokens that were read for an answer and written in it, thoughts included; 0 where that is not known.
+
+    A score writes none. Where several scores share the beginning of a text, it counts with each of them.
 
     Args:
         plain: the answer as the store has it.
 
-    >>> tokens_of(["four", "end", 2, False, None, "hm", 5, 30])
-    (30, 7)
+    >>> tokens_of(["four", "end", 2, False, None, "hm", 5, 30]), tokens_of([-1.5, 2, [], 32])
+    ((30, 7), (32, 0))
     """
-    if not isinstance(plain, list) or len(plain) < 5 or not isinstance(plain[0], str):
+    if not isinstance(plain, list) or len(plain) < 3:
         return 0, 0
+    if not isinstance(plain[0], str):
+        return (plain[-1] if len(plain) in (4, 6) else 0), 0
     n_tokens, (_, n_thoughts, n_prompt) = plain[2], plain[5:] or ("", 0, 0)
     return n_prompt, n_tokens + n_thoughts
 
 
 def _scored_to_json(scored: Scored) -> list[Any]:
     plain: list[Any] = [scored.logprob, scored.n_tokens, list(scored.flags)]
-    return plain if scored.token_logprobs is None else [*plain, list(scored.token_logprobs), list(scored.tokens or ())]
+    if scored.token_logprobs is not None:
+        plain += [list(scored.token_logprobs), list(scored.tokens or ())]
+    return [*plain, scored.n_read_tokens] if scored.n_read_tokens else plain
 
 
 def _from_json(question: Question, plain: Sequence[Any]) -> Scored | Written:
@@ -199,6 +205,8 @@ def _from_json(question: Question, plain: Sequence[Any]) -> Scored | Written:
             raise TypeError("not a written answer")
         return Written(text, finish, n_tokens, was_cut, margin, thoughts, n_thoughts, n_prompt)
     logprob, n_tokens, flags, *tokens = plain
+    n_read = tokens.pop() if tokens and isinstance(tokens[-1], int) else 0
     if not (isinstance(logprob, int | float | None) and isinstance(n_tokens, int) and isinstance(flags, list)):
         raise TypeError("not a score")
-    return Scored(logprob, n_tokens, tuple(flags), *(tuple(values) for values in tokens))
+    values, names = map(tuple, tokens) if tokens else (None, None)
+    return Scored(logprob, n_tokens, tuple(flags), values, names, n_read)

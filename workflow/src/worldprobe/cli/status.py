@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
         settings = merge(settings, read_yaml(path).document or {})
     results = (args.prefix / RESULTS).as_posix()
     study, registry, _, _ = read_settings(
-        settings, files, {}, REPOSITORY, settings_checks(), complete_registry, results, add_models
+        settings, files, {}, REPOSITORY, settings_checks(), complete_registry, results, add_models, asked_models
     )
     print(f"Study {study['study']}")
     models = asked_models(study)

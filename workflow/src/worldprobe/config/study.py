@@ -46,12 +46,23 @@ def read_study(
     Raises:
         UserError: an unknown key, a wrong type, a value outside its bounds, settings that contradict each other.
     """
-    sources = [read_yaml(path) for path in files]
+    sources = [_part_for(settings, read_yaml(path)) for path in files]
     for source in sources:
         _warn_of_former_keys(source)
     merged, sources = _merge_all(settings, sources, options or {})
     raise_first(_complaints(merged, sources, checks or {}))
     return _complete(merged)
+
+
+def _part_for(settings: Mapping[str, Any], source: Source) -> Source:
+    """The part of a file that settings come from: the whole, or one block where a workflow keeps a module's settings in it."""
+    document = source.document
+    if not isinstance(document, Mapping) or document.keys() <= settings.keys():
+        return source
+    for name, block in document.items():
+        if isinstance(block, Mapping) and merge(settings, block) == settings:
+            return Source(source.name, block, {keys[1:]: line for keys, line in source.lines.items() if keys[:1] == (name,)})
+    return Source(source.name, {}, {})
 
 
 def study_complaints(sources: Sequence[Source], checks: Mapping[str, Check] | None = None) -> list[UserError]:

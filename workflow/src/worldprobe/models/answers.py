@@ -31,11 +31,18 @@ def scored(tokenizer: Any, encoded: Encoded, values: Sequence[float], per_token:
         per_token: keep them, with the tokens' names.
     """
     names = tuple(tokenizer.convert_ids_to_tokens(list(encoded.ids[encoded.start :]))) if per_token else None
-    return add_up(values, encoded.flags, names)
+    return add_up(values, encoded.flags, names, len(encoded.ids))
 
 
-def add_up(values: Sequence[float], flags: tuple[str, ...], names: tuple[str, ...] | None) -> Scored:
-    """The answer to a query from its tokens' log probabilities; ``names`` where each token is asked for."""
+def add_up(values: Sequence[float], flags: tuple[str, ...], names: tuple[str, ...] | None, n_read: int) -> Scored:
+    """The answer to a query.
+
+    Args:
+        values: log probabilities of its target tokens, nats.
+        flags: what is known of it already.
+        names: of its target tokens, where each is asked for.
+        n_read: tokens of the whole sequence.
+    """
     if not values:
         flags = (*flags, NOTHING_SCORED)
     elif not all(math.isfinite(v) for v in values):
@@ -43,9 +50,9 @@ def add_up(values: Sequence[float], flags: tuple[str, ...], names: tuple[str, ..
     elif max(values) > ROUNDING:
         flags = (*flags, POSITIVE)
     if {NOTHING_SCORED, NOT_FINITE, POSITIVE} & set(flags):
-        return Scored(None, len(values), flags, None if names is None else tuple(values), names)
+        return Scored(None, len(values), flags, None if names is None else tuple(values), names, n_read)
     values = [min(v, 0.0) for v in values]
-    return Scored(math.fsum(values), len(values), flags, None if names is None else tuple(values), names)
+    return Scored(math.fsum(values), len(values), flags, None if names is None else tuple(values), names, n_read)
 
 
 def continuation(tokenizer: Any, prompt: Sequence[int], new: Sequence[int]) -> str:

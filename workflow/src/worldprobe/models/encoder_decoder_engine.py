@@ -182,7 +182,7 @@ class EncoderDecoderEngine:
 
     def _scored(self, pair: Pair, values: Sequence[float], per_token: bool) -> Scored:
         names = tuple(self.encoder.tokenizer.convert_ids_to_tokens(list(pair.target))) if per_token else None
-        return add_up(values, pair.flags, names)
+        return add_up(values, pair.flags, names, len(pair.context) + len(pair.target))
 
     @torch.inference_mode()
     def _plain(self, pair: Pair) -> list[tuple[Pair, list[float]]]:

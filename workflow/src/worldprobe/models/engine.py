@@ -89,6 +89,7 @@ class Scored:
         flags: what a reader must know of it, from ``FLAGS``.
         token_logprobs: the summands, where they were asked for.
         tokens: the tokenizer's names of those tokens.
+        n_read_tokens: of the whole sequence, context and target; 0 where not known.
     """
 
     logprob: float | None
@@ -96,6 +97,7 @@ class Scored:
     flags: tuple[str, ...] = ()
     token_logprobs: tuple[float, ...] | None = None
     tokens: tuple[str, ...] | None = None
+    n_read_tokens: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

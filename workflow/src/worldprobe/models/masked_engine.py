@@ -95,7 +95,8 @@ class MaskedEngine:
 
     def _scored(self, gapped: Gapped, values: Sequence[float], per_token: bool) -> Scored:
         ids = list(gapped.ids[gapped.start : gapped.end])
-        return add_up(values, gapped.flags, tuple(self.encoder.tokenizer.convert_ids_to_tokens(ids)) if per_token else None)
+        names = tuple(self.encoder.tokenizer.convert_ids_to_tokens(ids)) if per_token else None
+        return add_up(values, gapped.flags, names, len(gapped.ids))
 
     @torch.inference_mode()
     def _values(self, rows: Sequence[Row]) -> list[tuple[Row, float]]:

@@ -137,7 +137,8 @@ class OpenaiEngine:
             if starts + first == 0:  # nothing comes before it, so nothing predicts it
                 first, flags = 1, (*flags, FIRST_UNSCORED)
             values = _finite(logprobs["token_logprobs"][starts + first :])
-            return add_up(values, flags, tuple(logprobs["tokens"][starts + first :]) if per_token else None)
+            names = tuple(logprobs["tokens"][starts + first :]) if per_token else None
+            return add_up(values, flags, names, len(logprobs["tokens"]))
 
         return question
 
@@ -208,7 +209,8 @@ class OpenaiEngine:
                     option, margin = read_choice(answer["choices"][0]["token_ids"], _by_id(answer), allowed)
                 if option is None or option not in one:
                     raise MalformedAnswerError("a constrained answer that is none of the options")
-                return Written(option, "end", count_tokens(answer), was_cut, margin)
+                n_prompt = count_tokens(answer, "prompt_tokens")
+                return Written(option, "end", count_tokens(answer), was_cut, margin, n_prompt_tokens=n_prompt)
 
             return ask
 

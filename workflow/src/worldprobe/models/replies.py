@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from worldprobe.models.engine import Decoding, Finish, Prompt, Written
 from worldprobe.models.offers import read_text
@@ -38,9 +38,9 @@ def read_finish(answer: Any, stops: Sequence[str]) -> Finish:
     return "stop" if stops else "end"
 
 
-def count_tokens(answer: Any) -> int:
-    """New tokens as the server counts them; 0 where it does not."""
-    return int((answer.get("usage") or {}).get("completion_tokens") or 0)
+def count_tokens(answer: Any, which: Literal["completion_tokens", "prompt_tokens"] = "completion_tokens") -> int:
+    """New tokens, or those of the prompt, as the server counts them; 0 where it does not."""
+    return int((answer.get("usage") or {}).get(which) or 0)
 
 
 def is_sound(answer: Any) -> bool:

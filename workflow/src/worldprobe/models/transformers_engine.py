@@ -140,7 +140,8 @@ class TransformersEngine:
                 further = answer.take(token, values)
                 assert further is not None
                 if (settled := further.settled()) is not None:
-                    yield m, Written(settled[0], "end", count + 1, encoded[m][1], settled[1])
+                    n_prompt = len(encoded[m][0])
+                    yield m, Written(settled[0], "end", count + 1, encoded[m][1], settled[1], n_prompt_tokens=n_prompt)
                 else:
                     still[m] = ((*ids, token), further)
             waiting = still

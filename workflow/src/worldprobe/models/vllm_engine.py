@@ -134,7 +134,7 @@ class VllmEngine:
             option, margin = read_choice(output.token_ids, logprobs, sets[tuple(options[m])])
             if option is None:
                 raise RuntimeError(f"structured outputs gave {output.text!r}, which is none of the options")
-            yield m, Written(option, "end", len(output.token_ids), was_cut, margin)
+            yield m, Written(option, "end", len(output.token_ids), was_cut, margin, n_prompt_tokens=len(encoded[m][0]))
 
     def rendered(self, prompt: Prompt) -> str:
         """See ``Engine.rendered``."""

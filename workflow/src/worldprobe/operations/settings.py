@@ -43,6 +43,7 @@ def read_settings(
     complete: Callable[[dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]],
     results: str = RESULTS,
     add: Callable[[dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]] = lambda _, registry: registry,
+    asked: Callable[[dict[str, Any]], list[str]] = lambda study: study["models"],
 ) -> Settings:
     """Read and check everything that a run is configured by.
 
@@ -55,6 +56,7 @@ def read_settings(
         complete: study and registry -> the registry with what depends on the study.
         results: the folder of all studies' results.
         add: study and registry -> the registry with the models that the study makes from others.
+        asked: study -> all models that are asked, also those that only one benchmark names.
 
     Raises:
         UserError: a mistake in any of the files, or a file that they name and that does not exist.
@@ -63,10 +65,11 @@ def read_settings(
     registry_file = _find(study["registry"], home)
     registry = add(study, read_registry(registry_file))
     check_models(study, registry, files, registry_file)
-    for model in study["models"]:
+    registry = complete(study, registry)
+    for model in asked(study):
         check_folders(model, registry[model], registry_file)
     site = read_site(_find("config/cluster.yaml", home), os.environ)
-    return Settings(study, complete(study, registry), registry_file, site)
+    return Settings(study, registry, registry_file, site)
 
 
 def by_strength(files: Iterable[str | Path], stronger: Iterable[str | Path]) -> list[str]:

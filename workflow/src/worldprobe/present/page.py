@@ -226,7 +226,7 @@ def build_page(page: Page) -> str:
             overview_colours=overview_colours(),
             has_item_text=any(shown.part.has_item_text for shown in page.parts),
             job_seconds=sum(time.seconds for time in page.run_times),
-            counts_tokens=any(time.completion_tokens for time in page.answer_times),
+            counts_tokens=any(time.prompt_tokens or time.completion_tokens for time in page.answer_times),
             dollars=sum(known) if (known := [time.dollars for time in page.answer_times if time.dollars is not None]) else None,
             gpu_hours=sum(time.gpu_seconds for time in page.answer_times) / 3600,
         )

@@ -65,7 +65,7 @@ class AnswerTime:
         seconds: wall-clock time.
         device_seconds: kind of device (cpu, cuda, ...) -> seconds times number of devices.
         answers: how many were computed.
-        prompt_tokens, completion_tokens: read for written answers, and written.
+        prompt_tokens, completion_tokens: read, and written; 0 where not known.
         prices: US dollars per million of each; None where the registry states none.
     """
 

@@ -91,6 +91,8 @@ def test_a_garden_without_faults_has_no_warning(garden):
         ({"a": "onto a old cart"}, '"a" does not suit "old"'),
         ({"a": "onto the cart, and it are full"}, '"it are" does not agree'),
         ({"pattern": "As [object1] is full, [agent1] have moved it {segment1}"}, '"have" does not agree with {agent1}'),
+        ({"pattern": "[agent1] move the cart {segment1}"}, '"move" does not agree with {agent1}, one person'),
+        ({"pattern": "[agent1] lift the cart {segment1}"}, '"lift" does not agree with {agent1}, one person'),
         ({"a": "where it does not falls"}, '"falls" follows a negated auxiliary'),
         ({"b": "into the smaLl pit"}, '"smaLl" has a capital inside the word'),
         ({"a": "Onto the cart, onto the path"}, '"Onto" has a capital inside the sentence'),
@@ -106,6 +108,29 @@ def test_each_fault_of_a_sentence_is_told_with_its_line(garden, changes, said):
     assert len(found) == 1
     assert said in found[0]
     assert "context-garden-work.yml, line " in found[0]
+
+
+@pytest.mark.parametrize("pattern", ["[agent1], [agent2], and [agent3] move on {segment1}", "[agent1] put it {segment1}"])
+def test_verbs_of_several_people_and_past_tenses_are_no_faults(garden, pattern):
+    assert problems(add_probe(garden, pattern=pattern)) == []
+
+
+def test_domains_that_differ_only_in_capitals_are_refused(garden, capsys):
+    for name in list(garden.files):
+        if "garden-work" in name:
+            garden.with_(name.replace("garden-work", "Garden-Work"), garden.files[name].replace("garden-work:", "Garden-Work:"))
+    folder = str(garden.write())
+    assert main(["materials", "check", folder]) == 2
+    assert f"{CONTEXT}\n  problem: differs from contexts/context-Garden-Work.yml only in capitals" in capsys.readouterr().out
+    assert main(["materials", "new-domain", folder, "GARDEN-work"]) == 2
+    assert "differs from concept-GARDEN-work.yml only in capitals" in capsys.readouterr().err
+
+
+def test_a_control_character_never_reaches_the_terminal(garden, capsys):
+    assert main(["materials", "preview", str(garden.write()), "\x1b[31m"]) == 2
+    assert 'no concept "\\x1b[31m" in these' in capsys.readouterr().err
+    assert main(["materials", "check", str(garden.replace(CONTEXT, "contrast: antonym", 'type: "\\e[31m"').write())]) == 2
+    assert 'type "\\x1b[31m" is neither' in capsys.readouterr().out
 
 
 def test_sides_that_are_exchanged_are_told(garden):
@@ -279,6 +304,14 @@ def test_empty_rows_below_the_last_one_mean_nothing(garden, tmp_path):
     sheet.write_text(sheet.read_text() + "," * 13 + "\n", encoding="utf-8")
     assert main(["materials", "review", folder, "--read", str(sheet), "--out", str(tmp_path / "g.csv")]) == 0
     assert (tmp_path / "f.csv").read_bytes() == (tmp_path / "g.csv").read_bytes()
+
+
+def test_a_sheet_whose_canary_a_spreadsheet_has_quoted_is_read(garden, tmp_path):
+    folder, sheet = review(garden, tmp_path)
+    canary, *lines = sheet.read_text().splitlines()
+    assert canary.startswith("#")
+    sheet.write_text("\n".join([f'"{canary}, a comma"' + "," * 13, *lines]) + "\n", encoding="utf-8")
+    assert main(["materials", "review", folder, "--read", str(sheet), "--out", str(tmp_path / "f.csv")]) == 0
 
 
 def test_a_sheet_of_ewoks_own_materials_is_not_written_in_the_open(garden, tmp_path, capsys):

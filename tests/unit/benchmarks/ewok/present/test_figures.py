@@ -189,6 +189,17 @@ def test_the_concept_map_shows_every_cell_of_its_csv(small_study):
     assert np.allclose(np.sort(values), np.sort(frame["mean"]))
 
 
+def test_names_of_domains_that_are_wider_than_their_cells_stay_on_the_page():
+    concepts = [f"a concept of quite some length {number}" for number in range(20)]
+    domains = [f"quantitative properties {letter}" for letter in "abcdefgh"]
+    rows = [(domain, concept, f"m{k}", f"Model {k}", 0.5) for domain in domains for concept in concepts for k in range(5)]
+    figure = load(FIGURES["concepts"].draw)(pd.DataFrame(rows, columns=["domain", "concept", "model", "name", "mean"]))
+    titles = [text for label, text in texts_of(figure) if label.startswith("quantitative")]
+    assert len(titles) == 8
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    assert max(title.get_window_extent(renderer).x1 for title in titles) <= figure.bbox.x1
+
+
 def test_the_scaling_plot_leaves_out_models_of_unknown_size_and_joins_no_controls(small_study):
     entries = dict(small_study.roster.models)
     entries["control_gpt2_small"] = Model("control_gpt2_small", "GPT-2 style, small", family="control", is_control=True)

@@ -289,6 +289,10 @@ def test_tokens_and_money_are_shown_where_they_are_known():
     cells = [re.findall(r'<td class="n">([^<]*)</td>', row) for row in re.findall(r"<tr><td>[ab]</td>.*?</tr>", with_both)]
     assert [row[-3:] for row in cells] == [["–", "–", "–"], ["2,000,000", "1,500", "1.00"]]
     assert "1.00 US$ in total" in with_both
+    compared = AnswerTime("c", 3600.0, {"the server's": 3600.0}, 10, 1_000_000, 0, (0.5, 2.0))
+    row = re.search(r"<tr><td>c</td>.*?</tr>", build_page(Page(parts=[], run_times=times, answer_times=[compared])))
+    assert row is not None
+    assert re.findall(r'<td class="n">([^<]*)</td>', row[0])[-3:] == ["1,000,000", "–", "0.50"]
 
 
 def test_the_time_of_a_rule_that_computes_no_answers_is_left_alone():

@@ -14,6 +14,8 @@ from worldprobe.present import style
 from worldprobe.present.heatmap import Block, draw_block
 from worldprobe.present.roster import WORD2VEC, Roster
 
+#: How much wider bold letters are.
+BOLD = 1.12
 #: Blank rows between two domains in one column, their name included.
 ROWS_BETWEEN = 1.6
 
@@ -61,13 +63,14 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
             shown = [style.shortened(in_words(concept), size, label - 0.04) for concept in concepts]
             draw_block(axes, Block(matrix.to_numpy(dtype=float), shown, [""] * len(models)), size=size)
             axes.tick_params(axis="y", pad=1)
-            title = style.shortened(in_words(domain), size + 0.6, max(cell * len(models) + gap, 1.2))
+            title = style.shortened(in_words(domain), size + 0.6, label + cell * len(models))
+            fits = style.widest([title], size + 0.6) * BOLD <= cell * len(models)
             axes.text(
-                0,
+                0 if fits else 1,
                 1 + 0.025 / (rows * pitch),
                 title,
                 transform=axes.transAxes,
-                ha="left",
+                ha="left" if fits else "right",  # over the labels: to the right there is another column, or the edge
                 va="bottom",
                 fontsize=size + 0.6,
                 fontweight="bold",

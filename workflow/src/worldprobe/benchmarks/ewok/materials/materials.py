@@ -6,6 +6,7 @@ domain; files of domains without contexts are not read, nor are ``*.spec.yml``.
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from worldprobe.benchmarks.ewok.materials.fillers import FillerClass, read_fille
 from worldprobe.benchmarks.ewok.materials.problems import Place, Problems
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 from worldprobe.benchmarks.ewok.materials.source import Source
+from worldprobe.commented_csv import COMMENT
 from worldprobe.errors import did_you_mean
 
 
@@ -47,6 +49,7 @@ def read_materials(path: Path | str | Source, rules: Rules, password: str | None
         if found := re.fullmatch(r"fillers/filler-(.+)\.csv", file):
             fillers[found[1]] = read_filler_class(file, found[1], content(file), problems, rules)
     domains = []
+    spelt: dict[str, str] = {}
     for file in source.names:
         if re.fullmatch(r"(contexts|concepts|targets)/[^/]+\.yaml", file):
             problems.error(Place(file), 'ends in ".yaml"; only ".yml" is read.', "Rename it.")
@@ -58,6 +61,9 @@ def read_materials(path: Path | str | Source, rules: Rules, password: str | None
             fix = "Rename it; both parts consist of letters a-z and digits."
             problems.error(Place(file), "is not named context-<domain>-<subdomain>.yml.", fix)
             continue
+        if (twin := spelt.setdefault(name.lower(), file)) != file:
+            problem = f"differs from {twin} only in capitals, so some file systems take the two for one."
+            problems.refuse(Place(file), problem, "Rename one of them, with its concepts and targets.")
         files = {"concepts": f"concepts/concept-{name}.yml", "targets": f"targets/target-{name}.yml", "contexts": file}
         for folder, partner in files.items():
             if partner not in source.names:
@@ -77,13 +83,16 @@ def canary_lines(content: bytes) -> list[str]:
 
     >>> canary_lines(b"# MINE canary GUID 1234\n- concept: lift\n")
     ['# MINE canary GUID 1234']
+    >>> canary_lines(b'"# MINE canary, GUID 1234",,\nitem,tall,sex\n')  # a spreadsheet saved it
+    ['# MINE canary, GUID 1234']
     """
     lines = []
-    for line in content.removeprefix(b"\xef\xbb\xbf").splitlines():
-        if not line.startswith(b"#"):
+    for line in content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace").splitlines():
+        if not line.startswith(COMMENT):
             break
-        if b"canary" in line.lower():
-            lines.append(line.decode("utf-8", errors="replace").strip())
+        text = next(csv.reader([line]))[0] if line.startswith('"') else line
+        if "canary" in text.lower():
+            lines.append(text.strip())
     return lines
 
 

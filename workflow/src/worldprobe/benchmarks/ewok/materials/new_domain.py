@@ -94,8 +94,10 @@ def start_domain(folder: Path, name: str, canary: str | None) -> list[Path]:
     kinds = {"concept": _CONCEPTS, "target": _TARGETS, "context": _CONTEXTS}
     texts = {folder / f"{kind}s" / f"{kind}-{name}.yml": text.format(**values) for kind, text in kinds.items()}
     for path in texts:
-        if path.exists():
-            raise UserError(path, "is there already.", "Choose another name, or remove the file.")
+        for other in sorted(path.parent.glob("*")):
+            if other.name.lower() == path.name.lower():
+                problem = "is there already." if other.name == path.name else f"differs from {path.name} only in capitals."
+                raise UserError(other, problem, "Choose another name, or remove the file.")
     names = folder / "fillers" / "filler-agent.csv"
     if not names.exists():
         texts[names] = values["canary"] + "item\n" + "".join(f"{agent}\n" for agent in _NAMES)

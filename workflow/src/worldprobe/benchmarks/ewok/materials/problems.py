@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, printable
 
 
 class Place(NamedTuple):
@@ -29,7 +29,7 @@ class Problem:
     is_error: bool = True
 
     def __str__(self) -> str:
-        return f"{'error' if self.is_error else 'warning'}: {self.place}\n  problem: {self.problem}\n  fix: {self.fix}"
+        return printable(f"{'error' if self.is_error else 'warning'}: {self.place}\n  problem: {self.problem}\n  fix: {self.fix}")
 
 
 class Problems(list[Problem]):

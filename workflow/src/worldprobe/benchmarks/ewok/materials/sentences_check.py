@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations
 
 from worldprobe.benchmarks.ewok.baselines.words import words
 from worldprobe.benchmarks.ewok.materials.compile import context_sentence, target_sentence
+from worldprobe.benchmarks.ewok.materials.concepts import third_person
 from worldprobe.benchmarks.ewok.materials.entries import Domain, Materials, MetaTemplate, Segment
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.matching import targets_for
@@ -27,8 +28,10 @@ _SECOND_ARTICLE = re.compile(r"\b(an?|the|every|each|this) \{([^}]*)\}", re.IGNO
 _DISAGREEING = re.compile(
     r"\b(?:(?:he|she|it) (?:are|have|do|were)|(?:they|we|you) (?:is|has|does|was)|(?:I) (?:is|has|does|are))\b", re.IGNORECASE
 )
-#: A slot that begins a clause, with the verb of several; after "{agent1}, {agent2}, and" it may be right.
-_SINGLE = re.compile(r"(?:^|(?<!\}), (?:and |but |so )?)\{([^}]*)\} (are|have|were|do)\b")
+#: A slot that begins a clause, and the word after it; after "{agent1}, {agent2}, and" it may be a verb of several.
+_SINGLE = re.compile(r"(?:^|(?<!\}), (?:and |but |so )?)\{([^}]*)\} ([a-z]+)\b")
+_PLURAL = frozenset(("are", "have", "were", "do"))
+_SAME_IN_THE_PAST = frozenset(("cut", "hit", "hurt", "let", "put", "set", "shut", "split", "spread"))
 _COUPLE = re.compile(r"^\{[^}]*\} and \{[^}]*\} (?:is|has|does|was)\b")
 _FINITE = re.compile(r"\b(?:does not|do not|did not|cannot) (\w+s)\b")
 #: Words in -s that may follow an auxiliary.
@@ -45,12 +48,14 @@ def check_sentences(materials: Materials) -> None:
     """Note in ``materials.problems`` what looks wrong in the sentences of all domains."""
     fillers = Fillers(materials.fillers, materials.rules)
     _check_fillers(materials)
+    sentences = {domain.name: list(_sentences(domain, materials)) for domain in materials.domains}
+    singular = _singular_verbs(materials, (text for texts in sentences.values() for _, text in texts))
     for domain in materials.domains:
-        texts = list(_sentences(domain, materials))
+        texts = sentences[domain.name]
         usual = Counter(word for _, text in texts for word in words(KEY.sub("x", text))[1:] if word.islower())
         for place, text in dict.fromkeys(texts):
             _check_articles(text, place, fillers, materials.problems)
-            _check_agreement(text, place, fillers, materials.problems)
+            _check_agreement(text, place, fillers, singular, materials.problems)
             _check_capitals(text, place, usual, materials.problems)
         for meta in domain.meta_templates:
             _check_labels(meta, materials.problems)
@@ -119,9 +124,19 @@ def _check_articles(text: str, place: Place, fillers: Fillers, problems: Problem
             problems.warn(place, problem, "Leave one of the two out.")
 
 
-def _check_agreement(text: str, place: Place, fillers: Fillers, problems: Problems) -> None:
+def _singular_verbs(materials: Materials, texts: Iterable[str]) -> frozenset[str]:
+    """What these materials say of one person ("walks"), and the third persons of their actions."""
+    said = {verb for text in texts for _, verb in _SINGLE.findall(text)}
+    actions = (c.name for domain in materials.domains for c in domain.concepts.values() if c.kind == "action")
+    return frozenset(said | {third_person(name, materials.rules) for name in actions})
+
+
+def _check_agreement(text: str, place: Place, fillers: Fillers, singular: Collection[str], problems: Problems) -> None:
     fix = "Make subject and verb agree in number."
     for key, verb in _SINGLE.findall(text):
+        is_bare = third_person(verb, fillers.rules) in singular and verb not in _SAME_IN_THE_PAST
+        if verb not in _PLURAL and not is_bare:
+            continue
         names = [filler.text for filler in fillers.options(key)]
         if names and all(name[0].isupper() and " " not in name for name in names):
             problems.warn(place, f'"{verb}" does not agree with {{{key}}}, one person.', fix)

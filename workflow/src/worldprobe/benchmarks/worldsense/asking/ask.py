@@ -174,6 +174,7 @@ def choose_likeliest(trial_id: int, text: str, problem: str, scores: Sequence[Sc
         "conversation": _conversation(text, [Written(chosen)] if chosen else [], None),
         "finish": "not_finite" if status == "not_finite" else "end",
         "n_tokens": sum(score.n_tokens for score in scores),
+        "n_prompt_tokens": sum(score.n_read_tokens for score in scores),
         "margin": margin,
     }
 
