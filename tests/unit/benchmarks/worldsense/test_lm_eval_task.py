@@ -179,7 +179,7 @@ def test_lm_eval_chooses_what_we_choose(trial_table: Path, task: Path, tiny_chec
     line = [sys.executable, "-m", "lm_eval", "run", "--model", "hf", "--model_args", f"pretrained={checkpoint},dtype=float32"]
     line += ["--include_path", str(task), "--tasks", TASK, "--log_samples", "--output_path", str(tmp_path / "out")]
     settings = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf"), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    run = subprocess.run(line, cwd=away, env=os.environ | settings, capture_output=True, text=True, timeout=280)
+    run = subprocess.run(line, cwd=away, env=os.environ | settings, capture_output=True, text=True, timeout=900)
     assert run.returncode == 0, run.stderr[-2000:]
     theirs, ours = tmp_path / "theirs.parquet", tmp_path / "ours.parquet"
     assert main(["worldsense", "import-samples", str(trial_table), str(tmp_path / "out"), "--out", str(theirs)]) == 0

@@ -32,6 +32,12 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         default="concept_pair",
         help="what is drawn as a whole: templates of one pair of concepts share sentences (default: %(default)s)",
     )
+    parser.add_argument(
+        "--average",
+        choices=["items", "domains"],
+        default="items",
+        help="what weighs equally in overall means; domains: as in BabyLM's leaderboards, with no interval (default: items)",
+    )
     add_seed_argument(parser, "the bootstrap")
     add_missing_argument(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="summaries table")
@@ -50,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
 
     judgements = read_judgements(args.judgements, COLUMNS)
     missing = missing_models(args.missing, judgements["model"].unique())
-    summaries = summarize(judgements, args.seed, args.bootstrap, args.cluster)
+    summaries = summarize(judgements, args.seed, args.bootstrap, args.cluster, args.average)
     drawn = "pairs of concepts" if args.cluster == "concept_pair" else "templates"
     provenance = made(
         METHOD,
@@ -65,9 +71,10 @@ def run(args: argparse.Namespace) -> None:
         }
         | items_of(args.judgements)
         | kinds_of(args.judgements)
-        | missing,
+        | missing
+        | ({"average": args.average} if args.average != "items" else {}),
     )
-    if args.bootstrap:
+    if args.bootstrap and args.average == "items":
         provenance.details["overall_intervals_by_template"] = intervals_by_template(judgements, args.seed, args.bootstrap)
     write_table(summaries, Summaries, args.out, provenance)
     LOGGER.info("%d means of %d judgements of %d models", len(summaries), len(judgements), summaries["model"].nunique())

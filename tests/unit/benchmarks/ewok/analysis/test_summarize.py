@@ -83,6 +83,23 @@ def test_means_ranges_and_counts_are_those_of_a_plain_loop(judgements, metric, g
         assert (row["mean"], row["low"], row["high"], row["n_items"]) == pytest.approx(expected, abs=1e-6)
 
 
+def test_domains_can_weigh_equally_as_in_babylm(judgements):
+    """A version whose domains have unequal numbers of items, so that both averages differ."""
+    first = judgements["domain"].min()
+    few = judgements[(judgements["domain"] != first) | (judgements["template"] == judgements["template"].min())]
+    keys = ["model", "eval_type", "metric", "version"]
+    plain, equal = (summarize(few, n_bootstrap=20, average=average) for average in ("items", "domains"))
+    rows = equal[equal["grouping"] == "overall"].set_index(keys)
+    domains = equal[(equal["grouping"] == "domain") & (equal["version"] >= 0)].groupby(keys)["mean"].mean()
+    assert np.allclose(rows.loc[domains.index, "mean"], domains, atol=1e-12)
+    over = rows.xs(-1, level="version")["mean"]
+    assert np.allclose(over, domains.groupby(keys[:3]).mean().loc[over.index], atol=1e-12)
+    assert rows["ci_low"].isna().all()
+    others = plain["grouping"] != "overall"
+    pd.testing.assert_frame_equal(plain[others], equal[others])
+    assert not np.allclose(plain[~others]["mean"], equal[~others]["mean"])
+
+
 def test_a_missing_score_is_counted_and_never_a_zero(judgements):
     table = summarize(judgements, n_bootstrap=0)
     row = table.query(

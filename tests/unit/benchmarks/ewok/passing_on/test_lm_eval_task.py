@@ -52,7 +52,7 @@ def evaluate(task: Path, model: str, arguments: str, out: Path, **environment: s
     away = out.parent / "away"
     away.mkdir(exist_ok=True)
     settings = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(out.parent / "hf"), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    return subprocess.run(line, cwd=away, env=os.environ | settings | environment, capture_output=True, text=True, timeout=280)
+    return subprocess.run(line, cwd=away, env=os.environ | settings | environment, capture_output=True, text=True, timeout=900)
 
 
 def read_back(item_table: Path, out: Path, name: str) -> pd.DataFrame:
@@ -120,6 +120,54 @@ def test_ties_count_one_half_and_are_reported(item_table: Path, task: Path, tiny
     judged = read_back(item_table, out, "zero")
     assert judged["is_tie"].all()
     assert (judged["accuracy"] == 0.5).all()
+
+
+BABYLM = """
+task: worldprobe_few
+custom_dataset: !function utils.load
+test_split: test
+output_type: multiple_choice
+doc_to_text: context1
+doc_to_choice: "{{[target1, target2]}}"
+doc_to_target: 0
+num_fewshot: 0
+metric_list: [{metric: acc, aggregation: mean, higher_is_better: true}]
+"""
+BABYLM_UTILS = """
+import datasets
+import pandas as pd
+
+
+def load(**_):
+    items = pd.read_json(%r, orient="records")
+    swapped = items.rename(columns={"context1": "context2", "context2": "context1", "target1": "target2", "target2": "target1"})
+    return {"test": datasets.Dataset.from_list(pd.concat([items, swapped]).to_dict("records"))}
+"""
+
+
+@pytest.mark.slow
+def test_babylms_form_of_the_task_gives_what_comparing_targets_gives(
+    item_table: Path, tiny_checkpoint: Any, tmp_path: Path
+) -> None:
+    """BabyLM 2024: both targets after context 1, the first is right; and the item again with its sides exchanged."""
+    folder, rows = tmp_path / "babylm", tmp_path / "items.json"
+    folder.mkdir()
+    items = read_table(item_table, Items)
+    items[["context1", "context2", "target1", "target2"]].to_json(rows, orient="records")
+    (folder / "babylm.yaml").write_text(BABYLM)
+    (folder / "utils.py").write_text(BABYLM_UTILS % str(rows))
+    checkpoint = str(tiny_checkpoint("gpt2", "byte_level"))
+    run = evaluate(folder, "hf", f"pretrained={checkpoint},dtype=float32", tmp_path / "out")
+    assert run.returncode == 0, run.stderr[-2000:]
+    [written] = (tmp_path / "out").rglob("results_*.json")
+    stated = json.loads(written.read_text())["results"]["worldprobe_few"]
+    scores, judged = tmp_path / "scores.parquet", tmp_path / "judged.parquet"
+    line = ["score", "logprobs", str(item_table), "--checkpoint", checkpoint, "--model", "ours", "--out", str(scores)]
+    assert main(line) == 0
+    assert main(["judge", str(item_table), str(scores), "--compare-targets", "sum", "--out", str(judged)]) == 0
+    ours = read_table(judged, Judgements)
+    assert not (ours["is_tie"] | ours["is_near_tie"]).any()
+    assert stated["acc,none"] == pytest.approx(ours["accuracy"].mean(), abs=1e-12)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ SECTIONS = (
     Section(
         "concepts",
         "Concepts",
-        "Which concepts are hard, and for which models. Open a domain to see its concepts, hardest first.",
+        "Which concepts are hard, and for which models.",
     ),
     Section(
         "controls",

@@ -21,7 +21,13 @@ METRICS = ("accuracy", "strict", "both_right", "context_sensitivity")
 GROUPINGS = ("overall", "domain", "concept", "context_type", "context_contrast", "target_contrast")
 
 
-def summarize(judgements: pd.DataFrame, seed: int = 0, n_bootstrap: int = 1000, cluster: str = DEFAULT_CLUSTER) -> pd.DataFrame:
+def summarize(
+    judgements: pd.DataFrame,
+    seed: int = 0,
+    n_bootstrap: int = 1000,
+    cluster: str = DEFAULT_CLUSTER,
+    average: str = "items",
+) -> pd.DataFrame:
     """All means of a study.
 
     An item is the mean of its two targets. A version's mean is over its items, the mean is over the versions, and the range is
@@ -35,6 +41,8 @@ def summarize(judgements: pd.DataFrame, seed: int = 0, n_bootstrap: int = 1000, 
         seed: seed of the bootstrap.
         n_bootstrap: draws; 0 leaves the intervals missing.
         cluster: what is drawn: ``concept_pair`` or ``template``.
+        average: what weighs equally in a version's overall mean: ``items``, as in the paper, or ``domains``, as in BabyLM's
+            leaderboards; the bootstrap knows items only, so that an overall mean of domains has no interval.
 
     Returns:
         contracts.Summaries. Version -1 is the mean over versions; concepts, named ``domain/concept``, have only that row.
@@ -45,6 +53,12 @@ def summarize(judgements: pd.DataFrame, seed: int = 0, n_bootstrap: int = 1000, 
     versions = np.unique(panel.items["version"])
     means, counts = _version_means(panel, values, groups, versions)
     intervals = _intervals(panel, values, groups, versions, seed, n_bootstrap, cluster)
+    if average == "domains":
+        by_domain = means[:, :, [place for place, group in enumerate(groups) if group.grouping == "domain"]]
+        known = ~np.isnan(by_domain)
+        with np.errstate(invalid="ignore"):
+            means[:, :, 0] = np.where(known, by_domain, 0).sum(axis=2) / known.sum(axis=2)
+        intervals[:, :, :, 0] = np.nan
     return _rows(panel, groups, versions, means, counts, intervals)
 
 
