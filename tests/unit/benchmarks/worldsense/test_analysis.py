@@ -282,9 +282,11 @@ def test_a_block_with_a_pattern_like_a_beginning_is_read_in_sequence(tmp_path: P
 @pytest.mark.parametrize("suffix", [".bz2", ".gz"])
 def test_a_file_that_was_cut_short_is_a_message(suffix: str, tmp_path: Path) -> None:
     path = write(tmp_path / f"trials.jsonl{suffix}", TRIALS)
-    path.write_bytes(path.read_bytes()[:-9])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
     with pytest.raises(UserError, match="cut short"):
         decompress.Reader(1).start(path).wait()
-    path.write_bytes(b"nothing of the kind")
-    with pytest.raises(UserError, match="decompressed"):
-        decompress.Reader(1).start(path).wait()
+    for content in (b"nothing of the kind", whole + b"behind the end"):
+        path.write_bytes(content)
+        with pytest.raises(UserError, match="decompressed"):
+            decompress.Reader(1).start(path).wait()

@@ -2,6 +2,7 @@
 
 import bz2
 import json
+import logging
 from pathlib import Path
 
 import pandas as pd
@@ -354,6 +355,33 @@ def test_answers_to_our_trials_have_the_canary_whatever_the_layout_of_the_trials
             == 0
         )
         assert read_provenance(out).canary == CANARY
+
+
+def test_each_set_has_examples_of_its_own_file_also_where_a_set_is_asked_about_twice(tmp_path: Path) -> None:
+    few = ["--sizes", "3", "--skins", "trips", "--problems", "Infer.trivial"]
+    made = {name: str(tmp_path / f"{name}.parquet") for name in ("first", "second", "a", "b")}
+    for seed, name in enumerate(("first", "second")):
+        assert main(["worldsense", "generate", "test", *few, "--per-cell", "6", "--seed", str(seed), "--out", made[name]]) == 0
+    how = ["--engine", "rule", "--checkpoint", "solver", "--prompting", "icl_iid"]
+    asked = ["worldsense", "ask", made["first"], made["first"], *how]
+    assert main([*asked, "--examples", made["first"], made["second"], "--out", made["a"], made["b"]]) == 0
+    assert read_provenance(made["a"]).inputs["examples"] != read_provenance(made["b"]).inputs["examples"]
+    first, second = (read_table(made[name], Responses)["conversation"] for name in ("a", "b"))
+    assert (first != second).all()
+
+
+def test_only_the_first_of_several_samples_fits_the_official_layout_which_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from worldprobe.benchmarks.worldsense.results import write_results
+
+    monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
+    engine = Scripted()
+    several = Asking(True, samples=3, temperature=0.7)
+    frame, _ = ask(trials("draws"), engine, load_prompt_set("basic"), open_store(tmp_path, engine), several)
+    (path,) = write_results(frame, "m", tmp_path, is_compressed=False)
+    assert path.read_text().count("\n") == 1
+    assert "of several samples, the first is written" in caplog.text
 
 
 def test_no_answer_is_an_empty_string_in_the_official_layout(tmp_path: Path) -> None:

@@ -168,6 +168,20 @@ def test_a_copy_of_a_set_is_a_set_of_the_files_name(tmp_path: Path) -> None:
         assert (copied.name, copied.digest) == (f"my_{name}", own.digest)
 
 
+EXAMPLES = (
+    "ask: write\nquestion: '{text}'\n"
+    "examples: {number: 1, from: same_skin, opening: 'OPENING', heading: '100% {x} {}', solution: '{answer}'}\n"
+)
+
+
+def test_percent_signs_and_other_braces_are_sent_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(EXAMPLES + "system: '100% {x} %s {}'\n")
+    prompts = load_prompt_set(path)
+    assert prompts.system == "100% {x} %s {}"
+    assert prompts.whole("B", [("A", "TRUE")]) == "OPENING\n100% {x} {}\nA\nTRUE\n100% {x} {}\nB"
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -182,6 +196,14 @@ def test_a_copy_of_a_set_is_a_set_of_the_files_name(tmp_path: Path) -> None:
         ("ask: write\nquestion: '{text}'\nmeaning: {Compl: {'1': '2'}}\n", "the same meaning"),
         ("ask: write\nquestion: '{text}'\nmeaning: {Compl: {'4': '2'}}\n", "'4'"),
         ("ask: write\nquestion: '{text}'\ntokens: 0\n", "tokens"),
+        ("ask: compare\nquestion: '{text}'\nsystem: Be brief.\n", "line 3\n  problem: system: has no effect"),
+        ("ask: compare\nquestion: '{text}'\nstops: [x]\n", "stops: has no effect"),
+        (
+            "ask: write\nquestion: '{text}'\nsystem: 'Say {answers}.'\n",
+            "system\n  problem: contains {answers}, which is not filled",
+        ),
+        (EXAMPLES.replace("OPENING", "{text}"), "opening\n  problem: contains {text}"),
+        ("ask: speak\nquestion: 3\n", "(1 more.)"),
     ],
 )
 def test_a_malformed_set_is_a_message_that_names_what_is_wrong(tmp_path: Path, text: str, problem: str) -> None:

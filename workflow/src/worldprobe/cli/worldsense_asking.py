@@ -122,9 +122,10 @@ def run_ask(args: argparse.Namespace) -> None:
     asking = Asking(is_chat, args.samples, args.temperature, args.seed, args.thoughts)
     outs = iter(args.out)
     finished = []
-    for path, trials, pool in zip(args.trials, tables, pools, strict=True):
+    for place, (path, trials, pool) in enumerate(zip(args.trials, tables, pools, strict=True)):
         for prompts in prompt_sets:
-            finished.append((next(outs), *_ask(args, path, trials, engine, store, prompts, pool, asking)))
+            examples = _examples_path(args, place) if pool is not None and prompts.examples is not None else None
+            finished.append((next(outs), *_ask(args, path, trials, engine, store, prompts, pool, examples, asking)))
     from worldprobe.benchmarks.worldsense.contracts import Responses
 
     for out, frame, made in finished:
@@ -139,6 +140,7 @@ def _ask(
     store: Store,
     prompts: PromptSet,
     pool: Pool | None,
+    examples: str | None,
     asking: Asking,
 ) -> tuple[pd.DataFrame, Provenance]:
     from worldprobe.benchmarks.worldsense.asking.ask import ask
@@ -147,8 +149,8 @@ def _ask(
 
     frame, facts = ask(trials, engine, prompts, store, asking, pool, args.method, model_name(args))
     inputs = {"trials": digest_file(path), "prompts": prompts.digest}
-    if pool is not None and prompts.examples is not None:
-        inputs["examples"] = digest_file(_examples_path(args, path))
+    if examples is not None:
+        inputs["examples"] = digest_file(examples)
     seed = asking.seed if asking.temperature and not prompts.compares else None
     return frame, made_by_model(
         engine.facts, args.method, model_name(args), inputs, facts, seed=seed, canary=canary_of(path, trials)
@@ -167,15 +169,15 @@ def _pools(args: argparse.Namespace, tables: list[pd.DataFrame]) -> list[Any]:
     domains = {skin.name: skin.domain for skin in read_skins(args.skin_folder or FOLDER)}
     read = {path: read_trials(path) for path in args.examples or []}
     return [
-        Pool(read.get(_examples_path(args, path), trials), args.examples_seed, domains)
-        for path, trials in zip(args.trials, tables, strict=True)
+        Pool(read.get(_examples_path(args, place), trials), args.examples_seed, domains) for place, trials in enumerate(tables)
     ]
 
 
-def _examples_path(args: argparse.Namespace, path: str) -> str:
+def _examples_path(args: argparse.Namespace, place: int) -> str:
+    """Where the examples of a set come from."""
     if not args.examples:
-        return path
-    return str(args.examples[args.trials.index(path) if len(args.examples) > 1 else 0])
+        return str(args.trials[place])
+    return str(args.examples[place if len(args.examples) > 1 else 0])
 
 
 def _check_examples(tables: list[pd.DataFrame], prompt_sets: list[PromptSet], pools: list[Any]) -> None:

@@ -29,14 +29,20 @@ def validate(document: Any, schema: str, sources: Sequence[Source]) -> None:
     Raises:
         UserError: the first problem, in the order of the document; where there are more, the fix says so.
     """
-    raise_first(complaints(document, schema, sources))
+    raise_first(complaints(document, schema, sources), is_listed=False)
 
 
-def raise_first(found: Sequence[UserError]) -> None:
-    """Raise the first of some problems, if there is one, and say how many more there are."""
+def raise_first(found: Sequence[UserError], is_listed: bool = True) -> None:
+    """Raise the first of some problems, if there is one, and say how many more there are.
+
+    Args:
+        found: all problems.
+        is_listed: ``worldprobe config check`` reads this kind of file.
+    """
     if found:
         first, more = found[0], len(found) - 1
-        advice = f" ({more} more; `worldprobe config check` lists all.)" if more else ""
+        where = "; `worldprobe config check` lists all" if is_listed else ""
+        advice = f" ({more} more{where}.)" if more else ""
         raise UserError(first.where, first.problem, first.fix + advice)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file
+from worldprobe.log import LOGGER
 
 
 def results_name(prompting: str, model: str, is_compressed: bool = True) -> str:
@@ -43,6 +44,8 @@ def write_results(responses: pd.DataFrame, model: str, folder: Path, is_compress
     """
     written = []
     first = responses[responses["sample"] == 0]
+    if len(first) < len(responses):
+        LOGGER.warning("%s: the layout has one answer per trial; of several samples, the first is written", model)
     for prompting, rows in first.groupby("prompting", sort=True):
         lines = [
             json.dumps({"Key": int(key), "resp": answer if isinstance(answer, str) else ""}, separators=(",", ":")) + "\n"

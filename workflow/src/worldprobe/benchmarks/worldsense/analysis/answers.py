@@ -96,6 +96,8 @@ def _read_official(path: Path | str, questions: Questions, pending: Pending | No
     else:
         keys = table["Key"].to_numpy()
         codes, words = encode(table["resp"])
+    if not len(keys):
+        raise UserError(path, "contains no answers.", "Give a file with one JSON object per line.")
     row, is_known = _rows(questions, keys)
     _refuse_twice(path, keys, row, is_known)
     if not is_known.any():
@@ -149,8 +151,6 @@ def _read_lines(path: Path | str, content: bytes) -> tuple[np.ndarray, np.ndarra
             raise UserError(where, "resp is not text.", "Write the answer as text; an empty one where there is none.")
         keys.append(key)
         responses.append(response)
-    if not keys:
-        raise UserError(path, "contains no answers.", "Give a file with one JSON object per line.")
     words = list(dict.fromkeys(responses))
     place = {word: code for code, word in enumerate(words)}
     return np.array(keys, np.int64), np.array([place[word] for word in responses]), words

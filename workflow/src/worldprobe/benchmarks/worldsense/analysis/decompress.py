@@ -84,7 +84,7 @@ class Pending:
             pass  # a chance pattern inside a block: read it in sequence
         try:
             if suffix == ".bz2":
-                return bz2.decompress(self._content)
+                return _decompress(self._content)
             return gzip.decompress(self._content) if suffix == ".gz" else self._content
         except (EOFError, ValueError) as error:
             raise UserError(self.path, "the file ends early; it was cut short.", "Fetch or make it again.") from error
@@ -108,6 +108,23 @@ class Pending:
         if table is not None and self.place:
             keep(self.place, table)
         return table
+
+
+def _decompress(content: bytes) -> bytes:
+    """All streams of a bzip2 file; the standard library passes over what follows the first and is none.
+
+    Raises:
+        EOFError: a stream ends early.
+        OSError: something is not a stream.
+    """
+    found = []
+    while content:
+        stream = bz2.BZ2Decompressor()
+        found.append(stream.decompress(content))
+        if not stream.eof:
+            raise EOFError
+        content = stream.unused_data
+    return b"".join(found)
 
 
 def _blocks(content: bytes) -> list[bytes]:

@@ -18,11 +18,14 @@ FOLDER = RESOURCES / "prompts" / "worldsense"
 #: Names of sets, which are names of folders and values of a column.
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 _SLOT = re.compile(r"\{(\w+)\}")
+#: Key -> the slots that are filled in its text.
 _SLOTS = {
     "question": {"text", "answers", "quoted", "number"},
     "follow_up": {"answers", "quoted", "number"},
     "solution": {"answer"},
 }
+#: Keys that say how a model writes.
+_OF_WRITING = ("system", "follow_up", "tokens", "follow_up_tokens", "stops")
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,10 @@ def load_prompt_set(name: str | Path) -> PromptSet:
         raise UserError(path, problem, "Rename the file.")
     source = read_yaml(path, is_prose=True)
     validate(source.document, "prompting", [source])
+    unused = [key for key in _OF_WRITING if source.document["ask"] == "compare" and source.document.get(key)]
+    if unused:
+        where = source.place((unused[0],)) or str(path)
+        raise UserError(where, f"{unused[0]}: has no effect on answers that are compared.", "Remove the key, or set ask: write.")
     document = with_defaults(source.document, "prompting")
     _check_slots(path, document)
     examples = document.get("examples")
@@ -181,6 +188,12 @@ def _check_slots(path: Path, document: Mapping[str, Any]) -> None:
             if slot not in _SLOTS[key]:
                 known = ", ".join(f"{{{one}}}" for one in sorted(_SLOTS[key]))
                 raise UserError(f"{path}: {key}", f"contains the unknown slot {{{slot}}}.", f"The slots here are {known}.")
+    examples = document.get("examples") or {}
+    for key, text in {"system": document["system"], **{key: examples.get(key) for key in ("opening", "heading")}}.items():
+        for slot in _SLOT.findall(text or ""):
+            if any(slot in slots for slots in _SLOTS.values()):
+                problem = f"contains {{{slot}}}, which is not filled here."
+                raise UserError(f"{path}: {key}", problem, "Write it into `question`, or use other words.")
     if document["question"].count("{text}") != 1:
         raise UserError(f"{path}: question", "contains {text} more than once.", "Name it once.")
 
