@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 SOURCE = Path(__file__).resolve().parents[2] / "workflow" / "src"
 WAYS = ("ours", "original", "minicons", "lm-eval", "vllm")
@@ -53,11 +54,10 @@ def read_pairs(items: Path, n_items: int) -> Pairs:
     ]
 
 
-def build_checkpoint(folder: Path, pairs: Pairs, layers: int, vocabulary: int) -> None:
-    """GPT-2-small's shape, random weights."""
-    import torch
+def build_tokenizer(pairs: Pairs) -> Any:
+    """A byte-level tokenizer that has learned from the texts."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerFast
 
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -66,7 +66,15 @@ def build_checkpoint(folder: Path, pairs: Pairs, layers: int, vocabulary: int) -
         vocab_size=16_384, special_tokens=["<|endoftext|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
     )
     tokenizer.train_from_iterator((f"{c or ''} {t}" for c, t in pairs), trainer)
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>")
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>")
+
+
+def build_checkpoint(folder: Path, pairs: Pairs, layers: int, vocabulary: int) -> None:
+    """GPT-2-small's shape, random weights."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    fast = build_tokenizer(pairs)
     fast.save_pretrained(folder)
     torch.manual_seed(0)
     config = GPT2Config(vocab_size=vocabulary, n_layer=layers, bos_token_id=fast.bos_token_id, eos_token_id=fast.eos_token_id)
