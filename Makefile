@@ -1,8 +1,8 @@
 # Every line is a command that README.md or docs/ show too.
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs
-TESTS = not (slurm or survey)
+TESTS = not (slurm or survey or release)
 
-.PHONY: reproduce test test-slurm test-survey rulegraph docs format python
+.PHONY: reproduce test test-slurm test-survey release-check rulegraph docs format python
 
 reproduce: python
 	@.venv/bin/worldprobe unlock
@@ -22,6 +22,10 @@ test-slurm: python
 test-survey: python
 	envs/install-survey
 	.venv/bin/pytest -m survey tests/survey
+
+# Before a tag: both archives, one version everywhere, and an installation into an empty environment from the package index (1.5 GB).
+release-check: python
+	.venv/bin/pytest tests/unit/test_package.py tests/workflow/test_catalog.py tests/unit/present/test_crate.py
 
 # Needs Graphviz (apt-get install graphviz).
 rulegraph: python

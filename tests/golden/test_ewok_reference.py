@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import pyzipper
 
+from worldprobe.benchmarks.ewok.analysis.published import is_release, read_published, texts_digest
 from worldprobe.benchmarks.ewok.canaries import is_protected
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.differences import differences
@@ -127,6 +128,13 @@ def test_items_equal_the_originals_before_and_after_the_release_filter(items, fi
     for frame, kind in ((items, "unfiltered"), (filtered, "filtered")):
         rows = frame[frame["version"] == version].itertuples()
         assert full_digests(map(record, rows)) == expected_digests(expected["item_digests"][str(version)][kind])
+
+
+def test_an_import_knows_the_release_by_its_texts(filtered):
+    published = read_published(OURS.parents[1] / "published")
+    assert texts_digest(filtered) == published.release
+    assert is_release(filtered.assign(version=0), published)
+    assert not is_release(filtered.iloc[1:], published)
 
 
 def test_the_release_filter_leaves_4374_items_and_4357_distinct_texts(filtered, expected):

@@ -146,7 +146,11 @@ def test_an_installed_package_builds_the_clones_items_and_trials(installed: Path
 def test_an_installed_package_evaluates_a_model_as_a_clone_does(  # type: ignore[no-untyped-def]
     installed: Path, repository: Path, tiny_checkpoint, tmp_path: Path
 ) -> None:
-    checkpoint = str(tiny_checkpoint())
+    _compare_with_clone(installed, repository, str(tiny_checkpoint()), tmp_path)
+
+
+def _compare_with_clone(installed: Path, repository: Path, checkpoint: str, tmp_path: Path) -> None:
+    """Evaluate a model in an empty folder, and with the clone's code in another: the same files."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "clone").mkdir()
     done = run(installed, tmp_path / "empty", "worldprobe", "evaluate", checkpoint, "--versions", "0", "--work", "work")
@@ -158,6 +162,38 @@ def test_an_installed_package_evaluates_a_model_as_a_clone_does(  # type: ignore
     )
     for name in ("items.parquet", "target_scores.parquet", "judgements.parquet", "summaries.parquet", "result.json"):
         assert (tmp_path / "empty" / "work" / name).read_bytes() == (tmp_path / "clone" / "work" / name).read_bytes(), name
+
+
+@pytest.mark.release
+def test_archives_are_the_same_to_the_byte_when_they_are_built_again(
+    wheel: Path, source_archive: Path, repository: Path, tmp_path: Path
+) -> None:
+    for first, kind in ((wheel, "wheel"), (source_archive, "sdist")):
+        assert build(repository, kind, tmp_path / kind).read_bytes() == first.read_bytes(), first.name
+
+
+@pytest.mark.release
+def test_an_empty_environment_installs_the_package_and_evaluates_as_a_clone_does(  # type: ignore[no-untyped-def]
+    wheel: Path, repository: Path, tiny_checkpoint, tmp_path: Path
+) -> None:
+    """Nothing is there but what the package itself asks for: first without torch, then with the extra that brings it."""
+    place, lock = tmp_path / "environment", str(repository / "envs" / "requirements.txt")
+    subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+    install = [str(place / "bin" / "pip"), "install", "--quiet", "--constraint", lock]
+    subprocess.run([*install, str(wheel)], check=True)
+    commands = place / "bin"
+    assert run(commands, tmp_path, "worldprobe", "--help").returncode == 0
+    done = run(commands, tmp_path, "worldprobe", "items", "build", "builtin", "--versions", "0", "--out", "items.parquet")
+    assert done.returncode == 0, done.stderr
+    checkpoint = str(tiny_checkpoint())
+    done = run(commands, tmp_path, "worldprobe", "evaluate", checkpoint, "--versions", "0")
+    assert done.returncode == 2
+    assert "worldprobe[hf]" in done.stderr
+    torch = next(line for line in Path(lock).read_text().splitlines() if line.startswith("torch=="))
+    subprocess.run([*install, torch], check=True)  # first, as envs/install-python does
+    subprocess.run([*install, f"worldprobe[hf] @ {wheel.as_uri()}"], check=True)
+    subprocess.run([str(place / "bin" / "pip"), "check"], check=True)
+    _compare_with_clone(commands, repository, checkpoint, tmp_path)
 
 
 @pytest.mark.slow

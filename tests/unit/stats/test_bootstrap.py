@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.stats.bootstrap import bootstrap_means, percentile_interval
+from worldprobe.stats.bootstrap import bootstrap_means, draw_counts, on_grid, percentile_interval
 from worldprobe.stats.permutation import compare_paired, correct_for_number
 
 
@@ -36,6 +36,29 @@ def test_weights_count_and_missing_values_are_left_out_of_their_series_only():
     assert np.allclose(found[:, 0], 0.25)
     assert np.allclose(found[:, 1], 1.0)
     assert np.isnan(found[:, 2]).all()
+
+
+def test_the_order_of_adding_does_not_change_a_bit_of_a_mean():
+    """So neither does the number of threads that a BLAS adds with."""
+    random = np.random.default_rng(4)
+    values = (random.integers(0, 5, (3, 3000)) / 4).astype(np.float32)
+    cluster, stratum = np.arange(3000) % 600, np.arange(3000) // 600
+    expected = bootstrap_means(values, cluster, np.random.default_rng(5), 300, stratum, 5)
+    order = random.permutation(3000)
+    found = bootstrap_means(values[:, order], cluster[order], np.random.default_rng(5), 300, stratum[order], 5)
+    assert found.tobytes() == expected.tobytes()
+    ordered = np.sort(expected[:, 0])
+    assert abs(ordered.mean() - values[0].mean()) < 0.01
+
+
+def test_parts_on_a_grid_have_one_sum_whatever_the_order():
+    random = np.random.default_rng(6)
+    loose = random.normal(size=(900, 7))
+    parts, counts, order = on_grid(loose, 900), draw_counts(random, 200, 900).astype(float), random.permutation(900)
+    np.testing.assert_allclose(parts, loose, atol=1e-11)
+    assert (counts @ parts).tobytes() == (counts[:, order] @ parts[order]).tobytes()
+    assert (counts @ loose).tobytes() != (counts[:, order] @ loose[order]).tobytes()
+    assert on_grid(np.zeros(3), 5).tolist() == [0, 0, 0]
 
 
 def test_an_interval_is_that_of_numpy_and_leaves_missing_draws_out():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import io
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from worldprobe.files import digest_file
 
 #: Larger members are not text that anybody wrote.
 LARGEST = 256 * 1024 * 1024
+#: The variable with the password of what is exported encrypted.
+EXPORT_VARIABLE = "WORLDPROBE_EXPORT_PASSWORD"
 #: What a ZIP archive states as the compression of a member that is encrypted with AES.
 AES = 99
 
@@ -124,6 +127,23 @@ def is_encrypted(path: Path | str) -> bool:
             return any(member.flag_bits & 1 for member in archive.infolist())
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
         return False
+
+
+def encrypt(members: Mapping[str, bytes], password: str) -> bytes:
+    """A ZIP archive with AES-256, built in memory; its bytes differ each time, as encryption must.
+
+    Args:
+        members: name -> content.
+        password: not empty.
+    """
+    import pyzipper
+
+    packed = io.BytesIO()
+    with pyzipper.AESZipFile(packed, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES) as archive:
+        archive.setpassword(password.encode("utf-8", "surrogateescape"))
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
 
 
 def _files_below(folder: Path) -> Iterable[str]:

@@ -14,10 +14,10 @@ from typing import Any
 
 import pandas as pd
 
+from worldprobe.archives import EXPORT_VARIABLE as VARIABLE
+from worldprobe.archives import encrypt
 from worldprobe.errors import UserError
 
-#: The variable that a task reads the password of encrypted questions from.
-VARIABLE = "WORLDPROBE_EXPORT_PASSWORD"
 #: What tasks include, and where the questions are.
 TEMPLATE, DATA, ENCRYPTED = "_common_yaml", "data/questions.parquet", "data/questions.zip"
 _MEMBER = "questions.parquet"
@@ -140,13 +140,7 @@ def questions(rows: pd.DataFrame, canary: str | None, password: str | None) -> t
     parquet.write_table(table.replace_schema_metadata({"canary": canary or ""}), packed)
     if password is None:
         return DATA, packed.getvalue()
-    import pyzipper
-
-    closed = io.BytesIO()
-    with pyzipper.AESZipFile(closed, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES) as archive:
-        archive.setpassword(password.encode())
-        archive.writestr(_MEMBER, packed.getvalue())
-    return ENCRYPTED, closed.getvalue()
+    return ENCRYPTED, encrypt({_MEMBER: packed.getvalue()}, password)
 
 
 def marked(canary: str | None) -> str:

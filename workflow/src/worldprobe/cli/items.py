@@ -1,4 +1,4 @@
-"""``items``: fill templates, or compile and fill in one go."""
+"""``items``: fill templates, or compile and fill in one go; pass items on to other tools."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldprobe.cli.arguments import LARGEST_SEED, whole_number
+from worldprobe.cli.items_import import add_import
 from worldprobe.cli.reading_materials import MOST, PASSWORD_HELP, add_materials_arguments, password, version_range
 from worldprobe.errors import UserError
 
@@ -22,7 +23,7 @@ METHOD = 1
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``items build``, ``items fill``, ``items gather`` and ``items export``."""
+    """``items build``, ``items fill``, ``items gather``, ``items export`` and ``items import``."""
     actions = stages.add_parser("items", help="fill templates into items").add_subparsers(metavar="ACTION", required=True)
     build = actions.add_parser("build", help="compile and fill in one go")
     add_materials_arguments(build)
@@ -34,6 +35,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     fill.set_defaults(run=run_fill)
     _add_gather(actions)
     _add_export(actions)
+    add_import(actions)
     for parser in (build, fill):
         _add_filling_arguments(parser)
     fill.add_argument(
@@ -101,21 +103,22 @@ def _add_gather(actions: argparse._SubParsersAction) -> None:
 def _add_export(actions: argparse._SubParsersAction) -> None:
     export = actions.add_parser(
         "export",
-        help="write items for other tools: in the original's CSV format, or as a task of lm-evaluation-harness",
+        help="write items for other tools: in the original's CSV format, as a task of lm-evaluation-harness, or as a dataset",
         description="Write items for other tools. official: a folder per version, a CSV file per domain. lm-eval: a task folder "
-        "for --include_path, asking the same questions, ties counted 0.5; items of EWoK's own materials only with --encrypt, "
-        "or by name, with --hub and no ITEMS.",
+        "for --include_path, asking the same questions, ties counted 0.5. hf: a dataset folder of the Hugging Face hub, with a "
+        "card and a Croissant description. Items of EWoK's own materials leave only with --encrypt, or as lm-eval by name, with "
+        "--hub and no ITEMS.",
     )
     export.add_argument("items", metavar="ITEMS", nargs="?", help="items table; none with --hub")
     export.add_argument(
         "templates", metavar="TEMPLATES", nargs="?", help="official: the templates table that the items were filled from"
     )
-    export.add_argument("--format", choices=["official", "lm-eval"], default="official", help="layout of the files")
+    export.add_argument("--format", choices=["official", "lm-eval", "hf"], default="official", help="layout of the files")
     export.add_argument("--task", metavar="NAME", help="lm-eval: the task's name (default: worldprobe_items)")
     export.add_argument(
         "--encrypt",
         action="store_true",
-        help="lm-eval: encrypt the items with the password in WORLDPROBE_EXPORT_PASSWORD, which the task then needs as well",
+        help="lm-eval, hf: encrypt the items with the password in WORLDPROBE_EXPORT_PASSWORD, which users then need as well",
     )
     export.add_argument(
         "--hub",
@@ -252,14 +255,14 @@ def run_export(args: argparse.Namespace) -> None:
     if args.hub is None and is_protected(read_provenance(args.items).canary) and not args.encrypt:
         problem = "comes from EWoK's own materials, whose terms forbid plain-text files of them."
         command = "`worldprobe release pack --items ITEMS --templates TEMPLATES --notices-from MATERIALS --out NAME.zip`"
-        fix = (
-            "Add --encrypt, or leave ITEMS out and add --hub."
-            if args.format == "lm-eval"
-            else f"Write an encrypted archive: {command}."
+        fix = {"lm-eval": "Add --encrypt, or leave ITEMS out and add --hub.", "hf": "Add --encrypt."}.get(
+            args.format, f"Write an encrypted archive: {command}."
         )
         raise UserError(args.items, problem, fix)
     if args.format == "lm-eval":
         files = read_task_files(args)
+    elif args.format == "hf":
+        files = read_dataset_files(args)
     else:
         official = read_official_files(Path(args.items), Path(args.templates))
         files = ((name, text.encode()) for name, text in official)
@@ -288,7 +291,11 @@ def _check_export(args: argparse.Namespace) -> None:
         if not args.templates:
             raise UserError("items export", "needs the templates.", "Name the templates table after the items table.")
     elif args.templates:
-        raise UserError(args.templates, "does nothing with --format lm-eval.", "Leave the templates out.")
+        raise UserError(args.templates, f"does nothing with --format {args.format}.", "Leave the templates out.")
+    elif args.format == "hf":
+        for option in ("task", "hub"):
+            if getattr(args, option) is not None:
+                raise UserError(f"--{option}", "does nothing with --format hf.", "Leave it out, or take --format lm-eval.")
     check_task(args.task)
 
 
@@ -312,6 +319,23 @@ def read_task_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
     if items.empty:
         raise UserError(args.items, "contains no items.", "Build the items again.")
     return task_files(items, task, read_provenance(args.items).canary, password)
+
+
+def read_dataset_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
+    """Items as a dataset folder: name and content of each file. The rows are the table itself, byte for byte.
+
+    Raises:
+        UserError: the table cannot be read or is empty, or there is no password.
+    """
+    from worldprobe.asking.lm_eval_folder import read_password
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.passing_on.dataset import describe_items
+    from worldprobe.contracts import read_provenance, read_table
+    from worldprobe.present.dataset_folder import dataset_files
+
+    password = read_password(args.encrypt)
+    dataset = describe_items(read_table(args.items, Items), read_provenance(args.items).canary, args.encrypt)
+    return dataset_files(dataset, Path(args.items).read_bytes(), password)
 
 
 def read_official_files(items_path: Path, templates_path: Path) -> Iterator[tuple[str, str]]:

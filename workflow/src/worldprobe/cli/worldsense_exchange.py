@@ -15,12 +15,13 @@ def add_exchange_parsers(actions: argparse._SubParsersAction, trials_help: str) 
     """``export`` and ``import-samples``."""
     export = actions.add_parser(
         "export",
-        help="write trials in the official layout, or as a task of lm-evaluation-harness",
+        help="write trials in the official layout, as a task of lm-evaluation-harness, or as a dataset",
         description="Write trials for other tools. official: one file of JSON lines. lm-eval: a task folder for --include_path "
-        "that asks as the prompting strategy constrained does.",
+        "that asks as the prompting strategy constrained does. hf: a dataset folder of the Hugging Face hub, with a card and a "
+        "Croissant description, of trials that were generated here only.",
     )
     export.add_argument("trials", metavar="TRIALS", help=trials_help)
-    export.add_argument("--format", choices=["official", "lm-eval"], default="official", help="layout of the files")
+    export.add_argument("--format", choices=["official", "lm-eval", "hf"], default="official", help="layout of the files")
     export.add_argument("--task", metavar="NAME", help="lm-eval: the task's name (default: worldprobe_worldsense)")
     export.add_argument(
         "--encrypt",
@@ -32,7 +33,7 @@ def add_exchange_parsers(actions: argparse._SubParsersAction, trials_help: str) 
         type=Path,
         required=True,
         metavar="PATH",
-        help="official: a file, .jsonl.bz2, .jsonl.gz or .jsonl; lm-eval: a folder",
+        help="official: a file, .jsonl.bz2, .jsonl.gz or .jsonl; lm-eval, hf: a folder",
     )
     export.set_defaults(run=run_export)
     samples = actions.add_parser(
@@ -60,7 +61,12 @@ def run_export(args: argparse.Namespace) -> None:
         return
     for option in ("task", "encrypt"):
         if getattr(args, option):
-            raise UserError(f"--{option}", "does nothing with --format official.", "Leave it out, or add --format lm-eval.")
+            raise UserError(
+                f"--{option}", f"does nothing with --format {args.format}.", "Leave it out, or take --format lm-eval."
+            )
+    if args.format == "hf":
+        _export_dataset(args)
+        return
     if not is_official(args.out):
         raise UserError(f"--out {args.out}", "is not the name of JSON lines.", "Name a file that ends with .jsonl.bz2.")
     if is_official(args.trials):
@@ -83,6 +89,34 @@ def _export_task(args: argparse.Namespace) -> None:
     files = task_files(trials, args.task or "worldprobe_worldsense", canary_of(args.trials, trials), password)
     with whole_folder(args.out, "worldsense export") as folder:
         write_members(folder, files)
+
+
+def _export_dataset(args: argparse.Namespace) -> None:
+    """Our own trials as a dataset folder, whose rows are the table itself, byte for byte.
+
+    Raises:
+        UserError: the trials may be the release's, or are not a whole table of ours.
+    """
+    from worldprobe.benchmarks.worldsense.contracts import Trials
+    from worldprobe.benchmarks.worldsense.dataset import describe_trials
+    from worldprobe.benchmarks.worldsense.official import is_official
+    from worldprobe.benchmarks.worldsense.vocabulary import CANARY
+    from worldprobe.benchmarks.worldsense.writing import read_batches
+    from worldprobe.contracts import check_kind, read_provenance
+    from worldprobe.files import whole_folder, write_members
+    from worldprobe.present.dataset_folder import dataset_files
+
+    provenance = None
+    if not is_official(args.trials):
+        check_kind(args.trials, Trials)
+        provenance = read_provenance(args.trials)
+    if provenance is None or provenance.canary != CANARY:
+        problem = "may be the release, which is not ours to pass on (CC BY-NC): it does not carry our canary."
+        raise UserError(args.trials, problem, "Export a set of `worldsense generate`.")
+    n_rows = sum(len(batch) for batch in read_batches(args.trials))
+    dataset = describe_trials(n_rows, provenance.details.get("set"), provenance.canary)
+    with whole_folder(args.out, "worldsense export") as folder:
+        write_members(folder, dataset_files(dataset, Path(args.trials).read_bytes()))
 
 
 def run_import_samples(args: argparse.Namespace) -> None:

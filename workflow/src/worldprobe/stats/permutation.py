@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import sparse
 from statsmodels.stats.multitest import multipletests
 
-from worldprobe.stats.bootstrap import draw_counts, percentile_interval
+from worldprobe.stats.bootstrap import draw_counts, on_grid, percentile_interval
 
 #: flips and draws that are made at a time.
 BLOCK = 1000
@@ -77,8 +77,8 @@ def compare_paired(
     _, code = np.unique(cluster, return_inverse=True)
     n_clusters = int(code.max()) + 1
     member_of = sparse.csr_matrix((np.ones(len(code)), (np.arange(len(code)), code)), (len(code), n_clusters))
-    parts = np.asarray(((first - second) * share) @ member_of).T
-    masses = share @ member_of
+    parts = on_grid(np.asarray(((first - second) * share) @ member_of).T, n_clusters)
+    masses = on_grid(share @ member_of, n_clusters)
     difference = parts.sum(axis=0)
     rng = np.random.default_rng([seed, n_clusters])
     n_far = np.zeros(len(first), int)
@@ -92,8 +92,8 @@ def compare_paired(
     ends = percentile_interval(drawn) if n_clusters > 1 else np.full((2, len(first)), np.nan)
     return [
         Paired(
-            mean_a=float(np.clip(share @ a, 0, 1)),
-            mean_b=float(np.clip(share @ b, 0, 1)),
+            mean_a=float(np.clip((share * a).sum(), 0, 1)),
+            mean_b=float(np.clip((share * b).sum(), 0, 1)),
             difference=float(np.clip(difference[i], -1, 1)),
             ci_low=float(np.clip(ends[0, i], -1, 1)),
             ci_high=float(np.clip(ends[1, i], -1, 1)),

@@ -30,11 +30,13 @@ class Published:
         numbers: COLUMNS, one row per printed number, in the papers' order; ``digits``: the decimals it was rounded to.
         sources: block -> where it is printed.
         official_items: version -> digest of the official items' texts.
+        release: digest of the official items' texts of all versions together.
     """
 
     numbers: pd.DataFrame
     sources: dict[str, str]
     official_items: dict[int, str]
+    release: str
 
     @property
     def models(self) -> list[str]:
@@ -71,6 +73,7 @@ def read_published(folder: Path) -> Published:
         numbers=numbers,
         sources={name: block["source"] for name, block in about["blocks"].items()},
         official_items={int(version): digest for version, digest in about["official_items"].items()},
+        release=str(about["official_release"]),
     )
 
 
@@ -91,14 +94,16 @@ def _numbers(folder: Path, rows: pd.DataFrame, column: str) -> pd.Series:
 
 
 def _are_sources(about: object) -> bool:
-    """Whether sources.yaml has a source for every block and a digest for every version of the official items."""
+    """Whether sources.yaml has a source for every block, and digests of the official items."""
     if not isinstance(about, dict):
         return False
     blocks, items = about.get("blocks"), about.get("official_items")
     if not isinstance(blocks, dict) or not isinstance(items, dict):
         return False
-    return all(isinstance(block, dict) and "source" in block for block in blocks.values()) and all(
-        str(version).isdecimal() for version in items
+    return (
+        all(isinstance(block, dict) and "source" in block for block in blocks.values())
+        and all(str(version).isdecimal() for version in items)
+        and "official_release" in about
     )
 
 
@@ -113,3 +118,8 @@ def are_official(items: pd.DataFrame, published: Published) -> bool:
     """Whether every version with a known digest has the official items' texts."""
     found = {v: texts_digest(items[items["version"] == v]) for v in published.official_items}
     return found == published.official_items
+
+
+def is_release(items: pd.DataFrame, published: Published) -> bool:
+    """Whether the items are the release's, whatever versions and ids they have."""
+    return are_official(items, published) or texts_digest(items) == published.release

@@ -34,19 +34,19 @@ class Items(Table):
     """Templates with their slots filled: the unit that is scored."""
 
     item_id: str = column(str_matches=ITEM_ID, description="domain_meta_template_vN")
-    domain: str
+    domain: str = column(description="Domain of knowledge.")
     version: int = column(ge=0, description="Version of the fixed filling, or number of the independent sample.")
-    meta_template: int = column(gt=0)
-    template: int = column(gt=0)
-    context1: str
-    context2: str
-    target1: str
-    target2: str
-    concept_a: str
-    concept_b: str = column(nullable=True)
-    context_contrast: str = column(nullable=True)
-    context_type: str = column(isin=CONTEXT_TYPES)
-    target_contrast: str = column(isin=TARGET_CONTRASTS)
+    meta_template: int = column(gt=0, description="Number of the unit within its domain, from 1.")
+    template: int = column(gt=0, description="Number of the template within its unit, from 1.")
+    context1: str = column(description="Target 1 fits this context, target 2 does not.")
+    context2: str = column(description="Target 2 fits this context, target 1 does not.")
+    target1: str = column(description="Sentence that fits context 1.")
+    target2: str = column(description="Sentence that fits context 2.")
+    concept_a: str = column(description="Concept that the targets ask about.")
+    concept_b: str = column(nullable=True, description="Concept that it is contrasted with, where there is one.")
+    context_contrast: str = column(nullable=True, description="How the two contexts differ.")
+    context_type: str = column(isin=CONTEXT_TYPES, description="Whether the context names the concept or implies it.")
+    target_contrast: str = column(isin=TARGET_CONTRASTS, description="How the two targets differ.")
     fillers: str = column(description="JSON object: slot key -> filler text, keys in code-point order.")
     tags: str = column(description="The slot keys in code-point order, joined by commas.")
     duplicate_of: str = column(nullable=True, description="item_id of an earlier item with the same four texts.")

@@ -16,7 +16,7 @@ from worldprobe.benchmarks.ewok.analysis.judge_evidence import Evidence
 from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, is_graded
 from worldprobe.errors import UserError
 from worldprobe.human.reliability import correlate
-from worldprobe.stats.bootstrap import draw_counts, percentile_interval
+from worldprobe.stats.bootstrap import draw_counts, on_grid, percentile_interval
 
 _KEY = ["item_id", "target"]
 
@@ -123,7 +123,7 @@ def _interval(x: np.ndarray, y: np.ndarray, cluster: np.ndarray, counts: np.ndar
     x, y = x - x.mean(), y - y.mean()
     terms = np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
     sums = np.stack([np.bincount(cluster, term, counts.shape[1]) for term in terms], axis=1)
-    n, sx, sy, sxx, syy, sxy = (counts.astype(float) @ sums).T
+    n, sx, sy, sxx, syy, sxy = (counts.astype(float) @ np.apply_along_axis(on_grid, 0, sums, counts.shape[1])).T
     with np.errstate(invalid="ignore", divide="ignore"):
         variances = (n * sxx - sx * sx) * (n * syy - sy * sy)
         drawn = np.where(variances > 0, (n * sxy - sx * sy) / np.sqrt(variances), np.nan)

@@ -11,7 +11,7 @@ import pandas as pd
 from worldprobe.errors import UserError
 
 #: The original's names of our columns, in its order; the rest are its ids.
-_DESIGN = {
+DESIGN = {
     "ConceptA": "concept_a",
     "ConceptB": "concept_b",
     "Target1": "target1",
@@ -22,7 +22,7 @@ _DESIGN = {
     "ContextDiff": "context_contrast",
     "ContextType": "context_type",
 }
-_HEADER = ("MetaTemplateID", "TemplateID", "PairID", "Domain", *_DESIGN, "TemplateName", "TemplateIndex", "ItemTags")
+_HEADER = ("MetaTemplateID", "TemplateID", "PairID", "Domain", *DESIGN, "TemplateName", "TemplateIndex", "ItemTags")
 
 
 def official_files(
@@ -59,7 +59,7 @@ def official_files(
         writer.writerow(_HEADER)
         for row in rows.sort_values(["meta_template", "template", "version"]).to_dict("records"):
             absent = {"concept_b": "-", "context_contrast": ""}
-            cells = [row[ours] if isinstance(row[ours], str) else absent[ours] for ours in _DESIGN.values()]
+            cells = [row[ours] if isinstance(row[ours], str) else absent[ours] for ours in DESIGN.values()]
             template = f"{row['domain']}_{row['meta_template']}_{row['template']}"
             ids = (row["meta_template"], row["template"], "", row["domain"])
             writer.writerow([*ids, *cells, f"template-{name}", index[template], row["tags"]])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from worldprobe.archives import Archive
+from worldprobe.archives import Archive, encrypt
 from worldprobe.benchmarks.ewok.canaries import OFFICIAL
 from worldprobe.benchmarks.ewok.materials.materials import canary_lines
 from worldprobe.benchmarks.ewok.passing_on.canaries import is_word_list, lacks_canary
@@ -123,18 +122,12 @@ def write_release(members: Mapping[str, bytes], path: Path, password: str) -> No
     Raises:
         UserError: the place cannot be written.
     """
-    import pyzipper
-
     notices = ", ".join(sorted(name for name in members if any(p.search(name) for p in _NOTICES.values())))
     canary = "\n".join(dict.fromkeys(line for content in members.values() for line in canary_lines(content)))
     about = _ABOUT.format(canary=canary, name=path.name, count=len(members), notices=notices).lstrip()
-    packed = io.BytesIO()  # on a full disk, pyzipper would end with a traceback of its own
-    with pyzipper.AESZipFile(packed, "w", compression=pyzipper.ZIP_DEFLATED, encryption=pyzipper.WZ_AES) as archive:
-        archive.setpassword(password.encode("utf-8", "surrogateescape"))
-        for name, content in ({README: about.encode()} | dict(members)).items():
-            archive.writestr(name, content)
+    packed = encrypt({README: about.encode()} | dict(members), password)  # in memory: on a full disk, pyzipper has no message
     with whole_file(path) as temporary:
-        temporary.write_bytes(packed.getvalue())
+        temporary.write_bytes(packed)
 
 
 def read_release(path: Path, password: str | None, hint: str) -> Iterator[tuple[str, bytes]]:

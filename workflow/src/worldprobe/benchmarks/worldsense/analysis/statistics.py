@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from worldprobe.stats.bootstrap import on_grid
+
 Z = 1.96
 #: Fields over which cells are merged, in this order, unless they are part of a grouping.
 REBALANCED = ("size", "problem")
@@ -188,7 +190,9 @@ def draw_means(cells: Cells, found: Histogram, by: Sequence[str], rng: np.random
         inside[np.arange(len(keys)), group_of] = 1
         known = ~np.isnan(mean)
         with np.errstate(invalid="ignore"):
-            mean = (np.where(known, mean, 0) @ inside) / np.where(known @ inside > 0, known @ inside, np.nan)
+            mean = (on_grid(np.where(known, mean, 0), len(inside)) @ inside) / np.where(
+                known @ inside > 0, known @ inside, np.nan
+            )
         keys = groups
     return np.asarray(mean, np.float32)
 

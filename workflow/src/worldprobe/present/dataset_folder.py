@@ -1,0 +1,236 @@
+"""A table as a dataset folder of the Hugging Face hub: the Parquet file as it is, a card, and a Croissant 1.0 description."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from worldprobe import __version__
+from worldprobe.archives import EXPORT_VARIABLE, encrypt
+from worldprobe.contracts.table import Column, Table
+
+#: Where the rows are in an encrypted dataset: archive and member.
+ARCHIVE, MEMBER = "data/rows.zip", "rows.parquet"
+_CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+_KINDS = {"int": "sc:Integer", "float": "sc:Float", "bool": "sc:Boolean", "str": "sc:Text"}
+_LOAD = """```python
+from datasets import load_dataset
+
+rows = load_dataset("FOLDER", split="{split}")  # this folder, or the dataset's id on the hub
+```"""
+_OPEN = f"""`datasets` cannot open these rows: they are encrypted with AES-256. In memory, so that no plain copy is left:
+
+```python
+import io, os, pyarrow.parquet, pyzipper
+
+with pyzipper.AESZipFile("{ARCHIVE}") as archive:
+    archive.setpassword(os.environ["{EXPORT_VARIABLE}"].encode())
+    rows = pyarrow.parquet.read_table(io.BytesIO(archive.read("{MEMBER}")))
+```
+
+On the hub, switch on gated access in the dataset's settings before the first upload: only then are this card's fields asked."""
+
+
+@dataclass(frozen=True)
+class Licence:
+    """Terms of a dataset.
+
+    Attributes:
+        identifier: as the hub writes it, e.g. ``cc-by-4.0``; ``unknown`` where nobody has said.
+        url: of its text; None where it is unknown.
+        sentence: what the card says of it.
+    """
+
+    identifier: str
+    url: str | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What a card says beyond the rows.
+
+    Attributes:
+        name: of the dataset, in words.
+        about: what the rows are, a paragraph.
+        use: how worldprobe uses them, in Markdown.
+        table: what the rows fit.
+        n_rows: how many.
+        split: of the hub.
+        licence: its terms.
+        citation: whom to cite, BibTeX.
+        tags: for the hub's search.
+        canary: of the texts.
+        conditions: what somebody who asks for access has to agree to; none where access is open.
+    """
+
+    name: str
+    about: str
+    use: str
+    table: type[Table]
+    n_rows: int
+    split: str
+    licence: Licence
+    citation: str
+    tags: tuple[str, ...]
+    canary: str | None
+    conditions: tuple[str, ...] = ()
+
+
+def dataset_files(dataset: Dataset, rows: bytes, password: str | None = None) -> Iterator[tuple[str, bytes]]:
+    """The dataset's folder: name and content of each file.
+
+    Args:
+        dataset: what the card says.
+        rows: the table's Parquet file, which goes into the folder as it is.
+        password: encrypts the rows; None leaves them readable.
+    """
+    place = f"data/{dataset.split}.parquet" if password is None else ARCHIVE
+    content = rows if password is None else encrypt({MEMBER: rows}, password)
+    yield place, content
+    yield "README.md", _card(dataset, place, hashlib.sha256(rows).hexdigest()).encode()
+    croissant = json.dumps(_croissant(dataset, place, content), indent=2, ensure_ascii=False)
+    yield "croissant.json", (croissant + "\n").encode()
+
+
+def _card(dataset: Dataset, place: str, digest: str) -> str:
+    import yaml
+
+    is_open = place != ARCHIVE
+    front: dict[str, Any] = {
+        "license": dataset.licence.identifier,
+        "language": ["en"],
+        "pretty_name": dataset.name,
+        "size_categories": [size_category(dataset.n_rows)],
+        "tags": list(dataset.tags),
+    }
+    if is_open:
+        front["configs"] = [{"config_name": "default", "data_files": [{"split": dataset.split, "path": place}]}]
+    else:
+        front["viewer"] = False
+    if dataset.conditions:
+        front |= {
+            "extra_gated_heading": "Please agree to the terms of use",
+            "extra_gated_prompt": dataset.licence.sentence,
+            "extra_gated_fields": dict.fromkeys(dataset.conditions, "checkbox"),
+            "extra_gated_button_content": "I agree",
+        }
+    header = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=1000)
+    marks = [f"<!-- {line.strip()} -->" for line in (dataset.canary or "").splitlines() if line.strip()]
+    columns = [f"| `{name}` | {about} |" for name, about in _columns(dataset.table).items()]
+    parts = [
+        f"---\n{header}---",
+        "\n".join([*marks, f"# {dataset.name}"]),
+        dataset.about,
+        f"{dataset.n_rows} rows. SHA-256 of the table: `{digest}`. Written by worldprobe {__version__}.",
+        _LOAD.format(split=dataset.split) if is_open else _OPEN,
+        dataset.use,
+        "\n".join(["| column | what it contains |", "|---|---|", *columns]),
+        f"## Licence\n\n{dataset.licence.sentence}",
+        f"## Citation\n\n```bibtex\n{dataset.citation.strip()}\n```",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def size_category(n_rows: int) -> str:
+    """The hub's word for a number of rows.
+
+    >>> size_category(999), size_category(1000), size_category(2_000_000)
+    ('n<1K', '1K<n<10K', '1M<n<10M')
+    """
+    ends = ["1K", "10K", "100K", "1M", "10M", "100M"]
+    for number, end in enumerate(ends):
+        if n_rows < 10 ** (number + 3):
+            return f"n<{end}" if number == 0 else f"{ends[number - 1]}<n<{end}"
+    return f"n>{ends[-1]}"
+
+
+def _columns(table: type[Table]) -> Mapping[str, str]:
+    return {name: column.description for name, column in table.columns.items()}
+
+
+def _croissant(dataset: Dataset, place: str, content: bytes) -> dict[str, Any]:
+    is_open = place != ARCHIVE
+    file = {
+        "@type": "cr:FileObject",
+        "@id": "rows",
+        "name": "rows",
+        "contentUrl": place,
+        "contentSize": f"{len(content)} B",
+        "encodingFormat": "application/x-parquet" if is_open else "application/zip",
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    described: dict[str, Any] = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "name": dataset.name,
+        "description": " ".join([dataset.about, *(dataset.canary or "").split()]),
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "version": __version__,
+        "citeAs": dataset.citation.strip(),
+        "distribution": [file],
+    }
+    if dataset.licence.url:
+        described["license"] = dataset.licence.url
+    if is_open:
+        described["recordSet"] = [
+            {
+                "@type": "cr:RecordSet",
+                "@id": "items",
+                "name": "items",
+                "key": [{"@id": f"items/{column}"} for column in dataset.table.Config.unique],
+                "field": [_field(name, column) for name, column in dataset.table.columns.items()],
+            }
+        ]
+    return described
+
+
+def _field(name: str, column: Column) -> dict[str, Any]:
+    return {
+        "@type": "cr:Field",
+        "@id": f"items/{name}",
+        "name": name,
+        "description": column.description or name,
+        "dataType": _KINDS[column.kind],
+        "source": {"fileObject": {"@id": "rows"}, "extract": {"column": name}},
+    }
