@@ -187,6 +187,15 @@ def test_lists_that_are_too_long_are_split_evenly_and_short_domains_stay_short(q
     validate(balance, ListBalance)
 
 
+@pytest.mark.parametrize(("seed", "longest"), [(1, 7), (2, 5)])
+def test_no_list_is_longer_than_the_longest_though_templates_differ_in_size(questions_of, seed, longest) -> None:
+    """Some templates lack versions or share sentences, so that groups with the same number of templates differ in length."""
+    questions = questions_of(12, 2, ("garden", "kitchen")).sample(frac=0.8, random_state=seed)
+    lists = build_lists(questions, Layout(shortest=1, longest=longest, seed=seed))
+    assert lists.balance.n_trials.max() <= longest
+    assert lists.balance.n_trials.sum() == lists.trials.question[lists.trials.kind == "test"].nunique()
+
+
 def test_templates_with_missing_versions_are_dealt_too(questions_of) -> None:
     questions = questions_of(30).sample(frac=0.7, random_state=2)
     lists = build_lists(questions, Layout(shortest=5, longest=15))

@@ -546,6 +546,14 @@ def test_requests_in_flight_at_the_limit_are_waited_for_and_retries_count(server
     assert len(open_store(tmp_path, engine).load()) == len(server.requests) - 1
 
 
+def test_a_negative_count_of_tokens_gives_nothing_back_to_a_limit(server: Server, tmp_path: Any) -> None:
+    engine = opened(server, concurrency=1)
+    server.script = lambda path, body, number: (OK, {}, {"choices": [{"text": "TRUE"}], "usage": {"total_tokens": -100}})
+    engine.endpoint.spending = Spending(max_tokens=50)
+    with pytest.raises(UserError, match="counts no tokens"):
+        answer([Write("question", FREE), Write("another", FREE)], engine, open_store(tmp_path, engine))
+
+
 def test_a_server_that_counts_no_tokens_cannot_be_limited_by_them_and_says_so(server: Server, tmp_path: Any) -> None:
     engine = opened(server, concurrency=1)
     engine.endpoint.spending = Spending(max_tokens=1000)

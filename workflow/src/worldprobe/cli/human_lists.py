@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from worldprobe.human.lists import Layout, Lists
 
 #: Bumped when the same items and options give other lists.
-METHOD = 1
+METHOD = 2
 _PARADIGMS = ("likert", "choice")
 
 
@@ -50,7 +50,7 @@ def add_parsers(actions: argparse._SubParsersAction) -> None:
         nargs=2,
         default=(40, 80),
         metavar=("SHORTEST", "LONGEST"),
-        help="number of trials of a list; longer lists are split evenly, shorter ones are reported (default: 40 80)",
+        help="number of trials of a list; none is longer, shorter ones are reported (default: 40 80)",
     )
     add(
         "--catch",

@@ -44,7 +44,7 @@ class Layout:
 
     Attributes:
         per_domain: a list is of one domain, as in the paper; otherwise each has its share of all.
-        shortest, longest: test trials of a list; longer ones are split evenly. Shorter ones are reported, not refused.
+        shortest, longest: test trials of a list; none is longer, shorter ones are reported, not refused.
         n_catch: catch trials of each list.
         rounds: how often every question is asked, each time in other company.
         seed: of all that is random.
@@ -206,12 +206,26 @@ def _deal_stratum(rows: pd.DataFrame, layout: Layout, random: np.random.Generato
     is_home = choose_homes(cells, random)
     n_lists = int(cells.groupby("unit").size().max())
     n_groups = max(1, math.ceil(is_home.sum() / n_lists / layout.longest))
+    # Groups differ in size, and so do the lists of a group: more groups until no list is too long, at the latest one per unit.
+    while (dealt := _deal_groups(cells, is_home, n_lists, n_groups, layout.longest, random)) is None:
+        n_groups = min(n_groups + max(1, n_groups // 20), cells["unit"].nunique())
+    yield from dealt
+
+
+def _deal_groups(
+    cells: pd.DataFrame, is_home: np.ndarray, n_lists: int, n_groups: int, longest: int, random: np.random.Generator
+) -> list[tuple[np.ndarray, pd.DataFrame]] | None:
+    """The slots and cells of each group; None as soon as a list is too long."""
+    dealt = []
     for units in _group_units(cells[is_home], n_groups, random):
         part = cells[cells["unit"].isin(units)].reset_index(drop=True)
         slots = rotate_units(part, units, n_lists, random)
         at_home = is_home[cells["unit"].isin(units).to_numpy()]
-        slots = np.where((slots >= 0) & at_home[slots], slots, -1)
-        yield balance_slots(slots, part), part
+        slots = balance_slots(np.where((slots >= 0) & at_home[slots], slots, -1), part)
+        if (slots >= 0).sum(axis=0).max() > longest:
+            return None
+        dealt.append((slots, part))
+    return dealt
 
 
 def choose_homes(cells: pd.DataFrame, random: np.random.Generator) -> np.ndarray:

@@ -131,7 +131,7 @@ class Client:
         found = await self._connection.post(path, body=dict(body), cast_to=object)
         usage = found.get("usage") if isinstance(found, dict) else None
         total = usage.get("total_tokens") if isinstance(usage, dict) else None
-        if isinstance(total, int):
+        if isinstance(total, int) and total >= 0:
             self._spending.tokens += total
         else:
             self._spending.is_blind = True

@@ -47,10 +47,25 @@ def read_echo(answer: Any) -> dict[str, Any]:
 
 
 def read_text(answer: Any) -> str:
-    """What was written, of a completion or of a chat."""
+    """What was written, of a completion or of a chat.
+
+    Raises:
+        TypeError: it is not text, e.g. a list of parts, of which some may be thoughts.
+    """
     choice = answer["choices"][0]
     text = choice["message"]["content"] if "message" in choice else choice["text"]
-    return "" if text is None else str(text)
+    if not isinstance(text, str | None):
+        raise TypeError("not text")
+    return whole_characters(text or "")
+
+
+def whole_characters(text: str) -> str:
+    """The text without halves of characters, which some servers write where a limit cuts one, and no file can contain."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def constrain(kind: str, options: Sequence[str]) -> dict[str, Any]:

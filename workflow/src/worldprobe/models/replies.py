@@ -8,8 +8,11 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from worldprobe.models.engine import Decoding, Finish, Prompt, Written
-from worldprobe.models.offers import read_text
+from worldprobe.models.offers import read_text, whole_characters
 from worldprobe.models.thoughts import part_thoughts
+
+#: More than any reply or prompt has.
+MOST_TOKENS = 2**31
 
 
 def messages(prompt: Prompt) -> list[dict[str, str]]:
@@ -40,7 +43,12 @@ def read_finish(answer: Any, stops: Sequence[str]) -> Finish:
 
 def count_tokens(answer: Any, which: Literal["completion_tokens", "prompt_tokens"] = "completion_tokens") -> int:
     """New tokens, or those of the prompt, as the server counts them; 0 where it does not."""
-    return int((answer.get("usage") or {}).get(which) or 0)
+    return _as_count((answer.get("usage") or {}).get(which))
+
+
+def _as_count(value: Any) -> int:
+    """A number of tokens; 0 for what cannot be one."""
+    return value if isinstance(value, int) and 0 <= value <= MOST_TOKENS else 0
 
 
 def is_sound(answer: Any) -> bool:
@@ -60,13 +68,13 @@ def read_written(answer: Any, decoding: Decoding, was_cut: bool, count: Callable
         count: text -> number of tokens; where not known, tokens are shared out by characters.
     """
     message = answer["choices"][0].get("message") or {}
-    thoughts = str(message.get("reasoning_content") or message.get("reasoning") or "").strip()
+    thoughts = whole_characters(str(message.get("reasoning_content") or message.get("reasoning") or "")).strip()
     usage = answer.get("usage") or {}
     whole = count_tokens(answer)
     text = before_stop(read_text(answer), decoding.stops)
-    finish, n_prompt = read_finish(answer, decoding.stops), int(usage.get("prompt_tokens") or 0)
+    finish, n_prompt = read_finish(answer, decoding.stops), count_tokens(answer, "prompt_tokens")
     by_share = count or (lambda part: round(whole * len(part) / max(len(thoughts) + len(text), 1)))
-    n_thoughts = int((usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0)
+    n_thoughts = _as_count((usage.get("completion_tokens_details") or {}).get("reasoning_tokens"))
     if not thoughts and not n_thoughts:
         return part_thoughts(Written(text, finish, whole, was_cut, n_prompt_tokens=n_prompt), "", decoding, by_share)
     n_thoughts = n_thoughts or min(by_share(thoughts), whole)

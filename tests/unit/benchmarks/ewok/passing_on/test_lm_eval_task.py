@@ -44,11 +44,11 @@ def task(item_table: Path) -> Path:
     return folder
 
 
-def evaluate(task: Path, model: str, arguments: str, out: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """lm-eval's own command, offline, from another folder."""
+def run_command(task: Path, out: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """lm-eval's own command with the model that draws its answers, offline, from another folder."""
     pytest.importorskip("lm_eval", reason=REASON)
-    line = [sys.executable, "-m", "lm_eval", "run", "--model", model, "--include_path", str(task), "--tasks", "worldprobe_few"]
-    line += ["--log_samples", "--output_path", str(out), *(["--model_args", arguments] if arguments else [])]
+    line = [sys.executable, "-m", "lm_eval", "run", "--model", "dummy", "--include_path", str(task), "--tasks", "worldprobe_few"]
+    line += ["--log_samples", "--output_path", str(out)]
     away = out.parent / "away"
     away.mkdir(exist_ok=True)
     settings = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(out.parent / "hf"), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
@@ -67,14 +67,13 @@ def read_back(item_table: Path, out: Path, name: str) -> pd.DataFrame:
     "kind", [("gpt2", "byte_level"), ("llama", "sentencepiece"), ("llama", "prepended"), ("control", "")], ids="-".join
 )
 def test_lm_eval_gives_our_judgements_and_means(
-    item_table: Path, task: Path, tiny_checkpoint: Any, tmp_path: Path, kind: tuple[str, str]
+    item_table: Path, task: Path, tiny_checkpoint: Any, tmp_path: Path, run_lm_eval: Any, kind: tuple[str, str]
 ) -> None:
     if kind[0] == "control" and not CONTROLS:
         pytest.skip("no control model was trained here (snakemake --cores all trains them)")
     checkpoint = str((CONTROLS[0] if kind[0] == "control" else tiny_checkpoint(*kind)).resolve())
     out = tmp_path / "out"
-    run = evaluate(task, "hf", f"pretrained={checkpoint},dtype=float32", out)
-    assert run.returncode == 0, run.stderr[-2000:]
+    run_lm_eval(task, "worldprobe_few", checkpoint, out)
     theirs = read_back(item_table, out, "theirs")
     scores, judged, summaries = (tmp_path / f"{name}.parquet" for name in ("scores", "judged", "summaries"))
     line = ["score", "logprobs", str(item_table), "--checkpoint", checkpoint, "--model", "ours", "--out", str(scores)]
@@ -101,7 +100,9 @@ def test_lm_eval_gives_our_judgements_and_means(
 
 
 @pytest.mark.slow
-def test_ties_count_one_half_and_are_reported(item_table: Path, task: Path, tiny_checkpoint: Any, tmp_path: Path) -> None:
+def test_ties_count_one_half_and_are_reported(
+    item_table: Path, task: Path, tiny_checkpoint: Any, tmp_path: Path, run_lm_eval: Any
+) -> None:
     import torch
     import transformers
 
@@ -112,8 +113,7 @@ def test_ties_count_one_half_and_are_reported(item_table: Path, task: Path, tiny
     model.save_pretrained(tmp_path / "zero")
     transformers.AutoTokenizer.from_pretrained(tiny_checkpoint()).save_pretrained(tmp_path / "zero")
     out = tmp_path / "out"
-    run = evaluate(task, "hf", f"pretrained={tmp_path / 'zero'},dtype=float32", out)
-    assert run.returncode == 0, run.stderr[-2000:]
+    run_lm_eval(task, "worldprobe_few", str(tmp_path / "zero"), out)
     [written] = out.rglob("results_*.json")
     stated = json.loads(written.read_text())["results"]["worldprobe_few"]
     assert (stated["acc,none"], stated["tie,none"]) == (0.5, 1.0)
@@ -147,7 +147,7 @@ def load(**_):
 
 @pytest.mark.slow
 def test_babylms_form_of_the_task_gives_what_comparing_targets_gives(
-    item_table: Path, tiny_checkpoint: Any, tmp_path: Path
+    item_table: Path, tiny_checkpoint: Any, tmp_path: Path, run_lm_eval: Any
 ) -> None:
     """BabyLM 2024: both targets after context 1, the first is right; and the item again with its sides exchanged."""
     folder, rows = tmp_path / "babylm", tmp_path / "items.json"
@@ -157,8 +157,7 @@ def test_babylms_form_of_the_task_gives_what_comparing_targets_gives(
     (folder / "babylm.yaml").write_text(BABYLM)
     (folder / "utils.py").write_text(BABYLM_UTILS % str(rows))
     checkpoint = str(tiny_checkpoint("gpt2", "byte_level"))
-    run = evaluate(folder, "hf", f"pretrained={checkpoint},dtype=float32", tmp_path / "out")
-    assert run.returncode == 0, run.stderr[-2000:]
+    run_lm_eval(folder, "worldprobe_few", checkpoint, tmp_path / "out")
     [written] = (tmp_path / "out").rglob("results_*.json")
     stated = json.loads(written.read_text())["results"]["worldprobe_few"]
     scores, judged = tmp_path / "scores.parquet", tmp_path / "judged.parquet"
@@ -296,10 +295,10 @@ def test_encrypted_items_are_opened_in_memory_alone(item_table: Path, tmp_path: 
     out, items = tmp_path / "task", read_table(item_table, Items)
     line = ["items", "export", str(item_table), "--format", "lm-eval", "--task", "worldprobe_few", "--encrypt"]
     assert main([*line, "--out", str(out)]) == 0
-    wrong = evaluate(out, "dummy", "", tmp_path / "wrong", **{VARIABLE: "guess"})
+    wrong = run_command(out, tmp_path / "wrong", **{VARIABLE: "guess"})
     assert wrong.returncode != 0
     assert "is not the password" in wrong.stderr
-    right = evaluate(out, "dummy", "", tmp_path / "right", **{VARIABLE: "hunter2secret"})
+    right = run_command(out, tmp_path / "right", **{VARIABLE: "hunter2secret"})
     assert right.returncode == 0, right.stderr[-2000:]
     left = b"".join(path.read_bytes() for path in (tmp_path / "hf").rglob("*") if path.is_file())
     assert not any(text.encode() in left for text in items["context1"]), "the cache of datasets has no text"
@@ -339,7 +338,7 @@ def test_a_task_for_the_gated_dataset_asks_the_same_questions(item_table: Path, 
     out = tmp_path / "task"
     line = ["items", "export", "--format", "lm-eval", "--task", "worldprobe_few", "--out", str(out)]
     assert main([*line, "--hub", str(hub_copy(item_table, tmp_path))]) == 0
-    run = evaluate(out, "dummy", "", tmp_path / "out")
+    run = run_command(out, tmp_path / "out")
     assert run.returncode == 0, run.stderr[-2000:]
     judged = read_back(item_table, tmp_path / "out", "random")
     assert len(judged) == 2 * len(read_table(item_table, Items))

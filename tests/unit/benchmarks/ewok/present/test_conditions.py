@@ -61,6 +61,7 @@ def test_the_figure_marks_every_condition_and_its_interval(compared, tmp_path):
     assert np.isclose(marks[0].get_offsets()[:, 0], [0.7, 0.6]).all()
     assert np.isclose([line[:, 0] for line in ranges[0].get_segments()], [[0.69, 0.72], [0.59, 0.62]]).all()
     assert len(difference.collections) == 4  # a mark and an interval for each condition but the reference
+    assert accuracy.get_xlim() == (0.45, 0.75)  # no wider than the accuracies
 
 
 def test_conditions_bear_the_titles_that_the_study_gives_them(compared):

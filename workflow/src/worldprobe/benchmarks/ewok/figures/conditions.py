@@ -84,9 +84,10 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     panels[1].axvline(0, color=style.INK, lw=0.6, zorder=1)
     reach = float(np.nanmax(np.abs(frame[["difference", "ci_low", "ci_high"]].to_numpy(dtype=float))))
     panels[1].set_xlim(-1.1 * max(reach, 0.02), 1.1 * max(reach, 0.02))
-    panels[0].xaxis.set_major_locator(MultipleLocator(0.1))
+    least, most = min(0.45, float(frame.low.min()) - 0.03), min(1.0, max(0.6, float(frame.high.max()) + 0.03))
+    panels[0].xaxis.set_major_locator(MultipleLocator(0.05 if most - least < 0.25 else 0.1))
     panels[1].locator_params(axis="x", nbins=5)
-    panels[0].set_xlim(min(0.45, float(frame.low.min()) - 0.03), 1.0)
+    panels[0].set_xlim(least, most)
     for number, (axes, title) in enumerate(zip(panels, ("accuracy", f"difference from {titles[reference]}"), strict=True)):
         axes.set_ylim(len(models) - 0.4, -0.6)
         axes.set_yticks(range(len(models)), [names[model] for model in models] if number == 0 else [], fontsize=size)
