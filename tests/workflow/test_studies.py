@@ -366,17 +366,23 @@ def test_every_experiment_plans_a_study_of_its_own(snakemake: Snakemake, path: P
     assert found.get("table_conditions", 0) == found.get("figure_conditions", 0) == (n_conditions > 1)
 
 
+COMPARED = ("independent_items", "number_of_fillers", "nonwords", "descriptions")
+
+
+@pytest.mark.parametrize("name", ["names", *(pytest.param(name, marks=pytest.mark.slow) for name in COMPARED)])
 def test_an_experiment_compares_its_conditions_in_a_table_and_a_figure(
-    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], repository: Path, tmp_path: Path
+    snakemake: Snakemake, finished: Path, reduced: tuple[Path, ...], repository: Path, tmp_path: Path, name: str
 ) -> None:
-    """Western and non-western names, few items, one small model, with the control models of another study."""
+    """Few items, one small model, with the control models of another study."""
     shutil.copytree(finished / "results" / "controls", tmp_path / "results" / "controls")
     small = tmp_path / "small.yaml"
     small.write_text("models: [reduced_gpt2]\newok:\n  items: {versions: 0-0, filter: food|game}\n  eval_types: [logprobs]\n")
-    files = [f"results/names/ewok/{name}" for name in ("tables/conditions.csv", "figures/conditions.svg")]
-    run = snakemake(tmp_path, *files, configuration=(*reduced, repository / "config" / "experiments" / "names.yaml", small))
+    experiment = repository / "config" / "experiments" / f"{name}.yaml"
+    files = [f"results/{name}/ewok/{path}" for path in ("tables/conditions.csv", "figures/conditions.svg")]
+    run = snakemake(tmp_path, *files, configuration=(*reduced, experiment, small))
     assert run.returncode == 0, said(run)
     assert "train_control" not in said(run), "the same training is shared"
-    table, figure = ((tmp_path / name).read_text() for name in files)
-    assert "Non-western names" in table
-    assert {"Western names", "Non-western names"} <= set(re.findall(r"<!-- (.*?) -->", figure))
+    titles = [condition["title"] for condition in yaml.safe_load(experiment.read_text())["ewok"]["conditions"].values()]
+    table, figure = ((tmp_path / path).read_text() for path in files)
+    assert titles[1] in table
+    assert set(titles) <= set(re.findall(r"<!-- (.*?) -->", figure))

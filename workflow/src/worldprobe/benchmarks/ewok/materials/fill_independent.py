@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 #: Draws in a row that repeat an earlier item, or a filler within the item, before what is left is listed.
 _PATIENCE = 64
+_FEW = 4
 #: Items whose first draws are made at once.
 _TOGETHER = 256
 _HALF = 2**32 - 1
@@ -94,18 +95,23 @@ class IndependentSampler:
                 yield filling if is_whole and len(set(filling)) == len(filling) else None
 
     @cached_property
-    def _sizes(self) -> np.ndarray:
-        """How many options each key has, once for each of the draws that are made together, shape (draws, keys)."""
+    def _sizes(self) -> list[np.ndarray]:
+        """How many options each key has, once for each draw, shape (draws, keys): a few draws, which mostly do, and the rest.
+
+        How many are made together does not move what is drawn.
+        """
         import numpy as np
 
-        return np.tile([len(texts) for texts in self.options], (_PATIENCE, 1))
+        sizes = [len(texts) for texts in self.options]
+        return [np.tile(sizes, (draws, 1)) for draws in (_FEW, _PATIENCE - _FEW)]
 
     def _draw(self, rng, left: _Left) -> tuple[str, ...] | None:  # type: ignore[no-untyped-def]
         if all(self.options):
-            for pick in rng.integers(self._sizes).tolist() if self.options else [()]:
-                filling = tuple(texts[i] for texts, i in zip(self.options, pick, strict=True))
-                if len(set(filling)) == len(filling) and filling not in left.taken:
-                    return filling
+            for sizes in self._sizes:
+                for pick in rng.integers(sizes).tolist() if self.options else [()]:
+                    filling = tuple([texts[i] for texts, i in zip(self.options, pick, strict=True)])
+                    if len(set(filling)) == len(filling) and filling not in left.taken:
+                        return filling
         few = left.first(16 * (len(left.taken) + _PATIENCE))
         return few[int(rng.integers(len(few)))] if few else None
 
