@@ -1,8 +1,12 @@
 """Fixtures that all tests may use."""
 
+import os
 from pathlib import Path
 
 import pytest
+
+# Hundreds of commands are started: each would compile the package anew where the environment forbids keeping bytecode.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(scope="session")

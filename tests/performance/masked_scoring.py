@@ -5,6 +5,10 @@
 Builds a BERT of the given shape (default: BERT-base's, 110 million parameters) with random weights and a WordPiece tokenizer
 trained on the items, then asks both ways for the six pseudo-log-likelihoods of each item, minicons in batches of 32. The bar: at
 least 3 times as fast as minicons, equal to 1e-4 nats. CPU seconds are printed too, because a busy machine stretches the others.
+
+The bar is not reached (1.4 to 2.4). Both ways pass every token of every row through BERT-base's layers, 170 MFLOP a token. What
+can be left out is the projection to the vocabulary except where a token is hidden (48 MFLOP a token) and padding, and it is. Rows
+that two targets of an item share are about 4% of those of the built-in items.
 """
 
 from __future__ import annotations
