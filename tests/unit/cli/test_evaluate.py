@@ -191,6 +191,12 @@ def test_a_rule_is_evaluated_in_worldsense_alone_and_the_solver_knows_everything
     assert "2,808 trials of our own test set" in capsys.readouterr().out
 
 
+def test_a_rule_knows_nothing_that_ewok_asks_and_is_refused(tmp_path, capsys):
+    assert cli.main(["evaluate", "rule_solver", "--work", str(tmp_path / "work")]) == 2
+    assert "is a rule for WorldSense's trials" in capsys.readouterr().err
+    assert not (tmp_path / "work").exists()
+
+
 def test_a_checkpoint_with_a_chat_template_is_asked_as_published(tiny_checkpoint, tmp_path):
     folder = tmp_path / "chat"
     shutil.copytree(tiny_checkpoint(), folder)

@@ -10,6 +10,7 @@ from typing import Any
 from worldprobe import __version__
 from worldprobe.cli.arguments import add_dtype_argument, add_revision_argument, positive, shipped_file
 from worldprobe.cli.reading_materials import PASSWORD_HELP, version_range
+from worldprobe.errors import UserError
 
 #: Option -> the benchmark that it belongs to, and its default, which does nothing for the others.
 OF_ONE_BENCHMARK: dict[str, tuple[str, Any]] = {
@@ -115,6 +116,9 @@ def run(args: argparse.Namespace) -> None:
     entry["kind"] = card.get("kind") or kind_of(entry)
     if "worldsense" in args.benchmark and entry["kind"] != CAUSAL:
         raise refuse_prompting(args.model, entry["kind"])
+    if "ewok" in args.benchmark and entry.get("engine") == "rule":
+        problem = "is a rule for WorldSense's trials, and EWoK asks about other things."
+        raise UserError(args.model, problem, "Add --benchmark worldsense.")
     model = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
     evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__}
     described = []
@@ -194,8 +198,6 @@ def refuse_what_does_nothing(args: argparse.Namespace) -> None:
     Raises:
         UserError: one is given.
     """
-    from worldprobe.errors import UserError
-
     for option, (benchmark, default) in OF_ONE_BENCHMARK.items():
         if benchmark not in args.benchmark and getattr(args, option) != default:
             flag = f"--{option.replace('_', '-')}"
@@ -210,8 +212,6 @@ def refuse_what_a_server_decides(args: argparse.Namespace, entry: dict[str, Any]
     Raises:
         UserError: --dtype or --revision is given for one.
     """
-    from worldprobe.errors import UserError
-
     for flag in ("dtype", "revision"):
         if entry.get("engine") == "openai" and getattr(args, flag):
             raise UserError(f"--{flag}", "does nothing for a model on a server, which decides it.", "Leave it out.")
@@ -225,7 +225,6 @@ def refuse_another_models_folder(result: Path, checkpoint: str) -> None:
     """
     import json
 
-    from worldprobe.errors import UserError
     from worldprobe.models.checkpoint import folder_of
 
     try:
@@ -259,7 +258,6 @@ def look_up(model: str, registry: Path | None) -> dict[str, Any]:
         UserError: the registry is broken.
     """
     from worldprobe.config import read_registry
-    from worldprobe.errors import UserError
 
     entries = read_registry(registry or shipped_file("config/models.yaml"))
     if model in entries and entries[model].get("control"):

@@ -12,6 +12,7 @@ from worldprobe.benchmarks.ewok.materials.fill_fixed import enough_for
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.placeholders import split_restrictions
 from worldprobe.benchmarks.ewok.materials.problems import Place, Problems
+from worldprobe.benchmarks.ewok.materials.sentences import UNSEEN
 from worldprobe.benchmarks.ewok.materials.sentences_check import check_sentences
 from worldprobe.benchmarks.ewok.materials.slots import Slots, is_ambiguous, open_slots
 from worldprobe.benchmarks.ewok.materials.templates_check import check_templates
@@ -21,7 +22,7 @@ from worldprobe.errors import did_you_mean
 _SLOT = re.compile(r"\[([^\[\]{}]*)\]")
 _PLACE = re.compile(r"\{([^\[\]{}]*)\}")
 _SEGMENT = re.compile(r"segment[1-9]\d?")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_UNSEEN = re.compile(f"[{UNSEEN}]")
 _FORMS = tuple(key for key in KEYS["general"] if key.endswith("_form"))
 
 
@@ -188,9 +189,10 @@ class _SlotCheck:
 
     def check(self, text: str, place: Place) -> None:
         """Note what is wrong with a text's slots."""
-        if odd := _CONTROL.search(text):
+        if odd := _UNSEEN.search(text):
             sign = odd[0].encode("unicode_escape").decode()
-            self.problems.refuse(place, f'contains the control character "{sign}".', "Write the sentence in one line.")
+            fix = "Write the sentence in one line, with plain spaces."
+            self.problems.refuse(place, f'contains the invisible character "{sign}".', fix)
         if re.search(r"[\[\]{}]", _PLACE.sub("", _SLOT.sub("", text))):
             self.problems.error(place, "the brackets do not match.", "Close each [ with ] and each { with }.")
         for slot in _SLOT.findall(text):

@@ -10,6 +10,7 @@ from functools import lru_cache
 from worldprobe.benchmarks.ewok.materials.placeholders import restrictions_of
 from worldprobe.benchmarks.ewok.materials.problems import Place, Problems
 from worldprobe.benchmarks.ewok.materials.rules import Rules
+from worldprobe.benchmarks.ewok.materials.sentences import UNSEEN
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
 from worldprobe.commented_csv import CsvError, read_rows
 from worldprobe.errors import UserError, did_you_mean
@@ -17,8 +18,8 @@ from worldprobe.errors import UserError, did_you_mean
 #: The filler that the original reserves for the restriction is_magnet=true.
 MAGNET = "the magnet"
 _MAGNET_KEY = ":is_magnet=true"
-#: No part of a sentence: control characters, and the brackets of slots.
-_ODD = re.compile(r"[\x00-\x1f\x7f{}\[\]]")
+#: No part of a sentence: what nobody sees, and the brackets of slots.
+_ODD = re.compile(rf"[{UNSEEN}{{}}\[\]]")
 
 
 @dataclass(frozen=True)

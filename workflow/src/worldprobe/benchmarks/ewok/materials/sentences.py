@@ -9,6 +9,9 @@ from functools import lru_cache
 from worldprobe.benchmarks.ewok.materials.placeholders import KEY
 from worldprobe.benchmarks.ewok.materials.rules import Rules
 
+#: What a reader does not see but a model does, for a class of a pattern: control characters, no-break spaces, characters without
+#: width, marks of direction.
+UNSEEN = r"\x00-\x1f\x7f-\xa0\xad\u200b\u200e\u200f\u2028-\u202f\u2060-\u2069\ufeff"
 _START = re.compile(r"([.!?] )([a-z])")
 _PLAIN = re.compile(r"[\w:=' -]*")
 
