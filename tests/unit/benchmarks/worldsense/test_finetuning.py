@@ -211,7 +211,8 @@ def test_long_trainings_are_drawn_as_means_of_neighbouring_steps() -> None:
     frame = figures.tidy_training(validate(pd.DataFrame(rows), Trainings), Roster())
     assert len(frame) == 334
     assert frame["loss"].iloc[0] == 2
-    assert figures.draw_training(frame).axes
+    loss, rate = figures.draw_training(frame).axes
+    assert (loss.get_yscale(), rate.get_yscale()) == ("log", "linear")
 
 
 def test_the_papers_table_7_is_below_ours() -> None:

@@ -175,10 +175,12 @@ def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.panel_letter(axes, "AB"[number], title=f"  {label}", size=size)
         axes.set_xlabel("step", fontsize=size)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-        axes.set_ylim(bottom=0)
+        if column == "loss":  # the first steps of a training are far above all others
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
         axes.tick_params(labelsize=size)
-        if column == "learning_rate":
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.2g}"))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.2g}"))
     handles = [
         Line2D([], [], color=style.FAMILY_COLOURS[n % len(style.FAMILY_COLOURS)], lw=1, label=style.shortened(name, size, 1.5))
         for n, (_, name) in enumerate(models)
