@@ -120,6 +120,7 @@ def test_one_loading_answers_several_eval_types_each_into_its_file(item_table, t
         (["--dtype", "float23"], 'did you mean "float32"'),
         (["--device", "cuda:7"], "not a device of this machine"),
         (["--engine", "transfomers"], 'did you mean "transformers"'),
+        (["--engine", "rule", "--checkpoint", "solver"], "answers WorldSense's trials only"),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_written(item_table, tiny_checkpoint, tmp_path, capsys, change, words):

@@ -20,7 +20,7 @@ from worldprobe.benchmarks.worldsense.published import published_name, read_publ
 from worldprobe.benchmarks.worldsense.selection import PROMPTINGS, place
 from worldprobe.benchmarks.worldsense.trials import read_trials
 from worldprobe.cli import main
-from worldprobe.contracts import write_table
+from worldprobe.contracts import validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.present.making import draw_figure, print_table
 from worldprobe.present.roster import Roster
@@ -76,7 +76,7 @@ def mean_of(summaries: pd.DataFrame, model: str, measure: str, grouping: str = "
 
 
 def test_the_summaries_fit_their_contract_and_order_the_models(summaries: pd.DataFrame) -> None:
-    Summaries.validate(summaries)
+    validate(summaries, Summaries)
     means = [mean_of(summaries, model, "accuracy") for model in ("GPT4", "middling", "poor")]
     assert means == sorted(means, reverse=True)
     assert mean_of(summaries, "poor", "strict") < mean_of(summaries, "GPT4", "strict")
@@ -128,8 +128,7 @@ def test_answers_that_depend_on_the_abstract_problem_alone_are_consistent(questi
 
 def test_models_are_compared_on_the_tuples_that_both_answered(questions: Questions, series: list[Series]) -> None:
     table = compare_models("test", questions, series, n_permutations=100)
-    keys = list(Comparisons.Config.metadata["key"])
-    Comparisons.validate(table.sort_values(keys, ignore_index=True))
+    validate(table, Comparisons)
     row = table[(table["problem"] == "all") & (table["model_a"] == "GPT4") & (table["model_b"] == "poor")].iloc[0]
     assert row["difference"] > 0.2
     assert row["ci_low"] < row["difference"] < row["ci_high"]
@@ -154,7 +153,7 @@ def test_every_published_number_is_found_or_has_a_reason(summaries: pd.DataFrame
         "table11": 126,
     }
     table = check_reproduction(published, summaries, is_released=False)
-    Reproduction.validate(table)
+    validate(table, Reproduction)
     assert set(table["status"]) == {"not_run", "not_comparable"}
     assert (table["reason"] != "").all()
     asked = table[(table["model"] == "GPT4") & (table["prompting"] == "basic") & (table["table"] == "table6")]

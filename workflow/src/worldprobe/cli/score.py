@@ -103,11 +103,25 @@ def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
 def run_logprobs(args: argparse.Namespace) -> None:
     """Items -> target scores."""
     model_name(args)  # refused before a model is loaded
+    _refuse_rules(args)
     items = read_items(args.items)
     since = time.monotonic()
     engine = open_engine(args)
     store = open_answers(args, engine, since, [args.items], args.out)
     write_all(score_items(args, args.items, items, engine, store, args.out, args.tokens_out))
+
+
+def _refuse_rules(args: argparse.Namespace) -> None:
+    """Refuse WorldSense's rules, which would score items without an error, and mean nothing.
+
+    Raises:
+        UserError: the engine is a rule.
+    """
+    from worldprobe.errors import UserError
+
+    if args.engine == "rule":
+        problem = "answers WorldSense's trials only, and these are EWoK's items."
+        raise UserError("--engine rule", problem, "Choose another engine, or `worldprobe worldsense ask`.")
 
 
 def run_prompting(args: argparse.Namespace) -> None:
@@ -122,6 +136,7 @@ def run_all(args: argparse.Namespace, prompting_only: bool = False) -> None:
     from worldprobe.errors import UserError
 
     model_name(args)  # refused before a model is loaded
+    _refuse_rules(args)
     eval_types = [name.strip() for name in args.eval_types.split(",") if name.strip()]
     ways = [way_of(name, PROMPTED if prompting_only else WAYS) for name in eval_types]
     if any(way.is_prompted for way in ways):
