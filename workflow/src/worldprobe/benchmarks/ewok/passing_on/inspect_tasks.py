@@ -165,7 +165,7 @@ def n_missing() -> Metric:
 
 @scorer(metrics=[accuracy(), read(), n_missing(), n_items()])
 def log_probability() -> Scorer:
-    """A target's log probability after a context, in nats; 0 where the server does not return it for every token of the target."""
+    """A target's log probability after a context, in nats; 0 where the server does not return it for all its tokens."""
 
     async def score(state: TaskState, target: Target) -> Score:
         known = state.metadata
