@@ -152,6 +152,7 @@ def test_lighteval_gives_our_accuracy(
     from lighteval.logging.evaluation_tracker import EvaluationTracker
     from lighteval.models.transformers.transformers_model import TransformersModelConfig
     from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
+    from lighteval.tasks.registry import Registry
 
     from worldprobe.benchmarks.ewok.asking.logprobs import item_queries
     from worldprobe.models.transformers_engine import open_engine
@@ -159,6 +160,8 @@ def test_lighteval_gives_our_accuracy(
     checkpoint, items = str(tiny_checkpoint(architecture, kind)), read_table(item_table, Items)
     assert export(item_table, tmp_path / "out") == 0
     monkeypatch.setenv("HF_DATASETS_CACHE", os.fspath(tmp_path / "cache"))
+    for name in ("_load_from_files", "_load_from_subdirs"):  # its own tasks, one of which fetches a file when it is imported
+        monkeypatch.setattr(Registry, name, lambda *_: {})
     where = str(tmp_path / "out" / "worldprobe_items.py")
     parameters = PipelineParameters(launcher_type=ParallelismManager.NONE, custom_tasks_directory=where)
     model = TransformersModelConfig(model_name=checkpoint, dtype="float32", batch_size=8, device="cpu")
