@@ -164,11 +164,13 @@ def test_lighteval_gives_our_accuracy(
         monkeypatch.setattr(Registry, name, lambda *_: {})
     where = str(tmp_path / "out" / "worldprobe_items.py")
     parameters = PipelineParameters(launcher_type=ParallelismManager.NONE, custom_tasks_directory=where)
-    model = TransformersModelConfig(model_name=checkpoint, dtype="float32", batch_size=8, device="cpu")
+    model = TransformersModelConfig(
+        model_name=checkpoint, dtype="float32", batch_size=8, device="cpu", cache_dir=str(tmp_path / "cache")
+    )
     tracker = EvaluationTracker(output_dir=str(tmp_path / "log"))
     pipeline = Pipeline("worldprobe_items|0", parameters, tracker, model_config=model)
     pipeline.evaluate()
-    theirs = pipeline.get_results()["results"]["worldprobe_items|0"]
+    theirs = pipeline.get_results()["results"]["worldprobe_items:0"]
     documents = tracker.metrics_logger.metrics_values["worldprobe_items|0"]["acc"]
     queries, wanted = item_queries(items)
     scored = dict(open_engine(checkpoint).score(queries))
