@@ -101,6 +101,19 @@ def tiny_checkpoint(tmp_path_factory):
     return make
 
 
+@pytest.fixture(scope="session")
+def tiny_tokenizer():
+    """A function: kind -> tokenizer."""
+    made: dict[str, Any] = {}
+
+    def make(kind: str) -> Any:
+        if kind not in made:
+            made[kind] = train_tokenizer(kind)
+        return made[kind]
+
+    return make
+
+
 #: Sizes of tiny masked models.
 GAP_SIZE = {
     "hidden_size": 32,

@@ -103,18 +103,20 @@ def _add_gather(actions: argparse._SubParsersAction) -> None:
 def _add_export(actions: argparse._SubParsersAction) -> None:
     export = actions.add_parser(
         "export",
-        help="write items for other tools: in the original's CSV format, as a task of lm-evaluation-harness, or as a dataset",
+        help="write items for other tools: in the original's CSV format, as a task of lm-eval or lighteval, or as a dataset",
         description="Write items for other tools. official: a folder per version, a CSV file per domain. lm-eval: a task folder "
-        "for --include_path, asking the same questions, ties counted 0.5. hf: a dataset folder of the Hugging Face hub, with a "
-        "card and a Croissant description. Items of EWoK's own materials leave only with --encrypt, or as lm-eval by name, with "
-        "--hub and no ITEMS.",
+        "for --include_path, asking the same questions, ties counted 0.5. lighteval: a file for --custom-tasks and its "
+        "questions, the same for some tokenizers only. hf: a dataset folder of the Hugging Face hub, with a card and a Croissant "
+        "description. Items of EWoK's own materials leave only with --encrypt, or as lm-eval by name, with --hub and no ITEMS.",
     )
     export.add_argument("items", metavar="ITEMS", nargs="?", help="items table; none with --hub")
     export.add_argument(
         "templates", metavar="TEMPLATES", nargs="?", help="official: the templates table that the items were filled from"
     )
-    export.add_argument("--format", choices=["official", "lm-eval", "hf"], default="official", help="layout of the files")
-    export.add_argument("--task", metavar="NAME", help="lm-eval: the task's name (default: worldprobe_items)")
+    export.add_argument(
+        "--format", choices=["official", "lm-eval", "lighteval", "hf"], default="official", help="layout of the files"
+    )
+    export.add_argument("--task", metavar="NAME", help="lm-eval, lighteval: the task's name (default: worldprobe_items)")
     export.add_argument(
         "--encrypt",
         action="store_true",
@@ -255,12 +257,17 @@ def run_export(args: argparse.Namespace) -> None:
     if args.hub is None and is_protected(read_provenance(args.items).canary) and not args.encrypt:
         problem = "comes from EWoK's own materials, whose terms forbid plain-text files of them."
         command = "`worldprobe release pack --items ITEMS --templates TEMPLATES --notices-from MATERIALS --out NAME.zip`"
-        fix = {"lm-eval": "Add --encrypt, or leave ITEMS out and add --hub.", "hf": "Add --encrypt."}.get(
-            args.format, f"Write an encrypted archive: {command}."
-        )
+        fixes = {
+            "lm-eval": "Add --encrypt, or leave ITEMS out and add --hub.",
+            "lighteval": "Take --format lm-eval with --encrypt: lighteval reads plain files only.",
+            "hf": "Add --encrypt.",
+        }
+        fix = fixes.get(args.format, f"Write an encrypted archive: {command}.")
         raise UserError(args.items, problem, fix)
     if args.format == "lm-eval":
         files = read_task_files(args)
+    elif args.format == "lighteval":
+        files = read_lighteval_files(args)
     elif args.format == "hf":
         files = read_dataset_files(args)
     else:
@@ -296,6 +303,11 @@ def _check_export(args: argparse.Namespace) -> None:
         for option in ("task", "hub"):
             if getattr(args, option) is not None:
                 raise UserError(f"--{option}", "does nothing with --format hf.", "Leave it out, or take --format lm-eval.")
+    elif args.format == "lighteval":
+        for option in ("encrypt", "hub"):
+            if getattr(args, option) not in (None, False):
+                problem = "does nothing with --format lighteval, which reads plain files only."
+                raise UserError(f"--{option}", problem, "Leave it out, or take --format lm-eval.")
     check_task(args.task)
 
 
@@ -319,6 +331,22 @@ def read_task_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
     if items.empty:
         raise UserError(args.items, "contains no items.", "Build the items again.")
     return task_files(items, task, read_provenance(args.items).canary, password)
+
+
+def read_lighteval_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
+    """Items as a task of lighteval: name and content of each file.
+
+    Raises:
+        UserError: the table cannot be read or is empty.
+    """
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.passing_on.lighteval_task import lighteval_files
+    from worldprobe.contracts import read_provenance, read_table
+
+    items = read_table(args.items, Items)
+    if items.empty:
+        raise UserError(args.items, "contains no items.", "Build the items again.")
+    return lighteval_files(items, args.task or "worldprobe_items", read_provenance(args.items).canary)
 
 
 def read_dataset_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:

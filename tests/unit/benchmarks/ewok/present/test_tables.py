@@ -75,6 +75,17 @@ def test_table_1_prints_mean_and_range_as_the_paper_does(two_models):
     ]
 
 
+@pytest.mark.parametrize("table", [accuracy.mean_accuracy, accuracy.accuracy_by_paradigm])
+def test_means_of_domains_are_named_and_state_no_interval(two_models, table):
+    usual, by_domains = (
+        table(two_models, ROSTER, Provenance()),
+        table(two_models, ROSTER, Provenance(details={"average": "domains"})),
+    )
+    assert not any("every domain weighs the same" in note for note in usual.notes)
+    assert any("every domain weighs the same" in note for note in by_domains.notes)
+    assert not any("bootstrap" in note for note in by_domains.notes)
+
+
 def test_latex_escapes_names_and_sets_ranges_with_an_en_dash(two_models):
     text = accuracy.mean_accuracy(two_models, ROSTER).to_latex()
     assert r"Phi\_1 \& co & 0.522 & 0.517--0.530 & 0.500--0.540 \\" in text

@@ -216,6 +216,7 @@ TABLES = (
         "worldprobe.benchmarks.ewok.tables.accuracy:accuracy_by_paradigm",
         wanted=_prompted,
         options=(METRIC,),
+        extras=("roster", "provenance"),
     ),
     Plan(
         "table",

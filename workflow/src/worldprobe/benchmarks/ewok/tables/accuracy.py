@@ -27,7 +27,7 @@ def mean_accuracy(
     Args:
         summaries: the Summaries table.
         roster: names and order of the models.
-        provenance: of the summaries; it says what was drawn for the intervals.
+        provenance: of the summaries; it says what was drawn for the intervals, and what weighs the same in the means.
         eval_type: way of asking of the models' rows; humans and word2vec are always added.
         metric: "accuracy" (ties count one half) or "strict" (ties count as wrong).
     """
@@ -48,7 +48,7 @@ def mean_accuracy(
     count = int(versions.max()) if len(versions) else 0
     notes = [
         f"Range: lowest and highest of {count} versions.",
-        f"Interval: 95% bootstrap over {drawn_units(provenance)} and versions.",
+        *(_by_domains(provenance) or [f"Interval: 95% bootstrap over {drawn_units(provenance)} and versions."]),
     ]
     if WORD2VEC in set(frame.model):
         notes.append("word2vec: summed word vectors of target and context, compared by cosine.")
@@ -70,6 +70,13 @@ def mean_accuracy(
         notes=tuple(notes),
         group="kind",
     )
+
+
+def _by_domains(provenance: Provenance | None) -> list[str]:
+    """A note on means that were not formed as in the paper (``summarize --average domains``)."""
+    if provenance is None or provenance.details.get("average") != "domains":
+        return []
+    return ["Mean of the domains' means, as in BabyLM's leaderboards: every domain weighs the same. It has no interval."]
 
 
 def _rows(count: int) -> str:
@@ -147,8 +154,17 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
     )
 
 
-def accuracy_by_paradigm(summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy") -> Sheet:
-    """Mean and range of every model under every paradigm and prompting set-up that was run."""
+def accuracy_by_paradigm(
+    summaries: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, metric: str = "accuracy"
+) -> Sheet:
+    """Mean and range of every model under every paradigm and prompting set-up that was run.
+
+    Args:
+        summaries: the Summaries table.
+        roster: names and order of the models.
+        provenance: of the summaries; it says what weighs the same in the means.
+        metric: "accuracy" or "strict", as in ``mean_accuracy``.
+    """
     rows = pick(summaries, "overall", None, metric, yardsticks=False)
     means = over_versions(language_models(rows))
     means = means.assign(
@@ -172,6 +188,7 @@ def accuracy_by_paradigm(summaries: pd.DataFrame, roster: Roster, metric: str = 
         label="accuracy-by-paradigm",
         notes=(
             *_humans(summaries, metric),
+            *_by_domains(provenance),
             "free, constr.: the answer is generated freely, or chosen among the valid ones; ex.: worked examples in the prompt.",
             "A dash: not run. The CSV file has the ranges over versions.",
         ),
