@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from worldprobe.contracts import ContractError, Table, column, read_table, validate, write_table
+from worldprobe.contracts import ContractError, Table, column, read_table, read_tables, validate, write_table
 from worldprobe.provenance import Provenance
 
 
@@ -80,3 +80,21 @@ def test_a_column_of_an_unknown_type_is_a_mistake_in_the_contract():
 
         class Days(Table):
             day: date  # noqa: F821
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_table_without_a_value_in_a_column_hides_no_values_of_another(tmp_path, order):
+    paths = [tmp_path / "without.parquet", tmp_path / "with.parquet"]
+    nothing = {"path": [None, None], "length": [None, None], "people": [None, None]}
+    write_table(visits(**nothing), Visits, paths[0], Provenance())
+    write_table(visits(visit=[3, 4], path=["[3]", "[4]"], length=[3.0, 4.0], people=[3, 4]), Visits, paths[1], Provenance())
+    found = read_tables([paths[number] for number in order], Visits).set_index("visit").loc[[3, 4]]
+    assert found.path.tolist() == ["[3]", "[4]"]
+    assert found.length.tolist() == [3.0, 4.0]
+    assert found.people.tolist() == [3, 4]
+
+
+def test_a_column_of_numbers_without_a_value_keeps_its_type(tmp_path):
+    write_table(visits(length=[None, None], people=[None, None]), Visits, tmp_path / "t.parquet", Provenance())
+    found = read_table(tmp_path / "t.parquet", Visits)
+    assert (found.length.dtype, found.people.dtype) == ("float64", "Int64")

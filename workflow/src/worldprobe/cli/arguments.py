@@ -102,6 +102,17 @@ def add_seed_argument(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N", help=f"seed of {what}")
 
 
+def add_processes_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--processes``."""
+    parser.add_argument(
+        "--processes",
+        type=whole_number(1, 4096),
+        default=1,
+        metavar="P",
+        help="number of processes; the files are the same for any number",
+    )
+
+
 def add_revision_argument(parser: argparse.ArgumentParser) -> None:
     """Add ``--revision``, of a checkpoint on the hub."""
     parser.add_argument("--revision", metavar="REVISION", help="branch, tag or commit of the hub id")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worldprobe.cli.arguments import LARGEST_SEED, whole_number
+from worldprobe.cli.arguments import LARGEST_SEED, add_processes_argument, whole_number
 from worldprobe.cli.items_export import add_export
 from worldprobe.cli.items_import import add_import
 from worldprobe.cli.reading_materials import MOST, PASSWORD_HELP, add_materials_arguments, password, version_range
@@ -38,6 +39,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     add_import(actions)
     for parser in (build, fill):
         _add_filling_arguments(parser)
+        add_processes_argument(parser)
     fill.add_argument(
         "--version",
         type=whole_number(0, MOST - 1),
@@ -151,8 +153,12 @@ def _fill_and_write(args: argparse.Namespace, templates: pd.DataFrame, materials
     made.seed = args.seed if args.mode == "independent" else None
     made.details |= filling_details(filling, is_part)
     if args.mode == "independent" and not (args.flags or args.release_filter):
-        _report(*stream_items(templates, materials, filling, args.out, made), args.out)
+        processes = min(args.processes, os.cpu_count() or 1)
+        _report(*stream_items(templates, materials, filling, args.out, made, processes), args.out)
         return
+    if args.processes > 1:
+        problem = "has an effect with --mode independent, and without --flags and --release-filter, only."
+        raise UserError("--processes", problem, "Leave it out.")
     items, fewer = fill_items(templates, materials, filling)
     if fewer:
         made.details["fewer_items"] = fewer

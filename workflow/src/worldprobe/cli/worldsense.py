@@ -8,7 +8,13 @@ import sys
 from pathlib import Path
 
 from worldprobe.cli import worldsense_analysis
-from worldprobe.cli.arguments import add_seed_argument, add_skin_folder_argument, positive, whole_number
+from worldprobe.cli.arguments import (
+    add_processes_argument,
+    add_seed_argument,
+    add_skin_folder_argument,
+    positive,
+    whole_number,
+)
 from worldprobe.cli.worldsense_asking import add_asking_parsers
 from worldprobe.cli.worldsense_exchange import add_exchange_parsers
 from worldprobe.cli.worldsense_external import add_external_parsers
@@ -86,13 +92,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     )
     add_seed_argument(generate, "all draws")
     add_skin_folder_argument(generate)
-    generate.add_argument(
-        "--processes",
-        type=whole_number(1, 4096),
-        default=1,
-        metavar="P",
-        help="number of processes; the files are the same for any number",
-    )
+    add_processes_argument(generate)
     generate.add_argument("--dialogues-out", type=Path, metavar="FILE.jsonl.gz", help="also write training dialogues")
     generate.add_argument("--out", type=Path, required=True, metavar="TRIALS", help="table of trials (Parquet)")
     generate.set_defaults(run=run_generate)

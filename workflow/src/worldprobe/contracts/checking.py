@@ -71,6 +71,8 @@ def check_rows(table: arrow.Table, contract: type[Table], columns: Sequence[str]
 def _check_values(name: str, values: arrow.ChunkedArray, column: Column) -> None:
     if values.null_count and not column.nullable:
         raise ContractError(f'column "{name}" has no value in {values.null_count} rows')
+    if arrow.types.is_null(values.type):
+        return
     distinct = values
     if arrow.types.is_dictionary(values.type) or arrow.types.is_string(values.type) or arrow.types.is_large_string(values.type):
         encoded = values if arrow.types.is_dictionary(values.type) else values.dictionary_encode()

@@ -20,6 +20,8 @@ from worldprobe.provenance import Provenance
 
 #: Rows that are written, compressed and checked together.
 ROWS_TOGETHER = 2**16
+#: Types of columns that have no value, by kind; text keeps Arrow's own, as in all tables that were written before.
+_EMPTY = {"int": arrow.int64(), "float": arrow.float64(), "bool": arrow.bool_()}
 
 
 def validate(frame: pd.DataFrame, contract: type[Table]) -> pd.DataFrame:
@@ -40,6 +42,11 @@ def _check(frame: pd.DataFrame, contract: type[Table]) -> tuple[pd.DataFrame, ar
     ordered = ordered.sort_values(contract.Config.metadata["key"], kind="stable").reset_index(drop=True)
     try:
         table = arrow.Table.from_pandas(ordered, preserve_index=False)
+        for place, field in enumerate(table.schema):
+            column = contract.columns.get(field.name)
+            if arrow.types.is_null(field.type) and column and column.nullable and column.kind in _EMPTY:
+                typed = field.with_type(_EMPTY[column.kind])
+                table = table.set_column(place, typed, table.column(place).cast(typed.type))
         if coded := [field.name for field in table.schema if arrow.types.is_dictionary(field.type)]:
             raise ContractError(f'column "{coded[0]}" contains categories instead of text')
         check_columns(table.schema, contract)
@@ -147,10 +154,17 @@ def read_tables(
     names = list(columns) if columns else list(contract.columns)
     parts = [_read(path, contract, names, allow_empty, as_codes=True) for path in paths]
     schemas = {part.schema.remove_metadata() for part in parts}
-    if len(schemas) > 1:  # string in one file and large_string in another
-        parts = [part.cast(parts[0].schema) for part in parts]
+    if len(schemas) > 1:  # string in one file and large_string in another, or no value at all
+        shared = arrow.schema([_known_field(name, parts) for name in names])
+        parts = [part.cast(shared) for part in parts]
     table = arrow.concat_tables(parts).unify_dictionaries().combine_chunks()
     return _to_pandas(table, contract)
+
+
+def _known_field(name: str, parts: Sequence[arrow.Table]) -> arrow.Field:
+    """A column as the first table has it that has a value there: a cast to the type without values would drop the others'."""
+    fields = [part.schema.field(name) for part in parts]
+    return next((field for field in fields if not arrow.types.is_null(field.type)), fields[0])
 
 
 def _to_pandas(table: arrow.Table, contract: type[Table]) -> pd.DataFrame:

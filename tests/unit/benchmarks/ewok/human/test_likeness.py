@@ -144,6 +144,27 @@ def test_evidence_without_degrees_is_refused() -> None:
         measure_likeness(items, ratings, [Evidence("responses", choices, Provenance(), "m")], 10, 0)
 
 
+@pytest.mark.parametrize("context", [1, 2])
+def test_ratings_after_one_context_alone_are_refused_with_a_message(context: int) -> None:
+    items = invented_items(4)
+    ratings = ratings_of(items, np.ones((4, 2)), 1.0, 3, np.random.default_rng(0)).query(f"context == {context}")
+    with pytest.raises(UserError, match="after both contexts"):
+        measure_likeness(items, ratings, [evidence_of(items, np.ones((4, 2)))], 10, 0)
+
+
+def test_a_model_given_twice_and_items_of_another_table_are_refused() -> None:
+    items = invented_items(4)
+    ratings = ratings_of(items, np.ones((4, 2)), 1.0, 3, np.random.default_rng(0))
+    one = evidence_of(items, np.ones((4, 2)), "m")
+    with pytest.raises(UserError, match=r"m \(logprobs\) a second time"):
+        measure_likeness(items, ratings, [one, one], 10, 0)
+    fewer = items.iloc[:3]
+    with pytest.raises(UserError, match="people about 1 items that are not in the items table"):
+        measure_likeness(fewer, ratings, [one], 10, 0)
+    with pytest.raises(UserError, match="m about 1 items"):
+        measure_likeness(fewer, ratings[ratings["item_id"].isin(fewer["item_id"])], [one], 10, 0)
+
+
 def test_the_ceiling_is_the_tables_first_row() -> None:
     likeness = pd.DataFrame(
         [

@@ -47,6 +47,22 @@ def test_pieces_make_the_bytes_of_the_whole(attic, monkeypatch, options, togethe
         assert hashlib.sha256(pieces.read_bytes()).digest() == hashlib.sha256(gathered.read_bytes()).digest()
 
 
+@pytest.mark.parametrize("options", [["--compat"], ["--filter", "agent1"]])
+def test_two_processes_make_the_bytes_of_one(attic, options):
+    folder = attic.folder.parent
+    build = ["items", "build", str(attic.write()), "--mode", "independent", "--per-template", "40", *options]
+    for processes in ("1", "2"):
+        assert main([*build, "--processes", processes, "--out", str(folder / f"{processes}.parquet")]) == 0
+    assert (folder / "1.parquet").read_bytes() == (folder / "2.parquet").read_bytes()
+
+
+def test_processes_that_would_have_no_effect_are_refused(attic, capsys):
+    out = attic.folder.parent / "items.parquet"
+    assert main(["items", "build", str(attic.write()), "--processes", "2", "--out", str(out)]) == 2
+    assert "--mode independent" in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_a_filter_that_nothing_passes_leaves_no_file(attic, capsys):
     out = attic.folder.parent / "items.parquet"
     options = ["--mode", "independent", "--filter", "nobody1", "--out", str(out)]

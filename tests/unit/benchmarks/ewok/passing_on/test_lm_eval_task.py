@@ -352,6 +352,7 @@ def test_a_task_for_the_gated_dataset_asks_the_same_questions(item_table: Path, 
     [
         (["templates.parquet", "--format", "lm-eval"], "Leave the templates out"),
         (["--format", "lm-eval", "--task", "EWoK"], "lower-case"),
+        (["--format", "lm-eval", "--task", "e" * 300], "100 characters at most"),
         (["--encrypt"], "lm-eval"),
         ([], "needs the templates"),
         (["--format", "lm-eval", "--hub"], "writes no items"),

@@ -8,7 +8,6 @@ ternary queries they take turns. Any subset of sizes, problems, skins or rounds 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -16,8 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, pairwise
-from multiprocessing import get_context, parent_process
-from threading import Thread
+from multiprocessing import get_context
 
 import pandas as pd
 
@@ -27,6 +25,7 @@ from worldprobe.benchmarks.worldsense.trial_maker import COLUMNS, Stratum, make_
 from worldprobe.benchmarks.worldsense.vocabulary import LINEAR_PROBLEMS, WORDINGS, answers_of
 from worldprobe.benchmarks.worldsense.worlds import LARGEST, SMALLEST
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.processes import end_with_the_command, was_killed
 
 #: Trials made at a time; the same for any number of processes, so that files have the same bytes.
 TRIALS_PER_BATCH = 20_000
@@ -180,7 +179,7 @@ def stream_set(plan: SetPlan, blocks: Sequence[Block], seed: int, processes: int
             first += len(batch)
         return
     # An executor, not a Pool: a Pool waits for ever where a process was killed.
-    with ProcessPoolExecutor(processes, get_context("spawn"), _end_with_the_command) as executor:
+    with ProcessPoolExecutor(processes, get_context("spawn"), end_with_the_command) as executor:
         waiting: deque[Future[pd.DataFrame]] = deque()
         left = pairwise(bounds)
         try:
@@ -193,20 +192,7 @@ def stream_set(plan: SetPlan, blocks: Sequence[Block], seed: int, processes: int
                 yield _number(batch, first)
                 first += len(batch)
         except BrokenProcessPool as error:
-            problem = "a process ended before its work was done; it was killed, perhaps because memory ran out."
-            raise UserError("--processes", problem, "Run the command again with fewer processes.") from error
-
-
-def _end_with_the_command() -> None:
-    """End this process when the command that started it was killed; it would wait for work for ever."""
-    command = parent_process()
-
-    def wait() -> None:
-        if command is not None:
-            command.join()
-            os._exit(1)
-
-    Thread(target=wait, daemon=True).start()
+            raise was_killed() from error
 
 
 def _ordinal(skin: int, wording: int) -> int:

@@ -34,14 +34,20 @@ def measure_likeness(
         seed: of the samples.
 
     Raises:
-        UserError: no evidence is in degrees, or there is none about a target that people rated.
+        UserError: a table is of other items, a model answers twice in one way, no evidence is in degrees, or it is not about
+            targets that people rated.
     """
+    _refuse_strangers(items, ratings, "ratings", "people")
     people = people_differ(ratings)
     clusters = pd.Series(cluster_codes(items, DEFAULT_CLUSTER), index=items["item_id"].astype(str))
     counts = draw_counts(np.random.default_rng([seed, 5]), n_draws, int(clusters.max()) + 1)
-    rows = []
+    rows: list[dict[str, object]] = []
     for one in evidence:
+        _refuse_strangers(items, one.rows, "evidence", one.model)
         for eval_type, differences in model_differs(one):
+            if any((row["model"], row["eval_type"]) == (one.model, eval_type) for row in rows):
+                fix = "Give each table once, and one table for each model and way of asking."
+                raise UserError("evidence", f"has answers of {one.model} ({eval_type}) a second time.", fix)
             both = people.join(differences.rename("model"), how="inner").dropna(subset=["people", "model"])
             cluster = clusters.reindex(both.index.get_level_values("item_id")).to_numpy()
             x, y = both["people"].to_numpy(float), both["model"].to_numpy(float)
@@ -72,7 +78,7 @@ def people_differ(ratings: pd.DataFrame) -> pd.DataFrame:
     n = ratings["n_raters"].to_numpy(float)
     error = ratings["sd"].to_numpy(float) ** 2 / np.where(n > 0, n, np.nan)
     wide = ratings.assign(error=error).set_index([*_KEY, "context"])[["rating", "error"]].astype(float)
-    first, second = (wide.xs(context, level="context") for context in (1, 2))
+    first, second = (wide[wide.index.get_level_values("context") == context].droplevel("context") for context in (1, 2))
     frame = pd.DataFrame({"people": (first - second)["rating"], "error": (first + second)["error"]})
     return frame.dropna(subset=["people"])
 
@@ -109,6 +115,15 @@ def model_differs(evidence: Evidence) -> list[tuple[str, pd.Series]]:
         part = part.assign(target=places.str[1].astype(int), context=places.str[3].astype(int))
         found.append((eval_type, _difference(part, "value")))
     return found
+
+
+def _refuse_strangers(items: pd.DataFrame, table: pd.DataFrame, name: str, who: str) -> None:
+    strangers = sorted(set(table["item_id"].astype(str)) - set(items["item_id"].astype(str)))
+    if strangers:
+        problem = (
+            f"has answers of {who} about {len(strangers)} items that are not in the items table, the first is {strangers[0]}."
+        )
+        raise UserError(name, problem, "Give the table of the items that were rated and scored.")
 
 
 def _difference(rows: pd.DataFrame, value: str) -> pd.Series:

@@ -91,7 +91,7 @@ def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) 
 
 
 def stream_items(
-    templates: pd.DataFrame, materials: Materials, filling: Filling, path: Path, made: Provenance
+    templates: pd.DataFrame, materials: Materials, filling: Filling, path: Path, made: Provenance, processes: int = 1
 ) -> tuple[int, int]:
     """Sample items each on their own and write the table, however long, in little memory; see ``fill_items``.
 
@@ -101,6 +101,7 @@ def stream_items(
         filling: how; its mode is independent.
         path: the table.
         made: what made it; shortfalls and duplicates are added.
+        processes: how many sample; the table is the same for any number.
 
     Returns:
         Number of items, and how many of them have the texts of another.
@@ -115,7 +116,7 @@ def stream_items(
         return made
 
     with Progress("Sampling", max(filling.numbers) + 1, "samples of each template") as progress:
-        rows = IndependentRows(slots, fillers, filling.numbers, filling.seed, progress.advance)
+        rows = IndependentRows(slots, fillers, filling.numbers, filling.seed, progress.advance, processes)
         n_items, n_duplicates = write_stream((row for row in rows if row[TAGS] in wanted), path, finish)
     return n_items, n_duplicates
 

@@ -7,7 +7,7 @@ import json
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import pandas as pd
@@ -22,6 +22,7 @@ from worldprobe.benchmarks.ewok.materials.slots import DESIGN, Slots
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
+from worldprobe.processes import stream_in_step
 
 COLUMNS = ("item_id", "domain", "version", "meta_template", "template", *TEXTS, *DESIGN, "fillers", "tags")
 _FILTER_SECONDS = 10.0
@@ -99,6 +100,7 @@ class IndependentRows:
         numbers: which of each template's samples, counted from 0; a sample depends on those before it.
         seed: the study's.
         advance: called after each sample of all templates.
+        processes: how many share the domains; the rows are the same for any number.
     """
 
     def __init__(
@@ -108,23 +110,18 @@ class IndependentRows:
         numbers: Sequence[int],
         seed: int,
         advance: Callable[[], None] = lambda: None,
+        processes: int = 1,
     ) -> None:
-        self.rules, self.numbers, self.advance = fillers.rules, frozenset(numbers), advance
-        count = max(numbers, default=-1) + 1
-        self._samples = {
-            template: sample for rows in domains.values() for template, sample in _sample(rows, fillers, count, seed)
-        }
+        self.domains, self.fillers, self.numbers, self.seed = domains, fillers, frozenset(numbers), seed
+        self.advance, self.processes = advance, processes
         #: Template id -> its number of items, once all rows were taken.
-        self.counts = {template_name(template): 0 for template in self._samples}
+        self.counts = {template_name(template): 0 for rows in domains.values() for template in rows}
 
     def __iter__(self) -> Iterator[Row]:
-        ordered = [(template, template_name(template)) for template in sorted(self._samples, key=lambda template: template[:3])]
-        count = max(self.numbers, default=-1) + 1
-        for start in range(0, count, _TOGETHER):
-            together = range(start, min(start + _TOGETHER, count))
-            made = [self._rows(template, together) for template, _ in ordered]
+        names = [template_name(template) for template in _in_order(self.domains)]
+        for together, made in zip(_together(self.numbers), self._made(), strict=True):
             for number in together:
-                for rows, (_, name) in zip(made, ordered, strict=True):
+                for rows, name in zip(made, names, strict=True):
                     if number in rows:
                         self.counts[name] += 1
                         yield rows[number]
@@ -134,14 +131,63 @@ class IndependentRows:
             message = "%d templates have fewer than %d distinct fillings; all of them are used: %s"
             LOGGER.warning(message, len(short), len(self.numbers), ", ".join(short))
 
-    def _rows(self, template: Slots, numbers: Sequence[int]) -> dict[int, Row]:
-        """The rows of a template's next samples, by number; one template at a time, because that is quicker."""
-        fillings = zip(numbers, self._samples[template], strict=False)
-        return {
-            number: _row(template, number, filling, [fill(text, filling, self.rules) for text in template.texts])
-            for number, filling in fillings
-            if number in self.numbers
-        }
+    def _made(self) -> Iterator[list[dict[int, Row]]]:
+        """As ``_sample_together``, in one process or several."""
+        parts = [(part, self.fillers, self.numbers, self.seed) for part in share_domains(self.domains, self.processes)]
+        if len(parts) == 1:
+            yield from _sample_together(*parts[0])
+            return
+        for made in stream_in_step(_sample_together, parts):
+            yield [rows for part in made for rows in part]
+
+
+def share_domains(domains: Mapping[str, list[Slots]], processes: int) -> list[dict[str, list[Slots]]]:
+    """Domains in alphabetical order, in at most so many parts of about as many templates.
+
+    >>> [list(part) for part in share_domains({"c": [1], "a": [1, 2], "b": [1]}, 2)]
+    [['a'], ['b', 'c']]
+    """
+    n_templates = sum(map(len, domains.values()))
+    parts: list[dict[str, list[Slots]]] = [{} for _ in range(max(processes, 1))]
+    before = 0
+    for domain in sorted(domains):
+        middle = before + len(domains[domain]) / 2
+        parts[min(int(middle * len(parts) / max(n_templates, 1)), len(parts) - 1)][domain] = domains[domain]
+        before += len(domains[domain])
+    return [part for part in parts if part] or [{}]
+
+
+def _in_order(domains: Mapping[str, list[Slots]]) -> list[Slots]:
+    """The templates in the order of the items table."""
+    return sorted((template for rows in domains.values() for template in rows), key=lambda template: template[:3])
+
+
+def _together(numbers: Collection[int]) -> Iterator[range]:
+    """The samples up to the last one that is wanted, a few at a time."""
+    count = max(numbers, default=-1) + 1
+    return (range(start, min(start + _TOGETHER, count)) for start in range(0, count, _TOGETHER))
+
+
+def _sample_together(
+    domains: Mapping[str, list[Slots]], fillers: Fillers, numbers: Collection[int], seed: int
+) -> Iterator[list[dict[int, Row]]]:
+    """For a few samples at a time the rows of every template in order, by the sample's number."""
+    count = max(numbers, default=-1) + 1
+    samples = {template: sample for rows in domains.values() for template, sample in _sample(rows, fillers, count, seed)}
+    ordered = _in_order(domains)
+    for together in _together(numbers):
+        yield [_rows(template, samples[template], together, numbers, fillers.rules) for template in ordered]
+
+
+def _rows(
+    template: Slots, sample: Iterator[Mapping[str, str]], together: range, numbers: Collection[int], rules: Rules
+) -> dict[int, Row]:
+    """The rows of a template's next samples, by number; one template at a time, because that is quicker."""
+    return {
+        number: _row(template, number, filling, [fill(text, filling, rules) for text in template.texts])
+        for number, filling in zip(together, sample, strict=False)
+        if number in numbers
+    }
 
 
 def fill_independent(
