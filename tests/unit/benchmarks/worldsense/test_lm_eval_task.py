@@ -136,6 +136,7 @@ def test_encrypted_trials_need_the_password(
     [
         ('"arg_1": " ', '"arg_1": "', "other texts"),
         ('"trial_id": ', '"trial_id": 0, "was": ', "not among these trials"),
+        ('"trial_id": ', '"trial_id": true, "was": ', "not among these trials"),
         ('"filtered_resps"', '"resps"', "line 1"),
         (None, None, "were not asked"),
         ("twice", "twice", "a second time"),

@@ -68,8 +68,8 @@ def check_task(name: str | None) -> None:
     Raises:
         UserError: such a name.
     """
-    if name is not None and not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        fix = "Take lower-case letters, digits and underscores, a letter first."
+    if name is not None and not re.fullmatch(r"[a-z][a-z0-9_]{0,99}", name):
+        fix = "Take lower-case letters, digits and underscores, a letter first, 100 characters at most."
         raise UserError("--task", f'"{name}" is not a name for a task.', fix)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from worldprobe.asking.lm_eval_folder import BENCHMARK
 from worldprobe.errors import UserError
+
+#: What reading JSON raises that is not lm-eval's: not JSON, nested too deep, numbers that are too large, other keys or types.
+NOT_OURS = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -70,31 +73,39 @@ def read_run(folder: Path, benchmark: str) -> Run:
     try:
         stated = json.loads(place.read_text(encoding="utf-8"))
         asked = [name for name, task in stated["configs"].items() if (task.get("metadata") or {}).get(BENCHMARK) == benchmark]
-        shots = max((stated["n-shot"].get(name) or 0 for name in asked), default=0)
+        is_shot = any(int(stated["n-shot"].get(name) or 0) > 0 for name in asked)
         config = dict(stated.get("config") or {})
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        model, revision, dtype = _text(stated, "model_name"), _text(config, "model_sha"), _text(config, "model_dtype")
+        packages = {name: _text(stated, f"{name}_version") for name in ("lm_eval", "transformers")}
+    except (OSError, *NOT_OURS) as error:
         raise UserError(place, "is not a results file of lm-eval.", "Run lm-eval again.") from error
     if not asked:
         raise UserError(place, f"is of no task that worldprobe exported for {benchmark}.", "Name the folder of such a run.")
     for is_given, option in (
         (bool(stated.get("chat_template")), "--apply_chat_template"),
         (bool(stated.get("system_instruction")), "--system_instruction"),
-        (shots > 0, "--num_fewshot"),
+        (is_shot, "--num_fewshot"),
     ):
         if is_given:
             raise UserError(place, f"was asked with {option}, which is another question.", f"Run it again without {option}.")
-    files = tuple(path for name in sorted(asked) if (path := place.parent / f"samples_{name}_{date}.jsonl").is_file())
+    wanted = {f"samples_{name}_{date}.jsonl" for name in asked}
+    files = tuple(sorted(path for path in place.parent.glob("samples_*.jsonl") if path.name in wanted))
     if not files:
         raise UserError(place, "has no samples next to it.", "Run lm-eval again with --log_samples.")
-    versions = {name: stated.get(f"{name}_version") for name in ("lm_eval", "transformers")}
-    return Run(
-        place,
-        files,
-        str(stated.get("model_name") or "lm-eval"),
-        config.get("model_sha") or None,
-        str(config["model_dtype"]).removeprefix("torch.") if config.get("model_dtype") else None,
-        {name: str(version) for name, version in versions.items() if version},
-    )
+    known = {name: version for name, version in packages.items() if version}
+    return Run(place, files, model or "lm-eval", revision, dtype.removeprefix("torch.") if dtype else None, known)
+
+
+def _text(stated: Mapping[str, Any], name: str) -> str | None:
+    """A text that lm-eval states; None where it states none.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    value = stated.get(name) or None
+    if not isinstance(value, str | None):
+        raise TypeError(name)
+    return value.encode(errors="replace").decode() if value else None
 
 
 def read_samples(files: Sequence[Path], fix: str) -> Iterator[Sample]:
@@ -122,5 +133,5 @@ def read_samples(files: Sequence[Path], fix: str) -> Iterator[Sample]:
                 pairs = [sample["arguments"][f"gen_args_{k}"] for k in range(len(answered))]
                 asked = [(str(pair["arg_0"]), str(pair["arg_1"])) for pair in pairs]
                 yield Sample(where, dict(sample["doc"]), asked, [float(values[0]) for values in answered])
-            except (ValueError, KeyError, IndexError, TypeError) as error:
+            except NOT_OURS as error:
                 raise UserError(where, "is not a sample of worldprobe's task.", fix) from error

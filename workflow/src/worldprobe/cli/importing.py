@@ -166,35 +166,42 @@ def import_samples(args: argparse.Namespace) -> None:
 
     run = read_run(args.samples, BENCHMARK)
     scores = read_target_scores(run, read_table(args.items, Items))
-    inputs = {"items": args.items, "samples": args.samples}
-    write_table(scores, TargetScores, args.out, made_by_lm_eval(run, SAMPLES_METHOD, args.model, inputs))
+    made = made_by_lm_eval(run, SAMPLES_METHOD, args.model, args.out, {"items": args.items})
+    write_table(scores, TargetScores, args.out, made)
 
 
-def made_by_lm_eval(run: Run, method: int, model: str | None, inputs: Mapping[str, Path | str], **known: Any) -> Provenance:
+def made_by_lm_eval(
+    run: Run, method: int, model: str | None, out: Path, inputs: Mapping[str, Path | str], **known: Any
+) -> Provenance:
     """What lm-eval made, and how it says that it did.
 
     Args:
         run: whose samples were read.
         method: version of the reading.
         model: the model's name in the tables; None takes the checkpoint's.
-        inputs: name -> file or folder that was read.
+        out: what is to be written.
+        inputs: name -> file or folder that was read besides the run's results and samples.
         **known: other fields of ``Provenance``.
 
     Raises:
-        UserError: the name cannot be one of a model.
+        UserError: the name cannot be one of a model, or the run's own file would be overwritten.
     """
+    from worldprobe.errors import UserError
     from worldprobe.models.checkpoint import short_name
     from worldprobe.models.registry import check_name
     from worldprobe.provenance import Provenance, digests, versions
 
+    read = [run.place, *run.files]
+    if out.exists() and any(out.samefile(path) for path in read):
+        raise UserError(f"--out {out}", "is one of the inputs; it would be overwritten.", "Choose another name.")
     return Provenance(
         method=method,
-        model=check_name(model, "--model") if model else short_name(run.model),
+        model=check_name(model or short_name(run.model), "--model"),
         checkpoint=run.model,
         revision=run.revision,
         dtype=run.dtype,
         engine="lm-eval",
-        inputs=digests(inputs),
+        inputs=digests({**inputs, **{path.name: path for path in read}}),
         packages=versions([]) | run.packages,
         details={"asked_by": "lm-eval"},
         **known,

@@ -1,14 +1,14 @@
-"""``items``: fill templates, or compile and fill in one go; pass items on to other tools."""
+"""``items``: fill templates, or compile and fill in one go."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldprobe.cli.arguments import LARGEST_SEED, add_processes_argument, whole_number
+from worldprobe.cli.items_export import add_export
 from worldprobe.cli.items_import import add_import
 from worldprobe.cli.reading_materials import MOST, PASSWORD_HELP, add_materials_arguments, password, version_range
 from worldprobe.errors import UserError
@@ -35,7 +35,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     add_materials_arguments(fill)
     fill.set_defaults(run=run_fill)
     _add_gather(actions)
-    _add_export(actions)
+    add_export(actions)
     add_import(actions)
     for parser in (build, fill):
         _add_filling_arguments(parser)
@@ -100,39 +100,6 @@ def _add_gather(actions: argparse._SubParsersAction) -> None:
     gather.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
     gather.add_argument("--out", type=Path, required=True, metavar="ITEMS", help="items table (Parquet)")
     gather.set_defaults(run=run_gather)
-
-
-def _add_export(actions: argparse._SubParsersAction) -> None:
-    export = actions.add_parser(
-        "export",
-        help="write items for other tools: in the original's CSV format, as a task of lm-eval or lighteval, or as a dataset",
-        description="Write items for other tools. official: a folder per version, a CSV file per domain. lm-eval: a task folder "
-        "for --include_path, asking the same questions, ties counted 0.5. lighteval: a file for --custom-tasks and its "
-        "questions, the same for some tokenizers only. hf: a dataset folder of the Hugging Face hub, with a card and a Croissant "
-        "description. Items of EWoK's own materials leave only with --encrypt, or as lm-eval by name, with --hub and no ITEMS.",
-    )
-    export.add_argument("items", metavar="ITEMS", nargs="?", help="items table; none with --hub")
-    export.add_argument(
-        "templates", metavar="TEMPLATES", nargs="?", help="official: the templates table that the items were filled from"
-    )
-    export.add_argument(
-        "--format", choices=["official", "lm-eval", "lighteval", "hf"], default="official", help="layout of the files"
-    )
-    export.add_argument("--task", metavar="NAME", help="lm-eval, lighteval: the task's name (default: worldprobe_items)")
-    export.add_argument(
-        "--encrypt",
-        action="store_true",
-        help="lm-eval, hf: encrypt the items with the password in WORLDPROBE_EXPORT_PASSWORD, which users then need as well",
-    )
-    export.add_argument(
-        "--hub",
-        nargs="?",
-        const="",
-        metavar="FOLDER",
-        help="lm-eval: write no items; the task reads EWoK's gated dataset on the hub, or a local copy of it in FOLDER",
-    )
-    export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder to write")
-    export.set_defaults(run=run_export)
 
 
 def run_build(args: argparse.Namespace) -> None:
@@ -251,140 +218,3 @@ def _report(n_items: int, n_duplicates: int, path: Path) -> None:
 
     repeated = f", {n_duplicates} of them with the texts of another" if n_duplicates else ""
     LOGGER.info("%d items%s: %s", n_items, repeated, path)
-
-
-def run_export(args: argparse.Namespace) -> None:
-    """Read, refuse what may not leave in the open, write."""
-    from worldprobe.benchmarks.ewok.canaries import is_protected
-    from worldprobe.contracts import read_provenance
-    from worldprobe.files import whole_folder, write_members
-
-    _check_export(args)
-    if args.hub is None and is_protected(read_provenance(args.items).canary) and not args.encrypt:
-        problem = "comes from EWoK's own materials, whose terms forbid plain-text files of them."
-        command = "`worldprobe release pack --items ITEMS --templates TEMPLATES --notices-from MATERIALS --out NAME.zip`"
-        fixes = {
-            "lm-eval": "Add --encrypt, or leave ITEMS out and add --hub.",
-            "lighteval": "Take --format lm-eval with --encrypt: lighteval reads plain files only.",
-            "hf": "Add --encrypt.",
-        }
-        fix = fixes.get(args.format, f"Write an encrypted archive: {command}.")
-        raise UserError(args.items, problem, fix)
-    if args.format == "lm-eval":
-        files = read_task_files(args)
-    elif args.format == "lighteval":
-        files = read_lighteval_files(args)
-    elif args.format == "hf":
-        files = read_dataset_files(args)
-    else:
-        official = read_official_files(Path(args.items), Path(args.templates))
-        files = ((name, text.encode()) for name, text in official)
-    with whole_folder(args.out, "items export") as folder:
-        write_members(folder, files)
-
-
-def _check_export(args: argparse.Namespace) -> None:
-    """Refuse options that do nothing in a format, and demand what it needs.
-
-    Raises:
-        UserError: one of them.
-    """
-    from worldprobe.asking.lm_eval_folder import check_task
-
-    if args.hub is not None and (args.items or args.encrypt):
-        raise UserError("--hub", "writes no items.", "Leave ITEMS and --encrypt out, or leave out --hub.")
-    if args.hub and not Path(args.hub).is_dir():
-        raise UserError(f"--hub {args.hub}", "is not a folder.", "Name a local copy of the dataset, or give --hub alone.")
-    if args.hub is None and not args.items:
-        raise UserError("items export", "needs the items.", "Name the items table, or add --format lm-eval --hub.")
-    if args.format == "official":
-        for option in ("task", "encrypt", "hub"):
-            if getattr(args, option) not in (None, False):
-                raise UserError(f"--{option}", "does nothing with --format official.", "Leave it out, or add --format lm-eval.")
-        if not args.templates:
-            raise UserError("items export", "needs the templates.", "Name the templates table after the items table.")
-    elif args.templates:
-        raise UserError(args.templates, f"does nothing with --format {args.format}.", "Leave the templates out.")
-    elif args.format == "hf":
-        for option in ("task", "hub"):
-            if getattr(args, option) is not None:
-                raise UserError(f"--{option}", "does nothing with --format hf.", "Leave it out, or take --format lm-eval.")
-    elif args.format == "lighteval":
-        for option in ("encrypt", "hub"):
-            if getattr(args, option) not in (None, False):
-                problem = "does nothing with --format lighteval, which reads plain files only."
-                raise UserError(f"--{option}", problem, "Leave it out, or take --format lm-eval.")
-    check_task(args.task)
-
-
-def read_task_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
-    """Items as a task of lm-evaluation-harness: name and content of each file.
-
-    Raises:
-        UserError: the table cannot be read or is empty, or there is no password.
-    """
-    from worldprobe.asking.lm_eval_folder import read_password
-    from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.passing_on.lm_eval_task import hub_files, task_files
-    from worldprobe.benchmarks.ewok.vocabulary import RELEASE
-    from worldprobe.contracts import read_provenance, read_table
-
-    task = args.task or "worldprobe_items"
-    if args.hub is not None:
-        return hub_files(args.hub, None, task) if args.hub else hub_files(RELEASE["id"], RELEASE["revision"], task)
-    password = read_password(args.encrypt)
-    items = read_table(args.items, Items)
-    if items.empty:
-        raise UserError(args.items, "contains no items.", "Build the items again.")
-    return task_files(items, task, read_provenance(args.items).canary, password)
-
-
-def read_lighteval_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
-    """Items as a task of lighteval: name and content of each file.
-
-    Raises:
-        UserError: the table cannot be read or is empty.
-    """
-    from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.passing_on.lighteval_task import lighteval_files
-    from worldprobe.contracts import read_provenance, read_table
-
-    items = read_table(args.items, Items)
-    if items.empty:
-        raise UserError(args.items, "contains no items.", "Build the items again.")
-    return lighteval_files(items, args.task or "worldprobe_items", read_provenance(args.items).canary)
-
-
-def read_dataset_files(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
-    """Items as a dataset folder: name and content of each file. The rows are the table itself, byte for byte.
-
-    Raises:
-        UserError: the table cannot be read or is empty, or there is no password.
-    """
-    from worldprobe.asking.lm_eval_folder import read_password
-    from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.passing_on.dataset import describe_items
-    from worldprobe.contracts import read_provenance, read_table
-    from worldprobe.present.dataset_folder import dataset_files
-
-    password = read_password(args.encrypt)
-    dataset = describe_items(read_table(args.items, Items), read_provenance(args.items).canary, args.encrypt)
-    return dataset_files(dataset, Path(args.items).read_bytes(), password)
-
-
-def read_official_files(items_path: Path, templates_path: Path) -> Iterator[tuple[str, str]]:
-    """Items in the original's format: name and text of each file.
-
-    Raises:
-        UserError: a table cannot be read, or the templates are not those of the items.
-    """
-    from worldprobe.benchmarks.ewok.analysis.provenances import check_templates
-    from worldprobe.benchmarks.ewok.contracts import Items, Templates
-    from worldprobe.benchmarks.ewok.materials.export import official_files
-    from worldprobe.contracts import read_provenance, read_table
-
-    made = read_provenance(items_path)
-    items, templates = read_table(items_path, Items), read_table(templates_path, Templates)  # their own faults say more
-    check_templates(templates_path, items_path)
-    is_sampled_like_original = made.details.get("compat") and made.details.get("mode") == "independent"
-    return official_files(items, templates, made.canary, made.seed if is_sampled_like_original else None)

@@ -33,8 +33,9 @@ def run_import(args: argparse.Namespace) -> None:
     """Read, compare with the release, write."""
     from worldprobe.archives import EXPORT_VARIABLE
     from worldprobe.benchmarks.ewok.analysis.published import is_release, read_published
+    from worldprobe.benchmarks.ewok.canaries import is_protected
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.materials.read_items import read_items
+    from worldprobe.benchmarks.ewok.materials.read_items import RELEASE_CANARY, read_items
     from worldprobe.contracts import write_table
     from worldprobe.log import LOGGER
     from worldprobe.paths import RESOURCES
@@ -47,7 +48,9 @@ def run_import(args: argparse.Namespace) -> None:
     found = read_items(args.source, word)
     is_official = is_release(found.items, read_published(RESOURCES / "published"))
     details = {"imported": "items", "release": is_official} | ({"counted": list(found.made_up)} if found.made_up else {})
-    write_table(found.items, Items, args.out, made(METHOD, {"source": args.source}, details=details, canary=found.canary))
+    # The release's texts are protected whatever canary the file states.
+    canary = f"{found.canary}\n{RELEASE_CANARY}" if is_official and not is_protected(found.canary) else found.canary
+    write_table(found.items, Items, args.out, made(METHOD, {"source": args.source}, details=details, canary=canary))
     if found.made_up:
         LOGGER.warning("%s has no %s: they were counted in the order of its rows", args.source, " and no ".join(found.made_up))
     whose = "those" if is_official else "not those"

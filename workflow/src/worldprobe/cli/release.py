@@ -89,7 +89,7 @@ def _password_of_materials(*paths: Path | None) -> str | None:
 def run_pack(args: argparse.Namespace) -> None:
     """Read, check, encrypt."""
     from worldprobe.benchmarks.ewok.passing_on.packing import check_members, read_members, read_notices, write_release
-    from worldprobe.cli.items import read_official_files
+    from worldprobe.cli.items_export import read_official_files
     from worldprobe.log import LOGGER
 
     if args.out.suffix != ".zip":

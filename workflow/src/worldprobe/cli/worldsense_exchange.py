@@ -130,6 +130,7 @@ def run_import_samples(args: argparse.Namespace) -> None:
     from worldprobe.contracts import write_table
 
     run, trials = read_run(args.samples, BENCHMARK), read_trials(args.trials)
-    inputs = {"trials": args.trials, "samples": args.samples}
-    made = made_by_lm_eval(run, SAMPLES_METHOD, args.model, inputs, canary=canary_of(args.trials, trials))
+    made = made_by_lm_eval(
+        run, SAMPLES_METHOD, args.model, args.out, {"trials": args.trials}, canary=canary_of(args.trials, trials)
+    )
     write_table(read_responses(run, trials), Responses, args.out, made)

@@ -9,9 +9,7 @@ from worldprobe.cli.arguments import add_seed_argument, add_skin_folder_argument
 from worldprobe.errors import UserError, did_you_mean
 
 #: Bumped when the same skins give other tokens.
-PHRASES_METHOD = 1
-#: Bumped when the same skins, plan and seed give other lessons.
-LESSONS_METHOD = 1
+METHOD = 1
 
 
 def add_lessons_parsers(actions: argparse._SubParsersAction) -> None:
@@ -90,7 +88,7 @@ def run_phrases(args: argparse.Namespace) -> None:
     folder = args.skin_folder or FOLDER
     tokenizer = phrase_tokenizer(phrases_of(read_skins(folder)))
     details = {"vocabulary": tokenizer.get_vocab_size()}
-    provenance = made(PHRASES_METHOD, {"skins": folder}, ["tokenizers"], details=details)
+    provenance = made(METHOD, {"skins": folder}, ["tokenizers"], details=details)
     with whole_folder(args.out, "worldsense write-phrases") as place:
         save_tokenizer(tokenizer, place)
         (place / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -147,3 +148,40 @@ def test_items_that_occur_twice_and_what_is_no_file_of_items_are_refused(built, 
     for source, words in cases.items():
         assert main(["items", "import", str(source), "--out", str(tmp_path / "back.parquet")]) == 2
         assert words in capsys.readouterr().err, source
+
+
+def test_one_file_without_a_canary_protects_them_all(built, tmp_path):
+    official = built[1]
+    [file] = (official / "version-0").iterdir()
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[1:]))
+    imported(official, tmp_path / "back.parquet")
+    assert is_protected(read_provenance(tmp_path / "back.parquet").canary)
+
+
+@pytest.mark.parametrize("stated", ["\n \n", "unknown"])
+def test_a_parquet_file_that_states_an_empty_canary_has_none(built, tmp_path, stated):
+    source = hub_file(built[1], tmp_path / "hub.parquet")
+    parquet.write_table(parquet.read_table(source).replace_schema_metadata({"canary": stated}), source)
+    imported(source, tmp_path / "back.parquet")
+    assert is_protected(read_provenance(tmp_path / "back.parquet").canary)
+
+
+def test_the_texts_of_the_release_are_protected_whatever_canary_is_stated(built, tmp_path, monkeypatch):
+    monkeypatch.setattr("worldprobe.benchmarks.ewok.analysis.published.is_release", lambda *_: True)
+    imported(built[1], tmp_path / "back.parquet")
+    canary = read_provenance(tmp_path / "back.parquet").canary
+    assert is_protected(canary)
+    assert read_provenance(built[0]).canary in canary
+
+
+def test_a_name_that_is_not_utf8_is_read(built, tmp_path):
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    built[1].rename(odd)
+    found = imported(Path(odd), tmp_path / "back.parquet")
+    assert len(found) == len(read_table(built[0], Items))
+
+
+def test_parquet_files_next_to_csv_files_are_left_out_and_counted(built, tmp_path, caplog):
+    hub_file(built[1], built[1] / "hub.parquet")
+    imported(built[1], tmp_path / "back.parquet")
+    assert "1 .parquet files next to them are not" in caplog.text

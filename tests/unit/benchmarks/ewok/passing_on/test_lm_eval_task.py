@@ -210,6 +210,13 @@ def test_invented_samples_are_read(item_table: Path, logged: Path) -> None:
         ("samples", '"target": 2', '"target": 1', "line 2"),
         ("samples", '"-4.5", "False"]]}\n', '"-4.5", "Fal', "line 1"),
         ("samples", '"-3.5"', '"\udcff"', "line 1"),
+        ("samples", '"-3.5"', "-1" + "0" * 400, "line 1"),
+        ("samples", '"target": 1', '"target": 1e999', "line 1"),
+        ("samples", '"target": 1', '"target": 1.5', "line 1"),
+        ("samples", '"target": 1', f'"target": {"[" * 100_000}', "line 1"),
+        ("results", '"worldprobe_few_v0": 0', '"worldprobe_few_v0": "many"', "is not a results file"),
+        ("results", '"model_dtype"', '"model_sha": ["a"], "model_dtype"', "is not a results file"),
+        ("results", '"lab/tiny"', '"lab/ti\\ny"', "is not a name for a model"),
     ],
 )
 def test_samples_of_another_question_are_refused(
@@ -222,6 +229,21 @@ def test_samples_of_another_question_are_refused(
     assert main(["import", "lm-eval", str(item_table), str(logged), "--out", str(tmp_path / "no.parquet")]) == 2
     assert words in capsys.readouterr().err
     assert not (tmp_path / "no.parquet").exists()
+
+
+def test_what_is_next_to_the_samples_changes_nothing_and_they_are_not_overwritten(
+    item_table: Path, logged: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores, [samples] = logged / "model" / "scores.parquet", logged.rglob("samples_worldprobe*")
+    found = []
+    for _ in range(2):
+        assert main(["import", "lm-eval", str(item_table), str(logged), "--out", str(scores)]) == 0
+        found.append(scores.read_bytes())
+    assert found[0] == found[1]
+    before = samples.read_bytes()
+    assert main(["import", "lm-eval", str(item_table), str(logged), "--out", str(samples)]) == 2
+    assert "is one of the inputs" in capsys.readouterr().err
+    assert samples.read_bytes() == before
 
 
 def test_a_truncated_file_of_samples_is_named(
@@ -352,6 +374,7 @@ def test_a_task_for_the_gated_dataset_asks_the_same_questions(item_table: Path, 
     [
         (["templates.parquet", "--format", "lm-eval"], "Leave the templates out"),
         (["--format", "lm-eval", "--task", "EWoK"], "lower-case"),
+        (["--format", "lm-eval", "--task", "e" * 300], "100 characters at most"),
         (["--encrypt"], "lm-eval"),
         ([], "needs the templates"),
         (["--format", "lm-eval", "--hub"], "writes no items"),

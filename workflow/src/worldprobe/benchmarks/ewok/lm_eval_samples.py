@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from worldprobe.asking.lm_eval_samples import Run, Sample, read_samples
+from worldprobe.asking.lm_eval_samples import NOT_OURS, Run, Sample, read_samples
 from worldprobe.errors import UserError
 from worldprobe.models.engine import NOT_FINITE
 
@@ -54,11 +54,13 @@ def read_target_scores(run: Run, items: pd.DataFrame) -> pd.DataFrame:
 def _key(sample: Sample, by_texts: Mapping[tuple[str, str, str, int], list[Key]]) -> Key:
     """The item and target that a sample is about: as it says, or the next one with its texts."""
     try:
-        target = int(sample.doc["target"])
+        target = sample.doc["target"]
+        if type(target) is not int or not isinstance(sample.doc.get("item_id", ""), str):
+            raise TypeError
         if "item_id" in sample.doc:
-            return str(sample.doc["item_id"]), target
+            return sample.doc["item_id"], target
         (context1, text), (context2, _) = sample.asked
-    except (ValueError, KeyError, TypeError) as error:
+    except NOT_OURS as error:
         raise UserError(sample.where, "is not a sample of worldprobe's task.", FIX) from error
     same = by_texts.get((context1, context2, text.removeprefix(" "), target))
     if same is None:
@@ -68,7 +70,7 @@ def _key(sample: Sample, by_texts: Mapping[tuple[str, str, str, int], list[Key]]
 
 def _check(sample: Sample, key: Key, wanted: Mapping[Key, tuple[str, str, str]]) -> None:
     if key not in wanted:
-        raise UserError(sample.where, f"target {key[1]} of {key[0]} is not among these items.", FIX)
+        raise UserError(sample.where, f"target {key[1]} of {key[0][:60]!r} is not among these items.", FIX)
     context1, context2, target = wanted[key]
     if sample.asked != [(context1, " " + target), (context2, " " + target)]:
         problem = f"target {key[1]} of {key[0]} was asked with other texts than those of these items."

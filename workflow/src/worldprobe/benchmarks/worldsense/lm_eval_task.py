@@ -122,8 +122,8 @@ def read_responses(run: Run, trials: pd.DataFrame) -> pd.DataFrame:
     rows = {}
     for sample in read_samples(run.files, FIX):
         key = sample.doc.get("trial_id")
-        if not isinstance(key, int) or key not in wanted:
-            raise UserError(sample.where, f"trial {key} is not among these trials.", FIX)
+        if type(key) is not int or key not in wanted:  # True would be trial 1
+            raise UserError(sample.where, f"trial {str(key)[:60]} is not among these trials.", FIX)
         problem, text = wanted[key]
         if sample.asked != [(text, f" {option}") for option in answers_of(problem)]:
             raise UserError(sample.where, f"trial {key} was asked with other texts than that of these trials.", FIX)

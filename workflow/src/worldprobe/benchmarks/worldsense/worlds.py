@@ -13,17 +13,6 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["before", "between", "first", "last", "parallel", "perpendicular", "foreign"]
 
-#: How many entities a relation of each kind relates.
-ARITY: dict[Kind, int] = {
-    "before": 2,
-    "between": 3,
-    "first": 1,
-    "last": 1,
-    "parallel": 2,
-    "perpendicular": 2,
-    "foreign": 2,
-}
-
 #: Kinds that say something about a total order.
 LINEAR = frozenset(("before", "between", "first", "last"))
 #: Kinds that say something about directions in the plane.

@@ -70,7 +70,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         order = [*models, HUMAN] if has_human else models
         axes.set_yticks([_row(models, model) for model in order], [names[m] for m in order] if number == 0 else [], fontsize=size)
         axes.tick_params(axis="y", length=0)
-    _legend(figure, frame, size, has_human)
+    _legend(figure, size, has_human)
     return figure
 
 
@@ -159,7 +159,7 @@ def _lollipops(axes: Axes, rows: pd.DataFrame, models: list[str], has_human: boo
     axes.spines["left"].set_visible(False)
 
 
-def _legend(figure: Figure, frame: pd.DataFrame, size: float, has_human: bool) -> None:
+def _legend(figure: Figure, size: float, has_human: bool) -> None:
     handles: list[Line2D | Patch] = [
         Line2D([], [], color="#C1272D", lw=1.0, label="models' mean"),
         Line2D([], [], marker="o", ms=3, color=style.SOFT_INK, mec="white", mew=0.3, ls="", label="one model"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.concepts import KEYS, attributes_of
-from worldprobe.benchmarks.ewok.materials.entries import Domain, Materials, MetaTemplate, Probe, Segment
+from worldprobe.benchmarks.ewok.materials.entries import Domain, Materials, Probe, Segment
 from worldprobe.benchmarks.ewok.materials.fill_fixed import enough_for
 from worldprobe.benchmarks.ewok.materials.fillers import Fillers
 from worldprobe.benchmarks.ewok.materials.placeholders import split_restrictions
@@ -55,7 +55,7 @@ def check_materials(materials: Materials) -> None:
         seen: dict[tuple[object, ...], Place] = {}
         for meta in domain.meta_templates:
             for probe in meta.probes:
-                _check_probe(meta, probe, slots, problems)
+                _check_probe(probe, slots, problems)
                 for segment in probe.segments:
                     what = (meta.concept_a, meta.concept_b, probe.pattern, segment.texts_a, segment.texts_b)
                     first = seen.setdefault(what, segment.place)
@@ -144,7 +144,7 @@ def _check_targets(domain: Domain, kinds: set[str], slots: _SlotCheck, problems:
             problems.refuse(target.place, f"is the same target as in line {first.line}.", "Remove one.")
 
 
-def _check_probe(meta: MetaTemplate, probe: Probe, slots: _SlotCheck, problems: Problems) -> None:
+def _check_probe(probe: Probe, slots: _SlotCheck, problems: Problems) -> None:
     slots.check(probe.pattern, probe.place)
     places = _PLACE.findall(probe.pattern)
     for name in places:
@@ -155,12 +155,10 @@ def _check_probe(meta: MetaTemplate, probe: Probe, slots: _SlotCheck, problems: 
     if not probe.segments:
         problems.refuse(probe.place, "has no segments, so it yields no context.", "Add a segment.")
     for segment in probe.segments:
-        _check_segment(meta, probe, segment, needed, slots, problems)
+        _check_segment(probe, segment, needed, slots, problems)
 
 
-def _check_segment(
-    meta: MetaTemplate, probe: Probe, segment: Segment, needed: int, slots: _SlotCheck, problems: Problems
-) -> None:
+def _check_segment(probe: Probe, segment: Segment, needed: int, slots: _SlotCheck, problems: Problems) -> None:
     if segment.texts_a is None:
         problems.error(segment.place, "segmentA is null.", "Write what replaces {segment1} for concept A.")
     for name, texts in (("segmentA", segment.texts_a), ("segmentB", segment.texts_b)):

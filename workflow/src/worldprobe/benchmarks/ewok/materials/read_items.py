@@ -17,9 +17,12 @@ from worldprobe.benchmarks.ewok.materials.materials import canary_lines
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_TYPES, OFFICIAL_TEXTS, TARGET_CONTRASTS
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.log import LOGGER
 
 #: Items whose file names no canary are EWoK's until somebody shows the contrary: they stay protected.
 ASSUMED_CANARY = "# EWoK canary: not in the imported file; items in EWoK's format are treated as EWoK's own"
+#: What the release's texts get where the file has another's canary only.
+RELEASE_CANARY = "# EWoK canary: not in the imported file, whose texts are those of EWoK-core-1.0"
 PASSWORD_HINT = "Give --password, or set WORLDPROBE_EXPORT_PASSWORD or WORLDPROBE_MATERIALS_PASSWORD."
 SUFFIXES = (".csv", ".parquet")
 _WANTED = ("Domain", *DESIGN)
@@ -36,7 +39,7 @@ class ReadItems:
 
     Attributes:
         items: contracts.Items; fillers are unknown, so ``fillers`` is an empty object.
-        canary: canary lines of the files.
+        canary: canary lines of the files; ``ASSUMED_CANARY`` is among them where any file has none.
         made_up: which of ``ids`` and ``versions`` the files lack, so that places were counted instead.
     """
 
@@ -62,8 +65,9 @@ def read_items(path: Path, password: str | None = None) -> ReadItems:
         frame, canary = _read_csv(where, content) if name.endswith(".csv") else _read_parquet(where, content)
         _check_cells(where, frame)
         version = _VERSION.search(path.resolve().as_posix() if is_one else name)
-        parts.append(frame.assign(place=[f"{where}, {row}" for row in frame.index], folder=version[1] if version else ""))
-        canaries += canary
+        places = pd.Series([f"{where}, {row}" for row in frame.index], frame.index, dtype=object)  # a name may not be UTF-8
+        parts.append(frame.assign(place=places, folder=version[1] if version else ""))
+        canaries += canary or [ASSUMED_CANARY]
     rows = pd.concat(parts, ignore_index=True)
     items, made_up = _to_items(rows)
     repeated = items["item_id"].duplicated()
@@ -72,8 +76,7 @@ def read_items(path: Path, password: str | None = None) -> ReadItems:
         first = items[items["item_id"] == second["item_id"]].iloc[0]
         problem = f"is item {second['item_id']} again, which {first['place']} has."
         raise UserError(second["place"], problem, "Import one version at a time, or give the files a column Version.")
-    stated = "\n".join(dict.fromkeys(canaries)) or ASSUMED_CANARY
-    return ReadItems(flag_duplicates(items.drop(columns="place")), stated, made_up)
+    return ReadItems(flag_duplicates(items.drop(columns="place")), "\n".join(dict.fromkeys(canaries)), made_up)
 
 
 def _files(path: Path, password: str | None) -> Iterator[tuple[str, bytes]]:
@@ -84,10 +87,12 @@ def _files(path: Path, password: str | None) -> Iterator[tuple[str, bytes]]:
             raise UserError(path, f"cannot be read ({error.strerror}).", "Check the file and your rights.") from error
         return
     archive = Archive(path, password, PASSWORD_HINT)
-    names = [name for name in archive.names if _TESTSUITE.search(name)]
-    names = names or [name for name in archive.names if name.endswith(".parquet")]
+    tables = [name for name in archive.names if name.endswith(".parquet")]
+    names = [name for name in archive.names if _TESTSUITE.search(name)] or tables
     if not names:
         raise UserError(path, "contains no testsuite-*.csv and no .parquet file.", "Give the file or folder with the items.")
+    if tables and names != tables:
+        LOGGER.warning("%s: CSV files are read, and %d .parquet files next to them are not", path, len(tables))
     for name in names:
         yield name, archive.read(name)
 
@@ -109,7 +114,7 @@ def _read_parquet(where: str, content: bytes) -> tuple[pd.DataFrame, list[str]]:
         raise UserError(where, "is not a readable Parquet file of plain columns.", "Download it again.") from error
     canary = (table.schema.metadata or {}).get(b"canary", b"").decode(errors="replace")
     index = [f"row {number}" for number in range(1, table.num_rows + 1)]
-    return pd.DataFrame(columns, index=index, dtype="str"), canary.splitlines()
+    return pd.DataFrame(columns, index=index, dtype="str"), [line for line in canary.splitlines() if "canary" in line.lower()]
 
 
 def _check_cells(where: str, frame: pd.DataFrame) -> None:

@@ -54,8 +54,9 @@ def describe_items(items: pd.DataFrame, canary: str | None, is_encrypted: bool) 
     """
     n_domains, versions = items["domain"].nunique(), items["version"].nunique()
     about = (
-        f"Minimal pairs of pairs for basic world knowledge, in the format of EWoK (arXiv 2405.09605): {n_domains} domains, "
-        f"{versions} version{'s' * (versions > 1)}. Target 1 of an item fits its context 1, target 2 its context 2."
+        "Minimal pairs of pairs for basic world knowledge, in the format of EWoK (arXiv 2405.09605): "
+        f"{n_domains} domain{'s' * (n_domains > 1)}, {versions} version{'s' * (versions > 1)}. "
+        "Target 1 of an item fits its context 1, target 2 its context 2."
     )
     return Dataset(
         name="EWoK items, protected" if is_protected(canary) else "worldprobe items",

@@ -99,7 +99,7 @@ def _read_official(path: Path | str, questions: Questions, pending: Pending | No
     if not len(keys):
         raise UserError(path, "contains no answers.", "Give a file with one JSON object per line.")
     row, is_known = _rows(questions, keys)
-    _refuse_twice(path, keys, row, is_known)
+    _refuse_twice(path, keys)
     if not is_known.any():
         raise UserError(path, "contains no answer to a trial of the set.", "Give the results of the same set.")
     number = np.array([WORDS.index(word) if word in WORDS else INVALID for word in words], np.int8)[codes]
@@ -195,7 +195,7 @@ def _rows(questions: Questions, keys: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return row, questions.trial_id[row] == keys
 
 
-def _refuse_twice(path: Path | str, keys: np.ndarray, row: np.ndarray, is_known: np.ndarray) -> None:
+def _refuse_twice(path: Path | str, keys: np.ndarray) -> None:
     if len(np.unique(keys)) < len(keys):
         _, first = np.unique(keys, return_index=True)
         again = int(np.setdiff1d(np.arange(len(keys)), first)[0])

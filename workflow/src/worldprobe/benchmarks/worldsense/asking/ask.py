@@ -171,7 +171,7 @@ def choose_likeliest(trial_id: int, text: str, problem: str, scores: Sequence[Sc
         "answer": prompts.meant(problem_type(problem), chosen) if chosen else None,
         "status": status,
         "reply": chosen,
-        "conversation": _conversation(text, [Written(chosen)] if chosen else [], None),
+        "conversation": _conversation(text, [Written(chosen)] if chosen else []),
         "finish": "not_finite" if status == "not_finite" else "end",
         "n_tokens": sum(score.n_tokens for score in scores),
         "n_prompt_tokens": sum(score.n_read_tokens for score in scores),
@@ -228,7 +228,7 @@ def _row(exchange: Exchange, trial_id: int, sample: int, kind: str, prompts: Pro
         "reply": replies[0].text,
         "follow_up": replies[1].text if len(replies) > 1 else None,
         "thoughts": "\n\n".join(thoughts) if thoughts else None,
-        "conversation": _conversation(exchange.prompt, replies[-1:], prompts.system),
+        "conversation": _conversation(exchange.prompt, replies[-1:]),
         "finish": replies[-1].finish,
         "n_tokens": sum(reply.n_tokens for reply in replies),
         "n_thought_tokens": sum(reply.n_thought_tokens for reply in replies),
@@ -236,7 +236,7 @@ def _row(exchange: Exchange, trial_id: int, sample: int, kind: str, prompts: Pro
     }
 
 
-def _conversation(prompt: Prompt, last: Sequence[Written], system: str | None) -> str:
+def _conversation(prompt: Prompt, last: Sequence[Written]) -> str:
     """All that was said, as JSON; of a text that a model continued, the text so far is one message."""
     if isinstance(prompt, str):
         messages = [{"role": "user", "content": prompt}]

@@ -58,7 +58,7 @@ def compose(material: Material) -> Part:
         question=QUESTION,
         lead=_lead(overall, asked, roster),
         more=[*_hardest(by_problem, asked), *_bias(summaries, asked, roster), *_invalid(summaries, roster)],
-        facts=_facts(summaries, overall, models),
+        facts=_facts(summaries, models),
         methods=_methods(summaries, origins, roster),
         cite=CITE,
         notices=[*(Notice("Missing models", note) for note in notes if note), *_rules(models, asked, roster)],
@@ -130,7 +130,7 @@ def _invalid(summaries: pd.DataFrame, roster: Roster) -> list[str]:
     return [f"Answers that could not be read count as wrong: {listed(named)} of the trials."]
 
 
-def _facts(summaries: pd.DataFrame, overall: pd.DataFrame, models: Sequence[str]) -> list[tuple[str, str]]:
+def _facts(summaries: pd.DataFrame, models: Sequence[str]) -> list[tuple[str, str]]:
     here = pick(summaries, "problem", columns=("problem",))
     name = main_set(summaries)
     whole = here[here["set"] == name].groupby(["prompting", "model"])["count"].sum().max()
