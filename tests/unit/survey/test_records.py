@@ -298,6 +298,20 @@ def test_lists_of_people_who_are_not_kept_are_asked_for_again(make_lab, make_pla
     assert "likert-r1-000         0     1        0         0         1       0" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_the_table_of_all_raters_reopens_the_lists_of_excluded_people_only(busy_lab, tmp_path, capsys, suffix):
+    finished = find_person(busy_lab.survey.identities, PID[1])
+    raters = pd.DataFrame({"participant": [finished, "x" * 16], "excluded_by": ["", "isc"]})
+    write = {"csv": lambda path: raters.to_csv(path, index=False), "parquet": raters.to_parquet}[suffix]
+    write(tmp_path / f"raters.{suffix}")
+    assert main(["human", "reopen", str(busy_lab.folder), str(tmp_path / f"raters.{suffix}")]) == 0
+    assert capsys.readouterr().out == "0 lists reopened\n1 people of the table are not in this survey\n"
+    raters.loc[0, "excluded_by"] = "isc"
+    write(tmp_path / f"raters.{suffix}")
+    assert main(["human", "reopen", str(busy_lab.folder), str(tmp_path / f"raters.{suffix}")]) == 0
+    assert capsys.readouterr().out.startswith("1 lists reopened")
+
+
 def test_a_backup_of_a_running_survey_is_whole_and_can_be_served(busy_lab, tmp_path, make_lab):
     copy = tmp_path / "copy"
     assert main(["human", "backup", str(busy_lab.folder), "--out", str(copy)]) == 0
