@@ -281,6 +281,14 @@ def test_a_list_of_submissions_that_is_none_is_refused(busy_lab, tmp_path):
     assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
 
 
+def test_blanks_around_the_ids_of_a_submission_do_not_matter(busy_lab, tmp_path, capsys):
+    (tmp_path / "p.csv").write_text(f"Submission id,Participant id,Status\n x , {PID[2]} , RETURNED \n")
+    assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
+    printed = capsys.readouterr().out
+    assert "1 lists are free again" in printed
+    assert "0 never consented here" in printed
+
+
 def test_lists_of_people_who_are_not_kept_are_asked_for_again(make_lab, make_plan, tmp_path, capsys):
     lab = make_lab(make_plan(1), ratings_per_item=1)
     person = lab.person(1)
