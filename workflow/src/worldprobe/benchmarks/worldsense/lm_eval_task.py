@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from worldprobe.asking.lm_eval_folder import READING, marked, questions, tasks, warning
+from worldprobe.asking.lm_eval_folder import READING, questions, tasks, warning
 from worldprobe.asking.lm_eval_samples import Run, Sample, read_logprobs
 from worldprobe.benchmarks.worldsense.analysis.questions import WORDS
 from worldprobe.benchmarks.worldsense.analysis.scoring import FOLDED, POLARITY, WEIGHT
@@ -20,6 +20,7 @@ from worldprobe.benchmarks.worldsense.asking.ask import choose_likeliest, respon
 from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, answers_of
 from worldprobe.models.engine import NOT_FINITE, Scored
+from worldprobe.provenance import canary_comments
 
 BENCHMARK = "worldsense"
 PROMPTING = "constrained"
@@ -97,7 +98,7 @@ def task_files(trials: pd.DataFrame, task: str, canary: str | None, password: st
     yield "utils.py", _UTILS.encode()
     sizes = rows.groupby("problem")["size"].nunique()
     group = ", and those of the group are worldprobe's averages" if sizes.nunique() == 1 else ""
-    page = _README.format(canary=marked(canary), task=task, n_trials=len(rows), group=group, secret=warning(password))
+    page = _README.format(canary=canary_comments(canary), task=task, n_trials=len(rows), group=group, secret=warning(password))
     yield "README.md", page.lstrip().encode()
     yield questions(rows, canary, password)
 
