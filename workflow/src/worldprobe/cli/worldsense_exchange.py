@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from worldprobe.cli.export_flags import add_encrypt_argument, export_password
 from worldprobe.errors import UserError
 
 #: Version of the computation.
@@ -23,11 +24,7 @@ def add_exchange_parsers(actions: argparse._SubParsersAction, trials_help: str) 
     export.add_argument("trials", metavar="TRIALS", help=trials_help)
     export.add_argument("--format", choices=["official", "lm-eval", "hf"], default="official", help="layout of the files")
     export.add_argument("--task", metavar="NAME", help="lm-eval: the task's name (default: worldprobe_worldsense)")
-    export.add_argument(
-        "--encrypt",
-        action="store_true",
-        help="lm-eval: encrypt the trials with the password in WORLDPROBE_EXPORT_PASSWORD, which the task then needs as well",
-    )
+    add_encrypt_argument(export, "lm-eval: encrypt the trials")
     export.add_argument(
         "--out",
         type=Path,
@@ -77,14 +74,14 @@ def run_export(args: argparse.Namespace) -> None:
 
 
 def _export_task(args: argparse.Namespace) -> None:
-    from worldprobe.asking.lm_eval_folder import check_task, read_password
+    from worldprobe.asking.lm_eval_folder import check_task
     from worldprobe.benchmarks.worldsense.lm_eval_task import task_files
     from worldprobe.benchmarks.worldsense.trials import read_trials
     from worldprobe.cli.worldsense_asking import canary_of
     from worldprobe.files import whole_folder, write_members
 
     check_task(args.task)
-    password = read_password(args.encrypt)
+    password = export_password(args)
     trials = read_trials(args.trials)
     files = task_files(trials, args.task or "worldprobe_worldsense", canary_of(args.trials, trials), password)
     with whole_folder(args.out, "worldsense export") as folder:
