@@ -51,6 +51,20 @@ def test_links_lead_somewhere(document: str) -> None:
         assert target.startswith("https://") or ((ROOT / document).parent / target).exists(), target
 
 
+def anchors(text: str) -> set[str]:
+    """The ends of the addresses of a page's headings, as GitHub and the site write them."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_to_a_section_lead_to_its_heading(document: str) -> None:
+    text = (ROOT / document).read_text()
+    for target, anchor in re.findall(r"\]\((?!https:)([^)#]*)#([^)]+)\)", text):
+        page = (ROOT / document).parent / target if target else ROOT / document
+        assert anchor in anchors(page.read_text()), f"{target}#{anchor}"
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_commands_that_are_shown_are_ones_that_the_parser_takes(document: str) -> None:
     for line in shown_commands((ROOT / document).read_text()):

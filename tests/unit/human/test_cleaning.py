@@ -8,14 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.contracts import validate
+from worldprobe.cli import main
+from worldprobe.contracts import validate, write_table
 from worldprobe.errors import UserError
 from worldprobe.human.answers import check_export, read_answers
 from worldprobe.human.cleaning import STEPS, Cleaned, Rules, clean
 from worldprobe.human.contracts import CleaningSteps, ListKeys, Participants, Raters, RawRatings, SubItems
 from worldprobe.human.correlation import correlate_people
+from worldprobe.human.exports import Export, write_export
 from worldprobe.human.lists import Layout, build_lists, digest_lists
 from worldprobe.human.simulation import Crowd, simulate
+from worldprobe.provenance import Provenance
 
 DIGEST = "ab" * 32
 QUESTIONS = [f"q{number:016d}" for number in range(6)]
@@ -176,6 +179,12 @@ def test_undefined_correlations_have_a_status_each_and_only_constant_people_go()
     assert flat.excluded_by["person-two"] == "isc"
 
 
+def test_cleaning_without_the_correlation_does_not_ask_for_more_passes_of_it() -> None:
+    cleaned = run(*hand_made(), skip=("isc",))
+    assert (cleaned.raters["isc_status"] == "constant").any()
+    assert cleaned.is_settled
+
+
 def test_one_pass_is_less_than_until_stable_and_says_so() -> None:
     random = np.random.default_rng(3)
     good = np.array([5, 5, 1, 1, 5, 1])
@@ -202,6 +211,27 @@ def test_a_second_session_with_the_same_list_and_a_question_answered_twice_count
     run(both, sessions_of(both), key, skip=("duplicates",))
 
 
+def test_who_is_asked_in_both_ways_has_one_row_and_the_lower_correlation_counts() -> None:
+    raw, _, key = hand_made()
+    # By Choice, Ada contradicts Ben and Cyd, who agree with each other; by Likert all three agree.
+    chosen = {"person-ada": "211121", "person-ben": "122212", "person-cyd": "122212"}
+    names = {question: f"q{number:016d}" for number, question in enumerate(QUESTIONS, start=10)}
+    other = raw[raw["participant"].isin(chosen)].assign(session=2, list="choice-r1-x-001", eval_type="choice")
+    other["response"] = [
+        chosen[name][int(place) - 1] for name, place in zip(other["participant"], other["position"], strict=True)
+    ]
+    other["question"] = other["question"].map(names)
+    both = pd.concat([raw, other], ignore_index=True)
+    wide = pd.concat([key, key.assign(eval_type="choice", question=key["question"].map(names))], ignore_index=True)
+    cleaned = run(both, sessions_of(both), wide, skip=("duplicates",))
+    ada = cleaned.raters.set_index("participant").loc["person-ada"]
+    assert ada["eval_type"] == "choice"
+    assert ada["r"] == pytest.approx(-1.0)
+    assert ada["excluded_by"] == "isc"
+    assert "person-ada" not in set(cleaned.answers["participant"])
+    assert cleaned.raters["participant"].is_unique
+
+
 def test_failed_catch_trials_and_speed_leave_whole_sessions_out() -> None:
     raw, sessions, key = hand_made()
     catch = raw[raw.position == 1].assign(position=9, presented=9, question="catch-likert-4", kind="catch", response="4")
@@ -217,6 +247,18 @@ def test_failed_catch_trials_and_speed_leave_whole_sessions_out() -> None:
     assert set(cleaned.answers.kind) == {"test"}
     off = run(both, sessions, key, failed_catch=None)
     assert off.steps.set_index("step").is_on[["failed_catch", "too_fast"]].tolist() == [False, False]
+
+
+def test_where_no_answer_is_left_the_steps_are_said_all_the_same(tmp_path, capsys) -> None:
+    raw, sessions, key = hand_made({"person-ada": "333333", "person-ben": "555555"})
+    write_export(tmp_path, Export(raw, sessions, None), Provenance())
+    write_table(key, ListKeys, tmp_path / "key.parquet", Provenance(details={"lists_digest": DIGEST}))
+    out = tmp_path / "ratings.parquet"
+    assert main(["human", "clean", str(tmp_path), "--key", str(tmp_path / "key.parquet"), "--out", str(out)]) == 2
+    printed = capsys.readouterr().err
+    assert "isc, pass 1: 2 people and 12 ratings left out" in printed
+    assert printed.index("isc, pass 1") < printed.index("no answers are left")
+    assert not out.exists()
 
 
 def test_sub_items_below_the_minimum_are_listed_and_dropped_on_request_only() -> None:

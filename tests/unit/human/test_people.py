@@ -41,6 +41,20 @@ def test_every_question_counts_all_people_also_those_without_an_answer() -> None
     assert found["first_language", UNKNOWN] == 13
 
 
+def test_typed_answers_that_differ_in_case_or_blanks_are_one() -> None:
+    countries = ["Chile"] * 4 + ["chile "] * 3 + ["CHILE"] + ["New  Zealand"] * 2 + ["New Zealand"] * 3
+    people = people_of(13, country=countries)
+    counts = count_people(people["participant"], people).query("attribute == 'country'")
+    assert counts.set_index("answer")["n"].to_dict() == {"Chile": 8, "New Zealand": 5}
+
+
+def test_an_answer_that_is_called_as_the_merged_ones_does_not_lose_them() -> None:
+    assert merge_small({"a": 20, MERGED: 7, "b": 2}) == {"a": 20, MERGED: 9}
+    people = people_of(14, country=["Other Answers"] * 6 + ["Not said"] * 7 + [None])
+    counts = count_people(people["participant"], people).query("attribute == 'country'")
+    assert counts.set_index("answer")["n"].to_dict() == {UNKNOWN: 8, MERGED: 6}
+
+
 def test_only_people_who_count_are_counted_and_no_table_means_no_answers() -> None:
     people = people_of(20, country=["Peru"] * 10 + ["Chile"] * 10)
     assert count_people(people["participant"][:10], people).query("attribute == 'country'")["n"].tolist() == [10]

@@ -281,6 +281,14 @@ def test_a_list_of_submissions_that_is_none_is_refused(busy_lab, tmp_path):
     assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
 
 
+def test_blanks_around_the_ids_of_a_submission_do_not_matter(busy_lab, tmp_path, capsys):
+    (tmp_path / "p.csv").write_text(f"Submission id,Participant id,Status\n x , {PID[2]} , RETURNED \n")
+    assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
+    printed = capsys.readouterr().out
+    assert "1 lists are free again" in printed
+    assert "0 never consented here" in printed
+
+
 def test_lists_of_people_who_are_not_kept_are_asked_for_again(make_lab, make_plan, tmp_path, capsys):
     lab = make_lab(make_plan(1), ratings_per_item=1)
     person = lab.person(1)
@@ -296,6 +304,20 @@ def test_lists_of_people_who_are_not_kept_are_asked_for_again(make_lab, make_pla
     assert "DONE1234" in person.open("/").text
     assert main(["human", "status", str(lab.folder), "--lists"]) == 0
     assert "likert-r1-000         0     1        0         0         1       0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_the_table_of_all_raters_reopens_the_lists_of_excluded_people_only(busy_lab, tmp_path, capsys, suffix):
+    finished = find_person(busy_lab.survey.identities, PID[1])
+    raters = pd.DataFrame({"participant": [finished, "x" * 16], "excluded_by": ["", "isc"]})
+    write = {"csv": lambda path: raters.to_csv(path, index=False), "parquet": raters.to_parquet}[suffix]
+    write(tmp_path / f"raters.{suffix}")
+    assert main(["human", "reopen", str(busy_lab.folder), str(tmp_path / f"raters.{suffix}")]) == 0
+    assert capsys.readouterr().out == "0 lists reopened\n1 people of the table are not in this survey\n"
+    raters.loc[0, "excluded_by"] = "isc"
+    write(tmp_path / f"raters.{suffix}")
+    assert main(["human", "reopen", str(busy_lab.folder), str(tmp_path / f"raters.{suffix}")]) == 0
+    assert capsys.readouterr().out.startswith("1 lists reopened")
 
 
 def test_a_backup_of_a_running_survey_is_whole_and_can_be_served(busy_lab, tmp_path, make_lab):

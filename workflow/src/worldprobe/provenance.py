@@ -125,6 +125,15 @@ def made(
     )
 
 
+def canary_comments(canary: str | None) -> str:
+    """A canary as comments of a Markdown page, one for each line.
+
+    >>> canary_comments("# MINE canary GUID 1234")
+    '<!-- # MINE canary GUID 1234 -->'
+    """
+    return "\n".join(f"<!-- {line.strip()} -->" for line in (canary or "").splitlines() if line.strip())
+
+
 def digests(paths: Mapping[str, Path | str]) -> dict[str, str]:
     """Name -> SHA-256 for the input files of a step."""
     return {name: digest_file(path) for name, path in paths.items()}

@@ -215,6 +215,14 @@ def test_long_trainings_are_drawn_as_means_of_neighbouring_steps() -> None:
     assert (loss.get_yscale(), rate.get_yscale()) == ("log", "linear")
 
 
+def test_trainings_are_drawn_in_the_order_of_the_registry() -> None:
+    order = ["reader", "reader+3k", "reader+18k"]
+    roster = Roster({model: Model(model, model, position=place) for place, model in enumerate(order)})
+    rows = {"model": order, "step": 1, "lessons": 8, "loss": 1.0, "learning_rate": 0.1, "gradient_norm": 1.0}
+    frame = figures.tidy_training(validate(pd.DataFrame(rows), Trainings), roster)
+    assert frame["model"].tolist() == order
+
+
 def test_the_papers_table_7_is_below_ours() -> None:
     ours = pd.DataFrame(
         [("reader", "gsm8k", 8, "exact_match,strict-match", 0.1, 0.01, "this run")], columns=list(external.COLUMNS)

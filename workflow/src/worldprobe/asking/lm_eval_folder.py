@@ -7,7 +7,6 @@ questions as Parquet or in an encrypted archive, and a README. Nothing names a p
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -76,18 +75,6 @@ def check_task(name: str | None) -> None:
         raise UserError("--task", f'"{name}" is not a name for a task.', fix)
 
 
-def read_password(is_encrypted: bool) -> str | None:
-    """The password from the environment, where questions are to be encrypted.
-
-    Raises:
-        UserError: there is none.
-    """
-    word = os.environ.get(VARIABLE)
-    if is_encrypted and not word:
-        raise UserError("--encrypt", "needs a password.", f"Set the environment variable {VARIABLE}.")
-    return word if is_encrypted else None
-
-
 def tasks(
     group: str,
     benchmark: str,
@@ -135,20 +122,19 @@ def questions(rows: pd.DataFrame, canary: str | None, password: str | None) -> t
         canary: of what the questions were built from.
         password: None leaves them readable.
     """
+    packed = to_parquet(rows, canary)
+    return (DATA, packed) if password is None else (ENCRYPTED, encrypt({_MEMBER: packed}, password))
+
+
+def to_parquet(rows: pd.DataFrame, canary: str | None) -> bytes:
+    """A Parquet file that carries a canary."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
     packed = io.BytesIO()
     table = pa.Table.from_pandas(rows, preserve_index=False)
     parquet.write_table(table.replace_schema_metadata({"canary": canary or ""}), packed)
-    if password is None:
-        return DATA, packed.getvalue()
-    return ENCRYPTED, encrypt({_MEMBER: packed.getvalue()}, password)
-
-
-def marked(canary: str | None) -> str:
-    """A canary as comments of a Markdown page."""
-    return "\n".join(f"<!-- {line.strip()} -->" for line in (canary or "").splitlines() if line.strip())
+    return packed.getvalue()
 
 
 def warning(password: str | None) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from worldprobe.asking.lm_eval_folder import BENCHMARK
 from worldprobe.errors import UserError
+
+Key = TypeVar("Key", str, tuple[str, int])
 
 #: What reading JSON raises that is not lm-eval's: not JSON, nested too deep, numbers that are too large, other keys or types.
 NOT_OURS = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError)
@@ -135,3 +137,43 @@ def read_samples(files: Sequence[Path], fix: str) -> Iterator[Sample]:
                 yield Sample(where, dict(sample["doc"]), asked, [float(values[0]) for values in answered])
             except NOT_OURS as error:
                 raise UserError(where, "is not a sample of worldprobe's task.", fix) from error
+
+
+def read_logprobs(
+    run: Run,
+    wanted: Mapping[Key, list[tuple[str, str]]],
+    key_of: Callable[[Sample], Key],
+    name_of: Callable[[Key], str],
+    whole: str,
+    fix: str,
+) -> dict[Key, list[float]]:
+    """The log probabilities that a run logged of our questions, each of which must have been asked once, and no others.
+
+    Args:
+        run: of our task.
+        wanted: a question's key -> context and continuation of each choice.
+        key_of: the key of the question that a sample is about.
+        name_of: the question in words, from its key.
+        whole: what the questions are about, in words, e.g. ``these items``.
+        fix: what to do where the run asked something else.
+
+    Returns:
+        key -> log P(continuation | context) of each choice, nats.
+
+    Raises:
+        UserError: a sample of something else, a second one of the same question, or a question that was not asked.
+    """
+    found: dict[Key, list[float]] = {}
+    for sample in read_samples(run.files, fix):
+        key = key_of(sample)
+        if key not in wanted:
+            raise UserError(sample.where, f"{name_of(key)} is not among {whole}.", fix)
+        if sample.asked != wanted[key]:
+            raise UserError(sample.where, f"{name_of(key)} was asked with other texts than those of {whole}.", fix)
+        if key in found:
+            raise UserError(sample.where, f"{name_of(key)} occurs a second time.", "Name the folder of one run.")
+        found[key] = sample.logprobs
+    if missing := sorted(wanted.keys() - found.keys()):
+        problem = f"{len(missing)} of {len(wanted)} questions were not asked, e.g. {name_of(missing[0])}."
+        raise UserError(run.place.parent, problem, fix)
+    return found

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from worldprobe.human.cleaning import Cleaned
 
 #: Bumped when the same files and options give other numbers.
-METHOD = 1
+METHOD = 2
 STEPS = ("returned", "incomplete", "duplicates", "invalid_answer", "failed_catch", "too_fast", "isc", "minimum")
 KINDS = ("reversed", "random", "constant", "straight_liner", "fast")
 
@@ -182,9 +182,10 @@ def run_clean(args: argparse.Namespace) -> None:
         drop_below_minimum=args.drop_below_minimum,
     )
     cleaned = clean(read_answers(export.raw, key), export.participants, key, rules)
-    if cleaned.answers.empty:
-        raise UserError(args.export, "no answers are left after cleaning.", "See which step leaves them out, and --skip it.")
     _report(cleaned, rules.minimum)
+    if cleaned.answers.empty:
+        fix = "See in the lines above which step leaves them out, and --skip it."
+        raise UserError(args.export, "no answers are left after cleaning.", fix)
     inputs = {"export": args.export, "key": args.key}
     steps = [f"{row.step}: {row.n_ratings_before} to {row.n_ratings_after}" for row in cleaned.steps.itertuples()]
     details = {

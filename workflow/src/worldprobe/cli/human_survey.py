@@ -348,7 +348,9 @@ def _read_people(path: Path) -> list[str]:
         frame = read_frame(path, _read_bytes(path))
     if "participant" not in frame:
         raise UserError(path, 'has no column "participant".', "Give the table of excluded people.")
-    return sorted(set(frame["participant"].astype(str)))
+    # The table of all raters has them too: lists of people whose answers count stay closed.
+    excluded = frame[frame["excluded_by"].fillna("").astype(str).str.strip() != ""] if "excluded_by" in frame else frame
+    return sorted(set(excluded["participant"].astype(str)))
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from worldprobe.cli.export_flags import add_encrypt_argument, export_password
 from worldprobe.errors import UserError
 
 #: Format -> those of its options that other formats lack.
@@ -30,11 +31,7 @@ def add_export(actions: argparse._SubParsersAction) -> None:
     )
     export.add_argument("--format", choices=tuple(OPTIONS), default="official", help="layout of the files")
     export.add_argument("--task", metavar="NAME", help=f"lm-eval, lighteval: the task's name (default: {TASK})")
-    export.add_argument(
-        "--encrypt",
-        action="store_true",
-        help="lm-eval, hf: encrypt the items with the password in WORLDPROBE_EXPORT_PASSWORD, which users then need as well",
-    )
+    add_encrypt_argument(export, "lm-eval, hf: encrypt the items")
     export.add_argument(
         "--hub",
         nargs="?",
@@ -112,7 +109,6 @@ def _lm_eval(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
     Raises:
         UserError: the table cannot be read, or there is no password.
     """
-    from worldprobe.asking.lm_eval_folder import read_password
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.passing_on.lm_eval_task import hub_files, task_files
     from worldprobe.benchmarks.ewok.vocabulary import RELEASE
@@ -121,7 +117,7 @@ def _lm_eval(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
     task = args.task or TASK
     if args.hub is not None:
         return hub_files(args.hub, None, task) if args.hub else hub_files(RELEASE["id"], RELEASE["revision"], task)
-    password = read_password(args.encrypt)
+    password = export_password(args)
     return task_files(read_table(args.items, Items), task, read_provenance(args.items).canary, password)
 
 
@@ -144,13 +140,12 @@ def _dataset(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
     Raises:
         UserError: the table cannot be read, or there is no password.
     """
-    from worldprobe.asking.lm_eval_folder import read_password
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.passing_on.dataset import describe_items
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.present.dataset_folder import dataset_files
 
-    password = read_password(args.encrypt)
+    password = export_password(args)
     dataset = describe_items(read_table(args.items, Items), read_provenance(args.items).canary, args.encrypt)
     return dataset_files(dataset, Path(args.items).read_bytes(), password)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from worldprobe.cli.export_flags import add_encrypt_argument, export_password
+from worldprobe.cli.reading_samples import add_samples_arguments, describe_samples, made_by_lm_eval
 from worldprobe.errors import UserError
 
 #: Version of the computation.
@@ -23,11 +25,7 @@ def add_exchange_parsers(actions: argparse._SubParsersAction, trials_help: str) 
     export.add_argument("trials", metavar="TRIALS", help=trials_help)
     export.add_argument("--format", choices=["official", "lm-eval", "hf"], default="official", help="layout of the files")
     export.add_argument("--task", metavar="NAME", help="lm-eval: the task's name (default: worldprobe_worldsense)")
-    export.add_argument(
-        "--encrypt",
-        action="store_true",
-        help="lm-eval: encrypt the trials with the password in WORLDPROBE_EXPORT_PASSWORD, which the task then needs as well",
-    )
+    add_encrypt_argument(export, "lm-eval: encrypt the trials")
     export.add_argument(
         "--out",
         type=Path,
@@ -39,12 +37,10 @@ def add_exchange_parsers(actions: argparse._SubParsersAction, trials_help: str) 
     samples = actions.add_parser(
         "import-samples",
         help="read the samples that lm-evaluation-harness logged of a task of `worldsense export --format lm-eval`",
-        description="Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other trials, or asked "
-        "with a chat template, examples or a system instruction, are refused.",
+        description=describe_samples("trials"),
     )
     samples.add_argument("trials", metavar="TRIALS", help=trials_help)
-    samples.add_argument("samples", type=Path, metavar="FOLDER", help="what lm-eval's --output_path named")
-    samples.add_argument("--model", metavar="NAME", help="name of the model in the tables (default: the checkpoint's)")
+    add_samples_arguments(samples)
     samples.add_argument("--out", type=Path, required=True, metavar="FILE", help="table of responses, for `worldsense analyse`")
     samples.set_defaults(run=run_import_samples)
 
@@ -77,14 +73,14 @@ def run_export(args: argparse.Namespace) -> None:
 
 
 def _export_task(args: argparse.Namespace) -> None:
-    from worldprobe.asking.lm_eval_folder import check_task, read_password
+    from worldprobe.asking.lm_eval_folder import check_task
     from worldprobe.benchmarks.worldsense.lm_eval_task import task_files
     from worldprobe.benchmarks.worldsense.trials import read_trials
     from worldprobe.cli.worldsense_asking import canary_of
     from worldprobe.files import whole_folder, write_members
 
     check_task(args.task)
-    password = read_password(args.encrypt)
+    password = export_password(args)
     trials = read_trials(args.trials)
     files = task_files(trials, args.task or "worldprobe_worldsense", canary_of(args.trials, trials), password)
     with whole_folder(args.out, "worldsense export") as folder:
@@ -125,7 +121,6 @@ def run_import_samples(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.worldsense.contracts import Responses
     from worldprobe.benchmarks.worldsense.lm_eval_task import BENCHMARK, read_responses
     from worldprobe.benchmarks.worldsense.trials import read_trials
-    from worldprobe.cli.importing import made_by_lm_eval
     from worldprobe.cli.worldsense_asking import canary_of
     from worldprobe.contracts import write_table
 

@@ -192,11 +192,14 @@ def _apply_isc(run: _Run) -> tuple[pd.DataFrame, bool]:
     raters = pd.DataFrame.from_dict(
         found, orient="index", columns=["eval_type", "r", "n", "std_error", "isc_status", "pass_number"]
     )
-    return raters, not is_out.any()
+    return raters, not (is_on and is_out.any())
 
 
 def measure_people(answers: pd.DataFrame, min_corated: int) -> pd.DataFrame:
     """Everybody's correlation with the others who were asked in the same way, all domains pooled.
+
+    Who was asked in both ways, where repeated sessions are kept, has the correlation that speaks against them most: of one answer
+    to everything, or the lowest.
 
     Returns:
         By participant: eval_type, r, n, std_error, isc_status, pass_number (0).
@@ -223,7 +226,11 @@ def measure_people(answers: pd.DataFrame, min_corated: int) -> pd.DataFrame:
             )
         )
     columns = ["eval_type", "r", "n", "std_error", "isc_status", "pass_number"]
-    return pd.concat(parts) if parts else pd.DataFrame(columns=columns)
+    if not parts:
+        return pd.DataFrame(columns=columns)
+    both = pd.concat(parts)
+    worst = both.assign(is_varied=both["isc_status"] != CONSTANT).sort_values(["is_varied", "r"], kind="stable")
+    return both if both.index.is_unique else worst[~worst.index.duplicated()].sort_index()[columns]
 
 
 def summarize_sub_items(answers: pd.DataFrame, key: pd.DataFrame, minimum: int) -> pd.DataFrame:
@@ -241,8 +248,9 @@ def summarize_sub_items(answers: pd.DataFrame, key: pd.DataFrame, minimum: int) 
 def _complete(raters: pd.DataFrame, participants: pd.DataFrame, reasons: dict[str, str]) -> pd.DataFrame:
     """A row for everybody in the export (contracts.Raters), also those who went before the correlation, or never answered."""
     people = participants.sort_values(_SESSION).groupby("participant")
-    table = raters.drop(columns="eval_type").reindex(people["eval_type"].first().index)
-    table["eval_type"] = people["eval_type"].first()
+    asked = people["eval_type"].first()
+    table = raters.reindex(asked.index)
+    table["eval_type"] = table["eval_type"].fillna(asked)
     is_unknown = table["isc_status"].isna()
     table["isc_status"] = table["isc_status"].fillna("not_measured")
     table["n"] = table["n"].fillna(0).astype("int64")

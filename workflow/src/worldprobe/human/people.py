@@ -18,6 +18,7 @@ _AGES = (18, 30, 40, 50, 60, 121)
 def count_people(participants: Iterable[str], demographics: pd.DataFrame | None) -> pd.DataFrame:
     """Counts of each answer (contracts.PeopleCounts): every attribute's add up to the number of people.
 
+    Answers that differ in case or blanks alone are one, in the spelling that most people use: country and language are typed.
     Answers that fewer than five people gave are merged; if all merged together are still fewer than five, the next smallest
     count joins them, because otherwise it could be found by subtraction.
 
@@ -31,9 +32,8 @@ def count_people(participants: Iterable[str], demographics: pd.DataFrame | None)
     parts = []
     for attribute in columns:
         column = demographics[attribute]
-        labels = _band(column) if attribute == "age" else column.astype("string").str.strip()
-        counts = labels.fillna(UNKNOWN).replace("", UNKNOWN).value_counts()
-        merged = merge_small({str(answer): int(n) for answer, n in counts.items()})
+        labels = _band(column) if attribute == "age" else column.astype("string").str.split().str.join(" ")
+        merged = merge_small(_count_spellings(labels.fillna(UNKNOWN).replace("", UNKNOWN)))
         parts += [{"attribute": attribute, "answer": answer, "n": n} for answer, n in merged.items()]
     return pd.DataFrame(parts, columns=["attribute", "answer", "n"]).astype({"n": "int64"})
 
@@ -45,11 +45,21 @@ def merge_small(counts: dict[str, int]) -> dict[str, int]:
     {'a': 20, 'other answers': 10}
     """
     rest = dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
-    merged = sum(n for n in rest.values() if n < FEWEST)
+    merged = rest.pop(MERGED, 0) + sum(n for n in rest.values() if n < FEWEST)
     rest = {answer: n for answer, n in rest.items() if n >= FEWEST}
     while 0 < merged < FEWEST and rest:
         merged += rest.pop(next(reversed(rest)))
     return rest | ({MERGED: merged} if merged else {})
+
+
+def _count_spellings(labels: pd.Series) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    shown: dict[str, str] = {folded: folded for folded in (UNKNOWN, MERGED)}
+    spellings = labels.value_counts()
+    for answer, n in sorted(spellings.items(), key=lambda pair: (-pair[1], str(pair[0]))):
+        name = shown.setdefault(str(answer).casefold(), str(answer))
+        counts[name] = counts.get(name, 0) + int(n)
+    return counts
 
 
 def _band(ages: pd.Series) -> pd.Series:

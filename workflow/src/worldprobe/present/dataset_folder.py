@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from worldprobe import __version__
 from worldprobe.archives import EXPORT_VARIABLE, encrypt
 from worldprobe.contracts.table import Column, Table
+from worldprobe.provenance import canary_comments
 
 #: Where the rows are in an encrypted dataset: archive and member.
 ARCHIVE, MEMBER = "data/rows.zip", "rows.parquet"
@@ -156,11 +157,10 @@ def _card(dataset: Dataset, place: str, digest: str) -> str:
             "extra_gated_button_content": "I agree",
         }
     header = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=1000)
-    marks = [f"<!-- {line.strip()} -->" for line in (dataset.canary or "").splitlines() if line.strip()]
-    columns = [f"| `{name}` | {about} |" for name, about in _columns(dataset.table).items()]
+    columns = [f"| `{name}` | {column.description} |" for name, column in dataset.table.columns.items()]
     parts = [
         f"---\n{header}---",
-        "\n".join([*marks, f"# {dataset.name}"]),
+        f"{canary_comments(dataset.canary)}\n# {dataset.name}".lstrip(),
         dataset.about,
         f"{dataset.n_rows} rows. SHA-256 of the table: `{digest}`. Written by worldprobe {__version__}.",
         _LOAD.format(split=dataset.split) if is_open else _OPEN,
@@ -183,10 +183,6 @@ def size_category(n_rows: int) -> str:
         if n_rows < 10 ** (number + 3):
             return f"n<{end}" if number == 0 else f"{ends[number - 1]}<n<{end}"
     return f"n>{ends[-1]}"
-
-
-def _columns(table: type[Table]) -> Mapping[str, str]:
-    return {name: column.description for name, column in table.columns.items()}
 
 
 def _croissant(dataset: Dataset, place: str, content: bytes) -> dict[str, Any]:

@@ -58,12 +58,12 @@ def import_submissions(answers: Database, identities: Database, frame: pd.DataFr
             raise UserError(f"{where}, line {line}", "has a status that is not one of Prolific's.", fix)
     with identities.write() as connection:
         known = {row["pid"]: row["participant"] for row in connection.execute("SELECT pid, participant FROM people")}
-        people = frame[PERSON].map(known)
+        people = frame[PERSON].str.strip().map(known)
         connection.executemany(
             "UPDATE submissions SET outcome = ? WHERE participant = ? AND submission = ?",
             [
                 (word, person, submission)
-                for word, person, submission in zip(status, people, frame[SUBMISSION], strict=True)
+                for word, person, submission in zip(status, people, frame[SUBMISSION].str.strip(), strict=True)
                 if isinstance(person, str)
             ],
         )

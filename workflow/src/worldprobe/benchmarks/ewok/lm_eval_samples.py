@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from worldprobe.asking.lm_eval_samples import NOT_OURS, Run, Sample, read_samples
+from worldprobe.asking.lm_eval_samples import NOT_OURS, Run, Sample, read_logprobs
 from worldprobe.errors import UserError
 from worldprobe.models.engine import NOT_FINITE
 
@@ -30,25 +30,19 @@ def read_target_scores(run: Run, items: pd.DataFrame) -> pd.DataFrame:
     Raises:
         UserError: a line is not a sample of these items, or some were not asked.
     """
-    wanted: dict[Key, tuple[str, str, str]] = {}
+    wanted: dict[Key, list[tuple[str, str]]] = {}
     by_texts: dict[tuple[str, str, str, int], list[Key]] = {}
     for target in (1, 2):
         columns = ["item_id", "context1", "context2", f"target{target}"]
         for item, *texts in items.sort_values("item_id", ascending=False)[columns].astype(object).to_numpy().tolist():
-            wanted[item, target] = (texts[0], texts[1], texts[2])
-            by_texts.setdefault((texts[0], texts[1], texts[2], target), []).append((item, target))
-    found: dict[Key, list[float]] = {}
-    for sample in read_samples(run.files, FIX):
-        key = _key(sample, by_texts)
-        _check(sample, key, wanted)
-        if key in found:
-            problem = f"target {key[1]} of {key[0]} occurs a second time."
-            raise UserError(sample.where, problem, "Name the folder of one run.")
-        found[key] = sample.logprobs
-    if missing := sorted(wanted.keys() - found.keys()):
-        problem = f"{len(missing)} of {len(wanted)} targets were not asked, e.g. target {missing[0][1]} of {missing[0][0]}."
-        raise UserError(run.place.parent, problem, FIX)
-    return _frame(found)
+            context1, context2, text = texts
+            wanted[item, target] = [(context1, " " + text), (context2, " " + text)]
+            by_texts.setdefault((context1, context2, text, target), []).append((item, target))
+    return _frame(read_logprobs(run, wanted, lambda sample: _key(sample, by_texts), _name, "these items", FIX))
+
+
+def _name(key: Key) -> str:
+    return f"target {key[1]} of {key[0][:60]!r}"
 
 
 def _key(sample: Sample, by_texts: Mapping[tuple[str, str, str, int], list[Key]]) -> Key:
@@ -66,15 +60,6 @@ def _key(sample: Sample, by_texts: Mapping[tuple[str, str, str, int], list[Key]]
     if same is None:
         raise UserError(sample.where, "was asked about an item that is not among these.", "Give the items of the release.")
     return same.pop() if len(same) > 1 else same[0]
-
-
-def _check(sample: Sample, key: Key, wanted: Mapping[Key, tuple[str, str, str]]) -> None:
-    if key not in wanted:
-        raise UserError(sample.where, f"target {key[1]} of {key[0][:60]!r} is not among these items.", FIX)
-    context1, context2, target = wanted[key]
-    if sample.asked != [(context1, " " + target), (context2, " " + target)]:
-        problem = f"target {key[1]} of {key[0]} was asked with other texts than those of these items."
-        raise UserError(sample.where, problem, FIX)
 
 
 def _frame(found: Mapping[Key, Sequence[float]]) -> pd.DataFrame:

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from worldprobe.asking.lm_eval_folder import READING, marked, questions, tasks, warning
-from worldprobe.asking.lm_eval_samples import Run, read_samples
+from worldprobe.asking.lm_eval_folder import READING, questions, tasks, warning
+from worldprobe.asking.lm_eval_samples import Run, Sample, read_logprobs
 from worldprobe.benchmarks.worldsense.analysis.questions import WORDS
 from worldprobe.benchmarks.worldsense.analysis.scoring import FOLDED, POLARITY, WEIGHT
 from worldprobe.benchmarks.worldsense.asking.ask import choose_likeliest, responses, write_prompts
 from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, answers_of
-from worldprobe.errors import UserError
 from worldprobe.models.engine import NOT_FINITE, Scored
+from worldprobe.provenance import canary_comments
 
 BENCHMARK = "worldsense"
 PROMPTING = "constrained"
@@ -105,7 +105,7 @@ def task_files(trials: pd.DataFrame, task: str, canary: str | None, password: st
     yield "utils.py", _UTILS.encode()
     sizes = rows.groupby("problem")["size"].nunique()
     group = ", and those of the group are worldprobe's averages" if sizes.nunique() == 1 else ""
-    page = _README.format(canary=marked(canary), task=task, n_trials=len(rows), group=group, secret=warning(password))
+    page = _README.format(canary=canary_comments(canary), task=task, n_trials=len(rows), group=group, secret=warning(password))
     yield "README.md", page.lstrip().encode()
     yield questions(rows, canary, password)
 
@@ -124,21 +124,19 @@ def read_responses(run: Run, trials: pd.DataFrame) -> pd.DataFrame:
         UserError: a line is not a sample of these trials, or some were not asked.
     """
     prompts = load_prompt_set(PROMPTING)
-    texts = write_prompts(trials, prompts, None)
-    wanted = dict(zip(trials["trial_id"].tolist(), zip(trials["problem"], texts, strict=True), strict=True))
-    rows = {}
-    for sample in read_samples(run.files, FIX):
-        key = sample.doc.get("trial_id")
-        if type(key) is not int or key not in wanted:  # True would be trial 1
-            raise UserError(sample.where, f"trial {str(key)[:60]} is not among these trials.", FIX)
-        problem, text = wanted[key]
-        if sample.asked != [(text, f" {option}") for option in answers_of(problem)]:
-            raise UserError(sample.where, f"trial {key} was asked with other texts than that of these trials.", FIX)
-        if key in rows:
-            raise UserError(sample.where, f"trial {key} occurs a second time.", "Name the folder of one run.")
-        scores = [Scored(value, 0) if math.isfinite(value) else Scored(None, 0, (NOT_FINITE,)) for value in sample.logprobs]
-        rows[key] = choose_likeliest(key, text, problem, scores, prompts)
-    if missing := sorted(wanted.keys() - rows.keys()):
-        problem = f"{len(missing)} of {len(wanted)} trials were not asked, e.g. {missing[0]}."
-        raise UserError(run.place.parent, problem, FIX)
-    return responses(list(rows.values()), PROMPTING, "text")
+    asked = list(zip(trials["trial_id"].tolist(), write_prompts(trials, prompts, None), trials["problem"], strict=True))
+    wanted = {str(trial): [(text, f" {option}") for option in answers_of(problem)] for trial, text, problem in asked}
+    found = read_logprobs(run, wanted, _trial, "trial {}".format, "these trials", FIX)
+    rows = [
+        choose_likeliest(trial, text, problem, [_scored(one) for one in found[str(trial)]], prompts)
+        for trial, text, problem in asked
+    ]
+    return responses(rows, PROMPTING, "text")
+
+
+def _trial(sample: Sample) -> str:
+    return str(sample.doc.get("trial_id"))[:60]
+
+
+def _scored(logprob: float) -> Scored:
+    return Scored(logprob, 0) if math.isfinite(logprob) else Scored(None, 0, (NOT_FINITE,))

@@ -8,12 +8,12 @@ document of lighteval has one context, so an item is four documents, which the m
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 
 import pandas as pd
 
-from worldprobe.asking.lm_eval_folder import marked
+from worldprobe.asking.lm_eval_folder import to_parquet
+from worldprobe.provenance import canary_comments
 
 DATA = "questions/test.parquet"
 
@@ -170,12 +170,6 @@ def lighteval_files(items: pd.DataFrame, task: str, canary: str | None) -> Itera
         task: its name in lighteval.
         canary: of the items.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
-
     yield f"{task}.py", _TASK.format(task=task, data=DATA).encode()
-    yield "README.md", _README.format(canary=marked(canary), task=task, n_items=len(items)).lstrip().encode()
-    packed = io.BytesIO()
-    table = pa.Table.from_pandas(question_rows(items), preserve_index=False)
-    parquet.write_table(table.replace_schema_metadata({"canary": canary or ""}), packed)
-    yield DATA, packed.getvalue()
+    yield "README.md", _README.format(canary=canary_comments(canary), task=task, n_items=len(items)).lstrip().encode()
+    yield DATA, to_parquet(question_rows(items), canary)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from worldprobe.asking.lm_eval_folder import READING, marked, questions, tasks, warning
+from worldprobe.asking.lm_eval_folder import READING, questions, tasks, warning
+from worldprobe.provenance import canary_comments
 
 BENCHMARK = "ewok"
 #: The domains of EWoK-core-1.0, as its column Domain has them.
@@ -115,7 +116,9 @@ def task_files(items: pd.DataFrame, task: str, canary: str | None, password: str
     yield from tasks(task, BENCHMARK, list(rows["task"].unique()), _COLUMNS, functions, _metrics(sorted(rows["domain"].unique())))
     yield "utils.py", _UTILS.encode()
     means, what = _MEANS.format(task=task), f"{len(items)} items"
-    page = _README.format(canary=marked(canary), task=task, what=what, means=means, secret=warning(password), source=_SOURCE)
+    page = _README.format(
+        canary=canary_comments(canary), task=task, what=what, means=means, secret=warning(password), source=_SOURCE
+    )
     yield "README.md", page.lstrip().encode()
     yield questions(rows, canary, password)
 

@@ -148,11 +148,12 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, marks: list[str], panel: str) ->
 def tidy_training(trainings: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Loss and learning rate by step; of long trainings the means of as many neighbouring steps as make ``MOST_POINTS``."""
     parts = []
-    for model, rows in trainings.groupby("model", sort=False):
+    for model in roster.in_order(trainings["model"]):
+        rows = trainings[trainings["model"] == model]
         width = -(-len(rows) // MOST_POINTS)
         group = (rows["step"] - 1) // width
         means = rows.groupby(group, sort=True)[["step", "lessons", "loss", "learning_rate"]].mean()
-        parts.append(means.assign(model=model, name=roster[str(model)].name))
+        parts.append(means.assign(model=model, name=roster[model].name))
     return pd.concat(parts, ignore_index=True)[["model", "name", "step", "lessons", "loss", "learning_rate"]]
 
 
