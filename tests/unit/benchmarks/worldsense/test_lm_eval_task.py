@@ -123,6 +123,25 @@ def test_the_folder_keeps_gold_answers_in_disguise_and_its_bytes(trial_table: Pa
     assert "worldprobe's averages" in (task / "README.md").read_text()
 
 
+@pytest.mark.parametrize("layout", ["lm-eval", "hf"])
+def test_a_second_export_replaces_the_folder_and_nothing_that_was_added(
+    trial_table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], layout: str
+) -> None:
+    out = tmp_path / "a folder"
+    out.mkdir()
+    line = ["worldsense", "export", str(trial_table), "--format", layout, "--out", str(out)]
+    assert main(line) == 0
+    page = (out / "README.md").read_bytes()
+    (out / "README.md").write_text("")
+    assert main(line) == 0
+    assert (out / "README.md").read_bytes() == page
+    (out / "notes.txt").write_text("mine")
+    assert main(line) == 2
+    assert "notes.txt" in capsys.readouterr().err
+    assert (out / "notes.txt").read_text() == "mine"
+    assert main(["worldsense", "export", str(trial_table), "--out", str(tmp_path)]) == 2
+
+
 def test_encrypted_trials_need_the_password(
     trial_table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

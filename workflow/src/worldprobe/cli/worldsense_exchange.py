@@ -30,7 +30,7 @@ def add_exchange_parsers(actions: argparse._SubParsersAction, trials_help: str) 
         "--out",
         type=Path,
         required=True,
-        metavar="PATH",
+        metavar="FOLDER_OR_FILE",
         help="official: a file, .jsonl.bz2, .jsonl.gz or .jsonl; lm-eval, hf: a folder",
     )
     export.set_defaults(run=run_export)
@@ -56,7 +56,7 @@ def run_export(args: argparse.Namespace) -> None:
         _export_task(args)
         return
     for option in ("task", "encrypt"):
-        if getattr(args, option):
+        if getattr(args, option) not in (None, False):
             raise UserError(
                 f"--{option}", f"does nothing with --format {args.format}.", "Leave it out, or take --format lm-eval."
             )
