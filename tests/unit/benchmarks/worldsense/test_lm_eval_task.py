@@ -103,6 +103,13 @@ def test_the_tasks_means_are_the_papers_and_samples_give_the_same_answers(
     assert "canary" in str(made.canary)
 
 
+@pytest.mark.parametrize("odd", [float("nan"), float("-inf")])
+def test_a_trial_without_finite_numbers_is_counted_as_missing_and_as_wrong(utils: Any, odd: float) -> None:
+    doc = utils.load_trials(f"{TASK}_infer_normal_3")["test"][0]
+    judged = utils.judge(doc, [(odd, False) for _ in doc["choices"]])
+    assert judged == {"acc": 0.0, "bias": 0.0, "tie": 0.0, "missing": 1.0}
+
+
 def test_the_folder_keeps_gold_answers_in_disguise_and_its_bytes(trial_table: Path, task: Path, tmp_path: Path) -> None:
     line = ["worldsense", "export", str(trial_table), "--format", "lm-eval", "--task", TASK, "--out", str(tmp_path / "again")]
     assert main(line) == 0
