@@ -103,6 +103,13 @@ def test_the_tasks_means_are_the_papers_and_samples_give_the_same_answers(
     assert "canary" in str(made.canary)
 
 
+@pytest.mark.parametrize("odd", [float("nan"), float("-inf")])
+def test_a_trial_without_finite_numbers_is_counted_as_missing_and_as_wrong(utils: Any, odd: float) -> None:
+    doc = utils.load_trials(f"{TASK}_infer_normal_3")["test"][0]
+    judged = utils.judge(doc, [(odd, False) for _ in doc["choices"]])
+    assert judged == {"acc": 0.0, "bias": 0.0, "tie": 0.0, "missing": 1.0}
+
+
 def test_the_folder_keeps_gold_answers_in_disguise_and_its_bytes(trial_table: Path, task: Path, tmp_path: Path) -> None:
     line = ["worldsense", "export", str(trial_table), "--format", "lm-eval", "--task", TASK, "--out", str(tmp_path / "again")]
     assert main(line) == 0
@@ -114,6 +121,25 @@ def test_the_folder_keeps_gold_answers_in_disguise_and_its_bytes(trial_table: Pa
     assert "label" not in questions
     assert "worldprobe-worldsense-canary" in (task / "README.md").read_text()
     assert "worldprobe's averages" in (task / "README.md").read_text()
+
+
+@pytest.mark.parametrize("layout", ["lm-eval", "hf"])
+def test_a_second_export_replaces_the_folder_and_nothing_that_was_added(
+    trial_table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], layout: str
+) -> None:
+    out = tmp_path / "a folder"
+    out.mkdir()
+    line = ["worldsense", "export", str(trial_table), "--format", layout, "--out", str(out)]
+    assert main(line) == 0
+    page = (out / "README.md").read_bytes()
+    (out / "README.md").write_text("")
+    assert main(line) == 0
+    assert (out / "README.md").read_bytes() == page
+    (out / "notes.txt").write_text("mine")
+    assert main(line) == 2
+    assert "notes.txt" in capsys.readouterr().err
+    assert (out / "notes.txt").read_text() == "mine"
+    assert main(["worldsense", "export", str(trial_table), "--out", str(tmp_path)]) == 2
 
 
 def test_encrypted_trials_need_the_password(

@@ -22,9 +22,12 @@ TEMPLATE, DATA, ENCRYPTED = "_common_yaml", "data/questions.parquet", "data/ques
 _MEMBER = "questions.parquet"
 #: Of a task's metadata: which benchmark it asks, so that samples of it are known when they come back.
 BENCHMARK = "worldprobe_benchmark"
+#: Metrics that count what is not an answer.
+LOWER = ("tie", "missing")
 
 #: The beginning of ``utils.py``: how questions are read. What follows defines ``load`` and ``judge``.
 READING = f'''
+import math
 import os
 from io import BytesIO
 from pathlib import Path
@@ -88,7 +91,7 @@ def tasks(
         names: of the tasks; the column ``task`` of the questions names the one that each belongs to.
         common: keys of the template, besides those that all folders have.
         functions: key -> function of ``utils.py``.
-        metrics: what ``judge`` returns; all but ``tie`` are better where they are higher.
+        metrics: what ``judge`` returns; all but those in ``LOWER`` are better where they are higher.
     """
     template: dict[str, Any] = {
         "test_split": "test",
@@ -96,7 +99,7 @@ def tasks(
         "target_delimiter": " ",
         "num_fewshot": 0,
         **common,
-        "metric_list": [{"metric": name, "aggregation": "mean", "higher_is_better": name != "tie"} for name in metrics],
+        "metric_list": [{"metric": name, "aggregation": "mean", "higher_is_better": name not in LOWER} for name in metrics],
         "metadata": {"version": 1.0, BENCHMARK: benchmark},
     }
     called = "".join(f"{key}: !function utils.{name}\n" for key, name in functions.items())

@@ -5,16 +5,11 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from worldprobe.cli.arguments import number
 from worldprobe.cli.reading_materials import PASSWORD_HELP
-
-if TYPE_CHECKING:
-    from worldprobe.asking.lm_eval_samples import Run
-    from worldprobe.provenance import Provenance
+from worldprobe.cli.reading_samples import add_samples_arguments, describe_samples, made_by_lm_eval
 
 #: Versions of the computations.
 RELEASED_METHOD = 1
@@ -71,12 +66,10 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     samples = actions.add_parser(
         "lm-eval",
         help="log probabilities that lm-evaluation-harness logged of a task of `items export --format lm-eval`",
-        description="Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other items, or asked "
-        "with a chat template, examples or a system instruction, are refused.",
+        description=describe_samples("items"),
     )
     samples.add_argument("items", type=Path, metavar="ITEMS", help="items table")
-    samples.add_argument("samples", type=Path, metavar="FOLDER", help="what lm-eval's --output_path named")
-    samples.add_argument("--model", metavar="NAME", help="name of the model in the tables (default: the checkpoint's)")
+    add_samples_arguments(samples)
     samples.add_argument("--out", type=Path, required=True, metavar="FILE", help="table of target scores, for `judge`")
     samples.set_defaults(run=import_samples)
 
@@ -168,41 +161,3 @@ def import_samples(args: argparse.Namespace) -> None:
     scores = read_target_scores(run, read_table(args.items, Items))
     made = made_by_lm_eval(run, SAMPLES_METHOD, args.model, args.out, {"items": args.items})
     write_table(scores, TargetScores, args.out, made)
-
-
-def made_by_lm_eval(
-    run: Run, method: int, model: str | None, out: Path, inputs: Mapping[str, Path | str], **known: Any
-) -> Provenance:
-    """What lm-eval made, and how it says that it did.
-
-    Args:
-        run: whose samples were read.
-        method: version of the reading.
-        model: the model's name in the tables; None takes the checkpoint's.
-        out: what is to be written.
-        inputs: name -> file or folder that was read besides the run's results and samples.
-        **known: other fields of ``Provenance``.
-
-    Raises:
-        UserError: the name cannot be one of a model, or the run's own file would be overwritten.
-    """
-    from worldprobe.errors import UserError
-    from worldprobe.models.checkpoint import short_name
-    from worldprobe.models.registry import check_name
-    from worldprobe.provenance import Provenance, digests, versions
-
-    read = [run.place, *run.files]
-    if out.exists() and any(out.samefile(path) for path in read):
-        raise UserError(f"--out {out}", "is one of the inputs; it would be overwritten.", "Choose another name.")
-    return Provenance(
-        method=method,
-        model=check_name(model or short_name(run.model), "--model"),
-        checkpoint=run.model,
-        revision=run.revision,
-        dtype=run.dtype,
-        engine="lm-eval",
-        inputs=digests({**inputs, **{path.name: path for path in read}}),
-        packages=versions([]) | run.packages,
-        details={"asked_by": "lm-eval"},
-        **known,
-    )

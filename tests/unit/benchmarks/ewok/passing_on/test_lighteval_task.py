@@ -22,13 +22,6 @@ from worldprobe.contracts import read_provenance, read_table
 REASON = "lighteval is not installed; its pins need an environment of their own"
 
 
-@pytest.fixture
-def item_table(garden: Path) -> Path:
-    path = garden.parent / "items.parquet"
-    assert main(["items", "build", str(garden), "--versions", "0-1", "--out", str(path)]) == 0
-    return path
-
-
 def export(items: Path, out: Path, *options: str) -> int:
     return main(["items", "export", str(items), "--format", "lighteval", *options, "--out", str(out)])
 
@@ -119,14 +112,12 @@ def test_the_file_run_by_itself_checks_a_tokenizer_without_lighteval(
 
 
 def test_protected_items_do_not_leave_this_way(
-    protected: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    protected_table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = protected.parent / "protected.parquet"
-    assert main(["items", "build", str(protected), "--versions", "0-1", "--out", str(path)]) == 0
-    assert export(path, tmp_path / "out") == 2
+    assert export(protected_table, tmp_path / "out") == 2
     assert "--format lm-eval with --encrypt" in capsys.readouterr().err
     monkeypatch.setenv("WORLDPROBE_EXPORT_PASSWORD", "hunter2secret")
-    assert export(path, tmp_path / "out", "--encrypt") == 2
+    assert export(protected_table, tmp_path / "out", "--encrypt") == 2
     assert "plain files only" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,19 @@ def test_ties_count_one_half_and_are_reported(
     judged = read_back(item_table, out, "zero")
     assert judged["is_tie"].all()
     assert (judged["accuracy"] == 0.5).all()
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("-inf"), float("inf")])
+def test_a_target_without_two_finite_numbers_is_left_out_and_counted(
+    task: Path, monkeypatch: pytest.MonkeyPatch, odd: float
+) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", types.ModuleType("datasets"))
+    module: dict[str, Any] = {"__file__": str(task / "utils.py")}
+    exec(compile((task / "utils.py").read_text(), "utils.py", "exec"), module)
+    doc = {"label": 0, "domain": "garden"}
+    assert module["judge"](doc, [(odd, False), (-2.0, False)]) == {"missing": 1.0}
+    assert module["judge"](doc, [(-1.0, False), (-2.0, False)]) == {"acc": 1.0, "tie": 0.0, "missing": 0.0, "acc_garden": 1.0}
+    assert "missing" in [one["metric"] for one in yaml.safe_load((task / "group.yaml").read_text())["aggregate_metric_list"]]
 
 
 BABYLM = """

@@ -51,13 +51,19 @@ def load_trials(task_name=None, **_):
 
 
 def judge(doc, results):
-    """Whether the likeliest answer is right, and its polarity, by the trial's share; none where the best two are as likely."""
+    """Whether the likeliest answer is right, and its polarity, by the trial's share; none where the best two are as likely.
+
+    Neither is there one where a number is not finite: the trial then counts as wrong, and in ``missing``.
+    """
     values = [value for value, _ in results]
-    best, is_tie = max(values), values.count(max(values)) > 1
-    if is_tie or not all(-1e300 < value for value in values):
-        return {{"acc": 0.0, "bias": 0.0, "tie": float(is_tie)}}
+    if not all(math.isfinite(value) for value in values):
+        return {{"acc": 0.0, "bias": 0.0, "tie": 0.0, "missing": 1.0}}
+    best = max(values)
+    if values.count(best) > 1:
+        return {{"acc": 0.0, "bias": 0.0, "tie": 1.0, "missing": 0.0}}
     chosen, gold = doc["choices"][values.index(best)], ANSWER_OF[doc["gold"]]
-    return {{"acc": doc["share"] * (FOLDED[chosen] == FOLDED[gold]), "bias": doc["share"] * POLARITY[chosen], "tie": 0.0}}
+    acc, bias = doc["share"] * (FOLDED[chosen] == FOLDED[gold]), doc["share"] * POLARITY[chosen]
+    return {{"acc": acc, "bias": bias, "tie": 0.0, "missing": 0.0}}
 '''
 
 _README = """{canary}
@@ -70,7 +76,8 @@ lm-eval run --model hf --model_args pretrained=MODEL,dtype=float32 --include_pat
 
 It asks what worldprobe asks by the strategy `constrained`: which of the accepted answers is the likeliest after the prompt. `acc`
 and `bias` of a problem and size are the paper's, over whole tuples{group}; `tie` is the share of trials
-without an answer because the best two are exactly as likely. lm-eval's standard errors are not the paper's.
+without an answer because the best two are exactly as likely, `missing` of those without finite log
+probabilities, which count as wrong. lm-eval's standard errors are not the paper's.
 With `--apply_chat_template`, `--num_fewshot`, `--system_instruction` or `--limit` it is another question or another average.
 {secret}
 `worldprobe worldsense import-samples TRIALS OUT --out RESPONSES` reads the logged samples back; they contain the trials' text and
@@ -94,7 +101,7 @@ def task_files(trials: pd.DataFrame, task: str, canary: str | None, password: st
     rows["task"] = f"{task}_" + ends
     columns = {"doc_to_text": "prompt", "doc_to_choice": "choices", "doc_to_target": "label"}
     functions = {"custom_dataset": "load_trials", "process_results": "judge"}
-    yield from tasks(task, BENCHMARK, sorted(rows["task"].unique()), columns, functions, ["acc", "bias", "tie"])
+    yield from tasks(task, BENCHMARK, sorted(rows["task"].unique()), columns, functions, ["acc", "bias", "tie", "missing"])
     yield "utils.py", _UTILS.encode()
     sizes = rows.groupby("problem")["size"].nunique()
     group = ", and those of the group are worldprobe's averages" if sizes.nunique() == 1 else ""

@@ -26,14 +26,18 @@ DOMAINS = (
 _JUDGE = '''
 
 def judge(doc, results):
-    """1, 0.5 on an exact tie, or 0; the same again under the domain's name."""
+    """1, 0.5 on an exact tie, or 0; the same again under the domain's name. Without two finite numbers, missing alone."""
     fits, other = (results[place][0] for place in (doc["label"], 1 - doc["label"]))
+    if not (math.isfinite(fits) and math.isfinite(other)):
+        return {"missing": 1.0}
     accuracy = 0.5 if fits == other else float(fits > other)
-    return {"acc": accuracy, "tie": float(fits == other), "acc_" + doc["domain"]: accuracy}
+    return {"acc": accuracy, "tie": float(fits == other), "missing": 0.0, "acc_" + doc["domain"]: accuracy}
 '''
 _ABOUT = '"""{}, and judges a target: for lm-evaluation-harness, which calls both functions."""\n'
 _UTILS = _ABOUT.format("Loads the items of this folder") + READING + _JUDGE
 _FROM_HUB = '''
+import math
+
 import datasets
 
 COLUMNS = ("Domain", "Context1", "Context2", "Target1", "Target2")
@@ -72,9 +76,10 @@ an end token, lm-eval scores that token instead of the target's first.
 """
 _MEANS = """`acc` of
 the group {task} is worldprobe's accuracy, the mean of the means of the items' versions, `acc_DOMAIN` that of a domain, and `tie`
-the share of exact ties, which count 0.5."""
+the share of exact ties, which count 0.5. Targets without two finite log probabilities are left out; `missing` is their share."""
 _HUB_MEANS = """`acc` is
-the mean over all items, `acc_DOMAIN` over those of a domain, and `tie` the share of exact ties, which count 0.5. The dataset
+the mean over all items, `acc_DOMAIN` over those of a domain, and `tie` the share of exact ties, which count 0.5. Targets
+without two finite log probabilities are left out; `missing` is their share. The dataset
 names no versions: the mean over versions, as in the paper, comes from the samples, once they are read back."""
 _SOURCE = """Source and licence are those of the materials
 that the items were built from; worldprobe's own are CC BY 4.0."""
@@ -141,4 +146,4 @@ _COLUMNS = {"doc_to_text": "label", "doc_to_choice": "contexts", "doc_to_target"
 
 
 def _metrics(domains: Sequence[str]) -> list[str]:
-    return ["acc", "tie", *(f"acc_{domain}" for domain in domains)]
+    return ["acc", "tie", "missing", *(f"acc_{domain}" for domain in domains)]
