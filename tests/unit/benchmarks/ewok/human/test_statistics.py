@@ -208,3 +208,27 @@ def test_the_figure_counts_agreement_among_targets_that_were_asked_in_both_ways(
     assert draw(frame.assign(share=frame["n"] / 100)).axes[0].get_title() == "75.0% of 8 targets agree"
     alone = frame.assign(n=frame["n"].where((frame["likert"] == "missing") | (frame["choice"] == "missing"), 0))
     assert draw(alone.assign(share=alone["n"] / 92)).axes[0].get_title() == "no target was asked in both ways"
+
+
+def test_intervals_contain_the_estimate_and_stay_between_0_and_1_where_nearly_all_draws_are_alike() -> None:
+    # Seven people of whom one contradicts the design: the few draws of that person nearly alone turn the means around.
+    names = [(f"q{target}{context}{'0' * 14}", target, context) for target in (1, 2) for context in (1, 2)]
+    items = pd.DataFrame([{"item_id": "garden_1_1_v0", "domain": "garden", "version": 0, "context_type": "direct"}])
+    items = items.assign(context_contrast="antonym", target_contrast="concept swap")
+    key = pd.DataFrame(names, columns=["question", "target", "context"])
+    key = key.assign(kind="test", eval_type="likert", item_id="garden_1_1_v0")
+    key["expected"] = np.where(key["target"] == key["context"], 5, 1)
+    rows = [
+        (f"person-{person}", question, 6 - right if person == 0 else right)
+        for person in range(7)
+        for question, right in zip(key["question"], key["expected"], strict=True)
+    ]
+    answers = pd.DataFrame(rows, columns=["participant", "question", "answer"]).assign(list="likert-r1-x-001", eval_type="likert")
+    answers = answers.assign(value=answers["answer"], cell=answers["question"])
+    answers["expected"] = answers["question"].map(key.set_index("question")["expected"])
+    for seed in range(5):
+        found = measure(items, answers, key, 200, seed).query("quantity == 'accuracy'")
+        assert (found["value"] == 1).all()
+        assert (found["ci_low"] <= found["value"]).all()
+        assert (found["ci_high"] >= found["value"]).all()
+        assert found[["ci_low", "ci_high"]].stack().between(0, 1).all()

@@ -169,7 +169,9 @@ def _accuracies(items: pd.DataFrame, adder: Adder, sums: Sums, n_draws: int, see
         if not n:
             continue
         low, high = np.nanquantile(drawn[:, number], [0.025, 0.975]) - np.nanmean(drawn[:, number]) + means[number]
-        yield _row("accuracy", grouping, group, means[number], max(low, 0.0), min(high, 1.0), n)
+        # Where nearly all draws are alike, moving them would put an end beyond the estimate, or beyond 1.
+        low, high = max(min(low, means[number]), 0.0), min(max(high, means[number]), 1.0)
+        yield _row("accuracy", grouping, group, means[number], low, high, n)
 
 
 def _groups(items: pd.DataFrame) -> Iterator[tuple[str, str, np.ndarray]]:
