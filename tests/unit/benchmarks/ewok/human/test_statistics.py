@@ -198,3 +198,13 @@ def test_table_and_figure_show_the_same_numbers_twice(study, tmp_path) -> None:
     largest = frame.loc[frame.n.idxmax()]
     assert f"{100 * largest.share:.1f}%" in words
     assert f"{largest.n:,}" in words
+
+
+def test_the_figure_counts_agreement_among_targets_that_were_asked_in_both_ways() -> None:
+    pairs = {("context1", "context1"): 6, ("context2", "context1"): 2, ("context1", "missing"): 90, ("missing", "context2"): 2}
+    names = ("context1", "context2", "none", "missing")
+    rows = [(first, second, pairs.get((first, second), 0)) for first in names for second in names]
+    frame = pd.DataFrame(rows, columns=["likert", "choice", "n"]).assign(r=np.nan, name="Humans")
+    assert draw(frame.assign(share=frame["n"] / 100)).axes[0].get_title() == "75.0% of 8 targets agree"
+    alone = frame.assign(n=frame["n"].where((frame["likert"] == "missing") | (frame["choice"] == "missing"), 0))
+    assert draw(alone.assign(share=alone["n"] / 92)).axes[0].get_title() == "no target was asked in both ways"

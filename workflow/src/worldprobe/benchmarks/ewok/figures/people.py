@@ -45,7 +45,9 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         colour = "white" if value / limit > 0.55 else style.INK
         axes.text(j + 0.5, i + 0.43, f"{100 * value:.1f}%", ha="center", va="center", fontsize=size + 1, color=colour)
         axes.text(j + 0.5, i + 0.64, f"{counts[i, j]:,}", ha="center", va="center", fontsize=size - 1, color=colour)
-    agreed, asked = int(np.trace(counts)), int(counts.sum())
+    # As in the figure of models: a target that was asked in one way only neither agrees nor disagrees.
+    is_both = [level != "missing" for level in levels]
+    agreed, asked = int(np.trace(counts[is_both][:, is_both])), int(counts[is_both][:, is_both].sum())
     words = f"{agreed / asked:.1%} of {asked:,} targets agree" if asked else "no target was asked in both ways"
     r = float(frame["r"].iloc[0])
     axes.set_title(words + ("" if np.isnan(r) else f"; r = {r:.2f}"), fontsize=size + 1, pad=8)
