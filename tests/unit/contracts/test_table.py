@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import pyarrow as arrow
 import pytest
 
 from worldprobe.contracts import ContractError, Table, column, read_table, read_tables, validate, write_table
@@ -98,3 +99,20 @@ def test_a_column_of_numbers_without_a_value_keeps_its_type(tmp_path):
     write_table(visits(length=[None, None], people=[None, None]), Visits, tmp_path / "t.parquet", Provenance())
     found = read_table(tmp_path / "t.parquet", Visits)
     assert (found.length.dtype, found.people.dtype) == ("float64", "Int64")
+
+
+class Weights(Table):
+    """A column that lacks no value."""
+
+    weight: float
+
+    class Config(Table.Config):
+        name = "weights"
+        metadata = {"version": 1, "key": ["weight"]}  # noqa: RUF012
+
+
+def test_a_number_that_is_none_is_a_missing_value_however_it_is_kept():
+    kept = pd.arrays.ArrowExtensionArray(arrow.array([float("nan"), 1.0]))
+    for values in ([float("nan"), 1.0], [None, 1.0], kept):
+        with pytest.raises(ContractError, match="has no value in 1 rows"):
+            validate(pd.DataFrame({"weight": values}), Weights)

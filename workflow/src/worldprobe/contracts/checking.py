@@ -80,7 +80,10 @@ def _check_values(name: str, values: arrow.ChunkedArray, column: Column) -> None
         distinct = encoded.chunk(0).dictionary if encoded.num_chunks else arrow.array([], arrow.string())
     elif arrow.types.is_floating(values.type):
         infinite = compute.and_(compute.is_valid(values), compute.invert(compute.is_finite(values)))
-        infinite = compute.and_(infinite, compute.invert(compute.fill_null(compute.is_nan(values), False)))
+        is_nan = compute.fill_null(compute.is_nan(values), False)
+        if not column.nullable and (n_missing := compute.sum(is_nan).as_py()):
+            raise ContractError(f'column "{name}" has no value in {n_missing} rows')
+        infinite = compute.and_(infinite, compute.invert(is_nan))
         _refuse(name, values, infinite, "is not a finite number")
     if column.isin is not None:
         known = compute.is_in(distinct, value_set=arrow.array(column.isin).cast(distinct.type))
