@@ -1,40 +1,36 @@
 """Streams that are made in processes of their own."""
 
-import os
+import multiprocessing
 import signal
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from worldprobe.errors import UserError
+from worldprobe.files import check_place
 from worldprobe.processes import stream_in_step
 
-
-def count_from(start: int) -> Iterator[int]:
-    yield from range(start, start + 3)
-
-
-def fail(kind: str) -> Iterator[int]:
-    yield 1
-    if kind == "fault":
-        raise UserError("fillers.csv", "is damaged.", "Write it again.")
-    os.kill(os.getpid(), signal.SIGKILL)
+# What a started process calls is imported there: functions of Python and of the package, as a test's module may not be found.
 
 
 def test_streams_go_in_step_in_the_order_of_their_parts():
-    assert list(stream_in_step(count_from, [(0,), (10,)])) == [[0, 10], [1, 11], [2, 12]]
+    assert list(stream_in_step(range, [(0, 3), (10, 13)])) == [[0, 10], [1, 11], [2, 12]]
 
 
-@pytest.mark.parametrize(("kind", "words"), [("fault", "is damaged"), ("killed", "with fewer processes")])
-def test_what_ends_a_process_is_said(kind: str, words: str):
-    with pytest.raises(UserError, match=words):
-        list(stream_in_step(fail, [(kind,)]))
+def test_a_fault_of_a_process_is_the_commands(tmp_path: Path):
+    stream = stream_in_step(map, [(check_place, [tmp_path / "file", tmp_path])])
+    assert next(stream) == [None]
+    with pytest.raises(UserError, match="is a folder"):
+        next(stream)
+
+
+def test_a_process_that_was_killed_is_said():
+    with pytest.raises(UserError, match="with fewer processes"):
+        list(stream_in_step(map, [(signal.raise_signal, [signal.SIGKILL])]))
 
 
 def test_a_stream_that_is_left_ends_its_processes():
-    import multiprocessing
-
-    stream = stream_in_step(count_from, [(0,)])
+    stream = stream_in_step(range, [(0, 3)])
     assert next(stream) == [0]
     stream.close()
     assert not multiprocessing.active_children()
