@@ -221,7 +221,7 @@ def _deal_cells(cells: pd.DataFrame, layout: Layout, random: np.random.Generator
 
 @dataclass(frozen=True)
 class _Stratum:
-    """What is dealt together: cycles and features of its cells, which of them are asked, how many lists a group has, its units."""
+    """What is dealt together: its cells, which of them are asked, how many lists a group has, and its units."""
 
     cycles: dict[str, np.ndarray]
     features: CellFeatures
