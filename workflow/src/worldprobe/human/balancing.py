@@ -53,8 +53,8 @@ def rotate_units(cycles: Mapping[str, np.ndarray], units: Sequence[str], n_lists
 def order_cycles(cells: pd.DataFrame) -> dict[str, np.ndarray]:
     """The positions of each unit's cells in ``cells`` (unit, expected, version, target, context), in the order of its cycle."""
     facts = list(zip(cells["expected"], cells["version"], cells["target"], cells["context"], strict=True))
-    positions = pd.Series(np.arange(len(cells))).groupby(cells["unit"].to_numpy()).indices
-    return {str(unit): rows[order_cycle([facts[row] for row in rows])] for unit, rows in positions.items()}
+    rows_of = pd.Series(np.arange(len(cells))).groupby(cells["unit"].to_numpy())
+    return {str(unit): rows.to_numpy()[order_cycle([facts[row] for row in rows])] for unit, rows in rows_of}
 
 
 def order_cycle(facts: Sequence[tuple[int, int, int, int]]) -> list[int]:
