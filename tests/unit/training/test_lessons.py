@@ -11,7 +11,7 @@ from worldprobe.models.encoding import Encoder
 from worldprobe.models.engine import Message, Query
 from worldprobe.training.collating import IGNORED, Collator, pack
 from worldprobe.training.lessons import Lesson, encode_lessons, plan_order
-from worldprobe.training.tokenizer import END_OF_TEXT, train_tokenizer
+from worldprobe.training.tokenizer import END_OF_TEXT, phrase_tokenizer, save_tokenizer, train_tokenizer
 
 TEMPLATE = (
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
@@ -51,6 +51,18 @@ def test_every_answer_of_a_text_of_pieces_counts_with_the_space_before_it(encode
     ids, counts = encode_lessons([Lesson("", "", "one", pieces)], encoder).lesson(0)
     assert tokenizer.decode(ids) == f" The lamp is left: TRUE The rug is left: no{END_OF_TEXT}"
     assert tokenizer.decode(ids[counts]) == f" TRUE no{END_OF_TEXT}"
+
+
+def test_texts_in_phrases_begin_with_the_end_token_in_training_and_when_they_are_asked(tmp_path) -> None:
+    save_tokenizer(phrase_tokenizer(["Zoe", "is older than", "Uncle Rob", "true"]), tmp_path)
+    phrases = PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    encoder = Encoder(phrases, "llama")
+    pieces = (("Zoe is older than Uncle Rob:", False), ("true", True))
+    ids, counts = encode_lessons([Lesson("", "", "one", pieces)], encoder).lesson(0)
+    words = [END_OF_TEXT, "Zoe", "is older than", "Uncle Rob", ":", "true", END_OF_TEXT]
+    assert phrases.convert_ids_to_tokens(ids) == words
+    assert counts.tolist() == [False] * 5 + [True] * 2
+    assert phrases.convert_ids_to_tokens(encoder.encode([Query("Zoe is older than Uncle Rob:", "true")])[0].ids) == words[:-1]
 
 
 def test_a_conversation_is_tokenised_as_when_it_is_asked_and_ends_as_the_template_ends_a_turn(encoder, tokenizer) -> None:

@@ -19,8 +19,9 @@ import worldprobe
 from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
+from worldprobe.training.checkpoints import last_checkpoint
 from worldprobe.training.lessons import Material
-from worldprobe.training.tuning import Plan, last_checkpoint, lessons_per_pass
+from worldprobe.training.tuning import Plan, lessons_per_pass
 
 TEXT = ("--chat", "never", "--prompt-set", "constrained")
 SHORT = ("--steps", "8", "--warm-up", "2", "--batch", "8", "--learning-rate", "0.003", "--trials", "60")

@@ -9,7 +9,7 @@ from worldprobe.cli.arguments import add_seed_argument, add_skin_folder_argument
 from worldprobe.errors import UserError, did_you_mean
 
 #: Bumped when the same skins give other tokens.
-METHOD = 1
+METHOD = 2
 
 
 def add_lessons_parsers(actions: argparse._SubParsersAction) -> None:
