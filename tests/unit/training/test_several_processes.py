@@ -1,5 +1,6 @@
 """Several processes that train one model: how they end, and that they leave the weights of one process."""
 
+import json
 import os
 import signal
 import subprocess
@@ -131,6 +132,7 @@ def test_two_processes_that_share_the_weights_are_stopped_and_continued_to_those
     for name, weight in one.items():
         assert two[name].numpy() == pytest.approx(weight.numpy(), abs=1e-6)
     assert max(float((two[name] - before[name]).abs().max()) for name in before) > 1e-3
+    assert json.loads((tmp_path / "two" / "provenance.json").read_text())["details"]["processes"] == 2
     records = [pd.read_csv(tmp_path / name / "training.csv") for name in ("one", "two")]
     assert records[1]["loss"].to_numpy() == pytest.approx(records[0]["loss"].to_numpy(), abs=1e-5)
     assert records[1]["step"].tolist() == [1, 2, 3, 4, 5, 6]

@@ -251,6 +251,7 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
     """Load, train, and in the first process save."""
     import shutil
     from contextlib import nullcontext
+    from dataclasses import replace
 
     from worldprobe.files import whole_folder
     from worldprobe.models import arithmetic
@@ -280,6 +281,9 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
         details=prepared.details | contamination | {"settings": how.described()} | arithmetic.facts(),
     )
     work = work_folder(args.checkpoints or args.out.absolute().parent / ".checkpoints", args.out.name, provenance.to_json())
+    if processes.is_process():  # noted here, as another number of GPUs may continue
+        together = {"processes": int(os.environ["WORLD_SIZE"])}
+        provenance = replace(provenance, details={**provenance.details, **together})
     with held(work) if processes.is_first() else nullcontext():
         processes.begin()
         before = prepared.checkpoint.state()
