@@ -12,16 +12,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import worldprobe
 from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
+from worldprobe.models.checkpoint import locate
 from worldprobe.training.checkpoints import last_checkpoint
 from worldprobe.training.lessons import Material
-from worldprobe.training.tuning import Plan, lessons_per_pass
+from worldprobe.training.tuned_folder import save_tuned
+from worldprobe.training.tuning import Plan, Tuning, add_matrices, lessons_per_pass
 
 TEXT = ("--chat", "never", "--prompt-set", "constrained")
 SHORT = ("--steps", "8", "--warm-up", "2", "--batch", "8", "--learning-rate", "0.003", "--trials", "60")
@@ -128,6 +130,18 @@ def test_lora_leaves_an_ordinary_model_whose_weights_moved(folder: Path) -> None
     assert moved
     assert all("proj" in name for name in moved)
     assert "peft" in json.loads((lora / "provenance.json").read_text())["packages"]
+    assert (lora / "model.safetensors").stat().st_mode == (lora / "config.json").stat().st_mode
+
+
+def test_matrices_under_other_names_are_never_left_out_silently(folder: Path, tmp_path: Path) -> None:
+    """As FSDP's way of gradient checkpointing would name them."""
+    base = AutoModelForCausalLM.from_pretrained(folder / "start")
+    add_matrices(base, Tuning(1, method="lora", lora_targets="q_proj")).save_pretrained(tmp_path / "final")
+    named = tmp_path / "final" / "adapter_model.safetensors"
+    save_file({name.replace(".self_attn", ".wrapped.self_attn"): weight for name, weight in load_file(named).items()}, named)
+    checkpoint = locate(str(folder / "start"), None, False, False)
+    with pytest.raises(UserWarning, match="adapter keys"):
+        save_tuned(tmp_path / "final", checkpoint, {}, True, tmp_path / "out")
 
 
 def test_bfloat16_trains_weights_in_float32(folder: Path) -> None:
@@ -147,6 +161,8 @@ def test_other_dialogues_are_mixed_in_at_their_share(folder: Path) -> None:
     assert made["details"]["n_mixed"] == 5
     assert made["details"]["settings"]["share"] == 0.25
     assert "mix 1" in made["inputs"]
+    assert (made["details"]["n_seen"], made["details"]["n_mixed_seen"]) == (48, 16)
+    assert "48 times one of these, 16 times one of the others" in (mixed / "README.md").read_text()
 
 
 def test_a_chat_model_is_trained_through_its_template(folder: Path) -> None:

@@ -135,6 +135,7 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
     from worldprobe.benchmarks.worldsense.finetuning.material import MaterialReader
     from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
     from worldprobe.files import digest_file
+    from worldprobe.log import LOGGER
     from worldprobe.models.checkpoint import locate
     from worldprobe.models.loading import load_tokenizer
     from worldprobe.training import tuning_checks
@@ -151,6 +152,8 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
     is_chat = args.chat == "always" or (args.chat == "auto" and checkpoint.has_chat_template())
     config = tuning_checks.check_base(checkpoint, is_chat)
     tokenizer = load_tokenizer(checkpoint)
+    if tokenizer.eos_token_id is None:
+        LOGGER.warning("%s: its tokenizer has no end token, so no lesson teaches where an answer ends", checkpoint.name)
     encoder = _encoder(checkpoint, config, tokenizer)
     room = min(args.sequence_length, encoder.max_length)
     tests = read_tests(args.tests, read_skins(args.skin_folder or FOLDER))
@@ -159,6 +162,9 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
     tuning_checks.check_lengths(material, room, ", ".join(map(str, args.train)))
     mixed = reader.read_mixed(args.mix, room) if args.mix else None
     how, plan_order = _settings(args, checkpoint, material, mixed)
+    if mixed is not None and not (plan_order >= len(material)).any():
+        problem = f"is too small for any lesson of --mix to be among the {len(plan_order):,} that are seen."
+        raise UserError(f"--share {args.share}", problem, "Take a larger one, or leave both out.")
     plan = Plan(material, mixed, plan_order)
     n_parameters = tuning_checks.count_parameters(checkpoint)
     if not is_process():  # else who started it has looked, before others took their part
@@ -172,6 +178,8 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
         "n_mixed": len(mixed) if mixed is not None else 0,
         "form": "chat" if is_chat else "text",
         "prompting": prompts.name,
+        "n_seen": int((plan_order < len(material)).sum()),
+        "n_mixed_seen": int((plan_order >= len(material)).sum()),
         "n_parameters": n_parameters,
     }
     return _Prepared(checkpoint, config, tokenizer, how, plan, digests, details, reader.contamination, reader.canary)

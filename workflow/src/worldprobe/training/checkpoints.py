@@ -55,7 +55,11 @@ def held(folder: Path) -> Iterator[None]:
             raise UserError(folder, "another process trains this model just now.", "Wait for it, or end it first.") from error
         except OSError:  # a disk without locks
             pass
-        yield
+        try:
+            yield
+        finally:
+            if [path.name for path in folder.glob("*")] == [LOCK]:  # nothing was trained
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def last_checkpoint(folder: Path) -> Path | None:

@@ -231,7 +231,7 @@ def add_matrices(model: PreTrainedModel, how: Tuning) -> Any:
     from peft import LoraConfig, get_peft_model
 
     torch.manual_seed(how.seed)
-    targets: str | list[str] = how.lora_targets if how.lora_targets == "all-linear" else how.lora_targets.split(",")
+    targets = _lora_targets(model, how.lora_targets)
     config = LoraConfig(
         r=how.lora_rank,
         lora_alpha=how.lora_alpha,
@@ -250,6 +250,28 @@ def add_matrices(model: PreTrainedModel, how: Tuning) -> Any:
     if how.gradient_checkpointing:
         found.enable_input_require_grads()
     return found
+
+
+def _lora_targets(model: PreTrainedModel, wanted: str) -> str | list[str]:
+    """What gets LoRA's matrices, as peft names it; all of it is there, and no weight of it serves another module too."""
+    where = f"--lora-targets {wanted}"
+    if wanted == "all-linear":
+        return wanted
+    names = [name.strip() for name in wanted.split(",")]
+    modules = dict(model.named_modules())
+    found = {name: [path for path in modules if name and f".{path}".endswith(f".{name}")] for name in names}
+    lacking = [name for name, paths in found.items() if not paths]
+    if lacking:
+        ends = sorted({path.rpartition(".")[2] for path, module in modules.items() if isinstance(module, torch.nn.Linear)})
+        problem = f"LoRA cannot be added: the model has no module {lacking[0]!r}."
+        raise UserError(where, problem, f"Name modules that it has: {', '.join(ends)}.")
+    ends_of_model = [model.get_input_embeddings(), model.get_output_embeddings()]
+    if ends_of_model[1] is not None and ends_of_model[0].weight is ends_of_model[1].weight:
+        tied = next((path for paths in found.values() for path in paths if modules[path] in ends_of_model), None)
+        if tied:
+            problem = f"LoRA cannot be added to {tied}: the model reads and writes words by the same weights."
+            raise UserError(where, problem, "Leave it out.")
+    return names
 
 
 def longest_of(material: Material, mixed: Material | None) -> int:
