@@ -1,4 +1,4 @@
-"""Commands of the study with people, killed at any moment and run twice at once: whole files or none, and nobody's answers lost."""
+"""Commands of the study with people, killed at any moment or run at once: whole files or none, and nobody's answers lost."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def study(tmp_path_factory) -> Path:
 #: Command and options that make its output differ.
 COMMANDS = {
     "lists": (
-        "human lists {study}/items.parquet --length 2 20 --key-out {out}/k.parquet --balance-out {out}/b.parquet --out {out}/l.parquet",
+        "human lists {study}/items.parquet --length 2 20 --key-out {out}/k.parquet --balance-out {out}/b.parquet"
+        " --out {out}/l.parquet",
         "--seed 1",
     ),
     "clean": (
@@ -216,7 +217,7 @@ def _answers(folder: Path) -> dict[str, int]:
     connection = sqlite3.connect(folder / "answers.sqlite")
     try:
         rows = connection.execute(
-            "SELECT participant, count(answer) FROM sessions JOIN trials ON trials.session = sessions.session GROUP BY participant"
+            "SELECT participant, count(answer) FROM sessions JOIN trials USING (session) GROUP BY participant"
         )
         return dict(rows.fetchall())
     finally:
