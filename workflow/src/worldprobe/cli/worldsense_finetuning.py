@@ -258,7 +258,7 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
     from worldprobe.models.loading import load
     from worldprobe.provenance import made
     from worldprobe.training import processes, tuning_checks
-    from worldprobe.training.checkpoints import held, work_folder
+    from worldprobe.training.checkpoints import held, work_folder, written
     from worldprobe.training.tuned_folder import save_tuned
     from worldprobe.training.tuning import tune
 
@@ -293,7 +293,7 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
         record = tune(model, prepared.plan, how, prepared.padding, work, every, name)
         if not processes.is_first():
             return
-        with whole_folder(args.out, COMMAND) as folder:
+        with whole_folder(args.out, COMMAND) as folder, written(args.out):
             save_tuned(work / "final", prepared.checkpoint, prepared.config, how.method == "lora", folder)
             _write_texts(folder, name, short_name(args.checkpoint), provenance, record, prepared)
         shutil.rmtree(work, ignore_errors=True)

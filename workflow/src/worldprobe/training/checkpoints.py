@@ -12,6 +12,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from safetensors import SafetensorError, safe_open
+
 from worldprobe.errors import UserError
 
 STATE = "trainer_state.json"
@@ -62,10 +64,29 @@ def held(folder: Path) -> Iterator[None]:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def written(folder: Path) -> Iterator[None]:
+    """Turn a full disk or a quota into a message, in the forms in which torch and safetensors tell of it.
+
+    Raises:
+        UserError: the disk takes no more.
+    """
+    try:
+        yield
+    except (OSError, RuntimeError, SafetensorError) as error:
+        reason = str(error).partition("\n")[0]
+        if isinstance(error, RuntimeError) and not re.search("inline_container|PytorchStreamWriter", reason):
+            raise
+        problem = f"cannot be written ({reason})."
+        fix = "Free some disk space. The same command continues from the last whole checkpoint."
+        raise UserError(folder, problem, fix) from error
+
+
 def last_checkpoint(folder: Path) -> Path | None:
     """The last whole checkpoint of a folder; what was cut off while it was written is removed.
 
-    The state is the last file that the first process writes; others may still be writing the state of their random numbers then.
+    The state is the last file that the first process writes; others may still be writing the state of their random numbers then,
+    and a machine that lost its power may have kept the state alone.
     """
     whole: dict[int, Path] = {}
     for path in folder.glob("checkpoint-*"):
@@ -74,10 +95,13 @@ def last_checkpoint(folder: Path) -> Path | None:
             continue
         try:
             json.loads((path / STATE).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            for part in path.glob("*.safetensors"):
+                with safe_open(part, "pt"):
+                    pass
+        except (OSError, ValueError, SafetensorError):
             shutil.rmtree(path, ignore_errors=True)
             continue
-        if all(map(zipfile.is_zipfile, path.glob("rng_state*.pth"))):
+        if all(zipfile.is_zipfile(part) for part in path.iterdir() if part.suffix in (".bin", ".pt", ".pth")):
             whole[int(number[1])] = path
         else:
             shutil.rmtree(path, ignore_errors=True)
