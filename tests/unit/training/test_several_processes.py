@@ -57,6 +57,23 @@ def test_a_request_to_stop_reaches_all_and_they_end_in_their_own_time(tmp_path: 
     assert (tmp_path / "1").exists()
 
 
+def test_a_process_ends_with_the_one_that_started_it_and_does_not_begin_without_it() -> None:
+    child = "import os, time; from worldprobe.training.processes import end_with_parent; end_with_parent(); "
+    child += "print(os.getpid(), flush=True)"
+    parent = "import os, subprocess, sys; os.environ.update(RANK='0', WORLDPROBE_STARTED_BY=str(os.getpid()))\n"
+    parent += "child = subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdout=subprocess.PIPE)\n"
+    parent += "print(child.stdout.readline().decode(), flush=True)\nos.kill(os.getpid(), 9)"
+    words = [sys.executable, "-c", parent, f"{child}; time.sleep(60)"]
+    environment = os.environ | {"PYTHONPATH": str(Path(worldprobe.__file__).parents[1])}
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False, env=environment)
+    until = time.monotonic() + 30
+    while Path(f"/proc/{done.stdout.strip()}/exe").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    orphan = environment | {"RANK": "0", processes.PARENT: "1"}
+    assert subprocess.run([sys.executable, "-c", child], check=False, env=orphan).returncode == PREEMPTED
+
+
 def test_an_error_is_told_by_the_process_that_has_it_first(tmp_path: Path) -> None:
     told = {processes.TOLD: str(tmp_path / "told")}
     with pytest.raises(UserError), processes.told_once(told):

@@ -107,6 +107,7 @@ def run_finetune(args: argparse.Namespace) -> int | None:
     from worldprobe.operations.devices import claim_gpus, visible_gpus
     from worldprobe.training import processes
 
+    processes.end_with_parent()
     check_place(args.out, is_folder=True, command=COMMAND)
     if args.gpus > 1 and not visible_gpus() and not processes.on_cpu():
         LOGGER.warning("--gpus %d: this machine has none, so one process trains on the CPU", args.gpus)
