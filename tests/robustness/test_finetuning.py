@@ -55,6 +55,7 @@ FILES = {
     "an empty answer": (line("Left?", " "), "empty answer"),
     "a number as text": (line("Left?", 1), "without text as its content"),
     "an unknown role": ('{"messages": [{"role": "judge", "content": "a"}, {"role": "assistant", "content": "b"}]}', "judge"),
+    "half a character": (line("Left \ud800?", "TRUE"), "half a character (U+D800)"),
     "a second line that is none": (line("Left?", "TRUE") + "\n{}", "line 2"),
 }
 
@@ -117,6 +118,9 @@ OPTIONS = {
     "examples": (("--prompt-set", "icl_iid"), "shows solved examples"),
     "a prompt set that is none": (("--prompt-set", "constraned"), "constrained"),
     "a share of one": (("--share", "1"), "is not below 1"),
+    "a second beta of one": (("--beta-2", "1"), "is not below 1"),
+    "a module among others that is not there": (("--tuning", "lora", "--lora-targets", "q_proj, kproj"), "no module 'kproj'"),
+    "weights that read and write words": (("--tuning", "lora", "--lora-targets", "lm_head"), "by the same weights"),
 }
 
 
@@ -131,6 +135,37 @@ def test_settings_that_cannot_be_trained_with_are_refused(case: str, folder: Pat
     assert problem in printed
     assert "Traceback" not in printed
     assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob(".checkpoints/*"))
+
+
+def test_a_share_of_which_no_lesson_would_be_seen_is_refused(folder: Path, tmp_path: Path, capsys) -> None:
+    words = ("finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, "--mix", folder / "train.jsonl.gz")
+    assert worldsense(*words, "--share", "0.1", "--out", tmp_path / "out") == 2
+    assert "too small for any lesson of --mix to be among the 8 that are seen" in capsys.readouterr().err
+
+
+def test_a_second_run_is_kept_out_of_the_checkpoints_of_the_first(folder: Path, tmp_path: Path, capsys, monkeypatch) -> None:
+    words = ("finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, "--out", tmp_path / "out")
+    check = tuning_checks.check_weights
+    statuses = []
+
+    def check_while_another_begins(*known: object) -> None:
+        monkeypatch.setattr(tuning_checks, "check_weights", check)
+        statuses.append(worldsense(*words))
+        check(*known)
+
+    monkeypatch.setattr(tuning_checks, "check_weights", check_while_another_begins)
+    assert worldsense(*words) == 0
+    assert statuses == [2]
+    assert "another process trains this model just now" in capsys.readouterr().err
+
+
+def test_a_tokenizer_without_an_end_is_said(folder: Path, tmp_path: Path, capsys) -> None:
+    base = changed_base(folder, tmp_path)
+    settings = json.loads((base / "tokenizer_config.json").read_text())
+    (base / "tokenizer_config.json").write_text(json.dumps({k: v for k, v in settings.items() if not k.endswith("_token")}))
+    assert worldsense("finetune", base, folder / "train.parquet", *TEXT, *SHORT, "--out", tmp_path / "out") == 0
+    assert "has no end token" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU trains in float16")

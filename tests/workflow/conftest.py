@@ -1,9 +1,10 @@
 """Real Snakemakes, in folders of their own."""
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,15 +34,25 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def snakemake(snakemake_command: Callable[..., list[str]], environment: dict[str, str]) -> Snakemake:
-    """Run Snakemake to its end."""
+def snakemake(
+    snakemake_command: Callable[..., list[str]], environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Snakemake]:
+    """Run Snakemake to its end, in a process that is forked from one that has imported it."""
+    program = [sys.executable, str(Path(__file__).with_name("fork_server.py"))]
+    files = [tmp_path_factory.mktemp("snakemake") / name for name in ("stdout", "stderr")]
+    server = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def run(folder: Path, *arguments: str, configuration: tuple[Path, ...] = ()) -> subprocess.CompletedProcess[str]:
         command = snakemake_command(folder, *arguments, configuration=configuration)
         now = os.environ | {name: environment[name] for name in ("PATH", "COLUMNS")}  # with what a test has set since
-        return subprocess.run(command, env=now, capture_output=True, text=True, timeout=3000)
+        request = {"arguments": command[3:], "environment": now, "files": [*map(str, files)], "seconds": 3000}
+        print(json.dumps(request), file=server.stdin, flush=True)
+        status = int(server.stdout.readline())
+        return subprocess.CompletedProcess(command, status, *(path.read_text() for path in files))
 
-    return run
+    yield run
+    server.stdin.close()
+    server.wait(60)
 
 
 @pytest.fixture(scope="session")

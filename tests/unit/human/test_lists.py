@@ -8,7 +8,7 @@ import pytest
 
 from worldprobe.benchmarks.ewok.human.questions import ask_people
 from worldprobe.contracts import validate
-from worldprobe.human.balancing import order_cycle, rotate_units
+from worldprobe.human.balancing import order_cycle, order_cycles, rotate_units
 from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
 from worldprobe.human.lists import Layout, Lists, build_lists, digest_lists, join_units, name_questions
 
@@ -78,7 +78,7 @@ def test_lists_of_the_builtin_items_are_balanced_within_the_stated_bounds(built,
 def test_before_shared_sentences_are_taken_out_the_rotation_itself_is_even(questions_of) -> None:
     for n_units, n_versions in ((15, 5), (37, 5), (8, 2), (9, 3), (11, 4), (10, 1)):
         cells = questions_of(n_units, n_versions)
-        slots = rotate_units(cells, sorted(set(cells.unit)), 4 * n_versions, np.random.default_rng(1))
+        slots = rotate_units(order_cycles(cells), sorted(set(cells.unit)), 4 * n_versions, np.random.default_rng(1))
         assert sorted(slots.ravel()) == list(range(len(cells)))
         for column in slots.T:
             chosen = cells.iloc[column]
@@ -218,3 +218,37 @@ def test_lists_that_are_too_short_for_every_template_are_not_made_without_a_ques
     lists = build_lists(asked, Layout(shortest=1, longest=1, n_catch=1))
     assert lists.balance["n_trials"].min() == 1
     assert set(lists.balance["list"]) == set(lists.trials["list"])
+
+
+@pytest.mark.parametrize("longest", [1, 2, 3])
+def test_very_short_lists_of_many_domains_are_dealt_though_no_balanced_grouping_fits(questions_of, longest) -> None:
+    """As many groups as templates do not help where answers are uneven: templates of two domains still meet in a group."""
+    domains = tuple(f"domain{number}" for number in range(12))
+    questions = questions_of(6, 2, domains).sample(frac=0.7, random_state=5)
+    lists = build_lists(questions, Layout(shortest=1, longest=longest, n_catch=0))
+    assert lists.balance.n_trials.max() <= longest
+    assert sorted(lists.trials.question) == sorted(name_questions(questions))
+
+
+def test_the_time_of_very_short_lists_grows_no_faster_than_their_number(questions_of) -> None:
+    """Per list little is done: no table is built, and no cell of another list is looked at."""
+    import sys
+
+    def count_calls(n_units: int) -> int:
+        questions = questions_of(n_units, 1)
+        n_calls = 0
+
+        def count(*_) -> None:
+            nonlocal n_calls
+            n_calls += 1
+
+        sys.setprofile(count)
+        try:
+            build_lists(questions, Layout(shortest=1, longest=1))
+        finally:
+            sys.setprofile(None)
+        return n_calls
+
+    few, many = count_calls(100), count_calls(400)
+    assert many < 5 * few
+    assert many / (4 * 400) < 600

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from worldprobe.stats.bootstrap import bootstrap_means, draw_counts, on_grid, percentile_interval
 from worldprobe.stats.permutation import compare_paired, correct_for_number
@@ -90,3 +91,11 @@ def test_holms_correction_is_monotone_and_at_most_one():
     p = pd.Series([0.04, 0.01, 0.5, 0.03], index=list("abcd"))
     found = correct_for_number(p)
     assert found.to_dict() == pytest.approx({"a": 0.09, "b": 0.04, "c": 0.5, "d": 0.09})
+
+
+def test_holms_correction_gives_statsmodels_numbers_to_the_last_bit():
+    rng = np.random.default_rng(11)
+    for size in (1, 2, 7, 200):
+        p = rng.integers(1, 51, size) / 50  # with ties, as p values of few flips have
+        expected = multipletests(p, method="holm")[1]
+        np.testing.assert_array_equal(correct_for_number(pd.Series(p)), expected)

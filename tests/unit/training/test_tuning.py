@@ -2,25 +2,31 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import worldprobe
 from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
+from worldprobe.errors import UserError
+from worldprobe.models.checkpoint import locate
+from worldprobe.training.checkpoints import last_checkpoint, written
 from worldprobe.training.lessons import Material
-from worldprobe.training.tuning import Plan, last_checkpoint, lessons_per_pass
+from worldprobe.training.tuned_folder import save_tuned
+from worldprobe.training.tuning import Plan, Tuning, add_matrices, lessons_per_pass
 
 TEXT = ("--chat", "never", "--prompt-set", "constrained")
 SHORT = ("--steps", "8", "--warm-up", "2", "--batch", "8", "--learning-rate", "0.003", "--trials", "60")
@@ -127,6 +133,18 @@ def test_lora_leaves_an_ordinary_model_whose_weights_moved(folder: Path) -> None
     assert moved
     assert all("proj" in name for name in moved)
     assert "peft" in json.loads((lora / "provenance.json").read_text())["packages"]
+    assert (lora / "model.safetensors").stat().st_mode == (lora / "config.json").stat().st_mode
+
+
+def test_matrices_under_other_names_are_never_left_out_silently(folder: Path, tmp_path: Path) -> None:
+    """As FSDP's way of gradient checkpointing would name them."""
+    base = AutoModelForCausalLM.from_pretrained(folder / "start")
+    add_matrices(base, Tuning(1, method="lora", lora_targets="q_proj")).save_pretrained(tmp_path / "final")
+    named = tmp_path / "final" / "adapter_model.safetensors"
+    save_file({name.replace(".self_attn", ".wrapped.self_attn"): weight for name, weight in load_file(named).items()}, named)
+    checkpoint = locate(str(folder / "start"), None, False, False)
+    with pytest.raises(UserWarning, match="adapter keys"):
+        save_tuned(tmp_path / "final", checkpoint, {}, True, tmp_path / "out")
 
 
 def test_bfloat16_trains_weights_in_float32(folder: Path) -> None:
@@ -146,6 +164,8 @@ def test_other_dialogues_are_mixed_in_at_their_share(folder: Path) -> None:
     assert made["details"]["n_mixed"] == 5
     assert made["details"]["settings"]["share"] == 0.25
     assert "mix 1" in made["inputs"]
+    assert (made["details"]["n_seen"], made["details"]["n_mixed_seen"]) == (48, 16)
+    assert "48 times one of these, 16 times one of the others" in (mixed / "README.md").read_text()
 
 
 def test_a_chat_model_is_trained_through_its_template(folder: Path) -> None:
@@ -195,6 +215,37 @@ def test_a_checkpoint_that_was_cut_off_is_removed_and_the_one_before_taken(tmp_p
             (place / "trainer_state.json").write_text(state)
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-2"
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-2"]
+
+
+@pytest.mark.parametrize("name", ["optimizer.pt", "model.safetensors"])
+def test_a_checkpoint_with_half_a_file_is_removed(name: str, tmp_path: Path) -> None:
+    place = tmp_path / "checkpoint-2"
+    place.mkdir()
+    torch.save({"a": torch.zeros(99)}, place / "optimizer.pt")
+    save_file({"a": torch.zeros(99)}, place / "model.safetensors")
+    (place / "trainer_state.json").write_text("{}")
+    assert last_checkpoint(tmp_path) == place
+    (place / name).write_bytes((place / name).read_bytes()[:200])
+    assert last_checkpoint(tmp_path) is None
+    assert not place.exists()
+
+
+@pytest.mark.parametrize(("save", "name"), [(save_file, "model.safetensors"), (torch.save, "optimizer.pt")])
+def test_a_checkpoint_for_which_the_disk_has_no_room_is_a_message(save: Callable, name: str, tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(UserError, match="cannot be written"), written(tmp_path):
+            save({"a": torch.zeros(50_000)}, tmp_path / name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_fault_of_ours_while_a_checkpoint_is_written_keeps_its_traceback(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="shape"), written(tmp_path):
+        raise RuntimeError("wrong shape")
 
 
 def test_a_pass_takes_as_many_lessons_as_memory_is_meant_for() -> None:

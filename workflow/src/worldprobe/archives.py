@@ -8,15 +8,16 @@ import io
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file
 
-#: Larger members are not text that anybody wrote.
+#: Larger members are not text that anybody wrote, and are not read into memory.
 LARGEST = 256 * 1024 * 1024
+_PIECE = 1024 * 1024
 #: The variable with the password of what is exported encrypted.
 EXPORT_VARIABLE = "WORLDPROBE_EXPORT_PASSWORD"
 #: What a ZIP archive states as the compression of a member that is encrypted with AES.
@@ -71,6 +72,16 @@ class Archive:
         """
         return self._read_file(name) if self._zip is None else self._read_member(name)
 
+    def copy_member(self, name: str, path: Path) -> None:
+        """Write one member of a ZIP archive to a file, piece by piece: whatever its size, little memory is needed.
+
+        Raises:
+            UserError: it is damaged, or the password is missing or wrong; the file is then incomplete.
+        """
+        with path.open("wb") as file:
+            for piece in self._pieces(name):
+                file.write(piece)
+
     def digest(self, names: Iterable[str]) -> str:
         """SHA-256 of the archive's bytes; of a folder, of these files by name."""
         if self._zip is not None:
@@ -89,19 +100,25 @@ class Archive:
             raise UserError(path, f"cannot be read ({error.strerror}).", "Check the file and your rights.") from error
 
     def _read_member(self, name: str) -> bytes:
+        self._refuse_large(name, self._zip.getinfo(name).file_size)
+        return b"".join(self._pieces(name))
+
+    def _pieces(self, name: str) -> Iterator[bytes]:
+        """The bytes of a ZIP archive's member; until the last of them has come, none of them is to be trusted."""
         member = self._zip.getinfo(name)
-        self._refuse_large(name, member.file_size)
         if member.flag_bits & 1 and self._password is None:
             raise UserError(self.path, "is protected by a password.", self._password_hint)
         try:
-            # Read to the end of the member whatever size the index states: only there AES is verified.
+            # Read to the end of the member: only there AES is verified. One byte more shows an index that states too little.
             whole = copy.copy(member)
-            whole.file_size = LARGEST + 1
+            whole.file_size = member.file_size + 1
+            n_bytes = 0
             with self._zip.open(whole, pwd=self._password) as stream:
-                content: bytes = stream.read()
-            if len(content) != member.file_size:
+                while piece := stream.read(_PIECE):
+                    n_bytes += len(piece)
+                    yield piece
+            if n_bytes != member.file_size:
                 raise ValueError
-            return content
         except NotImplementedError as error:
             problem = f"member {name} is compressed or encrypted in an unknown way ({error})."
             raise UserError(self.path, problem, "Pack it as a plain ZIP, or with ZipCrypto or AES; or give a folder.") from error

@@ -137,9 +137,14 @@ def _parse(content: bytes) -> Facts:
 @cache
 def _imported(path: Path) -> tuple[Path, ...]:
     """The files of the modules that a module names."""
-    inside = [PACKAGE.joinpath(*name.split(".")[1:]) for name in _facts(path).names]
-    candidates = [place for stem in inside for place in (stem.with_suffix(".py"), stem / "__init__.py")]
-    return tuple(path for path in candidates if path.is_file())
+    return tuple(file for name in _facts(path).names for file in _files(PACKAGE, name))
+
+
+@cache
+def _files(package: Path, name: str) -> tuple[Path, ...]:
+    """The files of one name (a module and a package of the same name are two): hundreds of modules share their names."""
+    stem = os.path.join(package, *name.split(".")[1:])
+    return tuple(Path(file) for file in (f"{stem}.py", os.path.join(stem, "__init__.py")) if os.path.isfile(file))
 
 
 #: Contents that were parsed by this process and are not on disk.

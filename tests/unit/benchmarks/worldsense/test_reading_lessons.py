@@ -77,6 +77,15 @@ def test_verdicts_of_two_entities_follow_from_the_only_clause() -> None:
     assert seen == {"true", "false", "open"}
 
 
+def test_statements_of_a_lesson_are_about_several_entities_that_are_not_described() -> None:
+    """With a single one, a model soon takes it for described: it was mentioned in the statement before."""
+    plan = LessonPlan(kinds=(("judge", 1.0),), sizes=(2,), statements=6, unknown=1.0, borrowed=1.0)
+    for lesson in draw_lessons(plan, ONE, 30, seed=0):
+        described, *statements = re.split(r"\.?\n", "".join(text for text, is_answer in lesson if not is_answer))
+        names = [re.fullmatch(r"(.+) is (?:older|younger) than (.+):", statement).groups() for statement in statements]
+        assert len({name for pair in names for name in pair if name not in described}) >= 2
+
+
 def test_verdicts_about_a_list_follow_from_its_order() -> None:
     plan = LessonPlan(kinds=(("listed", 1.0),), sizes=(2, 4), complexities=("0", "1", "incomplete"), ternary=0, extremes=0)
     seen = set()

@@ -149,7 +149,7 @@ def _write(
     provenance = made(
         method,
         inputs,
-        ["numpy", "pandas", "scipy", "statsmodels"],
+        ["numpy", "pandas", "scipy"],
         seed=args.seed,
         details={"n_permutations": args.permutations, "cluster": args.cluster, "exchanged": "signs of the clusters' differences"}
         | details,

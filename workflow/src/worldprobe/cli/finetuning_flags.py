@@ -70,7 +70,7 @@ def add_training_flags(parser: argparse.ArgumentParser) -> None:
         help="most tokens of a lesson and of a row",
     )
     parser.add_argument("--weight-decay", type=number(0, 10), default=0.0, metavar="X", help="weight decay")
-    parser.add_argument("--beta-2", type=number(0, 1), default=0.999, metavar="X", help="AdamW's second beta")
+    parser.add_argument("--beta-2", type=share, default=0.999, metavar="X", help="AdamW's second beta")
     parser.add_argument("--clip", type=number(0, 1e9), default=1.0, metavar="X", help="largest norm of the gradient; 0: no limit")
     parser.add_argument(
         "--precision",

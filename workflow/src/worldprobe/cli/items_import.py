@@ -76,7 +76,7 @@ def _copy_of_export(source: Path, word: str | None, out: Path) -> bool:
     if archive.names != [MEMBER]:
         return False
     with whole_file(out) as temporary:
-        temporary.write_bytes(archive.read(MEMBER))
+        archive.copy_member(MEMBER, temporary)  # a million items exceed what is read into memory
         try:
             read_table(temporary, Items)
         except UserError as error:

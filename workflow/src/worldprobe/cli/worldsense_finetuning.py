@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,26 +105,26 @@ def run_finetune(args: argparse.Namespace) -> int | None:
     from worldprobe.log import LOGGER
     from worldprobe.models import arithmetic
     from worldprobe.operations.devices import claim_gpus, visible_gpus
+    from worldprobe.training import processes
 
     check_place(args.out, is_folder=True, command=COMMAND)
-    is_first = os.environ.get("RANK", "0") == "0"
-    if args.gpus > 1 and not visible_gpus():
+    if args.gpus > 1 and not visible_gpus() and not processes.on_cpu():
         LOGGER.warning("--gpus %d: this machine has none, so one process trains on the CPU", args.gpus)
         args.gpus = 0
-    if "RANK" not in os.environ:
+    if not processes.is_process():
         claim_gpus(args.gpus)
+    elif not processes.is_first() or processes.TOLD in os.environ:
+        LOGGER.setLevel(logging.ERROR)  # who started this process has said what there is to say of files and settings
     arithmetic.pin()
     import worldprobe.training.tuning  # noqa: F401  before what loads models, which imports transformers without distribution
 
-    try:
+    with processes.told_once():
         prepared = _prepare(args)
-        if args.gpus > 1 and "RANK" not in os.environ:
-            return _launch(args.gpus)
-        _finetune(args, prepared, is_first)
-    except UserError:
-        if is_first:
-            raise
-        return 2
+        if args.gpus > 1 and not processes.is_process():
+            return _launch(args.gpus, bool(visible_gpus()))
+        if processes.is_first():
+            LOGGER.setLevel(logging.INFO)
+        _finetune(args, prepared)
     return None
 
 
@@ -135,11 +135,14 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
     from worldprobe.benchmarks.worldsense.finetuning.material import MaterialReader
     from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
     from worldprobe.files import digest_file
+    from worldprobe.log import LOGGER
     from worldprobe.models.checkpoint import locate
     from worldprobe.models.loading import load_tokenizer
     from worldprobe.training import tuning_checks
-    from worldprobe.training.tuning import Plan
+    from worldprobe.training.processes import is_process
+    from worldprobe.training.tuning import Plan, check_batch
 
+    check_batch(args.batch, max(args.gpus, 1))
     if bool(args.mix) != bool(args.share):
         raise UserError("--mix, --share", "one does nothing without the other.", "Give both, or neither.")
     prompts = load_prompt_set(args.prompt_set)
@@ -149,6 +152,8 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
     is_chat = args.chat == "always" or (args.chat == "auto" and checkpoint.has_chat_template())
     config = tuning_checks.check_base(checkpoint, is_chat)
     tokenizer = load_tokenizer(checkpoint)
+    if tokenizer.eos_token_id is None:
+        LOGGER.warning("%s: its tokenizer has no end token, so no lesson teaches where an answer ends", checkpoint.name)
     encoder = _encoder(checkpoint, config, tokenizer)
     room = min(args.sequence_length, encoder.max_length)
     tests = read_tests(args.tests, read_skins(args.skin_folder or FOLDER))
@@ -157,11 +162,14 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
     tuning_checks.check_lengths(material, room, ", ".join(map(str, args.train)))
     mixed = reader.read_mixed(args.mix, room) if args.mix else None
     how, plan_order = _settings(args, checkpoint, material, mixed)
+    if mixed is not None and not (plan_order >= len(material)).any():
+        problem = f"is too small for any lesson of --mix to be among the {len(plan_order):,} that are seen."
+        raise UserError(f"--share {args.share}", problem, "Take a larger one, or leave both out.")
     plan = Plan(material, mixed, plan_order)
     n_parameters = tuning_checks.count_parameters(checkpoint)
-    tuning_checks.check_memory(
-        checkpoint.name, config, n_parameters, how, _tokens_per_pass(args, how, material, mixed), max(args.gpus, 1)
-    )
+    if not is_process():  # else who started it has looked, before others took their part
+        tokens = _tokens_per_pass(args, how, material, mixed)
+        tuning_checks.check_memory(checkpoint.name, config, n_parameters, how, tokens, max(args.gpus, 1))
     digests = {"checkpoint": checkpoint.digest(), "prompts": prompts.digest}
     digests |= {f"train {number}": digest_file(path) for number, path in enumerate(args.train, 1)}
     digests |= {f"mix {number}": digest_file(path) for number, path in enumerate(args.mix, 1)}
@@ -170,6 +178,8 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
         "n_mixed": len(mixed) if mixed is not None else 0,
         "form": "chat" if is_chat else "text",
         "prompting": prompts.name,
+        "n_seen": int((plan_order < len(material)).sum()),
+        "n_mixed_seen": int((plan_order >= len(material)).sum()),
         "n_parameters": n_parameters,
     }
     return _Prepared(checkpoint, config, tokenizer, how, plan, digests, details, reader.contamination, reader.canary)
@@ -228,24 +238,27 @@ def _tokens_per_pass(args: argparse.Namespace, how: Tuning, material: Material, 
     return longest * lessons_per_pass(how.batch // max(args.gpus, 1) or 1, longest, how.per_pass)
 
 
-def _launch(processes: int) -> int:
+def _launch(number: int, is_shared: bool) -> int:
     """One process for each GPU, all with the command that this one was given."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    source = Path(__file__).resolve().parents[2]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(source), os.environ.get("PYTHONPATH", "")])}
-    return subprocess.run([*command, "-m", "worldprobe", *sys.argv[1:]], check=False, env=environment).returncode
+    from worldprobe.training.processes import launch
+
+    source = str(Path(__file__).resolve().parents[2])
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
+    return launch(number, [sys.executable, "-m", "worldprobe", *sys.argv[1:]], is_shared)
 
 
-def _finetune(args: argparse.Namespace, prepared: _Prepared, is_first: bool) -> None:
+def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
     """Load, train, and in the first process save."""
     import shutil
+    from contextlib import nullcontext
 
     from worldprobe.files import whole_folder
     from worldprobe.models import arithmetic
     from worldprobe.models.checkpoint import ensure_unchanged, short_name
     from worldprobe.models.loading import load
     from worldprobe.provenance import made
-    from worldprobe.training import tuning_checks
+    from worldprobe.training import processes, tuning_checks
+    from worldprobe.training.checkpoints import held, work_folder, written
     from worldprobe.training.tuned_folder import save_tuned
     from worldprobe.training.tuning import tune
 
@@ -266,22 +279,24 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared, is_first: bool) -> 
         canary=prepared.canary,
         details=prepared.details | contamination | {"settings": how.described()} | arithmetic.facts(),
     )
-    work = _work_folder(args, provenance.to_json())
-    before = prepared.checkpoint.state()
-    dtype = tuning_checks.stored_dtype(prepared.config) if how.method == "lora" else "float32"
-    model, _ = load(prepared.checkpoint, dtype, "cpu")
-    ensure_unchanged(prepared.checkpoint, before)
-    if "RANK" not in os.environ:
-        tuning_checks.check_weights(prepared.checkpoint.name, model, how.precision)
-        tuning_checks.check_pass(prepared.checkpoint.name, model, prepared.plan, prepared.padding, how)
-    every = args.checkpoint_every or max(1, how.steps // CHECKPOINTS)
-    record = tune(model, prepared.plan, how, prepared.padding, work, every, name)
-    if not is_first:
-        return
-    with whole_folder(args.out, COMMAND) as folder:
-        save_tuned(work / "final", prepared.checkpoint, prepared.config, how.method == "lora", folder)
-        _write_texts(folder, name, short_name(args.checkpoint), provenance, record, prepared)
-    shutil.rmtree(work, ignore_errors=True)
+    work = work_folder(args.checkpoints or args.out.absolute().parent / ".checkpoints", args.out.name, provenance.to_json())
+    with held(work) if processes.is_first() else nullcontext():
+        processes.begin()
+        before = prepared.checkpoint.state()
+        dtype = tuning_checks.stored_dtype(prepared.config) if how.method == "lora" else "float32"
+        model, _ = load(prepared.checkpoint, dtype, "cpu")
+        ensure_unchanged(prepared.checkpoint, before)
+        if processes.is_first():
+            tuning_checks.check_weights(prepared.checkpoint.name, model, how.precision)
+            tuning_checks.check_pass(prepared.checkpoint.name, model, prepared.plan, prepared.padding, how)
+        every = args.checkpoint_every or max(1, how.steps // CHECKPOINTS)
+        record = tune(model, prepared.plan, how, prepared.padding, work, every, name)
+        if not processes.is_first():
+            return
+        with whole_folder(args.out, COMMAND) as folder, written(args.out):
+            save_tuned(work / "final", prepared.checkpoint, prepared.config, how.method == "lora", folder)
+            _write_texts(folder, name, short_name(args.checkpoint), provenance, record, prepared)
+        shutil.rmtree(work, ignore_errors=True)
 
 
 def _write_texts(folder: Path, name: str, base: str, provenance: Any, record: Any, prepared: _Prepared) -> None:
@@ -292,19 +307,6 @@ def _write_texts(folder: Path, name: str, base: str, provenance: Any, record: An
     (folder / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
     card = write_card(name, base, provenance, prepared.how.described(), prepared.contamination, prepared.canary is not None)
     (folder / "README.md").write_text(card, encoding="utf-8")
-
-
-def _work_folder(args: argparse.Namespace, content: str) -> Path:
-    """Where this training's checkpoints are: another base, file or setting has another folder."""
-    import hashlib
-
-    folder = args.checkpoints or args.out.absolute().parent / ".checkpoints"
-    found: Path = folder / f"{args.out.name}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-    try:
-        found.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(folder, f"cannot have checkpoints ({error.strerror}).", "Name another folder: --checkpoints.") from error
-    return found
 
 
 def run_gather(args: argparse.Namespace) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -14,29 +15,46 @@ _WEIGHTS = (4, 16, 1, 2)
 _MOST_PASSES = 100
 
 
-def rotate_units(cells: pd.DataFrame, units: Sequence[str], n_lists: int, random: np.random.Generator) -> np.ndarray:
+@dataclass(frozen=True)
+class CellFeatures:
+    """What is counted of cells.
+
+    Attributes:
+        counts: whole numbers, of shape (cells + 1, features); the last row, which -1 points at, counts nothing.
+        weights: how much each feature counts.
+    """
+
+    counts: np.ndarray
+    weights: np.ndarray
+
+
+def rotate_units(cycles: Mapping[str, np.ndarray], units: Sequence[str], n_lists: int, random: np.random.Generator) -> np.ndarray:
     """A rotation: each list has one cell of each unit, and consecutive units are at consecutive steps of their cycles.
 
     Args:
-        cells: rows with unit, expected, version, target, context.
-        units: their units; their order is drawn.
+        cycles: the cells of each unit, from ``order_cycles``.
+        units: those that are rotated; their order is drawn.
         n_lists: lists, at least as many as any unit has cells.
         random: draws the order and the first step.
 
     Returns:
-        Positions in ``cells``, of shape (units, lists); -1 where a unit with fewer cells has none.
+        Positions of cells, of shape (units, lists); -1 where a unit with fewer cells has none.
     """
-    rows_of = {str(unit): rows.to_numpy() for unit, rows in cells.reset_index(names="row").groupby("unit")["row"]}
-    facts = list(zip(cells["expected"], cells["version"], cells["target"], cells["context"], strict=True))
     slots = np.full((len(units), n_lists), -1)
     start = int(random.integers(n_lists))
     for step, number in enumerate(random.permutation(len(units))):
-        rows = rows_of[units[number]]
-        cycle = order_cycle([facts[row] for row in rows])
+        cycle = cycles[units[number]]
         # A unit with fewer cells than there are lists has its gaps spread over the cycle.
-        places = (np.arange(len(rows)) * n_lists) // len(rows)
-        slots[number, (places - step - start) % n_lists] = rows[cycle]
+        places = (np.arange(len(cycle)) * n_lists) // len(cycle)
+        slots[number, (places - step - start) % n_lists] = cycle
     return slots
+
+
+def order_cycles(cells: pd.DataFrame) -> dict[str, np.ndarray]:
+    """The positions of each unit's cells in ``cells`` (unit, expected, version, target, context), in the order of its cycle."""
+    facts = list(zip(cells["expected"], cells["version"], cells["target"], cells["context"], strict=True))
+    rows_of = pd.Series(np.arange(len(cells))).groupby(cells["unit"].to_numpy())
+    return {str(unit): rows.to_numpy()[order_cycle([facts[row] for row in rows])] for unit, rows in rows_of}
 
 
 def order_cycle(facts: Sequence[tuple[int, int, int, int]]) -> list[int]:
@@ -68,7 +86,7 @@ def order_cycle(facts: Sequence[tuple[int, int, int, int]]) -> list[int]:
     return order
 
 
-def balance_slots(slots: np.ndarray, cells: pd.DataFrame) -> np.ndarray:
+def balance_slots(slots: np.ndarray, features: CellFeatures) -> np.ndarray:
     """Exchange a unit's cells between two lists as long as this makes the lists more even.
 
     An exchange within a unit keeps every rule: each list still has one cell of the unit at most, and each cell its one list.
@@ -76,18 +94,18 @@ def balance_slots(slots: np.ndarray, cells: pd.DataFrame) -> np.ndarray:
     exchange, so it ends.
 
     Args:
-        slots: positions in ``cells``, of shape (units, lists); -1: none.
-        cells: rows with expected, version and domain.
+        slots: positions of cells, of shape (units, lists); -1: none.
+        features: what is counted of each cell.
 
     Returns:
         The slots, of the same shape.
     """
-    features, weights = _features(cells)
+    if len(slots) == 1:
+        return slots  # lists of one question each: an exchange only renames them
     slots = slots.copy()
-    totals = features[slots].sum(axis=0)
+    totals = features.counts[slots].sum(axis=0)
     for _ in range(_MOST_PASSES):
-        n_changes = sum(_balance_unit(slots[unit], features, totals, weights) for unit in range(len(slots)))
-        if not n_changes:
+        if not sum(_balance_unit(slots[unit], features.counts, totals, features.weights) for unit in range(len(slots))):
             break
     return slots
 
@@ -114,12 +132,12 @@ def _balance_unit(row: np.ndarray, features: np.ndarray, totals: np.ndarray, wei
         n_changes += 1
 
 
-def _features(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """What is counted of each cell, as whole numbers; the last row, which -1 points at, counts nothing."""
+def count_features(cells: pd.DataFrame) -> CellFeatures:
+    """The features of cells with expected, version and domain."""
     high = np.where(cells["expected"] == cells["expected"].max(), 1, -1)
     versions = pd.get_dummies(cells["version"]).to_numpy(int)
     domains = pd.get_dummies(cells["domain"]).to_numpy(int)
     features = np.column_stack([np.ones(len(cells), int), high, versions, domains])
     length, answer, version, domain = _WEIGHTS
     weights = np.array([length, answer, *[version] * versions.shape[1], *[domain] * domains.shape[1]])
-    return np.vstack([features, np.zeros((1, features.shape[1]), int)]), weights
+    return CellFeatures(np.vstack([features, np.zeros((1, features.shape[1]), int)]), weights)

@@ -16,34 +16,39 @@ _TEXTS = {
 _CONTEXT = "Please read the scenario."
 
 
-def add_catch_trials(tests: pd.DataFrame, eval_type: str, n_catch: int, random: np.random.Generator) -> pd.DataFrame:
-    """A list's trials with catch trials at spread positions, each asking for another answer as far as there are others.
+def write_catch_trials(eval_type: str) -> pd.DataFrame:
+    """A catch trial for each answer, in the order of the answers.
 
     Args:
-        tests: the list's test trials.
         eval_type: likert or choice.
-        n_catch: catch trials to add.
-        random: draws which answers they ask for.
     """
-    if not n_catch:
-        return tests
     answers = list(ANSWERS[eval_type])
-    turns = [int(answers[k]) for _ in range(-(-n_catch // len(answers))) for k in random.permutation(len(answers))][:n_catch]
-    places = (np.arange(1, n_catch + 1) * len(tests)) // (n_catch + 1)
-    catch = pd.DataFrame(
+    return pd.DataFrame(
         {
-            "question": [f"catch-{eval_type}-{answer}" for answer in turns],
+            "question": [f"catch-{eval_type}-{answer}" for answer in answers],
             "kind": "catch",
             "eval_type": eval_type,
             "domain": None,
             "version": -1,
             "first_context": _CONTEXT if eval_type == "choice" else None,
             "second_context": _CONTEXT if eval_type == "choice" else None,
-            "target": [_TEXTS[eval_type].format(answer=answer) for answer in turns],
+            "target": [_TEXTS[eval_type].format(answer=answer) for answer in answers],
         }
     )
-    whole = pd.concat([tests.assign(place=np.arange(len(tests)) + 0.5), catch.assign(place=places.astype(float))])
-    return whole.sort_values("place", kind="stable").drop(columns="place").reset_index(drop=True)
+
+
+def add_catch_trials(tests: np.ndarray, catch: np.ndarray, n_catch: int, random: np.random.Generator) -> np.ndarray:
+    """A list's trials with catch trials at spread positions, each asking for another answer as far as there are others.
+
+    Args:
+        tests: numbers of the list's test trials.
+        catch: numbers of the catch trials, one for each answer.
+        n_catch: catch trials to add.
+        random: draws which answers they ask for.
+    """
+    turns = [number for _ in range(-(-n_catch // len(catch))) for number in random.permutation(catch)][:n_catch]
+    places = (np.arange(1, n_catch + 1) * len(tests)) // (n_catch + 1)
+    return np.insert(tests, places, turns)
 
 
 def key_of_catch_trials(questions: pd.Series) -> pd.DataFrame:

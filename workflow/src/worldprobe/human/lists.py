@@ -7,6 +7,7 @@ in 13 % or in 87 % of its trials. Here the order rotates, and what shared senten
 from __future__ import annotations
 
 import hashlib
+import heapq
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -16,8 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from worldprobe.human.balancing import balance_slots, rotate_units
-from worldprobe.human.catch import add_catch_trials, key_of_catch_trials
+from worldprobe.human.balancing import CellFeatures, balance_slots, count_features, order_cycles, rotate_units
+from worldprobe.human.catch import add_catch_trials, key_of_catch_trials, write_catch_trials
 
 #: What ``build_lists`` needs of every item and way of presenting it; a benchmark provides them.
 QUESTION_COLUMNS = (
@@ -35,6 +36,8 @@ QUESTION_COLUMNS = (
 )
 UNITS = ("template", "meta_template", "shared_text")
 _SEPARATOR = "\x1f"
+#: Groupings that are tried with as many groups as units, before units are dealt to groups without regard to their answers.
+_MOST_TRIES = 20
 _TRIAL = ["question", "kind", "eval_type", "domain", "version", "first_context", "second_context", "target"]
 
 
@@ -177,7 +180,7 @@ def measure_balance(trials: pd.DataFrame, asked: pd.DataFrame) -> pd.DataFrame:
 
 
 def _deal(asked: pd.DataFrame, layout: Layout) -> Iterator[pd.DataFrame]:
-    """The trials of every list, list by list."""
+    """The trials of the lists, of one way of asking after the other."""
     for way, rows in asked.groupby("eval_type", sort=True):
         number = 0
         strata = (
@@ -186,45 +189,78 @@ def _deal(asked: pd.DataFrame, layout: Layout) -> Iterator[pd.DataFrame]:
         for round_number in range(1, layout.rounds + 1):
             for place, (name, stratum) in enumerate(strata):
                 random = np.random.default_rng([layout.seed, len(str(way)), round_number, place])
-                for slots, cells in _deal_stratum(stratum, layout, random):
-                    for column in slots.T[(slots.T >= 0).any(axis=1)]:  # where lists are short, one may have no question
-                        number += 1
-                        chosen = cells.iloc[random.permutation(column[column >= 0])]
-                        tests = chosen.rename(columns={"target": "side", "target_text": "target"}).assign(kind="test")[_TRIAL]
-                        whole = add_catch_trials(tests, str(way), layout.n_catch, random)
-                        label = f"{way}-r{round_number}-{name.lower()[:80]}-{number:03d}"
-                        yield whole.assign(list=label, position=np.arange(1, len(whole) + 1), round=round_number)
+                cells = stratum.drop_duplicates(["unit", "question"]).reset_index(drop=True)
+                tests = cells.rename(columns={"target": "side", "target_text": "target"}).assign(kind="test")[_TRIAL]
+                trials = pd.concat([tests, write_catch_trials(str(way))], ignore_index=True)
+                catch = np.arange(len(tests), len(trials))
+                lists = [
+                    add_catch_trials(random.permutation(dealt), catch, layout.n_catch, random)
+                    for dealt in _deal_cells(cells, layout, random)
+                ]
+                labels = [f"{way}-r{round_number}-{name.lower()[:80]}-{number + k:03d}" for k in range(1, len(lists) + 1)]
+                number += len(lists)
+                sizes = [len(order) for order in lists]
+                yield trials.iloc[np.concatenate(lists)].assign(
+                    list=np.repeat(labels, sizes),
+                    position=np.concatenate([np.arange(1, size + 1) for size in sizes]),
+                    round=round_number,
+                )
 
 
-def _deal_stratum(rows: pd.DataFrame, layout: Layout, random: np.random.Generator) -> Iterator[tuple[np.ndarray, pd.DataFrame]]:
-    """Groups of units that are rotated together: which cell each unit has in each list (-1: none), and the cells.
-
-    Yields:
-        slots of shape (units, lists), whose numbers are positions in the frame of cells that comes with them.
-    """
-    cells = rows.drop_duplicates(["unit", "question"]).reset_index(drop=True)
+def _deal_cells(cells: pd.DataFrame, layout: Layout, random: np.random.Generator) -> Iterator[np.ndarray]:
+    """The cells of each list, as positions in ``cells``; where lists are short, one that would have none is left out."""
     is_home = choose_homes(cells, random)
     n_lists = int(cells.groupby("unit").size().max())
-    n_groups = max(1, math.ceil(is_home.sum() / n_lists / layout.longest))
-    # Groups differ in size, and so do the lists of a group: more groups until no list is too long, at the latest one per unit.
-    while (dealt := _deal_groups(cells, is_home, n_lists, n_groups, layout.longest, random)) is None:
-        n_groups = min(n_groups + max(1, n_groups // 20), cells["unit"].nunique())
-    yield from dealt
+    stratum = _Stratum(order_cycles(cells), count_features(cells), is_home, n_lists, _measure_units(cells[is_home]))
+    proposals = _propose_groups(stratum, layout.longest, random)
+    dealt = (_deal_groups(stratum, groups, layout.longest, random) for groups in proposals)
+    for slots in next(fitting for fitting in dealt if fitting is not None):
+        for column in slots.T[(slots.T >= 0).any(axis=1)]:
+            yield column[column >= 0]
+
+
+@dataclass(frozen=True)
+class _Stratum:
+    """What is dealt together: its cells, which of them are asked, how many lists a group has, and its units."""
+
+    cycles: dict[str, np.ndarray]
+    features: CellFeatures
+    is_home: np.ndarray
+    n_lists: int
+    units: pd.DataFrame
+
+
+def _propose_groups(stratum: _Stratum, longest: int, random: np.random.Generator) -> Iterator[list[list[str]]]:
+    """Groups of units, more and more of them; in the last proposal no group can have a list that is too long."""
+    n_units = len(stratum.cycles)
+    n_groups = max(1, math.ceil(stratum.is_home.sum() / stratum.n_lists / longest))
+    # Groups differ in size, and so do the lists of a group.
+    while n_groups < n_units:
+        yield group_units(stratum.units, n_groups, random)
+        n_groups += max(1, n_groups // 20)
+    # Even with as many groups as units, one may have two units of different domains, and be lucky next time.
+    for _ in range(_MOST_TRIES):
+        yield group_units(stratum.units, n_units, random)
+    # A unit has one question in a list, so groups of so many units fit; units in the order of domains are dealt in turn.
+    units = [str(unit) for unit in stratum.units["unit"].drop_duplicates()]
+    n_groups = math.ceil(len(units) / longest)
+    yield [units[first::n_groups] for first in range(n_groups)]
 
 
 def _deal_groups(
-    cells: pd.DataFrame, is_home: np.ndarray, n_lists: int, n_groups: int, longest: int, random: np.random.Generator
-) -> list[tuple[np.ndarray, pd.DataFrame]] | None:
-    """The slots and cells of each group; None as soon as a list is too long."""
+    stratum: _Stratum, groups: list[list[str]], longest: int, random: np.random.Generator
+) -> list[np.ndarray] | None:
+    """Which cell each unit of a group has in each list (shape (units, lists); -1: none), by group; None if a list is too long."""
     dealt = []
-    for units in _group_units(cells[is_home], n_groups, random):
-        part = cells[cells["unit"].isin(units)].reset_index(drop=True)
-        slots = rotate_units(part, units, n_lists, random)
-        at_home = is_home[cells["unit"].isin(units).to_numpy()]
-        slots = balance_slots(np.where((slots >= 0) & at_home[slots], slots, -1), part)
+    for units in groups:
+        slots = rotate_units(stratum.cycles, units, stratum.n_lists, random)
+        slots = np.where((slots >= 0) & stratum.is_home[slots], slots, -1)
+        if (slots >= 0).sum() > longest * stratum.n_lists:
+            return None
+        slots = balance_slots(slots, stratum.features)
         if (slots >= 0).sum(axis=0).max() > longest:
             return None
-        dealt.append((slots, part))
+        dealt.append(slots)
     return dealt
 
 
@@ -260,19 +296,41 @@ def choose_homes(cells: pd.DataFrame, random: np.random.Generator) -> np.ndarray
     return is_home
 
 
-def _group_units(cells: pd.DataFrame, n_groups: int, random: np.random.Generator) -> list[list[str]]:
-    """Units dealt to groups, domain by domain and the largest first, to the group that is most in need of them."""
+def _measure_units(cells: pd.DataFrame) -> pd.DataFrame:
+    """Domain, number of cells and net expected answers of each unit, in the order of domains and units."""
     net = np.where(cells["expected"] == cells["expected"].max(), 1, -1)
-    sizes = cells.assign(net=net).groupby(["domain", "unit"]).agg(n=("net", "size"), net=("net", "sum")).reset_index()
-    sizes["luck"] = random.permutation(len(sizes))
-    sizes = sizes.drop_duplicates("unit").sort_values(["domain", "n", "luck"], ascending=[True, False, True])
+    return cells.assign(net=net).groupby(["domain", "unit"]).agg(n=("net", "size"), net=("net", "sum")).reset_index()
+
+
+def group_units(sizes: pd.DataFrame, n_groups: int, random: np.random.Generator) -> list[list[str]]:
+    """Units dealt to groups, domain by domain and the largest first, to the group that is most in need of them.
+
+    In need are the groups with the fewest units of the domain. Of these a unit goes to the one whose expected answers it makes
+    most even, then the one with the fewest cells, then the first.
+
+    Args:
+        sizes: domain, unit, n and net, from ``_measure_units``.
+        n_groups: how many groups.
+        random: breaks ties between units.
+    """
+    ordered = sizes.assign(luck=random.permutation(len(sizes))).drop_duplicates("unit")
+    ordered = ordered.sort_values(["domain", "n", "luck"], ascending=[True, False, True])
     groups: list[list[str]] = [[] for _ in range(n_groups)]
-    n_domain: Counter[tuple[int, str]] = Counter()
-    balance, size = np.zeros(n_groups, int), np.zeros(n_groups, int)
-    for domain, unit, n, unit_net in sizes[["domain", "unit", "n", "net"]].itertuples(index=False):
-        chosen = min(range(n_groups), key=lambda g: (n_domain[g, domain], abs(balance[g] + unit_net), size[g], g))
+    balance, size = [0] * n_groups, [0] * n_groups
+    # The groups in need, as heaps of (cells, group) by their net expected answers: looking at each group for each unit would
+    # take a time that grows with the product of both.
+    needy: dict[int, list[tuple[int, int]]] = {}
+    present = None
+    for domain, unit, n, net in ordered[["domain", "unit", "n", "net"]].itertuples(index=False):
+        if domain != present or not needy:
+            present, needy = domain, {}
+            for group in sorted(range(n_groups), key=lambda g: (size[g], g)):
+                needy.setdefault(balance[group], []).append((size[group], group))
+        nearest = min(needy, key=lambda held: (abs(held + net), needy[held][0]))
+        _, chosen = heapq.heappop(needy[nearest])
+        if not needy[nearest]:
+            del needy[nearest]
         groups[chosen].append(str(unit))
-        n_domain[chosen, domain] += 1
-        balance[chosen] += unit_net
+        balance[chosen] += net
         size[chosen] += n
     return groups

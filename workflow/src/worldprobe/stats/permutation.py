@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from statsmodels.stats.multitest import multipletests
 
 from worldprobe.stats.bootstrap import draw_counts, on_grid, percentile_interval
 
@@ -112,10 +111,16 @@ def compare_paired(
 def correct_for_number(p: pd.Series) -> pd.Series:
     """Holm's step-down correction of p values that are read together; never missing, never above 1.
 
+    statsmodels' function of the same numbers takes a second to import, and collects garbage at every call.
+
     >>> correct_for_number(pd.Series([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
     """
-    return pd.Series(multipletests(p.to_numpy(float), method="holm")[1], index=p.index)
+    values = p.to_numpy(float)
+    order = np.argsort(values)
+    corrected = np.empty(len(values))
+    corrected[order] = np.minimum(np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)), 1)
+    return pd.Series(corrected, index=p.index)
 
 
 def p_in_words(p: float) -> str:

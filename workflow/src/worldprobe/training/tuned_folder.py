@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,16 @@ def save_tuned(final: Path, base: Checkpoint, config: dict[str, Any], is_lora: b
         from peft import PeftModel
 
         loaded = AutoModelForCausalLM.from_pretrained(str(base.folder), dtype=torch.float32, **options)
-        model: Any = PeftModel.from_pretrained(loaded, str(final)).merge_and_unload().to(dtype)
+        with warnings.catch_warnings():  # matrices under other names would be left out, and the base saved as it was
+            warnings.filterwarnings("error", message=".*adapter keys")
+            added = PeftModel.from_pretrained(loaded, str(final))
+        model: Any = added.merge_and_unload().to(dtype)
     else:
         model = AutoModelForCausalLM.from_pretrained(str(final), dtype=dtype, **options)
     model.config.use_cache = config.get("use_cache", True)
     model.save_pretrained(folder)
+    for path in folder.glob("*.safetensors"):  # written for their owner alone
+        path.chmod((folder / "config.json").stat().st_mode & 0o777)
     for pattern in KEPT:
         for path in sorted(base.folder.glob(pattern)):
             if path.is_file():

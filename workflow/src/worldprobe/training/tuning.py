@@ -6,11 +6,8 @@ was killed continues from its last checkpoint with the same losses, and on one m
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import re
-import shutil
 import signal
 import threading
 from collections.abc import Mapping
@@ -20,20 +17,21 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.distributed.fsdp import MixedPrecisionPolicy
 from torch.utils.data import Dataset
 from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
+from worldprobe.asking.preemption import PREEMPTED
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER, Progress
+from worldprobe.training import processes
+from worldprobe.training.checkpoints import last_checkpoint, written
 from worldprobe.training.collating import IGNORED, Collator
 from worldprobe.training.lessons import Material
 
-STATE = "trainer_state.json"
 #: Tokens of one pass of a process, from which on a step is done in several passes.
 TOKENS_PER_PASS = 16_384
-#: Exit status of a run that was asked to stop (EX_TEMPFAIL): the same command continues later.
-PREEMPTED = 75
 
 
 @dataclass(frozen=True)
@@ -117,6 +115,12 @@ class Plan(Dataset):
         return {"ids": ids, "labels": np.where(counts, ids, IGNORED)}
 
 
+class _Trainer(Trainer):
+    def _save_checkpoint(self, *words: Any, **options: Any) -> None:
+        with written(Path(self.args.output_dir)):
+            super()._save_checkpoint(*words, **options)
+
+
 class _Watch(TrainerCallback):
     """Progress lines, a stop at losses that are not finite, and a last checkpoint where the process is asked to stop."""
 
@@ -124,7 +128,8 @@ class _Watch(TrainerCallback):
         self.progress, self.stop, self.name = progress, stop, name
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        if self.stop.is_set():
+        if processes.is_any(self.stop.is_set(), args.device):  # all stop after the same step
+            self.stop.set()
             control.should_save = control.should_training_stop = True
 
     def on_log(
@@ -143,9 +148,10 @@ class _Watch(TrainerCallback):
                 f"the loss is not finite ({logs['loss']}).",
                 "Take a lower learning rate, a longer warm-up, or another precision.",
             )
+        if not state.is_world_process_zero:
+            return
         self.progress.what = f"Fine-tuning {self.name} (loss {logs['loss']:.4f})"
-        if state.is_world_process_zero:
-            self.progress.advance(state.global_step - self.progress.done)
+        self.progress.advance(state.global_step - self.progress.done)
 
 
 def tune(
@@ -179,8 +185,12 @@ def tune(
     if how.method == "lora":
         model = add_matrices(model, how)
     arguments = _arguments(how, folder, every, plan)
-    trainer = Trainer(model=model, args=arguments, train_dataset=plan, data_collator=Collator(padding, how.packing))
+    trainer = _Trainer(model=model, args=arguments, train_dataset=plan, data_collator=Collator(padding, how.packing))
     trainer.remove_callback(PrinterCallback)
+    if processes.is_shared() and how.precision != "float32":
+        # Gradients are summed over GPUs in float32, and the loss is noted in it; accelerate would round both.
+        policy = MixedPrecisionPolicy(param_dtype=getattr(torch, how.precision), reduce_dtype=torch.float32)
+        trainer.accelerator.state.fsdp_plugin.mixed_precision_policy = policy
     last = last_checkpoint(folder) if arguments.process_index == 0 else None
     if arguments.world_size > 1:
         found = [str(last) if last else None]
@@ -188,13 +198,15 @@ def tune(
         last = Path(found[0]) if found[0] else None
     done = int(last.name.rpartition("-")[2]) if last else 0
     stop = threading.Event()
-    with Progress(f"Fine-tuning {name}", how.steps, "steps", done) as progress, _AskedToStop(stop, arguments.world_size == 1):
+    with Progress(f"Fine-tuning {name}", how.steps, "steps", done) as progress, _AskedToStop(stop):
         trainer.add_callback(_Watch(progress, stop, name))
         _run(trainer, str(last) if last else None, name)
         if stop.is_set() and trainer.state.global_step < how.steps:
             LOGGER.warning("asked to stop: the same command continues from step %d", trainer.state.global_step)
             raise SystemExit(PREEMPTED)
-    trainer.save_model(str(folder / "final"))
+    with written(folder):
+        trainer.save_model(str(folder / "final"))
+    processes.end()
     return recorded_steps(trainer.state.log_history, how.batch)
 
 
@@ -226,7 +238,7 @@ def add_matrices(model: PreTrainedModel, how: Tuning) -> Any:
     from peft import LoraConfig, get_peft_model
 
     torch.manual_seed(how.seed)
-    targets: str | list[str] = how.lora_targets if how.lora_targets == "all-linear" else how.lora_targets.split(",")
+    targets = _lora_targets(model, how.lora_targets)
     config = LoraConfig(
         r=how.lora_rank,
         lora_alpha=how.lora_alpha,
@@ -247,6 +259,28 @@ def add_matrices(model: PreTrainedModel, how: Tuning) -> Any:
     return found
 
 
+def _lora_targets(model: PreTrainedModel, wanted: str) -> str | list[str]:
+    """What gets LoRA's matrices, as peft names it; all of it is there, and no weight of it serves another module too."""
+    where = f"--lora-targets {wanted}"
+    if wanted == "all-linear":
+        return wanted
+    names = [name.strip() for name in wanted.split(",")]
+    modules = dict(model.named_modules())
+    found = {name: [path for path in modules if name and f".{path}".endswith(f".{name}")] for name in names}
+    lacking = [name for name, paths in found.items() if not paths]
+    if lacking:
+        ends = sorted({path.rpartition(".")[2] for path, module in modules.items() if isinstance(module, torch.nn.Linear)})
+        problem = f"LoRA cannot be added: the model has no module {lacking[0]!r}."
+        raise UserError(where, problem, f"Name modules that it has: {', '.join(ends)}.")
+    ends_of_model = [model.get_input_embeddings(), model.get_output_embeddings()]
+    if ends_of_model[1] is not None and ends_of_model[0].weight is ends_of_model[1].weight:
+        tied = next((path for paths in found.values() for path in paths if modules[path] in ends_of_model), None)
+        if tied:
+            problem = f"LoRA cannot be added to {tied}: the model reads and writes words by the same weights."
+            raise UserError(where, problem, "Leave it out.")
+    return names
+
+
 def longest_of(material: Material, mixed: Material | None) -> int:
     """Tokens of the longest lesson."""
     return int(max(part.lengths.max() for part in (material, mixed) if part is not None and len(part)))
@@ -262,15 +296,21 @@ def lessons_per_pass(per_process: int, longest: int, wanted: int | None = None) 
     return max(number for number in range(1, per_process + 1) if per_process % number == 0 and number <= most)
 
 
+def check_batch(batch: int, number: int) -> None:
+    """Raise UserError unless so many processes can share a step's lessons evenly."""
+    if batch % number:
+        problem = f"{batch} lessons per step cannot be shared by {number} processes evenly."
+        raise UserError("--batch", problem, f"Take a multiple of {number}, or other --gpus.")
+
+
 def _arguments(how: Tuning, folder: Path, every: int, plan: Plan) -> TrainingArguments:
     """Settings in transformers' terms."""
-    processes = int(os.environ.get("WORLD_SIZE", "1"))
-    if how.batch % processes:
-        raise UserError("--batch", f"{how.batch} lessons cannot be shared by {processes} processes.", "Take a multiple of it.")
-    per_process = how.batch // processes
+    number = int(os.environ.get("WORLD_SIZE", "1"))
+    check_batch(how.batch, number)
+    per_process = how.batch // number
     passes = per_process // lessons_per_pass(per_process, longest_of(plan.material, plan.mixed), how.per_pass)
     sharded: dict[str, Any] = {}
-    if processes > 1 and torch.cuda.is_available():
+    if processes.is_shared():
         sharded = {
             "fsdp": True,
             "fsdp_config": {
@@ -278,7 +318,6 @@ def _arguments(how: Tuning, folder: Path, every: int, plan: Plan) -> TrainingArg
                 "auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
                 "state_dict_type": "FULL_STATE_DICT",
                 "cpu_ram_efficient_loading": True,
-                "activation_checkpointing": how.gradient_checkpointing,
             },
         }
     return TrainingArguments(
@@ -294,8 +333,9 @@ def _arguments(how: Tuning, folder: Path, every: int, plan: Plan) -> TrainingArg
         max_grad_norm=how.clip,
         bf16=how.precision == "bfloat16",
         fp16=how.precision == "float16",
-        gradient_checkpointing=how.gradient_checkpointing and not sharded,
-        gradient_checkpointing_kwargs={"use_reentrant": False} if how.gradient_checkpointing and not sharded else None,
+        # Not accelerate's way of it for FSDP: that renames modules, and LoRA's matrices are then not found in what is saved.
+        gradient_checkpointing=how.gradient_checkpointing,
+        gradient_checkpointing_kwargs={"use_reentrant": False} if how.gradient_checkpointing else None,
         train_sampling_strategy="sequential",
         remove_unused_columns=False,
         dataloader_drop_last=True,
@@ -306,6 +346,7 @@ def _arguments(how: Tuning, folder: Path, every: int, plan: Plan) -> TrainingArg
         save_total_limit=1,
         seed=how.seed,
         use_cpu=not torch.cuda.is_available(),
+        ddp_find_unused_parameters=False,
         disable_tqdm=True,
         report_to="none",
         **sharded,
@@ -313,11 +354,11 @@ def _arguments(how: Tuning, folder: Path, every: int, plan: Plan) -> TrainingArg
 
 
 class _AskedToStop:
-    """While it is open, SIGTERM sets an event; nothing where it is not wanted or this is not the main thread."""
+    """While it is open, SIGTERM sets an event; nothing where this is not the main thread."""
 
-    def __init__(self, event: threading.Event, is_wanted: bool) -> None:
+    def __init__(self, event: threading.Event) -> None:
         self.event = event
-        self.is_wanted = is_wanted and threading.current_thread() is threading.main_thread()
+        self.is_wanted = threading.current_thread() is threading.main_thread()
         self.before: Any = None
 
     def __enter__(self) -> None:
@@ -327,24 +368,6 @@ class _AskedToStop:
     def __exit__(self, *_: object) -> None:
         if self.is_wanted:
             signal.signal(signal.SIGTERM, self.before)
-
-
-def last_checkpoint(folder: Path) -> Path | None:
-    """The last whole checkpoint of a folder; what was cut off while it was written is removed.
-
-    The state is the last file of a checkpoint that is written.
-    """
-    whole: dict[int, Path] = {}
-    for path in folder.glob("checkpoint-*"):
-        number = re.fullmatch(r"checkpoint-(\d+)", path.name)
-        if number is None:
-            continue
-        try:
-            json.loads((path / STATE).read_text(encoding="utf-8"))
-            whole[int(number[1])] = path
-        except (OSError, ValueError):
-            shutil.rmtree(path, ignore_errors=True)
-    return whole[max(whole)] if whole else None
 
 
 def recorded_steps(history: list[dict[str, float]], batch: int) -> list[dict[str, float]]:

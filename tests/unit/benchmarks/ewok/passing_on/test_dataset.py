@@ -103,6 +103,26 @@ def test_protected_items_leave_encrypted_behind_a_gate_and_come_back(
     assert not back.exists()
 
 
+def test_an_encrypted_table_comes_back_whatever_its_size(
+    item_table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A million items have more bytes than any archive's text that is read into memory."""
+    monkeypatch.setenv(EXPORT_VARIABLE, "hunter2secret")
+    assert export(item_table, tmp_path / "dataset", "--encrypt") == 0
+    archive, back = tmp_path / "dataset" / "data" / "rows.zip", tmp_path / "back.parquet"
+    monkeypatch.setattr("worldprobe.archives.LARGEST", 1000)
+    monkeypatch.setattr("worldprobe.archives._PIECE", 1000)
+    assert main(["items", "import", str(archive), "--out", str(back)]) == 0
+    assert back.read_bytes() == item_table.read_bytes()
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 0x55
+    archive.write_bytes(content)
+    capsys.readouterr()
+    assert main(["items", "import", str(archive), "--out", str(back)]) == 2
+    assert "damaged" in capsys.readouterr().err
+    assert back.read_bytes() == item_table.read_bytes()
+
+
 def test_the_cards_own_lines_open_an_encrypted_dataset(item_table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(EXPORT_VARIABLE, "hunter2secret")
     assert export(item_table, tmp_path / "dataset", "--encrypt") == 0

@@ -42,7 +42,8 @@ def write_card(
         f"# {name}",
         f"{base}, fine-tuned on {trained['n_lessons']:,} WorldSense lessons"
         + (f" and {trained['n_mixed']:,} others" if trained.get("n_mixed") else "")
-        + f", {settings['steps']:,} steps of {settings['batch']}.",
+        + f", {settings['steps']:,} steps of {settings['batch']}: {trained['n_seen']:,} times one of "
+        + (f"these, {trained['n_mixed_seen']:,} times one of the others." if trained.get("n_mixed") else "them."),
         f"**{NOTICE}**",
     ]
     if contamination:

@@ -44,7 +44,7 @@ class LessonPlan:
         complexities: of descriptions, each as often; with two entities there is 0 only.
         statements: statements of a lesson that judges.
         ternary: share of the statements that have three entities.
-        unknown: share of the statements that are about an entity which the description does not mention.
+        unknown: share of the statements that are about an entity which the description does not mention, drawn anew for each.
         extremes: share of the others that say who is first or last of all, where there are three entities or more.
         converse: share of all clauses that are put by the converse, in descriptions and statements.
         borrowed: share of the lessons whose entities come from all skins.
@@ -84,7 +84,9 @@ def draw_lessons(plan: LessonPlan, skins: Sequence[Skin], number: int, seed: int
         skin, size = rng.choice(skins), rng.choice(plan.sizes)
         kind = rng.choices(kinds, weights)[0]
         complexity = rng.choice([one for one in plan.complexities if kind == "judge" or one != "incomplete"] or ["0"])
-        names = rng.sample(pool if rng.random() < plan.borrowed else skin.entities, entities_needed(size))
+        entities = pool if rng.random() < plan.borrowed else skin.entities
+        # One entity that is not described would soon be an old acquaintance, so there are as many as statements where possible.
+        names = rng.sample(entities, min(len(entities), max(entities_needed(size), size + plan.statements)))
         yield _draw(rng, plan, kind, size, complexity, names, skin, rng.choice(situations))
 
 
@@ -106,7 +108,7 @@ def _draw(
 ) -> ReadingLesson:
     description = rng.choice(_descriptions(size, complexity))
     stated = rng.sample(description, len(description))
-    clauses = [render_clause(relation, names, skin, rng.random() < plan.converse) for relation in stated]
+    clauses = [render_clause(relation, names[:size], skin, rng.random() < plan.converse) for relation in stated]
     begun = ", ".join(clauses[:-1])
     opening = situation.format(number=NUMBER_WORDS[size])
     told = f"{opening}: {begun}{' and ' if begun else ''}{clauses[-1]}."
@@ -118,7 +120,7 @@ def _draw(
     if kind == "retell":
         lesson = []
         for place, clause in enumerate(rng.sample(clauses, len(clauses))):
-            known, asked = _cut_behind_name(clause, names)
+            known, asked = _cut_behind_name(clause, names[:size])
             lesson += [(f"{',' if place else told} {known}", False), (asked, True)]
         return lesson
     if kind == "listed":
@@ -128,7 +130,8 @@ def _draw(
     begin, end = ("‘", "’\nAnswer:") if rng.random() < plan.quoted else ("", ":")
     for place in range(plan.statements):
         query, verdict = _statement(rng, plan, size, description)
-        clause = render_clause(query, names, skin, rng.random() < plan.converse)
+        named = [*names[:size], rng.choice(names[size:])]
+        clause = render_clause(query, named, skin, rng.random() < plan.converse)
         lesson += [(f"{'' if place else told}\n{begin}{clause}{end}", False), (verdict, True)]
     return lesson
 

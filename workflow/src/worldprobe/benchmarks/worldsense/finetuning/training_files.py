@@ -182,6 +182,11 @@ def _message(message: Any, where: str) -> Message:
     role = {"human": "user", "gpt": "assistant"}.get(str(message.get("role")), message.get("role"))
     if role not in ROLES:
         raise UserError(where, f"has a message of the role {role!r}.", f"The roles are {', '.join(ROLES)}.")
+    try:
+        message["content"].encode()
+    except UnicodeEncodeError as error:
+        character = f"U+{ord(message['content'][error.start]):04X}"
+        raise UserError(where, f"has a message with half a character ({character}).", "Write its text in UTF-8 again.") from error
     return Message(cast(Role, role), message["content"])
 
 

@@ -1,0 +1,108 @@
+"""Where the checkpoints of a training are, which of them is whole, and that one run alone writes them."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+
+from worldprobe.errors import UserError
+
+STATE = "trainer_state.json"
+LOCK = "lock"
+
+
+def work_folder(folder: Path, name: str, content: str) -> Path:
+    """The folder of one training's checkpoints: another base, file or setting has another one.
+
+    Args:
+        folder: of all checkpoints.
+        name: the model's.
+        content: all that the weights depend on.
+
+    Raises:
+        UserError: it cannot be made.
+    """
+    found = folder / f"{name}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+    try:
+        found.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(folder, f"cannot have checkpoints ({error.strerror}).", "Name another folder: --checkpoints.") from error
+    return found
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder of checkpoints; the system lets go of it when this process ends, however it ends.
+
+    Raises:
+        UserError: another run is in it, or nothing can be written there.
+    """
+    try:
+        stream = (folder / LOCK).open("a")
+    except OSError as error:
+        raise UserError(folder, f"cannot have checkpoints ({error.strerror}).", "Name another folder: --checkpoints.") from error
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(folder, "another process trains this model just now.", "Wait for it, or end it first.") from error
+        except OSError:  # a disk without locks
+            pass
+        try:
+            yield
+        finally:
+            if [path.name for path in folder.glob("*")] == [LOCK]:  # nothing was trained
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def written(folder: Path) -> Iterator[None]:
+    """Turn a full disk or a quota into a message, in the forms in which torch and safetensors tell of it.
+
+    Raises:
+        UserError: the disk takes no more.
+    """
+    try:
+        yield
+    except (OSError, RuntimeError, SafetensorError) as error:
+        reason = str(error).partition("\n")[0]
+        if isinstance(error, RuntimeError) and not re.search("inline_container|PytorchStreamWriter", reason):
+            raise
+        problem = f"cannot be written ({reason})."
+        fix = "Free some disk space. The same command continues from the last whole checkpoint."
+        raise UserError(folder, problem, fix) from error
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The last whole checkpoint of a folder; what was cut off while it was written is removed.
+
+    The state is the last file that the first process writes; others may still be writing the state of their random numbers then,
+    and a machine that lost its power may have kept the state alone.
+    """
+    whole: dict[int, Path] = {}
+    for path in folder.glob("checkpoint-*"):
+        number = re.fullmatch(r"checkpoint-(\d+)", path.name)
+        if number is None:
+            continue
+        try:
+            json.loads((path / STATE).read_text(encoding="utf-8"))
+            for part in path.glob("*.safetensors"):
+                with safe_open(part, "pt"):
+                    pass
+        except (OSError, ValueError, SafetensorError):
+            shutil.rmtree(path, ignore_errors=True)
+            continue
+        if all(zipfile.is_zipfile(part) for part in path.iterdir() if part.suffix in (".bin", ".pt", ".pth")):
+            whole[int(number[1])] = path
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+    return whole[max(whole)] if whole else None
