@@ -1,5 +1,6 @@
 """Several processes that train one model: how they end, and that they leave the weights of one process."""
 
+import json
 import os
 import signal
 import subprocess
@@ -54,6 +55,23 @@ def test_a_request_to_stop_reaches_all_and_they_end_in_their_own_time(tmp_path: 
     asking.join()
     assert (tmp_path / "0").exists()
     assert (tmp_path / "1").exists()
+
+
+def test_a_process_ends_with_the_one_that_started_it_and_does_not_begin_without_it() -> None:
+    child = "import os, time; from worldprobe.training.processes import end_with_parent; end_with_parent(); "
+    child += "print(os.getpid(), flush=True)"
+    parent = "import os, subprocess, sys; os.environ.update(RANK='0', WORLDPROBE_STARTED_BY=str(os.getpid()))\n"
+    parent += "child = subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdout=subprocess.PIPE)\n"
+    parent += "print(child.stdout.readline().decode(), flush=True)\nos.kill(os.getpid(), 9)"
+    words = [sys.executable, "-c", parent, f"{child}; time.sleep(60)"]
+    environment = os.environ | {"PYTHONPATH": str(Path(worldprobe.__file__).parents[1])}
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False, env=environment)
+    until = time.monotonic() + 30
+    while Path(f"/proc/{done.stdout.strip()}/exe").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    orphan = environment | {"RANK": "0", processes.PARENT: "1"}
+    assert subprocess.run([sys.executable, "-c", child], check=False, env=orphan).returncode == PREEMPTED
 
 
 def test_an_error_is_told_by_the_process_that_has_it_first(tmp_path: Path) -> None:
@@ -131,6 +149,7 @@ def test_two_processes_that_share_the_weights_are_stopped_and_continued_to_those
     for name, weight in one.items():
         assert two[name].numpy() == pytest.approx(weight.numpy(), abs=1e-6)
     assert max(float((two[name] - before[name]).abs().max()) for name in before) > 1e-3
+    assert json.loads((tmp_path / "two" / "provenance.json").read_text())["details"]["processes"] == 2
     records = [pd.read_csv(tmp_path / name / "training.csv") for name in ("one", "two")]
     assert records[1]["loss"].to_numpy() == pytest.approx(records[0]["loss"].to_numpy(), abs=1e-5)
     assert records[1]["step"].tolist() == [1, 2, 3, 4, 5, 6]

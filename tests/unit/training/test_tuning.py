@@ -180,6 +180,14 @@ def test_a_chat_model_is_trained_through_its_template(folder: Path) -> None:
     assert json.loads((out / "provenance.json").read_text())["details"]["form"] == "chat"
 
 
+def test_a_chat_template_that_drops_the_question_is_refused(folder: Path, tmp_path: Path, capsys) -> None:
+    chat = tmp_path / "chat"
+    shutil.copytree(folder / "start", chat)
+    (chat / "chat_template.jinja").write_text("[user]{% if add_generation_prompt %}[assistant]{% endif %}")
+    assert worldsense("finetune", chat, folder / "train.parquet", *SHORT, "--out", tmp_path / "out") == 2
+    assert "is not in what the model's chat template makes of it" in capsys.readouterr().err
+
+
 def test_a_killed_run_continues_to_the_same_losses_and_weights(folder: Path, tuned: Path) -> None:
     out = folder / "killed"
     command = ["finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, "--checkpoint-every", "2", "--out", out]

@@ -126,6 +126,20 @@ def test_answers_that_depend_on_the_abstract_problem_alone_are_consistent(questi
     assert abs(random.set_index(["measure", "grouping", "group"])["mean"]["consistency", "all", "all"]) < 0.25
 
 
+def test_a_model_that_answers_otherwise_wherever_it_can_be_checked_is_less_consistent_than_minus_one(
+    questions: Questions, summaries: pd.DataFrame
+) -> None:
+    """One answer nearly everywhere, so chance agreement is high, and another one in one of each pair of skins."""
+    answers = np.zeros(len(questions.trial_id), np.int8)
+    skin = questions.tuples["skin"].cat.codes.to_numpy()[questions.tuple_of]
+    order = np.lexsort((skin, questions.abstract))
+    abstract, skins = questions.abstract[order], skin[order]
+    answers[order[1:][(abstract[1:] == abstract[:-1]) & (skins[1:] != skins[:-1])]] = 1
+    found = measure_consistency("test", questions, replace(answer(questions, "contrary", 1.0), answers=answers[None, :]))
+    assert found.loc[found["measure"] == "consistency", "mean"].min() < -1
+    validate(found[list(summaries.columns)], Summaries)
+
+
 def test_models_are_compared_on_the_tuples_that_both_answered(questions: Questions, series: list[Series]) -> None:
     table = compare_models("test", questions, series, n_permutations=100)
     validate(table, Comparisons)

@@ -107,6 +107,7 @@ def run_finetune(args: argparse.Namespace) -> int | None:
     from worldprobe.operations.devices import claim_gpus, visible_gpus
     from worldprobe.training import processes
 
+    processes.end_with_parent()
     check_place(args.out, is_folder=True, command=COMMAND)
     if args.gpus > 1 and not visible_gpus() and not processes.on_cpu():
         LOGGER.warning("--gpus %d: this machine has none, so one process trains on the CPU", args.gpus)
@@ -251,6 +252,7 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
     """Load, train, and in the first process save."""
     import shutil
     from contextlib import nullcontext
+    from dataclasses import replace
 
     from worldprobe.files import whole_folder
     from worldprobe.models import arithmetic
@@ -280,6 +282,9 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
         details=prepared.details | contamination | {"settings": how.described()} | arithmetic.facts(),
     )
     work = work_folder(args.checkpoints or args.out.absolute().parent / ".checkpoints", args.out.name, provenance.to_json())
+    if processes.is_process():  # noted here, as another number of GPUs may continue
+        together = {"processes": int(os.environ["WORLD_SIZE"])}
+        provenance = replace(provenance, details={**provenance.details, **together})
     with held(work) if processes.is_first() else nullcontext():
         processes.begin()
         before = prepared.checkpoint.state()

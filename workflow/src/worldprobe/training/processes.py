@@ -25,6 +25,8 @@ from worldprobe.errors import UserError
 
 #: Exists as soon as one process has told an error, so that no other tells it again.
 TOLD = "WORLDPROBE_ERROR_TOLD"
+#: Id of the process that started the others.
+PARENT = "WORLDPROBE_STARTED_BY"
 #: How accelerate and transformers are told that weights are shared (FSDP), and that one process alone reads them.
 SHARING = {
     "ACCELERATE_USE_FSDP": "true",
@@ -82,6 +84,7 @@ def launch(number: int, command: Sequence[str], is_shared: bool) -> int:
         common = {
             **{"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port), "TORCHELASTIC_USE_AGENT_STORE": "True"},
             **{"WORLD_SIZE": str(number), "LOCAL_WORLD_SIZE": str(number), TOLD: str(Path(folder) / "told")},
+            PARENT: str(os.getpid()),
             **{"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")},
             **(SHARING if is_shared else {}),
         }
@@ -129,12 +132,20 @@ def _status_of(rank: int, status: int) -> int:
     raise UserError(f"process {rank}", problem, "Give the job more memory; the same command continues from the last checkpoint.")
 
 
+def end_with_parent() -> None:
+    """Let this process end as soon as the one that started it does, however that ends: nobody else would stop it."""
+    if PARENT not in os.environ or not is_process():
+        return
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != int(os.environ[PARENT]):  # it had ended before
+        raise SystemExit(PREEMPTED)
+
+
 def begin() -> None:
     """Join the others; to be called before weights are read, so that only the first process reads them where they are shared."""
     if not is_process():
         return
-    if sys.platform == "linux":  # without the process that started them nobody would stop them
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     import torch
     from accelerate import PartialState
 

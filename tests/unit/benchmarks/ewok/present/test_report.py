@@ -487,3 +487,25 @@ def test_the_page_is_painted_in_a_browser(page, tmp_path):
     assert picture.shape[1] == 1300
     colours = {tuple(colour) for colour in (picture[::4, ::4, :3] * 255).round().astype(int).reshape(-1, 3)}
     assert (0, 114, 178) in colours  # the bars of the figure that stands first
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (apt-get install chromium)")
+def test_the_overview_of_all_domains_and_problems_fits_into_1280_pixels(tmp_path):
+    from worldprobe.present.origins import Methods
+    from worldprobe.present.page import Page, Part, ShownPart, build_page
+
+    def part(name: str, n_columns: int) -> ShownPart:
+        cells = {f"a model with a long name {number}": 0.5 for number in range(20)}
+        overview = {f"quantitative heading {column}": cells for column in range(n_columns)}
+        return ShownPart(name, name, Part("What?", "Lead.", [], [], Methods([], {}, []), "cite", overview=overview), [])
+
+    script = """<script>{
+    const table = document.querySelector(".overview .scroll");
+    const sink = Object.assign(document.createElement("pre"), {id: "probe", textContent: table.scrollWidth - table.clientWidth});
+    document.body.append(sink);
+    }</script></body>"""
+    text = build_page(Page([part("EWoK", 14), part("WorldSense", 7)], title="Both"))
+    probed = tmp_path / "probed.html"
+    probed.write_text(re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text).replace("</body>", script))
+    found = in_browser(probed, tmp_path / "profile", "--dump-dom", "--window-size=1280,900")
+    assert re.search(r'<pre id="probe">(.*?)</pre>', found).group(1) == "0"

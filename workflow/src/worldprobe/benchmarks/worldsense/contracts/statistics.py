@@ -37,7 +37,7 @@ class Summaries(Table):
     gold: str = column(isin=("released", "corrected"), description="The set's gold answers, or the solver's.")
     grouping: str = column(isin=list(GROUPINGS))
     group: str = column(description="Values of the grouping's columns, joined by |; all: averaged over.")
-    mean: float = column(ge=-1, le=1, nullable=True)
+    mean: float = column(le=1, nullable=True, description="Consistency can be below -1, as Cohen's kappa; the others cannot.")
     sem: float = column(ge=0, nullable=True, description="Missing where a cell has a single tuple.")
     conf95: float = column(ge=0, nullable=True, description="1.96 standard errors, as the paper prints it.")
     ci_low: float = column(ge=-1, le=1, nullable=True, description="95% bootstrap interval over tuples.")
