@@ -73,7 +73,7 @@ def main() -> None:
         run(*worldprobe, "items", "export", items, "--format", "lm-eval", "--task", "speed", "--out", task)
         ways: dict[str, list[list[tuple[float, float]]]] = {"worldprobe": [], "lm-eval": []}
         for k in range(args.runs):
-            scores, judgements, summary = folder / f"{k}.scores.parquet", folder / f"{k}.judged.parquet", folder / f"{k}.summary.parquet"
+            scores, judgements, summary = (folder / f"{k}.{name}.parquet" for name in ("scores", "judged", "summary"))
             ways["worldprobe"].append(
                 [
                     run(*worldprobe, "score", "logprobs", items, "--checkpoint", model, "--out", scores),
