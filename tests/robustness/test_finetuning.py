@@ -227,8 +227,10 @@ def test_too_little_memory_is_found_before_anything_is_loaded(how: Tuning, proce
     if fits:
         tuning_checks.check_memory(*known)
     else:
-        with pytest.raises(UserError, match=r"needs about .* GB to be fine-tuned"):
+        with pytest.raises(UserError, match=r"needs about .* GB to be fine-tuned") as refused:
             tuning_checks.check_memory(*known)
+        assert "--gradient-checkpointing" not in refused.value.fix  # it is on
+        assert ("--tuning lora" in refused.value.fix) == (how.method == "full")
 
 
 def test_a_model_in_which_packed_lessons_see_each_other_is_refused(folder: Path, monkeypatch) -> None:

@@ -233,12 +233,15 @@ class Storm(Study):
         return subprocess.run(command, capture_output=True).returncode == 0
 
     def fill_the_disk(self) -> None:
-        """A disk that cannot be written, then one that is full in the midst of the work, then one with room."""
-        self.has_small_disk = "disk_full" in self.models and self.mount("size=24k", "ro")
+        """A disk that cannot be written, then one that is full in the midst of the work, then one with room.
+
+        Of 160 kB, the list of questions takes 115, and each part of their answers 6.
+        """
+        self.has_small_disk = "disk_full" in self.models and self.mount("size=160k", "ro")
         if not self.has_small_disk:
             return
         self.on_read_only = self.run(ONE_FILE.format("disk_full"), "--retries", "0"), self.log("disk_full")
-        assert self.mount("remount", "size=24k", "rw")
+        assert self.mount("remount", "size=160k", "rw")
         self.on_full = self.run(ONE_FILE.format("disk_full"), "--retries", "0"), self.log("disk_full")
         self.parts_on_full, self.told_on_full = self.n_parts(), self.status()
         assert self.mount("remount", "size=64m", "rw")

@@ -114,6 +114,8 @@ def test_an_untrained_model_is_what_its_card_says(folder):
     assert train(folder, "random", "--untrained") == 0
     assert train(folder, "steps0", "--steps", "0") == 0
     assert digest_file(folder / "random" / "model.safetensors") == digest_file(folder / "steps0" / "model.safetensors")
+    modes = {(folder / "random" / name).stat().st_mode for name in ("model.safetensors", "config.json")}
+    assert len(modes) == 1  # who may read the one may read the other
     card = (folder / "random" / "README.md").read_text()
     assert "never trained" in card
     made = json.loads(card.split("```json")[1].split("```")[0])

@@ -196,6 +196,8 @@ def check_place(path: Path | str, is_folder: bool = False, command: str = "") ->
         if not nearest.is_dir():
             raise UserError(path, f"cannot be written: {nearest} is a file.", "Give a path in a folder.")
         if not os.access(nearest, os.W_OK | os.X_OK):
+            if os.statvfs(nearest).f_flag & os.ST_RDONLY:
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS))
             raise UserError(
                 path, f"cannot be written: no permission to write in {nearest}.", "Choose a folder that you may write in."
             )

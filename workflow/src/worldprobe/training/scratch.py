@@ -235,12 +235,19 @@ def save_model(
     made: Provenance,
 ) -> None:
     """Write an ordinary Hugging Face folder: configuration, weights (safetensors), tokenizer and model card."""
-    model.save_pretrained(folder)
+    write_weights(model, folder)
     for file in ("tokenizer.json", "tokenizer_config.json"):
         if Path(tokenizer_folder) != folder:
             shutil.copyfile(Path(tokenizer_folder) / file, folder / file)
     (folder / "provenance.json").write_text(made.to_json() + "\n", encoding="utf-8")
     (folder / "README.md").write_text(model_card(model, name, settings, made), encoding="utf-8")
+
+
+def write_weights(model: transformers.PreTrainedModel, folder: Path) -> None:
+    """Write configuration and weights; who may read the one may read the others (safetensors writes for their owner alone)."""
+    model.save_pretrained(folder)
+    for path in folder.glob("*.safetensors"):
+        path.chmod((folder / "config.json").stat().st_mode & 0o777)
 
 
 def model_card(model: transformers.PreTrainedModel, name: str, settings: Settings, made: Provenance) -> str:

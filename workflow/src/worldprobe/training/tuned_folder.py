@@ -11,6 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from worldprobe.models.checkpoint import Checkpoint
+from worldprobe.training.scratch import write_weights
 from worldprobe.training.tuning_checks import stored_dtype
 
 #: Files that are the base's, unchanged: its tokenizer, chat template, way of generating, and code.
@@ -43,9 +44,7 @@ def save_tuned(final: Path, base: Checkpoint, config: dict[str, Any], is_lora: b
     else:
         model = AutoModelForCausalLM.from_pretrained(str(final), dtype=dtype, **options)
     model.config.use_cache = config.get("use_cache", True)
-    model.save_pretrained(folder)
-    for path in folder.glob("*.safetensors"):  # written for their owner alone
-        path.chmod((folder / "config.json").stat().st_mode & 0o777)
+    write_weights(model, folder)
     for pattern in KEPT:
         for path in sorted(base.folder.glob(pattern)):
             if path.is_file():

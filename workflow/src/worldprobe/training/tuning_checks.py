@@ -116,12 +116,14 @@ def check_memory(
         gpus = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
         free = min((torch.cuda.mem_get_info(gpu)[0] for gpu in gpus), default=psutil.virtual_memory().available)
     if states + activations > free:
+        less = [] if how.method == "lora" else ["--tuning lora"]
+        less += [] if how.gradient_checkpointing else ["--gradient-checkpointing"]
         where = "a GPU" if torch.cuda.is_available() else "this machine"
         raise UserError(
             name,
             f"needs about {_gb(states + activations)} to be fine-tuned ({how.method}: {_gb(states)} for weights, gradients and "
             f"the optimiser, {_gb(activations)} for {tokens:,} tokens of a pass), and {where} has {_gb(free)} free.",
-            "Take --tuning lora, --gradient-checkpointing, fewer lessons in one pass (--per-pass), or more GPUs (--gpus).",
+            f"Take {', '.join([*less, 'fewer lessons in one pass (--per-pass)'])}, or more GPUs (--gpus).",
         )
 
 
