@@ -43,8 +43,8 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
 def phrase_tokenizer(phrases: Iterable[str]) -> Tokenizer:
     """A tokenizer with a token for each phrase, the longest that fits first; white space separates and is no token.
 
-    A text begins with the end-of-text token: the place to which attention goes that finds no match, as for a name that a
-    description does not mention. Without it small models did not learn that such statements are open (docs/worldsense.md).
+    A text begins with the end-of-text token: the place to which attention can go that finds no match, as for a name that a
+    description does not mention (docs/worldsense.md).
 
     Args:
         phrases: words or several words each; they end where a word ends.
