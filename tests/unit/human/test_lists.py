@@ -179,6 +179,12 @@ def test_catch_trials_are_spread_and_ask_for_different_answers(questions_of) -> 
     assert set(key.question) <= set(lists.trials.question)
 
 
+def test_lists_without_catch_trials_as_in_the_paper_have_a_valid_key(questions_of) -> None:
+    lists = build_lists(questions_of(3), Layout(n_catch=0))
+    assert set(validate(lists.key, ListKeys)["kind"]) == {"test"}
+    assert set(validate(lists.trials, StudyLists)["kind"]) == {"test"}
+
+
 def test_lists_that_are_too_long_are_split_evenly_and_short_domains_stay_short(questions_of) -> None:
     questions = pd.concat([questions_of(100), questions_of(10, domains=("kitchen",))])
     balance = build_lists(questions, Layout(per_domain=True)).balance

@@ -65,4 +65,4 @@ def key_of_catch_trials(questions: pd.Series) -> pd.DataFrame:
             "unit": "",
             "expected": [int(name.split("-")[2]) for name in names],
         }
-    )
+    ).astype({"expected": "int64"})  # also where there are none
