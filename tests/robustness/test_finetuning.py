@@ -138,6 +138,16 @@ def test_settings_that_cannot_be_trained_with_are_refused(case: str, folder: Pat
     assert not list(tmp_path.glob(".checkpoints/*"))
 
 
+@pytest.mark.parametrize("inside", ["out", "out/checkpoints"])
+def test_checkpoints_in_the_folder_that_is_replaced_are_refused_before_training(
+    inside: str, folder: Path, tmp_path: Path, capsys
+) -> None:
+    words = ("--checkpoints", tmp_path / inside, "--out", tmp_path / "out")
+    assert worldsense("finetune", folder / "start", folder / "train.parquet", *words) == 2
+    assert "--checkpoints\n  problem: is in the folder of --out" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_share_of_which_no_lesson_would_be_seen_is_refused(folder: Path, tmp_path: Path, capsys) -> None:
     words = ("finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, "--mix", folder / "train.jsonl.gz")
     assert worldsense(*words, "--share", "0.1", "--out", tmp_path / "out") == 2

@@ -185,6 +185,15 @@ def test_lists_without_catch_trials_as_in_the_paper_have_a_valid_key(questions_o
     assert set(validate(lists.trials, StudyLists)["kind"]) == {"test"}
 
 
+def test_a_question_that_two_domains_share_is_asked_in_one_of_them(questions_of) -> None:
+    asked = questions_of(4, 1, domains=("garden", "kitchen"))
+    asked["first_context"] = asked["first_context"].str.replace(r"\w+_1_1", "something", regex=True)
+    lists = build_lists(asked, Layout(per_domain=True, shortest=1))
+    tests = lists.trials[lists.trials["kind"] == "test"]
+    assert sorted(tests["question"]) == sorted(set(name_questions(asked)))
+    assert set(tests["domain"]) == {"garden", "kitchen"}
+
+
 def test_lists_that_are_too_long_are_split_evenly_and_short_domains_stay_short(questions_of) -> None:
     questions = pd.concat([questions_of(100), questions_of(10, domains=("kitchen",))])
     balance = build_lists(questions, Layout(per_domain=True)).balance

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from worldprobe.human.lists import Layout, Lists
 
 #: Bumped when the same items and options give other lists.
-METHOD = 2
+METHOD = 3
 _PARADIGMS = ("likert", "choice")
 
 

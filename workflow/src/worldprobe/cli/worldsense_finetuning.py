@@ -109,6 +109,8 @@ def run_finetune(args: argparse.Namespace) -> int | None:
 
     processes.end_with_parent()
     check_place(args.out, is_folder=True, command=COMMAND)
+    if args.checkpoints and args.checkpoints.resolve().is_relative_to(args.out.resolve()):
+        raise UserError("--checkpoints", "is in the folder of --out, which is replaced as a whole.", "Name another folder.")
     if args.gpus > 1 and not visible_gpus() and not processes.on_cpu():
         LOGGER.warning("--gpus %d: this machine has none, so one process trains on the CPU", args.gpus)
         args.gpus = 0

@@ -183,9 +183,7 @@ def _deal(asked: pd.DataFrame, layout: Layout) -> Iterator[pd.DataFrame]:
     """The trials of the lists, of one way of asking after the other."""
     for way, rows in asked.groupby("eval_type", sort=True):
         number = 0
-        strata = (
-            [(str(name), part) for name, part in rows.groupby("domain", sort=True)] if layout.per_domain else [("mixed", rows)]
-        )
+        strata = _split_by_domain(rows, layout.seed) if layout.per_domain else [("mixed", rows)]
         for round_number in range(1, layout.rounds + 1):
             for place, (name, stratum) in enumerate(strata):
                 random = np.random.default_rng([layout.seed, len(str(way)), round_number, place])
@@ -205,6 +203,15 @@ def _deal(asked: pd.DataFrame, layout: Layout) -> Iterator[pd.DataFrame]:
                     position=np.concatenate([np.arange(1, size + 1) for size in sizes]),
                     round=round_number,
                 )
+
+
+def _split_by_domain(rows: pd.DataFrame, seed: int) -> list[tuple[str, pd.DataFrame]]:
+    """The questions of each domain; one that several domains share is asked in one of them."""
+    cells = rows.drop_duplicates(["domain", "question"])
+    is_home = choose_homes(cells.assign(unit=cells["domain"]), np.random.default_rng([seed, 3]))
+    domain_of = cells[is_home].set_index("question")["domain"]
+    asked = rows[rows["question"].map(domain_of) == rows["domain"]]
+    return [(str(name), part) for name, part in asked.groupby("domain", sort=True)]
 
 
 def _deal_cells(cells: pd.DataFrame, layout: Layout, random: np.random.Generator) -> Iterator[np.ndarray]:
