@@ -29,6 +29,7 @@ def enter(request: dict[str, Any]) -> None:
         opened = os.open(path, flags, 0o644)
         os.dup2(opened, number)
         os.close(opened)
+    sys.executable = request["python"]  # which the jobs are started with
     sys.argv[1:] = request["arguments"]
     sys.path[0] = os.getcwd()
 
