@@ -26,7 +26,20 @@ def repository() -> Path:
 
 
 #: What takes minutes begins first, so that the last of several processes does not begin it when the others have finished.
-LONG = ("workflow/test_default_study.py", "workflow/test_slurm.py", "workflow/", "test_vllm_engine.py")
+LONG = (
+    "workflow/test_default_study.py",
+    "workflow/test_slurm.py",
+    "workflow/",
+    "test_vllm_engine.py",
+    "unit/test_package.py",
+    "passing_on/test_lm_eval_task.py",
+    "ewok/present/test_figures.py",
+    "models/test_library.py",
+    "training/",
+    "worldsense/test_finetuning.py",
+    "unit/present/test_results.py",
+    "architecture/test_style.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
