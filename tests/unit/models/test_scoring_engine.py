@@ -12,6 +12,7 @@ transformers = pytest.importorskip("transformers")
 
 from worldprobe.errors import UserError  # noqa: E402
 from worldprobe.models import selfcheck, tries  # noqa: E402
+from worldprobe.models.activations import fuse_gelu  # noqa: E402
 from worldprobe.models.encoding import Encoder  # noqa: E402
 from worldprobe.models.engine import Decoding, Message, Query  # noqa: E402
 from worldprobe.models.passes import Passes, normalisers  # noqa: E402
@@ -231,6 +232,36 @@ def test_a_fast_path_that_would_give_other_numbers_is_not_used(tiny_checkpoint, 
     assert engine.mode == "logits"
     found = dict(engine.score(QUERIES))
     assert [found[i].logprob for i in range(len(QUERIES))] == pytest.approx(reference_scores(folder, QUERIES), abs=1e-4)
+
+
+@pytest.mark.parametrize("activation", ["gelu_new", "gelu_fast"])
+def test_the_activation_is_one_operation_of_the_same_function_where_the_self_check_agrees(activation):
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(vocab_size=60, n_embd=16, n_layer=2, n_head=2, activation_function=activation)
+    model = transformers.GPT2LMHeadModel(config).eval()
+    own = [block.mlp.act for block in model.transformer.h]
+    states = torch.linspace(-12, 12, 4001)
+    expected = own[0](states)
+
+    put_back = fuse_gelu(model)
+    fused = [block.mlp.act for block in model.transformer.h]
+    assert all(isinstance(module, torch.nn.GELU) for module in fused)
+    assert torch.allclose(fused[0](states), expected, rtol=0, atol=2e-6)
+    put_back()
+    assert [block.mlp.act for block in model.transformer.h] == own
+
+    fuse_gelu(model.bfloat16())
+    assert [block.mlp.act for block in model.transformer.h] == own
+
+
+@pytest.mark.parametrize("plain", ["asked for", "found by the self-check", "no"])
+def test_the_plain_pass_keeps_the_activation_of_the_models_own_code(tiny_checkpoint, monkeypatch, plain):
+    if plain == "found by the self-check":
+        monkeypatch.setitem(selfcheck.TOLERANCE, "float32", -1.0)
+        monkeypatch.setattr(selfcheck, "ensure_causal", lambda *_: None)
+    engine = open_engine(str(tiny_checkpoint("gpt2", "byte_level")), fastest="plain" if plain == "asked for" else "tries")
+    assert (engine.mode == "plain") == (plain != "no")
+    assert isinstance(engine.model.transformer.h[0].mlp.act, torch.nn.GELU) == (plain == "no")
 
 
 def test_a_model_that_caps_its_logits_is_scored_by_its_own_logits(tiny_checkpoint, tmp_path):
