@@ -5,8 +5,9 @@
         [--python minicons=/path/to/python --python vllm=/path/to/python]
 
 Builds a model of GPT-2-small's shape (``--shape llama``: 260 thousand weights, 512 tokens; ``llama-7b``: Llama 2's of 7 billion,
-written in bfloat16) with random weights and a byte-level tokenizer trained on the items, then asks every way for the six log probabilities of each item: the four pairs of
-context and target, and both bare targets. Each way is a process of its own, in its own environment if one is named for it; a
+written in bfloat16) with random weights and a byte-level tokenizer trained on the items, then asks every way for the six log
+probabilities of each item: the four pairs of context and target, and both bare targets.
+Each way is a process of its own, in its own environment if one is named for it; a
 way whose package is not there is left out and said so. The bars: at least 2.3 times the fastest peer (llama: 1.5) and 7 times
 the original's way, all equal to 1e-4 nats (bare targets are not compared where a peer cannot score them). With GPT-2-small's
 shape the engine's memory, beyond what it takes before the model is loaded, must stay within 1.5 times the model's weights and
