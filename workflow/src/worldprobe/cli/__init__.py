@@ -61,7 +61,7 @@ COMMANDS = {
 }
 #: Commands whose module has another name.
 ELSEWHERE = {"import": "importing", "compare-conditions": "compare"}  # a word of Python's own; one module of two commands
-#: New objects after which Python looks for garbage. With its own 700 it stops some 300 times while pandas is imported, for nothing.
+#: New objects after which Python looks for garbage. With its own 700 it stops 300 times while pandas is imported, for nothing.
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 #: Stage modules; each has ``add_parsers(stages)``.
 STAGES = tuple(dict.fromkeys(ELSEWHERE.get(command, command) for command in COMMANDS))
