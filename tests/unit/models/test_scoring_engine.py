@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from types import SimpleNamespace
 
 import pytest
 
@@ -286,7 +287,15 @@ def test_a_model_that_caps_its_logits_is_scored_by_its_own_logits(tiny_checkpoin
     assert [found[i].logprob for i in range(len(QUERIES))] == pytest.approx(reference_scores(tmp_path, QUERIES), abs=1e-4)
 
 
-def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_checkpoint, monkeypatch):
+#: What a GPU's libraries raise where memory lacks.
+NO_MEMORY = (
+    torch.cuda.OutOfMemoryError("CUDA out of memory"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+)
+
+
+@pytest.mark.parametrize("error", NO_MEMORY)
+def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_checkpoint, monkeypatch, error):
     engine = open_engine(str(tiny_checkpoint()))
     monkeypatch.setattr("worldprobe.models.transformers_engine.ROW_WIDTH", (30, 30))
     expected = dict(engine.score(QUERIES))
@@ -294,7 +303,7 @@ def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_chec
 
     def scarce(batch, sequences):
         if len(batch) > 1:
-            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+            raise error
         return rows(batch, sequences)
 
     monkeypatch.setattr(engine.passes, "rows", scarce)
@@ -305,6 +314,17 @@ def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_chec
     monkeypatch.setattr(engine.passes, "rows", lambda batch, sequences: scarce([*batch, *batch], sequences))
     with pytest.raises(UserError, match="cannot fit even the longest text"):
         list(engine.score(QUERIES))
+
+
+@pytest.mark.parametrize("error", NO_MEMORY)
+def test_a_model_that_leaves_no_memory_for_a_text_is_not_called_broken(error):
+    def forward(ids, start):
+        raise error
+
+    passes = SimpleNamespace(plain=forward)
+    with pytest.raises(UserError, match="memory does not suffice for its first text") as raised:
+        selfcheck.plain_passes(passes, selfcheck.probes(400, 512), "mine")
+    assert "smaller dtype" in str(raised.value.fix)
 
 
 def test_probes_of_the_self_check_share_prefixes():
@@ -447,7 +467,7 @@ def test_plain_never_shares_answers_with_the_fast_path_and_foreign_code_or_other
     folder = str(tiny_checkpoint())
     fast, plain = open_engine(folder).facts, open_engine(folder, fastest="plain").facts
     assert fast.identity() != plain.identity()
-    for change in ({"trust_remote_code": True}, {"ends": (1,)}, {"notes": {**fast.notes, "device": "cuda"}}):
+    for change in ({"trust_remote_code": True}, {"ends": (1,)}, {"notes": {**fast.notes, "device": "another"}}):
         assert dataclasses.replace(fast, **change).identity() != fast.identity()
 
 
