@@ -54,7 +54,7 @@ def speed(wildcards):
     entry = registry[wildcards.model]
     gpus = devices.gpus_wanted(entry, site)
     return flags(
-        flag("--gpus", gpus or None),
+        flag("--gpus", str(gpus) if entry["engine"] == "transformers" else gpus or None),
         flag("--tensor-parallel", entry["engine"] == "vllm" and max(gpus, 1)),
         flag("--concurrency", entry["engine"] == "openai" and entry["concurrency"]),
     )

@@ -130,7 +130,7 @@ def tuning_site(fact):
 def tuning_speed(wildcards):
     """Over how many GPUs a training is spread, as an option. A resource: unlike a parameter it reruns nothing."""
     one = TRAININGS[wildcards.tuned]
-    return flag("--gpus", devices.tuning_needs_of(registry[one.base], site, one.settings).gpus or None)
+    return flag("--gpus", str(devices.tuning_needs_of(registry[one.base], site, one.settings).gpus))
 
 
 def forbidden_sets():
