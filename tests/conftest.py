@@ -4,7 +4,12 @@ import gc
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# How long one example takes says more of what else the machine does than of the code.
+hypothesis.settings.register_profile("no deadline", deadline=None)
+hypothesis.settings.load_profile("no deadline")
 
 # Hundreds of commands are started: each would compile the package anew where the environment forbids keeping bytecode.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

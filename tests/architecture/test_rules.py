@@ -3,9 +3,12 @@
 import argparse
 import ast
 import importlib
+import inspect
 import re
 import shlex
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -162,7 +165,7 @@ def test_a_rule_reruns_when_code_that_moves_its_numbers_changes(name: str) -> No
 def test_a_rule_reruns_when_a_file_that_people_edit_is_replaced_by_an_older_one(name: str) -> None:
     """Snakemake goes by dates; the content of such files is a parameter. The control models' folder names theirs."""
     found = directives(RULES[name])
-    edited = r"material_files|prompt_inputs|prompting_files|skin_files|notebook_file|weight_inputs|published|ewok\["
+    edited = r"material_files|prompt_files|prompting_files|skin_files|notebook_file|weight_inputs|published|ewok\["
     if re.search(edited, found.get("input", "")):
         assert "contents=contents(" in found["params"]
 
@@ -200,6 +203,59 @@ def test_only_models_and_r_are_jobs_of_a_cluster_and_these_say_what_they_need(na
     else:
         assert {"mem_mb", "runtime"} <= set(re.findall(r"(\w+)=", found["resources"]))
         assert name in ("score", "ask", "ask_external", "train_control", "finetune", "fit_mixed_model")
+
+
+#: The functions that are defined in rules' files, with their decorators.
+FUNCTIONS = {
+    name: text
+    for path in sorted((ROOT / "workflow" / "rules").rglob("*.smk"))
+    for text, name in re.findall(r"^((?:@\w+\n)*def (\w+)\(.*\n(?:(?:[ )].*)?\n)+)", path.read_text(), re.MULTILINE)
+}
+
+
+def defined(*names: str) -> dict[str, Any]:
+    """Functions of rules' files that need nothing but the standard library."""
+    namespace: dict[str, Any] = {"inspect": inspect, "wraps": wraps}
+    exec("".join(FUNCTIONS[name] for name in names), namespace)
+    return namespace
+
+
+def test_a_look_up_is_made_once_for_each_model_and_states_its_parameters() -> None:
+    asked = []
+
+    def look_up(wildcards: argparse.Namespace) -> list[str]:
+        asked.append(wildcards.model)
+        return [wildcards.model]
+
+    once = defined("asked_often", "once_per_model")["once_per_model"](look_up)
+    assert [once(argparse.Namespace(model=model)) for model in "aba"] == [["a"], ["b"], ["a"]]
+    assert asked == ["a", "b"]
+    assert list(once.__signature__.parameters) == ["wildcards"]
+
+
+@pytest.mark.parametrize("name", ["score", "ask"])
+def test_rules_of_every_model_look_up_nothing_twice(name: str) -> None:
+    """With hundreds of models, what Snakemake needs to plan is what its rules look up."""
+    found = directives(RULES[name])
+    named = re.findall(
+        r"(?:=|\n        |contents\()(\w+)[,\n]", "".join(found[key] for key in ("input", "resources", "params", "conda"))
+    )
+    per_model = [function for function in named if "(wildcards)" in FUNCTIONS.get(function, "")]
+    assert len(per_model) >= 5
+    assert [function for function in per_model if not FUNCTIONS[function].startswith("@once_per_model\n")] == []
+
+
+def test_a_plan_of_many_jobs_is_not_kept_waiting_by_the_garbage_collector() -> None:
+    """Set before anything else: for 300 models it saves a twentieth of what Snakemake needs, and takes no more memory."""
+    text = (ROOT / "workflow" / "rules" / "setup.smk").read_text()
+    before, threshold, _ = re.split(r"^gc\.set_threshold\((\w+)\)$", text, flags=re.MULTILINE)
+    assert int(threshold) > 50 * 700
+    assert "\ndef " not in before
+
+
+def test_functions_that_look_something_up_state_their_parameters() -> None:
+    text = "".join(FUNCTIONS.values())
+    assert text.count("    def look_up(") == text.count("    @asked_often\n    def look_up(") > 5
 
 
 def test_no_rule_hides_work_in_a_lambda() -> None:

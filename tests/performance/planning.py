@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: Per model a job that scores, one that asks trials and one that judges, as a default study has, and 38 of tables and figures.
 PLAIN = """
+import gc
+gc.set_threshold(50_000)
 MODELS = [f"m{i}" for i in range(N_MODELS)]
 rule all:
     input: [f"table/{i}" for i in range(38)], [f"{done}/{m}" for m in MODELS for done in ("judged", "asked")]

@@ -1,11 +1,13 @@
 """How fast LogProbs scoring is compared with the ways of others: ratios of medians over alternating runs, with equal numbers.
 
     python tests/performance/scoring.py ITEMS [--n-items 100] [--runs 5] [--ways ours,original,minicons,lm-eval,vllm]
-        [--shape gpt2|llama] [--python minicons=/path/to/python --python vllm=/path/to/python]
+        [--shape gpt2|llama|llama-7b] [--device cuda --dtype bfloat16]
+        [--python minicons=/path/to/python --python vllm=/path/to/python]
 
-Builds a model of GPT-2-small's shape (``--shape llama``: 260 thousand weights, 512 tokens) with random weights and a
-byte-level tokenizer trained on the items, then asks every way for the six log probabilities of each item: the four pairs of
-context and target, and both bare targets. Each way is a process of its own, in its own environment if one is named for it; a
+Builds a model of GPT-2-small's shape (``--shape llama``: 260 thousand weights, 512 tokens; ``llama-7b``: Llama 2's of 7 billion,
+written in bfloat16) with random weights and a byte-level tokenizer trained on the items, then asks every way for the six log
+probabilities of each item: the four pairs of context and target, and both bare targets.
+Each way is a process of its own, in its own environment if one is named for it; a
 way whose package is not there is left out and said so. The bars: at least 2.3 times the fastest peer (llama: 1.5) and 7 times
 the original's way, all equal to 1e-4 nats (bare targets are not compared where a peer cannot score them). With GPT-2-small's
 shape the engine's memory, beyond what it takes before the model is loaded, must stay within 1.5 times the model's weights and
@@ -33,6 +35,10 @@ WAYS = ("ours", "original", "minicons", "lm-eval", "vllm")
 Pairs = list[tuple[str | None, str]]
 #: What a way says of its memory, in MB.
 FACTS: dict[str, float] = {}
+#: Where and how the model computes; every way takes both.
+DEVICE, DTYPE = "cpu", "float32"
+#: Texts that minicons and lm-eval take at once.
+BATCH = 32
 
 
 def memory_mb(kind: str) -> float:
@@ -68,6 +74,21 @@ def build_tokenizer(pairs: Pairs, n_tokens: int = 16_384) -> Any:
     )
     tokenizer.train_from_iterator((f"{c or ''} {t}" for c, t in pairs), trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>")
+
+
+def build_large_checkpoint(folder: Path, pairs: Pairs) -> None:
+    """The shape of Llama 2 with 7 billion weights, random, in bfloat16."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    fast = build_tokenizer(pairs)
+    fast.save_pretrained(folder)
+    config = LlamaConfig(bos_token_id=fast.bos_token_id, eos_token_id=fast.eos_token_id)
+    torch.manual_seed(0)
+    torch.set_default_dtype(torch.bfloat16)
+    with torch.device(DEVICE):
+        model = LlamaForCausalLM(config)
+    model.save_pretrained(folder)
 
 
 def build_checkpoint(folder: Path, pairs: Pairs, layers: int, vocabulary: int) -> None:
@@ -107,8 +128,8 @@ def way_ours(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
     from worldprobe.models.transformers_engine import open_engine
 
     _ = transformers.AutoModelForCausalLM, transformers.AutoTokenizer  # loaded with torch, which is no memory of ours
-    before = memory_mb("VmRSS")
-    engine = open_engine(folder)
+    before = memory_mb("VmRSS") if DEVICE == "cpu" else 0
+    engine = open_engine(folder, dtype=DTYPE, device=DEVICE)
     weights = sum(p.numel() * p.element_size() for p in engine.model.parameters()) / 2**20
     stated = engine.facts.notes["activation_bytes"] / 2**20
     FACTS.update(before_mb=before, weights_mb=weights, stated_mb=stated)
@@ -129,12 +150,12 @@ def way_original(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, DTYPE)).eval().to(DEVICE)
 
     def score(context: str | None, target: str) -> float:
         prefix = tokenizer(context)["input_ids"] if context else [tokenizer.bos_token_id]
         ids = tokenizer(f"{context} {target}")["input_ids"] if context else prefix + tokenizer(" " + target)["input_ids"]
-        tokens = torch.tensor([ids])
+        tokens = torch.tensor([ids], device=DEVICE)
         with torch.no_grad():
             logprobs = torch.log_softmax(model(tokens).logits[0, :-1].float(), dim=-1)
         return logprobs.gather(1, tokens[0, 1:, None])[len(prefix) - 1 :].sum().item()
@@ -143,23 +164,23 @@ def way_original(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
 
 
 def way_minicons(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
-    """minicons, batches of 32; its bare targets start with the start token."""
+    """minicons; its bare targets start with the start token."""
     from minicons import scorer
 
-    model = scorer.IncrementalLMScorer(folder, "cpu")
+    model = scorer.IncrementalLMScorer(folder, DEVICE, dtype=DTYPE)
 
     def run() -> list[float | None]:
         found: dict[int, float] = {}
         conditional = [i for i, (c, _) in enumerate(pairs) if c]
         bare = [i for i, (c, _) in enumerate(pairs) if not c]
-        for k in range(0, len(conditional), 32):
-            chosen = conditional[k : k + 32]
+        for k in range(0, len(conditional), BATCH):
+            chosen = conditional[k : k + BATCH]
             prefixes, targets = [pairs[i][0] for i in chosen], [pairs[i][1] for i in chosen]
             found |= dict(
                 zip(chosen, model.conditional_score(prefixes, targets, reduction=lambda x: x.sum(0).item()), strict=True)
             )
-        for k in range(0, len(bare), 32):
-            chosen = bare[k : k + 32]
+        for k in range(0, len(bare), BATCH):
+            chosen = bare[k : k + BATCH]
             texts = [" " + pairs[i][1] for i in chosen]
             values = model.sequence_score(texts, reduction=lambda x: x.sum(0).item(), bos_token=True)
             found |= dict(zip(chosen, values, strict=True))
@@ -169,11 +190,11 @@ def way_minicons(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
 
 
 def way_lm_eval(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
-    """lm-evaluation-harness, HFLM, batches of 32."""
+    """lm-evaluation-harness, HFLM."""
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
-    model = HFLM(pretrained=folder, device="cpu", dtype="float32", batch_size=32)
+    model = HFLM(pretrained=folder, device=DEVICE, dtype=DTYPE, batch_size=BATCH)
     requests = [
         Instance(request_type="loglikelihood", doc={}, arguments=(c or "", " " + t), idx=i) for i, (c, t) in enumerate(pairs)
     ]
@@ -185,7 +206,7 @@ def way_vllm(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
     from vllm import LLM, SamplingParams
 
     memory = {"kv_cache_memory_bytes": 1 << 30, "gpu_memory_utilization": 0.5}
-    model = LLM(folder, dtype="float32", enable_prefix_caching=False, max_model_len=512, **memory)
+    model = LLM(folder, dtype=DTYPE, enable_prefix_caching=False, max_model_len=512, **memory)
     tokenizer = model.get_tokenizer()
     prompts, starts = [], []
     for c, t in pairs:
@@ -210,6 +231,8 @@ def work(way: str, folder: str, items: Path, n_items: int) -> None:
     """A worker: loads once, then times one run per line of standard input."""
     speak = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    import torch
+
     pairs = read_pairs(items, n_items)
     run = globals()["way_" + way.replace("-", "_")](folder, pairs)
     speak.write("ready\n")
@@ -218,7 +241,7 @@ def work(way: str, folder: str, items: Path, n_items: int) -> None:
         started, cpu = time.perf_counter(), time.process_time()
         values = run()
         seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-        peak = memory_mb("VmHWM")
+        peak = memory_mb("VmHWM") if DEVICE == "cpu" else torch.cuda.max_memory_allocated() / 2**20
         speak.write(json.dumps({"seconds": seconds, "cpu": cpu, "values": values, "peak_mb": peak, **FACTS}) + "\n")
         speak.flush()
 
@@ -230,13 +253,17 @@ def main() -> None:
     parser.add_argument("--n-items", type=int, default=100)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--ways", default=",".join(WAYS))
-    parser.add_argument("--shape", choices=("gpt2", "llama"), default="gpt2", help="llama: 260 thousand weights, 512 tokens")
+    parser.add_argument("--shape", choices=("gpt2", "llama", "llama-7b"), default="gpt2", help="llama: 260 thousand weights")
+    parser.add_argument("--device", default=DEVICE, help="cpu or cuda")
+    parser.add_argument("--dtype", default=DTYPE)
+    parser.add_argument("--batch", type=int, default=BATCH, help="texts that minicons and lm-eval take at once")
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--vocabulary", type=int, default=50_257)
     parser.add_argument("--python", action="append", default=[], metavar="WAY=PYTHON", help="the interpreter for a way")
     parser.add_argument("--checkpoint", type=Path, help="keep the model here")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    globals().update(DEVICE=args.device, DTYPE=args.dtype, BATCH=args.batch)
     if args.worker:
         work(args.worker, str(args.checkpoint), args.items, args.n_items)
         return
@@ -247,9 +274,12 @@ def main() -> None:
         if not (folder / "config.json").exists():
             if args.shape == "llama":
                 build_small_checkpoint(folder, pairs)
+            elif args.shape == "llama-7b":
+                build_large_checkpoint(folder, pairs)
             else:
                 build_checkpoint(folder, pairs, args.layers, args.vocabulary)
         command = [str(args.items), "--n-items", str(args.n_items), "--checkpoint", str(folder)]
+        command += ["--device", args.device, "--dtype", args.dtype, "--batch", str(args.batch)]
         workers: dict[str, subprocess.Popen[str]] = {}
         for way in args.ways.split(","):
             python = interpreters.get(way, sys.executable)

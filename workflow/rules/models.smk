@@ -7,6 +7,7 @@ from worldprobe.models.registry import loading_options, trust_options
 def card(field):
     """A function that looks a field up in the registry entry of a job's model."""
 
+    @asked_often
     def look_up(wildcards):
         return registry[wildcards.model][field]
 
@@ -16,6 +17,7 @@ def card(field):
 def need(resource):
     """A function that says what a job's model needs of a machine: gpus, threads, and, more with each attempt, mem_mb and runtime."""
 
+    @asked_often
     def look_up(wildcards, attempt):
         wanted = devices.needs_of(registry[wildcards.model], site)
         return getattr(wanted.in_attempt(attempt, site["longest_minutes"]), resource)
@@ -24,8 +26,14 @@ def need(resource):
 
 
 def on_site(fact):
-    """A function that says where a job's model is to run: partition, constraint, gpu_model; the last two only with GPUs."""
+    """A function that says where a job's model is to run: partition, constraint, gpu_model; the last two only with GPUs.
 
+    None where the site names none: there is nothing to look up, job by job.
+    """
+    if not any(site[key] for key in (("partition", "gpu_partition") if fact == "partition" else (fact,))):
+        return None
+
+    @asked_often
     def look_up(wildcards):
         if not devices.gpus_wanted(registry[wildcards.model], site):
             return site["partition"] if fact == "partition" else None
@@ -34,39 +42,45 @@ def on_site(fact):
     return look_up
 
 
+@once_per_model
 def loading(wildcards):
     """How a model is loaded, as options: its engine with what only that engine takes, and what its checkpoint may do."""
     return flags(*map(quote, loading_options(registry[wildcards.model])))
 
 
+@once_per_model
 def speed(wildcards):
     """Options that change how fast a model answers and nothing else. A resource: unlike a parameter it reruns nothing."""
     entry = registry[wildcards.model]
     gpus = devices.gpus_wanted(entry, site)
     return flags(
-        flag("--gpus", gpus or None),
+        flag("--gpus", str(gpus) if entry["engine"] == "transformers" else gpus or None),
         flag("--tensor-parallel", entry["engine"] == "vllm" and max(gpus, 1)),
         flag("--concurrency", entry["engine"] == "openai" and entry["concurrency"]),
     )
 
 
+@once_per_model
 def trust(wildcards):
     """What a model's checkpoint may do, as options."""
     return flags(*trust_options(registry[wildcards.model]))
 
 
+@once_per_model
 def engine_environment(wildcards):
     """The conda file of a model's engine, for --sdm conda: vLLM brings its own PyTorch."""
     name = "vllm" if registry[wildcards.model]["engine"] == "vllm" else "scoring"
     return f"../../../envs/{name}.yaml"
 
 
+@once_per_model
 def own_weights(wildcards):
     """The files of a model in a folder of the user's; none of any other model."""
     entry = registry[wildcards.model]
     return [] if entry.get("control") or entry.get("tuned") else model_files(entry)
 
 
+@once_per_model
 def weight_inputs(wildcards):
     """What must be there before a model is loaded, and reruns its job when it changes.
 

@@ -1,14 +1,20 @@
 # Paths, environment and settings. Everything that can be checked is checked here, before the first rule is defined.
 
+import gc
+import inspect
 import os
 import re
 import shutil
 import sys
+from functools import cache, wraps
 from pathlib import Path
 from shlex import quote
 
 from snakemake.path_modifier import PathModifier
 from snakemake.resources import Resource
+
+# A plan is hundreds of thousands of objects that stay: looking for garbage after every 700 new ones would take a tenth of its time.
+gc.set_threshold(50_000)
 
 #: The release that these rules are of.
 VERSION = "0.1.0"
@@ -78,9 +84,29 @@ def in_repository(path):
     return os.path.relpath(HOME / path) if HOME == Path.cwd() else str(HOME / path)
 
 
+@cache
 def code(*names):
     """A digest of modules and of all that they import: a rule reruns when code that moves its numbers changes."""
     return code_digest(*names)
+
+
+def asked_often(look_up):
+    """A look-up that states its parameters: Snakemake wants to know them at each call, and finding them takes longer than the call."""
+    look_up.__signature__ = inspect.signature(look_up)
+    return look_up
+
+
+def once_per_model(look_up):
+    """A look-up that is made once for each model, however many rules need it."""
+    known = {}
+
+    @wraps(look_up)
+    def remember(wildcards):
+        if wildcards.model not in known:
+            known[wildcards.model] = look_up(wildcards)
+        return known[wildcards.model]
+
+    return asked_often(remember)
 
 
 def contents(*lists):
@@ -90,6 +116,7 @@ def contents(*lists):
         lists: of files, or functions of the wildcards that give them.
     """
 
+    @asked_often
     def look_up(wildcards):
         return digest_state(path for files in lists for path in (files(wildcards) if callable(files) else files))
 
@@ -122,6 +149,7 @@ def shown(path, plan, category, *others):
 def per_attempt(amount):
     """A function that asks for more with each attempt."""
 
+    @asked_often
     def look_up(wildcards, attempt):
         return amount * attempt
 

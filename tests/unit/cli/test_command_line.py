@@ -120,6 +120,15 @@ def shell(line, repository, **settings):
     return subprocess.run(["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, env=environment, cwd=repository)
 
 
+def test_a_command_that_imports_pandas_is_not_kept_waiting_by_the_garbage_collector(repository, tmp_path):
+    """Three hundred times on a whole build, a tenth of its seconds, where Python's own threshold is kept."""
+    words = ["items", "build", "builtin", "--versions", "0", "--out", str(tmp_path / "items.parquet")]
+    code = f"import gc; from worldprobe import cli\nassert cli.main({words!r}) == 0\nprint(gc.get_stats()[0]['collections'])"
+    environment = os.environ | {"PYTHONPATH": str(repository / "workflow" / "src")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert int(done.stdout) < 30
+
+
 def test_output_that_is_closed_early_or_full_or_ascii_is_no_traceback(repository):
     command = f"{sys.executable} -m worldprobe models list"
     closed = shell(f"{command} | true", repository, PYTHONUNBUFFERED="1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ transformers = pytest.importorskip("transformers")
 
 from worldprobe.errors import UserError  # noqa: E402
 from worldprobe.models import selfcheck, tries  # noqa: E402
+from worldprobe.models.activations import fuse_gelu  # noqa: E402
 from worldprobe.models.encoding import Encoder  # noqa: E402
 from worldprobe.models.engine import Decoding, Message, Query  # noqa: E402
 from worldprobe.models.passes import Passes, normalisers  # noqa: E402
@@ -233,6 +235,36 @@ def test_a_fast_path_that_would_give_other_numbers_is_not_used(tiny_checkpoint, 
     assert [found[i].logprob for i in range(len(QUERIES))] == pytest.approx(reference_scores(folder, QUERIES), abs=1e-4)
 
 
+@pytest.mark.parametrize("activation", ["gelu_new", "gelu_fast"])
+def test_the_activation_is_one_operation_of_the_same_function_where_the_self_check_agrees(activation):
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(vocab_size=60, n_embd=16, n_layer=2, n_head=2, activation_function=activation)
+    model = transformers.GPT2LMHeadModel(config).eval()
+    own = [block.mlp.act for block in model.transformer.h]
+    states = torch.linspace(-12, 12, 4001)
+    expected = own[0](states)
+
+    put_back = fuse_gelu(model)
+    fused = [block.mlp.act for block in model.transformer.h]
+    assert all(isinstance(module, torch.nn.GELU) for module in fused)
+    assert torch.allclose(fused[0](states), expected, rtol=0, atol=2e-6)
+    put_back()
+    assert [block.mlp.act for block in model.transformer.h] == own
+
+    fuse_gelu(model.bfloat16())
+    assert [block.mlp.act for block in model.transformer.h] == own
+
+
+@pytest.mark.parametrize("plain", ["asked for", "found by the self-check", "no"])
+def test_the_plain_pass_keeps_the_activation_of_the_models_own_code(tiny_checkpoint, monkeypatch, plain):
+    if plain == "found by the self-check":
+        monkeypatch.setitem(selfcheck.TOLERANCE, "float32", -1.0)
+        monkeypatch.setattr(selfcheck, "ensure_causal", lambda *_: None)
+    engine = open_engine(str(tiny_checkpoint("gpt2", "byte_level")), fastest="plain" if plain == "asked for" else "tries")
+    assert (engine.mode == "plain") == (plain != "no")
+    assert isinstance(engine.model.transformer.h[0].mlp.act, torch.nn.GELU) == (plain == "no")
+
+
 def test_a_model_that_caps_its_logits_is_scored_by_its_own_logits(tiny_checkpoint, tmp_path):
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint("gemma", "sentencepiece"))
     tokenizer.save_pretrained(tmp_path)
@@ -255,7 +287,15 @@ def test_a_model_that_caps_its_logits_is_scored_by_its_own_logits(tiny_checkpoin
     assert [found[i].logprob for i in range(len(QUERIES))] == pytest.approx(reference_scores(tmp_path, QUERIES), abs=1e-4)
 
 
-def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_checkpoint, monkeypatch):
+#: What a GPU's libraries raise where memory lacks.
+NO_MEMORY = (
+    torch.cuda.OutOfMemoryError("CUDA out of memory"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+)
+
+
+@pytest.mark.parametrize("error", NO_MEMORY)
+def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_checkpoint, monkeypatch, error):
     engine = open_engine(str(tiny_checkpoint()))
     monkeypatch.setattr("worldprobe.models.transformers_engine.ROW_WIDTH", (30, 30))
     expected = dict(engine.score(QUERIES))
@@ -263,7 +303,7 @@ def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_chec
 
     def scarce(batch, sequences):
         if len(batch) > 1:
-            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+            raise error
         return rows(batch, sequences)
 
     monkeypatch.setattr(engine.passes, "rows", scarce)
@@ -274,6 +314,17 @@ def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_chec
     monkeypatch.setattr(engine.passes, "rows", lambda batch, sequences: scarce([*batch, *batch], sequences))
     with pytest.raises(UserError, match="cannot fit even the longest text"):
         list(engine.score(QUERIES))
+
+
+@pytest.mark.parametrize("error", NO_MEMORY)
+def test_a_model_that_leaves_no_memory_for_a_text_is_not_called_broken(error):
+    def forward(ids, start):
+        raise error
+
+    passes = SimpleNamespace(plain=forward)
+    with pytest.raises(UserError, match="memory does not suffice for its first text") as raised:
+        selfcheck.plain_passes(passes, selfcheck.probes(400, 512), "mine")
+    assert "smaller dtype" in str(raised.value.fix)
 
 
 def test_probes_of_the_self_check_share_prefixes():
@@ -416,7 +467,7 @@ def test_plain_never_shares_answers_with_the_fast_path_and_foreign_code_or_other
     folder = str(tiny_checkpoint())
     fast, plain = open_engine(folder).facts, open_engine(folder, fastest="plain").facts
     assert fast.identity() != plain.identity()
-    for change in ({"trust_remote_code": True}, {"ends": (1,)}, {"notes": {**fast.notes, "device": "cuda"}}):
+    for change in ({"trust_remote_code": True}, {"ends": (1,)}, {"notes": {**fast.notes, "device": "another"}}):
         assert dataclasses.replace(fast, **change).identity() != fast.identity()
 
 

@@ -48,6 +48,19 @@ def test_a_job_of_slurm_keeps_what_it_was_given(tmp_path: Path) -> None:
     given = {"CUDA_VISIBLE_DEVICES": "3", "SLURM_JOB_ID": "7"}
     assert claim_gpus(1, given, tmp_path) == []
     assert given["CUDA_VISIBLE_DEVICES"] == "3"
+    several = {"CUDA_VISIBLE_DEVICES": "3,4,5", "SLURM_JOB_ID": "7"}
+    assert claim_gpus(2, several, tmp_path) == []
+    assert several["CUDA_VISIBLE_DEVICES"] == "3,4"
+
+
+def test_a_model_that_needs_no_gpu_sees_none(tmp_path: Path) -> None:
+    """Else a small model would be spread over the GPUs that others have taken."""
+    for given in ({"CUDA_VISIBLE_DEVICES": "0,1"}, {"CUDA_VISIBLE_DEVICES": "3", "SLURM_JOB_ID": "7"}, {}):
+        assert claim_gpus(0, given, tmp_path) == []
+        assert visible_gpus(given) == []
+    mine = {"CUDA_VISIBLE_DEVICES": "0,1"}
+    assert claim_gpus(None, mine, tmp_path) == []
+    assert visible_gpus(mine) == ["0", "1"]
 
 
 def test_more_gpus_than_can_be_used_are_refused(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ rule score:
     input:
         item_tables=targets.item_tables(study),
         weights=weight_inputs,
-        prompts=prompt_inputs,
+        prompts=prompt_files(),
     output:
         evidence=targets.evidence(study, "{model}"),
     log:
@@ -30,7 +30,7 @@ rule score:
         eval_types=",".join(ewok["eval_types"]),
         asking=prompting_options,
         answers=STUDY.answers,
-        contents=contents(own_weights, prompt_inputs),
+        contents=contents(own_weights, prompt_files()),
         method=1,
     message:
         "Asking {wildcards.model} ({params.eval_types})"

@@ -23,6 +23,7 @@ wildcard_constraints:
     condition="|".join(map(re.escape, targets.conditions(study))),
 
 
+@cache
 def builtin_files():
     """The files of the built-in materials."""
     return [in_repository(path.relative_to(HOME)) for path in files_below(targets.BUILTIN)]
@@ -83,6 +84,7 @@ def release_filter(wildcards):
     return flags("--release-filter", flag("--materials", material_source(wildcards)))
 
 
+@once_per_model
 def prompting_options(wildcards):
     """How Likert and Choice ask, as options: one value per condition."""
     if ewok["eval_types"] == ["logprobs"]:
@@ -95,7 +97,8 @@ def prompting_options(wildcards):
     )
 
 
-def prompt_inputs(wildcards):
+@cache
+def prompt_files():
     """The files of the prompts, where models are prompted: an edit asks again."""
     if ewok["eval_types"] == ["logprobs"]:
         return []
@@ -180,6 +183,7 @@ def trained_folders(wildcards):
 def training(key):
     """A function that looks up how a control model is trained."""
 
+    @asked_often
     def look_up(wildcards):
         return registry[wildcards.model]["control"][key]
 

@@ -1,8 +1,6 @@
 # WorldSense's settings, as options of its commands (docs/worldsense.md).
 
 
-from functools import cache
-
 from worldprobe.benchmarks.worldsense import targets as worldsense_targets
 from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set, prompt_file
 from worldprobe.benchmarks.worldsense.skins import skin_files as files_of_skins
@@ -57,6 +55,7 @@ def example_tables():
     return [worldsense_targets.examples_table(study, name) for name in worldsense_targets.asked_sets(study) if needs_examples()]
 
 
+@once_per_model
 def asking_options(wildcards):
     """How trials are asked, as options."""
     how, card = worldsense["asking"], registry[wildcards.model]
@@ -74,6 +73,7 @@ def asking_options(wildcards):
     )
 
 
+@once_per_model
 def speed_and_spending(wildcards):
     """What changes how fast a model answers, and what a server is asked at most in one run, as options; neither changes an answer."""
     if registry[wildcards.model]["engine"] != "openai":

@@ -50,6 +50,7 @@ def mixed_in(wildcards):
 def trained_on(kind):
     """A function that gives the files of a training: train or mix."""
 
+    @asked_often
     def look_up(wildcards):
         return tuning_plan.training_files(study, getattr(TRAININGS[wildcards.tuned], kind))
 
@@ -104,6 +105,7 @@ def tuning_options(wildcards):
 def tuning_need(resource):
     """A function that says what a training needs of a machine: gpus, threads, and, more with each attempt, mem_mb and runtime."""
 
+    @asked_often
     def look_up(wildcards, attempt):
         one = TRAININGS[wildcards.tuned]
         wanted = devices.tuning_needs_of(registry[one.base], site, one.settings)
@@ -115,6 +117,7 @@ def tuning_need(resource):
 def tuning_site(fact):
     """A function that says where a training is to run: partition, constraint, gpu_model; the last two only with GPUs."""
 
+    @asked_often
     def look_up(wildcards):
         one = TRAININGS[wildcards.tuned]
         if not devices.tuning_needs_of(registry[one.base], site, one.settings).gpus:
@@ -127,7 +130,7 @@ def tuning_site(fact):
 def tuning_speed(wildcards):
     """Over how many GPUs a training is spread, as an option. A resource: unlike a parameter it reruns nothing."""
     one = TRAININGS[wildcards.tuned]
-    return flag("--gpus", devices.tuning_needs_of(registry[one.base], site, one.settings).gpus or None)
+    return flag("--gpus", str(devices.tuning_needs_of(registry[one.base], site, one.settings).gpus))
 
 
 def forbidden_sets():

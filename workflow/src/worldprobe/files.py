@@ -355,15 +355,15 @@ def digest_state(paths: Iterable[Path | str]) -> str:
         paths: files, and folders, which mean ``files_below``; what does not exist counts for nothing.
     """
     digest = hashlib.sha256()
-    for path in map(Path, paths):
-        for member in files_below(path) if path.is_dir() else [path]:
+    for path in paths:
+        for member in map(str, files_below(Path(path))) if os.path.isdir(path) else [str(path)]:
             with contextlib.suppress(FileNotFoundError):
-                facts = member.stat()
+                facts = os.stat(member)
                 state = f"{facts.st_size} {facts.st_mtime_ns}" if facts.st_size > _LARGE else _content(member, facts.st_mtime_ns)
-                digest.update(f"{member.name}\0{state}\n".encode(errors="surrogateescape"))
+                digest.update(f"{os.path.basename(member)}\0{state}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()[:12]
 
 
 @functools.cache
-def _content(path: Path, _date: int) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _content(path: str, _date: int) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

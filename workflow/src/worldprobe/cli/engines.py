@@ -54,9 +54,9 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gpus",
         type=whole_number(0, 1024),
-        default=0,
         metavar="N",
-        help="number of GPUs to take, waiting until no other worldprobe process uses them (default: all that are visible)",
+        help="number of GPUs to take, waiting until no other worldprobe process uses them; 0: compute on the CPU "
+        "(default: all that are visible)",
     )
     parser.add_argument(
         "--tensor-parallel",

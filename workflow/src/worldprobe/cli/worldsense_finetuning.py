@@ -62,7 +62,11 @@ def add_finetuning_parsers(actions: argparse._SubParsersAction) -> None:
         "--checkpoints", type=Path, metavar="FOLDER", help="folder of checkpoints (default: .checkpoints next to --out)"
     )
     tune.add_argument(
-        "--gpus", type=whole_number(0, 1024), default=0, metavar="N", help="GPUs that share the model (default: one)"
+        "--gpus",
+        type=whole_number(0, 1024),
+        default=1,
+        metavar="N",
+        help="GPUs that share the model; 0: train on the CPU (default: 1, or the CPU where there is no GPU)",
     )
     tune.add_argument(
         "--threads", type=whole_number(0, 4096), default=1, metavar="N", help="CPU threads, on which the weights depend"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ MOST_NODES = 100_000
 #: Deeper than any configuration is nested.
 MOST_LEVELS = 40
 LARGEST_FILE = 10_000_000
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def reach(document: Any, keys: Keys) -> bool:
 
 
 def _has_control_character(text: str) -> bool:
-    return any(ord(character) < 32 or ord(character) == 127 for character in text)
+    return _CONTROL_CHARACTER.search(text) is not None
 
 
 def _read_text(path: Path | str) -> str:

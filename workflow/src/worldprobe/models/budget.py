@@ -25,6 +25,8 @@ CACHE_SHARE = 0.35
 CPU_CACHE_BYTES = 1 << 30
 #: Most prompts that are continued together: a step's logits are as many rows of the vocabulary.
 WRITERS = 256
+#: What PyTorch's CPU allocator and the libraries of a GPU say where memory lacks: none of them raises an error of its own kind.
+LACKS = ("can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
 
 Unit = TypeVar("Unit")
 Answer = TypeVar("Answer")
@@ -156,4 +158,4 @@ def cache_bytes_per_token(config: Any, element_size: int) -> int:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Is this a lack of memory, on a GPU or on the CPU?"""
-    return isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error)
+    return isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or any(sign in str(error) for sign in LACKS)

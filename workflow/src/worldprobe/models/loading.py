@@ -7,6 +7,7 @@ from typing import Any
 
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
+from worldprobe.models.allocation import keep_freed_memory
 from worldprobe.models.checkpoint import TOKENIZER_FILES, Checkpoint
 from worldprobe.models.kinds import CAUSAL, ENCODER_DECODER, MASKED, with_article
 
@@ -45,6 +46,7 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
+    keep_freed_memory()
     placement = _placement(torch, device)
     _check_configuration(checkpoint)
     tokenizer = load_tokenizer(checkpoint)

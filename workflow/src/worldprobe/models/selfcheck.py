@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
+from worldprobe.models.budget import is_out_of_memory
 from worldprobe.models.passes import Passes, Sequenced
 from worldprobe.models.tries import pack
 
@@ -49,10 +50,16 @@ def plain_passes(passes: Passes, sequences: Sequence[Sequenced], name: str) -> l
 def cannot_compute(name: str, error: Exception) -> UserError:
     """What to say of a model that was loaded and fails at its first pass."""
     reason = (str(error).strip().splitlines() or ["no message"])[0][:200]
+    if is_out_of_memory(error):
+        return UserError(
+            name,
+            f"was loaded, but memory does not suffice for its first text ({reason}).",
+            "Give it more GPUs, GPUs that nothing else uses, or a smaller dtype.",
+        )
     return UserError(
         name,
         f"was loaded, but cannot compute ({type(error).__name__}: {reason}).",
-        "Check config.json; where memory ran out, take a smaller dtype or more GPUs.",
+        "Check config.json.",
     )
 
 

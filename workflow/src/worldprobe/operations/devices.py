@@ -88,14 +88,14 @@ def limits(wanted: Mapping[str, int], given: Collection[str], gpus: int | None =
     return found
 
 
-def claim_gpus(number: int, environment: MutableMapping[str, str] | None = None, folder: Path | None = None) -> list[str]:
+def claim_gpus(number: int | None, environment: MutableMapping[str, str] | None = None, folder: Path | None = None) -> list[str]:
     """Take GPUs of this machine for this process alone, and show no others to it. Waits until enough are free.
 
-    Each GPU has a lock file, which the system releases when the process ends, however it ends. Does nothing where there is no
-    GPU, or inside a SLURM job, which has been given its own.
+    Each GPU has a lock file, which the system releases when the process ends, however it ends. Inside a SLURM job, which has been
+    given its own, the first of those are shown and none is locked.
 
     Args:
-        number: how many.
+        number: how many; 0 leaves none visible, None leaves everything as it is.
         environment: where CUDA_VISIBLE_DEVICES is read and set (this process's).
         folder: of the lock files (one in the system's temporary folder).
 
@@ -106,8 +106,16 @@ def claim_gpus(number: int, environment: MutableMapping[str, str] | None = None,
         UserError: this process may use fewer GPUs than it asks for.
     """
     environment = os.environ if environment is None else environment
+    if number is None:
+        return []
+    if number == 0:
+        environment["CUDA_VISIBLE_DEVICES"] = ""
+        return []
     gpus = visible_gpus(environment)
-    if not number or not gpus or "SLURM_JOB_ID" in environment:
+    if gpus and "SLURM_JOB_ID" in environment:
+        environment["CUDA_VISIBLE_DEVICES"] = ",".join(gpus[:number])
+        return []
+    if not gpus:
         return []
     if number > len(gpus):
         fix = f"Ask for {len(gpus)} at most, or make more visible in CUDA_VISIBLE_DEVICES."

@@ -36,10 +36,10 @@ def missing_models(
         folder: where Snakemake runs.
         models: ids of all that are asked; by default those of the study.
     """
-    if not study.get("allow_missing"):
+    logs = folder / StudyPaths.of(study).logs
+    if not study.get("allow_missing") or not logs.is_dir():
         return {}
     models = study["models"] if models is None else models
-    logs = folder / StudyPaths.of(study).logs
     found = {}
     for model in models:
         if all((folder / path).exists() for path in evidence(study, model)):

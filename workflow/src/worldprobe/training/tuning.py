@@ -25,6 +25,7 @@ from transformers.trainer_callback import PrinterCallback
 from worldprobe.asking.preemption import PREEMPTED
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER, Progress
+from worldprobe.models.budget import is_out_of_memory
 from worldprobe.training import processes
 from worldprobe.training.checkpoints import last_checkpoint, written
 from worldprobe.training.collating import IGNORED, Collator
@@ -213,7 +214,9 @@ def tune(
 def _run(trainer: Trainer, last: str | None, name: str) -> None:
     try:
         trainer.train(resume_from_checkpoint=last)
-    except (torch.cuda.OutOfMemoryError, MemoryError) as error:
+    except (torch.cuda.OutOfMemoryError, MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
         raise UserError(
             name,
             f"memory does not suffice for a step: {(str(error).splitlines() or ['no message'])[0]}",
@@ -226,7 +229,7 @@ def make_deterministic(threads: int) -> None:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     if threads:
         torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
+    torch.use_deterministic_algorithms(True)
 
 
 def add_matrices(model: PreTrainedModel, how: Tuning) -> Any:

@@ -334,7 +334,8 @@ def trained(study: Study, registry: Registry, models: Iterable[str]) -> list[str
 
 def control_judgements(study: Study, registry: Registry, models: Iterable[str]) -> list[str]:
     """Judgements of the control models' log probabilities."""
-    wanted = [model for model in models if model in control_models(study, registry)]
+    controls = set(control_models(study, registry))
+    wanted = [model for model in models if model in controls]
     return judgements(study, wanted, ["logprobs"]) if has_generalisation(study, registry) else []
 
 

@@ -347,5 +347,5 @@ def shortfalls(made: Mapping[str, int], templates: pd.DataFrame, asked: int) -> 
         templates: the templates table.
         asked: how many each was to have.
     """
-    counts = {template: int(made.get(template, 0)) for template in templates["template_id"]}
+    counts = {template: int(made.get(template, 0)) for template in templates["template_id"].tolist()}
     return {template: count for template, count in counts.items() if count < asked}

@@ -65,4 +65,4 @@ def _texts(source: Source, name: str) -> Iterator[tuple[str, ...]]:
     absent = [column for column in OFFICIAL_TEXTS if column not in frame]
     if absent:
         raise UserError(where, f"has no column {absent[0]}.", f"It needs the columns {', '.join(OFFICIAL_TEXTS)}.")
-    return zip(*(frame[column] for column in OFFICIAL_TEXTS), strict=True)
+    return zip(*(frame[column].tolist() for column in OFFICIAL_TEXTS), strict=True)
