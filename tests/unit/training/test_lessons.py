@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 
@@ -99,7 +99,6 @@ def test_a_conversation_needs_a_chat_template(encoder, tokenizer) -> None:
         tokenizer.chat_template = before
 
 
-@settings(deadline=None)
 @given(
     n=st.integers(1, 30),
     mixed=st.integers(1, 9),
