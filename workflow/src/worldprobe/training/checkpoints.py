@@ -78,7 +78,10 @@ def written(folder: Path) -> Iterator[None]:
         if isinstance(error, RuntimeError) and not re.search("inline_container|PytorchStreamWriter", reason):
             raise
         problem = f"cannot be written ({reason})."
-        fix = "Free some disk space. The same command continues from the last whole checkpoint."
+        fix = (
+            "Free some disk space, or name a place where you may write (--checkpoints). "
+            "The same command continues from the last whole checkpoint."
+        )
         raise UserError(folder, problem, fix) from error
 
 
