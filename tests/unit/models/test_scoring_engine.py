@@ -13,7 +13,7 @@ transformers = pytest.importorskip("transformers")
 
 from worldprobe.errors import UserError  # noqa: E402
 from worldprobe.models import selfcheck, tries  # noqa: E402
-from worldprobe.models.activations import fuse_gelu  # noqa: E402
+from worldprobe.models.activations import Piecewise, split_gelu  # noqa: E402
 from worldprobe.models.encoding import Encoder  # noqa: E402
 from worldprobe.models.engine import Decoding, Message, Query  # noqa: E402
 from worldprobe.models.passes import Passes, normalisers  # noqa: E402
@@ -235,24 +235,41 @@ def test_a_fast_path_that_would_give_other_numbers_is_not_used(tiny_checkpoint, 
     assert [found[i].logprob for i in range(len(QUERIES))] == pytest.approx(reference_scores(folder, QUERIES), abs=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("activation", ["gelu_new", "gelu_fast"])
-def test_the_activation_is_one_operation_of_the_same_function_where_the_self_check_agrees(activation):
+def test_the_activation_is_computed_piece_by_piece_to_the_bit(activation, dtype):
     torch.manual_seed(0)
     config = transformers.GPT2Config(vocab_size=60, n_embd=16, n_layer=2, n_head=2, activation_function=activation)
     model = transformers.GPT2LMHeadModel(config).eval()
     own = [block.mlp.act for block in model.transformer.h]
-    states = torch.linspace(-12, 12, 4001)
-    expected = own[0](states)
+    states = (3 * torch.randn(3, 50_001)).to(dtype)
+    before = torch.get_num_threads()
 
-    put_back = fuse_gelu(model)
-    fused = [block.mlp.act for block in model.transformer.h]
-    assert all(isinstance(module, torch.nn.GELU) for module in fused)
-    assert torch.allclose(fused[0](states), expected, rtol=0, atol=2e-6)
+    put_back = split_gelu(model)
+    split = [block.mlp.act for block in model.transformer.h]
+    assert all(isinstance(module, Piecewise) for module in split)
+    try:
+        for threads in (1, 2, 3, 7):  # torch's own operation rounds otherwise where a thread's share ends
+            torch.set_num_threads(threads)
+            with torch.inference_mode():
+                assert torch.equal(split[0](states), own[0](states))
+                assert torch.equal(split[0](states.mT), own[0](states.mT))
+                assert torch.equal(split[0](states)[0, :13], split[0](states[0, :13]))
+    finally:
+        torch.set_num_threads(before)
     put_back()
     assert [block.mlp.act for block in model.transformer.h] == own
 
-    fuse_gelu(model.bfloat16())
-    assert [block.mlp.act for block in model.transformer.h] == own
+
+def test_an_activation_that_is_derived_from_gelu_keeps_its_own_code():
+    class Other(transformers.activations.NewGELUActivation):
+        def forward(self, states):
+            return super().forward(states) / states.norm()
+
+    model = torch.nn.Sequential(Other(), torch.nn.GELU(), transformers.activations.QuickGELUActivation())
+    own = list(model)
+    split_gelu(model)
+    assert list(model) == own
 
 
 @pytest.mark.parametrize("plain", ["asked for", "found by the self-check", "no"])
@@ -262,7 +279,7 @@ def test_the_plain_pass_keeps_the_activation_of_the_models_own_code(tiny_checkpo
         monkeypatch.setattr(selfcheck, "ensure_causal", lambda *_: None)
     engine = open_engine(str(tiny_checkpoint("gpt2", "byte_level")), fastest="plain" if plain == "asked for" else "tries")
     assert (engine.mode == "plain") == (plain != "no")
-    assert isinstance(engine.model.transformer.h[0].mlp.act, torch.nn.GELU) == (plain == "no")
+    assert isinstance(engine.model.transformer.h[0].mlp.act, Piecewise) == (plain == "no")
 
 
 def test_a_model_that_caps_its_logits_is_scored_by_its_own_logits(tiny_checkpoint, tmp_path):

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import arithmetic, loading, selfcheck
-from worldprobe.models.activations import fuse_gelu
+from worldprobe.models.activations import split_gelu
 from worldprobe.models.answers import ensure_finite, scored
 from worldprobe.models.budget import Budget
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
@@ -56,7 +56,7 @@ class TransformersEngine:
         ensure_finite(expected, facts.checkpoint)
         selfcheck.ensure_causal(self.passes, probes, facts.dtype, facts.checkpoint)
         if fastest != "plain":
-            put_back = fuse_gelu(model)
+            put_back = split_gelu(model)
             if not loading.has_plain_head(model.config):
                 fastest = "logits"
             self.mode, differences = selfcheck.choose_mode(self.passes, probes, expected, facts.dtype, fastest)
