@@ -44,13 +44,20 @@ def test_each_process_takes_gpus_that_no_other_has(tmp_path: Path) -> None:
         other.stdin.close()
 
 
-def test_a_job_of_slurm_keeps_what_it_was_given(tmp_path: Path) -> None:
-    given = {"CUDA_VISIBLE_DEVICES": "3", "SLURM_JOB_ID": "7"}
-    assert claim_gpus(1, given, tmp_path) == []
-    assert given["CUDA_VISIBLE_DEVICES"] == "3"
-    several = {"CUDA_VISIBLE_DEVICES": "3,4,5", "SLURM_JOB_ID": "7"}
-    assert claim_gpus(2, several, tmp_path) == []
-    assert several["CUDA_VISIBLE_DEVICES"] == "3,4"
+def test_jobs_inside_one_job_of_slurm_share_its_gpus_and_another_job_has_its_own(tmp_path: Path) -> None:
+    """Snakemake itself may run in a job with several GPUs: without locks all its jobs would take the first."""
+    locks = tmp_path / "locks"
+
+    def given(job: str) -> dict[str, str]:
+        return {"CUDA_VISIBLE_DEVICES": "3,4,5", "SLURM_JOB_ID": job}
+
+    one, two, other = given("7"), given("7"), given("8")
+    assert claim_gpus(2, one, locks) == ["3", "4"]
+    assert claim_gpus(1, two, locks) == ["5"]
+    assert claim_gpus(2, other, locks) == ["3", "4"]
+    assert [found["CUDA_VISIBLE_DEVICES"] for found in (one, two, other)] == ["3,4", "5", "3,4"]
+    with pytest.raises(UserError, match="4 are wanted, and 3 can be used"):
+        claim_gpus(4, given("9"), locks)
 
 
 def test_a_model_that_needs_no_gpu_sees_none(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def claim_gpus(number: int | None, environment: MutableMapping[str, str] | None 
     """Take GPUs of this machine for this process alone, and show no others to it. Waits until enough are free.
 
     Each GPU has a lock file, which the system releases when the process ends, however it ends. Inside a SLURM job, which has been
-    given its own, the first of those are shown and none is locked.
+    given its own GPUs, only processes of that job wait for each other: another job may call other GPUs by the same numbers.
 
     Args:
         number: how many; 0 leaves none visible, None leaves everything as it is.
@@ -112,15 +112,14 @@ def claim_gpus(number: int | None, environment: MutableMapping[str, str] | None 
         environment["CUDA_VISIBLE_DEVICES"] = ""
         return []
     gpus = visible_gpus(environment)
-    if gpus and "SLURM_JOB_ID" in environment:
-        environment["CUDA_VISIBLE_DEVICES"] = ",".join(gpus[:number])
-        return []
     if not gpus:
         return []
     if number > len(gpus):
         fix = f"Ask for {len(gpus)} at most, or make more visible in CUDA_VISIBLE_DEVICES."
         raise UserError("--gpus", f"{number} are wanted, and {len(gpus)} can be used here.", fix)
+    job = environment.get("SLURM_JOB_ID")
     folder = folder or Path(tempfile.gettempdir()) / "worldprobe-gpus"
+    folder = folder.with_name(f"{folder.name}-slurm-{job}") if job else folder
     folder.mkdir(mode=0o777, exist_ok=True)
     has_waited = False
     while True:
