@@ -308,6 +308,7 @@ def test_a_model_that_caps_its_logits_is_scored_by_its_own_logits(tiny_checkpoin
 NO_MEMORY = (
     torch.cuda.OutOfMemoryError("CUDA out of memory"),
     RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    RuntimeError("CUDA error: out of memory"),
 )
 
 
@@ -342,6 +343,19 @@ def test_a_model_that_leaves_no_memory_for_a_text_is_not_called_broken(error):
     with pytest.raises(UserError, match="memory does not suffice for its first text") as raised:
         selfcheck.plain_passes(passes, selfcheck.probes(400, 512), "mine")
     assert "smaller dtype" in str(raised.value.fix)
+
+
+@pytest.mark.parametrize("error", NO_MEMORY)
+@pytest.mark.parametrize("step", ["rows", "prefix"])
+def test_a_lack_of_memory_in_the_self_check_chooses_no_slower_way(tiny_checkpoint, monkeypatch, step, error):
+    """Else what other processes do would decide how a model is computed, and the last digits of its scores."""
+
+    def scarce(*_):
+        raise error
+
+    monkeypatch.setattr(Passes, step, scarce)
+    with pytest.raises(UserError, match="memory does not suffice"):
+        open_engine(str(tiny_checkpoint()))
 
 
 def test_probes_of_the_self_check_share_prefixes():

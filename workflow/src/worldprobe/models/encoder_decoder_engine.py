@@ -30,7 +30,7 @@ from worldprobe.models.engine import (
     Written,
 )
 from worldprobe.models.kinds import ENCODER_DECODER, refuse_prompting
-from worldprobe.models.selfcheck import REFUSALS, TOLERANCE, cannot_compute, largest_difference
+from worldprobe.models.selfcheck import REFUSALS, TOLERANCE, cannot_compute, largest_difference, refuse_lack_of_memory
 
 MODES = ("batches", "plain")
 
@@ -133,6 +133,7 @@ class EncoderDecoderEngine:
             try:
                 difference = largest_difference(expected, [values for _, values in self._batch(pairs)])
             except REFUSALS as error:
+                refuse_lack_of_memory(error)
                 LOGGER.info("self-check: batches are not supported by this model (%s)", type(error).__name__)
             self.mode = "batches" if difference <= TOLERANCE[facts.dtype] else "plain"
             LOGGER.info("self-check: batches differ from one pair at a time by %.1e nats: %s", difference, self.mode)

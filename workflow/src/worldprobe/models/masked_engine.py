@@ -20,7 +20,7 @@ from worldprobe.models.budget import Budget
 from worldprobe.models.engine import Decoding, EngineFacts, Prompt, Query, Scored, Written
 from worldprobe.models.kinds import MASKED, refuse_prompting
 from worldprobe.models.masking import GapEncoder, Gapped, Row
-from worldprobe.models.selfcheck import REFUSALS, TOLERANCE, cannot_compute, largest_difference
+from worldprobe.models.selfcheck import REFUSALS, TOLERANCE, cannot_compute, largest_difference, refuse_lack_of_memory
 
 #: Fast to slow. gaps: padded rows, the head at hidden positions only. batches: padded rows. plain: one row at a time.
 MODES = ("gaps", "batches", "plain")
@@ -186,6 +186,7 @@ class MaskedEngine:
             try:
                 differences[mode] = largest_difference([expected], [[value for _, value in self._values(rows)]])
             except REFUSALS as error:
+                refuse_lack_of_memory(error)
                 LOGGER.info("self-check: %s is not supported by this model (%s)", mode, type(error).__name__)
                 differences[mode] = math.inf
             if differences[mode] <= TOLERANCE[self.facts.dtype]:

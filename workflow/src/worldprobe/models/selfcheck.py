@@ -63,6 +63,12 @@ def cannot_compute(name: str, error: Exception) -> UserError:
     )
 
 
+def refuse_lack_of_memory(error: Exception) -> None:
+    """Raise UserError where memory lacks: what else a machine does must not decide how a model is computed."""
+    if is_out_of_memory(error):
+        raise cannot_compute("self-check", error) from error
+
+
 def ensure_causal(passes: Passes, sequences: Sequence[Sequenced], dtype: str, name: str) -> None:
     """Refuse a model whose log probabilities of a token depend on later tokens, such as an encoder.
 
@@ -112,6 +118,7 @@ def choose_mode(
         try:
             differences[mode] = largest_difference(expected, ways[mode]())
         except REFUSALS as error:
+            refuse_lack_of_memory(error)
             LOGGER.info("self-check: %s is not supported by this model (%s)", mode, type(error).__name__)
             continue
         if differences[mode] <= TOLERANCE[dtype]:
@@ -135,6 +142,7 @@ def check_cache(passes: Passes, sequences: Sequence[Sequenced], dtype: str, mode
             rows = pack([((*ids[middle:], 0), len(ids) - middle)], len(ids))
             difference = max(difference, largest_difference(expected, [passes.next_in_rows(rows, tokens, beginning)[0][1]]))
     except REFUSALS as error:
+        refuse_lack_of_memory(error)
         LOGGER.info("self-check: prefix caching is not supported by this model (%s)", type(error).__name__)
         return False, float("inf")
     if difference > TOLERANCE[dtype]:

@@ -248,6 +248,7 @@ class TransformersEngine:
         try:
             return padding_difference(self.passes, ids, other, self._own_head(), one_by_one if reads_tries else None)
         except selfcheck.REFUSALS as error:
+            selfcheck.refuse_lack_of_memory(error)
             LOGGER.info(
                 "self-check: this model takes no %s (%s)", "tries" if reads_tries else "padding on the left", type(error).__name__
             )
