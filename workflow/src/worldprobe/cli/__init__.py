@@ -123,7 +123,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A command may return a status of its own, such as 1 for an audit that found faults: its output is whole then, too.
     """
+    threshold = gc.get_threshold()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+    try:
+        return _run(arguments)
+    finally:
+        gc.set_threshold(*threshold)  # a program that calls this function keeps its own
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     args = parse(sys.argv[1:] if arguments is None else arguments)
     log.configure(args.verbose)
     try:
