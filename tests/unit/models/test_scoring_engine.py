@@ -334,6 +334,18 @@ def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_chec
         list(engine.score(QUERIES))
 
 
+@pytest.mark.parametrize("error", [*NO_MEMORY, MemoryError()])
+def test_a_model_that_does_not_fit_is_not_called_broken(tiny_checkpoint, monkeypatch, error):
+    folder = str(tiny_checkpoint())
+
+    def from_pretrained(*words, **options):
+        raise error
+
+    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", from_pretrained)
+    with pytest.raises(UserError, match="does not fit into the memory of"):
+        open_engine(folder)
+
+
 @pytest.mark.parametrize("error", NO_MEMORY)
 def test_a_model_that_leaves_no_memory_for_a_text_is_not_called_broken(error):
     def forward(ids, start):

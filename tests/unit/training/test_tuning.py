@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -26,7 +27,7 @@ from worldprobe.models.checkpoint import locate
 from worldprobe.training.checkpoints import last_checkpoint, written
 from worldprobe.training.lessons import Material
 from worldprobe.training.tuned_folder import save_tuned
-from worldprobe.training.tuning import Plan, Tuning, add_matrices, lessons_per_pass
+from worldprobe.training.tuning import Plan, Tuning, _run, add_matrices, lessons_per_pass
 
 TEXT = ("--chat", "never", "--prompt-set", "constrained")
 SHORT = ("--steps", "8", "--warm-up", "2", "--batch", "8", "--learning-rate", "0.003", "--trials", "60")
@@ -119,6 +120,22 @@ def test_what_saves_time_or_memory_moves_no_loss(folder: Path, tuned: Path, opti
     other = pd.read_csv(tune(folder, "saving", *precisely, *options) / "training.csv")
     expected = pd.read_csv((tuned if not torch.cuda.is_available() else tune(folder, "precise", *precisely)) / "training.csv")
     assert other["loss"].to_numpy() == pytest.approx(expected["loss"].to_numpy(), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("error", "problem", "fix"),
+    [
+        ("put_cuda_kernel does not have a deterministic implementation, but you set", "other numbers each time", "--gpus 0"),
+        ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "memory does not suffice", "--per-pass"),
+    ],
+)
+def test_what_a_gpu_cannot_do_is_a_message(error: str, problem: str, fix: str) -> None:
+    def train(resume_from_checkpoint: str | None) -> None:
+        raise RuntimeError(error)
+
+    with pytest.raises(UserError, match=problem) as raised:
+        _run(SimpleNamespace(train=train), None, "mine")
+    assert fix in raised.value.fix
 
 
 def test_dialogues_of_the_same_trials_give_the_same_weights(folder: Path, tuned: Path) -> None:

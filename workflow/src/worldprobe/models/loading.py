@@ -61,11 +61,12 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
             trust_remote_code=checkpoint.trust_remote_code,
             **placement,
         )
-    except torch.cuda.OutOfMemoryError as error:
-        raise UserError(
-            checkpoint.name, "does not fit into the memory of the GPUs given.", "Give it more GPUs, or a smaller dtype."
-        ) from error
     except Exception as error:  # a broken configuration ends in whatever error its numbers lead to
+        from worldprobe.models.budget import is_out_of_memory
+
+        if is_out_of_memory(error):
+            problem = f"does not fit into the memory of {'the GPUs given' if placement else 'this machine'}."
+            raise UserError(checkpoint.name, problem, "Give it more GPUs, or a smaller dtype.") from error
         raise UserError(
             checkpoint.name,
             f"cannot be loaded as {with_article(checkpoint.kind)}: {_first_line(error)}",
