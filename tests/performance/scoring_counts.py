@@ -20,14 +20,12 @@ HERE = Path(__file__).resolve()
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "workflow" / "src")]
 
 from prompting_counts import VOCABULARY, WIDTH, body  # noqa: E402
-from scoring import build_tokenizer, read_pairs  # noqa: E402
+from scoring import BATCH, build_tokenizer, read_pairs  # noqa: E402
 
 from worldprobe.models.tries import pack, row_width  # noqa: E402
 
 #: Token ids of a whole question, and the first position that is scored.
 Sequences = Sequence[tuple[Sequence[int], int]]
-#: Questions per batch of lm-eval.
-BATCH = 32
 
 
 def padded(sequences: Sequences) -> tuple[int, int]:
@@ -62,7 +60,7 @@ def main() -> None:
     least, beginnings, predicting = shared(sequences)
     rows = pack(list(dict.fromkeys(sequences)), row_width(max(len(ids) for ids, _ in sequences), WIDTH))
     tokens = sum(len(row.tokens) for row in rows)
-    print(f"lm-eval: {theirs / 1e9:.0f} thousand million multiplications; {read} tokens with padding, logits at each")
+    print(f"lm-eval: {theirs / 1e9:.0f} billion multiplications; {read} tokens with padding, logits at each")
     print(f"least:   {least / 1e9:.0f}; {beginnings} beginnings, logits at {predicting}; packed {tokens}")
     print(f"bound:   {theirs / least:.2f}x, where a multiplication takes the same time in both")
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -79,6 +82,19 @@ def build_model(architecture: str, vocabulary: int, start: int):
     }
     torch.manual_seed(7)
     return t.AutoModelForCausalLM.from_config(configs[architecture]()).eval()
+
+
+@pytest.fixture(scope="session")
+def measurement(repository: Path) -> Callable[[str], ModuleType]:
+    """A function: name of a program in tests/performance -> its module."""
+
+    def load(name: str) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(name, repository / "tests" / "performance" / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 @pytest.fixture(scope="session")

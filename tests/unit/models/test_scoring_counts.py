@@ -1,17 +1,11 @@
 """Multiplications of scoring (tests/performance/scoring_counts.py), counted by hand."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 
 @pytest.fixture(scope="module")
-def counts(repository: Path):
-    spec = importlib.util.spec_from_file_location("counts", repository / "tests" / "performance" / "scoring_counts.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def counts(measurement):
+    return measurement("scoring_counts")
 
 
 def test_what_is_read_and_what_is_shared_is_counted_as_by_hand(counts) -> None:

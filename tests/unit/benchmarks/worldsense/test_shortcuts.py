@@ -1,8 +1,5 @@
 """Small versions of tests/performance/worldsense_shortcuts.py: text classifiers stay at chance."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("sklearn", reason="scikit-learn is part of the development environment")
@@ -11,11 +8,8 @@ from worldprobe.benchmarks.worldsense.vocabulary import NORMAL, answers_of
 
 
 @pytest.fixture(scope="module")
-def shortcuts(repository: Path):
-    spec = importlib.util.spec_from_file_location("shortcuts", repository / "tests" / "performance" / "worldsense_shortcuts.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def shortcuts(measurement):
+    return measurement("worldsense_shortcuts")
 
 
 @pytest.mark.parametrize("problem", [*NORMAL, "Infer.trivial", "Consist.trivial"])

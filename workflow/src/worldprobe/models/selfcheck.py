@@ -49,7 +49,7 @@ def plain_passes(passes: Passes, sequences: Sequence[Sequenced], name: str) -> l
 
 def cannot_compute(name: str, error: Exception) -> UserError:
     """What to say of a model that was loaded and fails at its first pass."""
-    reason = (str(error).strip().splitlines() or ["no message"])[0][:200]
+    reason = _first_line(error)
     if is_out_of_memory(error):
         return UserError(
             name,
@@ -63,10 +63,15 @@ def cannot_compute(name: str, error: Exception) -> UserError:
     )
 
 
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or ["no message"])[0][:200]
+
+
 def refuse_lack_of_memory(error: Exception) -> None:
     """Raise UserError where memory lacks: what else a machine does must not decide how a model is computed."""
     if is_out_of_memory(error):
-        raise cannot_compute("self-check", error) from error
+        problem = f"memory does not suffice to check the loaded model ({_first_line(error)})."
+        raise UserError("self-check", problem, "Give it more GPUs, GPUs that nothing else uses, or a smaller dtype.") from error
 
 
 def ensure_causal(passes: Passes, sequences: Sequence[Sequenced], dtype: str, name: str) -> None:
