@@ -5,8 +5,11 @@ Nothing here imports torch: a process must choose its GPUs before it does.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import itertools
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -20,7 +23,7 @@ from worldprobe.log import LOGGER
 from worldprobe.operations.needs import Needs, needs, tuning_needs
 
 #: Locks that this process has taken; they end with it.
-_HELD: list[TextIO] = []
+_HELD: dict[Path, TextIO] = {}
 SECONDS_BETWEEN_TRIES = 2.0
 
 
@@ -40,10 +43,11 @@ def gpus_wanted(card: Mapping[str, Any], site: Mapping[str, Any]) -> int:
 
 
 def visible_gpus(environment: Mapping[str, str] | None = None) -> list[str]:
-    """The GPUs that this process may use, by index or identifier."""
+    """The GPUs that this process may use, by index or identifier: of a list, those before the first -1, as CUDA reads it."""
     chosen = (os.environ if environment is None else environment).get("CUDA_VISIBLE_DEVICES")
     if chosen is not None:
-        return [name.strip() for name in chosen.split(",") if name.strip() and name.strip() != "-1"]
+        names = (name.strip() for name in chosen.split(","))
+        return list(dict.fromkeys(name for name in itertools.takewhile(lambda name: name != "-1", names) if name))
     program = shutil.which("nvidia-smi")
     if not program:
         return []
@@ -103,12 +107,12 @@ def claim_gpus(number: int | None, environment: MutableMapping[str, str] | None 
         The GPUs taken.
 
     Raises:
-        UserError: this process may use fewer GPUs than it asks for.
+        UserError: this process may use fewer GPUs than it asks for, or cannot lock them.
     """
     environment = os.environ if environment is None else environment
     if number is None:
         return []
-    if number == 0:
+    if number < 1:
         environment["CUDA_VISIBLE_DEVICES"] = ""
         return []
     gpus = visible_gpus(environment)
@@ -119,32 +123,64 @@ def claim_gpus(number: int | None, environment: MutableMapping[str, str] | None 
         raise UserError("--gpus", f"{number} are wanted, and {len(gpus)} can be used here.", fix)
     job = environment.get("SLURM_JOB_ID")
     folder = folder or Path(tempfile.gettempdir()) / "worldprobe-gpus"
-    folder = folder.with_name(f"{folder.name}-slurm-{job}") if job else folder
-    folder.mkdir(mode=0o777, exist_ok=True)
+    folder = folder.with_name(f"{folder.name}-slurm-{_as_name(job)}") if job else folder
+    _make_common(folder)
+    paths = {gpu: folder / f"{_as_name(gpu)}.lock" for gpu in gpus}
     has_waited = False
     while True:
-        taken = {gpu: lock for gpu in gpus if (lock := _try_lock(folder / f"{gpu.replace('/', '_')}.lock"))}
-        if len(taken) >= number:
-            kept = dict(list(taken.items())[:number])
-            for gpu, lock in taken.items():
-                if gpu not in kept:
-                    lock.close()
-            _HELD.extend(kept.values())
+        taken = {gpu: lock for gpu in gpus if (lock := _try_lock(paths[gpu]))}
+        # Then those that an earlier call in this process took: nothing else would ever free them.
+        kept = [*taken, *(gpu for gpu in gpus if gpu not in taken and paths[gpu] in _HELD)][:number]
+        is_enough = len(kept) == number
+        for gpu, lock in taken.items():
+            if is_enough and gpu in kept:
+                _HELD[paths[gpu]] = lock
+            else:
+                lock.close()
+        if is_enough:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(kept)
-            return list(kept)
-        for lock in taken.values():
-            lock.close()
+            return kept
         if not has_waited:
             LOGGER.info("waiting for %d free GPU(s) of %d", number, len(gpus))
             has_waited = True
         time.sleep(SECONDS_BETWEEN_TRIES)
 
 
+def _as_name(text: str) -> str:
+    return re.sub(r"[^\w.-]", "_", text)
+
+
+def _make_common(folder: Path) -> None:
+    """Make the folder of the locks, in which every user of this machine may lock."""
+    try:
+        folder.mkdir(mode=0o777, exist_ok=True)
+    except OSError as error:
+        raise _cannot_lock(folder, error) from error
+    with contextlib.suppress(PermissionError):  # it is another user's
+        folder.chmod(0o777)  # whatever the umask
+
+
 def _try_lock(path: Path) -> TextIO | None:
-    stream = path.open("a")
+    try:
+        try:
+            stream = path.open("a")
+            with contextlib.suppress(PermissionError):  # it is another user's
+                path.chmod(0o666)
+        except PermissionError:
+            stream = path.open()  # another user's, which can be locked all the same
+    except OSError as error:
+        raise _cannot_lock(path, error) from error
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         stream.close()
         return None
+    except OSError as error:  # a disk without locks, on which it would be waited for ever
+        stream.close()
+        raise _cannot_lock(path, error) from error
     return stream
+
+
+def _cannot_lock(path: Path, error: OSError) -> UserError:
+    problem = f"cannot be used to keep GPUs apart ({error.strerror})."
+    return UserError(path, problem, "Remove it, or name another place for temporary files: TMPDIR.")
