@@ -163,6 +163,7 @@ def test_a_files_state_is_its_content_whatever_its_date_and_of_a_large_file_its_
     paths = [small.parent, large, tmp_path / "missing"]
     before = files.digest_state(paths)
     assert files.digest_state([f"{small}/"]) == files.digest_state([small])
+    assert files.digest_state([small / "below a file"]) == files.digest_state([]), "it does not exist"
     os.utime(small, (1, 1))
     assert files.digest_state(paths) == before
     small.write_text("b")

@@ -304,11 +304,14 @@ def test_a_model_that_caps_its_logits_is_scored_by_its_own_logits(tiny_checkpoin
     assert [found[i].logprob for i in range(len(QUERIES))] == pytest.approx(reference_scores(tmp_path, QUERIES), abs=1e-4)
 
 
-#: What a GPU's libraries raise where memory lacks.
+#: What PyTorch, the system and a GPU's libraries raise where memory lacks.
 NO_MEMORY = (
     torch.cuda.OutOfMemoryError("CUDA out of memory"),
     RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
     RuntimeError("CUDA error: out of memory"),
+    RuntimeError("unable to mmap 12 bytes from file <model.bin>: Cannot allocate memory (12)"),
+    RuntimeError("std::bad_alloc"),
+    MemoryError(),
 )
 
 
@@ -334,7 +337,7 @@ def test_out_of_memory_halves_the_batch_remembers_it_and_loses_nothing(tiny_chec
         list(engine.score(QUERIES))
 
 
-@pytest.mark.parametrize("error", [*NO_MEMORY, MemoryError()])
+@pytest.mark.parametrize("error", NO_MEMORY)
 def test_a_model_that_does_not_fit_is_not_called_broken(tiny_checkpoint, monkeypatch, error):
     folder = str(tiny_checkpoint())
 

@@ -357,7 +357,7 @@ def digest_state(paths: Iterable[Path | str]) -> str:
     digest = hashlib.sha256()
     for path in paths:
         for member in map(str, files_below(Path(path))) if os.path.isdir(path) else [str(path).rstrip("/")]:
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 facts = os.stat(member)
                 state = f"{facts.st_size} {facts.st_mtime_ns}" if facts.st_size > _LARGE else _content(member, facts.st_mtime_ns)
                 digest.update(f"{os.path.basename(member)}\0{state}\n".encode(errors="surrogateescape"))

@@ -26,7 +26,14 @@ CPU_CACHE_BYTES = 1 << 30
 #: Most prompts that are continued together: a step's logits are as many rows of the vocabulary.
 WRITERS = 256
 #: What PyTorch's CPU allocator and the libraries of a GPU say where memory lacks: none of them raises an error of its own kind.
-LACKS = ("can't allocate memory", "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
+LACKS = (
+    "can't allocate memory",
+    "Cannot allocate memory",  # the system's own words: of a file that cannot be mapped, or a library
+    "std::bad_alloc",
+    "CUDA error: out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+)
 
 Unit = TypeVar("Unit")
 Answer = TypeVar("Answer")

@@ -16,8 +16,8 @@ MODES = ("tries", "batches", "logits", "plain")
 TOLERANCE = {"float32": 2e-4, "bfloat16": 0.25, "float16": 0.05}
 #: Share of it by which what comes later may move a token's log probability: two passes of one shape round alike.
 CAUSAL_SHARE = 0.1
-#: What a model's code raises when it does not take a mask, positions or a cache as we give them.
-REFUSALS = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, ImportError)
+#: What a model's code raises when it does not take a mask, positions or a cache as we give them, or memory lacks.
+REFUSALS = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, ImportError, MemoryError)
 
 
 def probes(vocabulary: int, longest: int) -> list[Sequenced]:

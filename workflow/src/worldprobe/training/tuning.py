@@ -216,9 +216,8 @@ def _run(trainer: Trainer, last: str | None, name: str) -> None:
         trainer.train(resume_from_checkpoint=last)
     except (torch.cuda.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if "deterministic implementation" in str(error):
-            problem = (
-                f"computes with an operation that gives other numbers each time on a GPU: {str(error).partition('.')[0][:200]}."
-            )
+            reason = str(error).partition(", but you")[0][:200]
+            problem = f"computes with an operation that gives other numbers each time on a GPU: {reason}."
             raise UserError(name, problem, "Train it on the CPU: --gpus 0.") from error
         if not is_out_of_memory(error):
             raise
