@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import random
+import re
 import signal
 import socket
 import threading
@@ -28,6 +29,7 @@ from worldprobe.errors import UserError
 from worldprobe.models import echoes
 from worldprobe.models.endpoint import Endpoint, Spending
 from worldprobe.models.engine import Decoding, Message, Query
+from worldprobe.models.offers import PROBE
 from worldprobe.models.openai_engine import OpenaiEngine, open_engine
 
 KEY = "sk-secret-of-the-test"
@@ -695,3 +697,60 @@ def test_a_model_that_marks_no_thoughts_but_writes_at_length_is_warned_of(
     server.script = lambda path, body, number: (OK, {}, reply)
     assert dict(engine.write([(Message("user", "Rate it."),)], Decoding(20)))[0].text == "They want a word. yes"
     assert "marks no thoughts" in caplog.text
+
+
+SPECIAL = ["<unk>", "<s>", "[THINK]", "[/THINK]"]
+#: Words of the tests' tokenizer: the probe that compares tokenizers, and a reply.
+WORDS = re.findall(r"\w+|[^\w\s]", f"{PROBE} It is left? TRUE")
+
+
+def word_tokenizer(folder: Path) -> Any:
+    """Words and special tokens, of which some mark thoughts."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    ids = {word: place for place, word in enumerate(dict.fromkeys([*SPECIAL, *WORDS]))}
+    tokenizer = Tokenizer(models.WordLevel(ids, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    more = {"unk_token": "<unk>", "bos_token": "<s>", "additional_special_tokens": SPECIAL[2:]}
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **more)
+    fast.save_pretrained(folder)
+    return fast
+
+
+def as_vllm(written: list[str], marks: bool, ids: dict[str, int]) -> Callable[[str, dict, int], Reply | None]:
+    """A server of vLLM's kind that writes these tokens, some of them special, in whichever way it is asked for them."""
+
+    def script(path: str, body: dict, number: int) -> Reply | None:
+        if path.endswith("models"):
+            return OK, {}, {"data": [{"id": "wordy", "max_model_len": 512, "owned_by": "vllm"}]}
+        if body.get("echo"):
+            text = body["prompt"] if isinstance(body["prompt"], str) else PROBE
+            tokens = text.split() if marks and "[THINK]" in text else re.findall(r"\w+|[^\w\s]+", text)
+            offsets = list(itertools.accumulate((len(token) for token in tokens), initial=0))[:-1]
+            logprobs = {"tokens": tokens, "token_logprobs": [-1.0] * len(tokens), "text_offset": offsets}
+            return OK, {}, {"choices": [{"text": text, "logprobs": logprobs}]}
+        if "structured_outputs" in body or "guided_choice" in body:
+            return 400, {}, {}
+        kept = written if body.get("skip_special_tokens") is False else [one for one in written if one not in SPECIAL]
+        text, own = " ".join(kept), {"prompt_token_ids": [ids["It"]]} if body.get("return_token_ids") else {}
+        choice = {"message": {"content": text}} if "messages" in body else {"text": text}
+        more = {"token_ids": [ids[one] for one in written]} if own else {}
+        return OK, {}, {"choices": [{**choice, **more, "finish_reason": "stop"}], **own}
+
+    return script
+
+
+@pytest.mark.parametrize("sends", ["text", "ids"])
+@pytest.mark.parametrize("marks", [False, True])
+@pytest.mark.parametrize("prompt", ["It is", (Message("user", "is It left ?"),)], ids=["text", "chat"])
+def test_special_tokens_in_a_vllm_servers_reply_are_dropped_but_for_marks_of_thoughts(
+    server: Server, tmp_path: Path, sends: str, marks: bool, prompt: Any
+) -> None:
+    tokenizer = word_tokenizer(tmp_path)
+    thoughts = ["[THINK]", "It", "is", "left", "[/THINK]"] if marks else []
+    between = ["<unk>"] if sends == "ids" or not marks else []  # in text, a server's tokens cannot be told from words
+    server.script = as_vllm([*thoughts, "It", *between, "is", "TRUE"], marks, dict(tokenizer.get_vocab()))
+    engine = opened(server, tokenizer=str(tmp_path) if sends == "ids" else None)
+    found = dict(engine.write([prompt], Decoding(20)))[0]
+    assert (found.text.strip(), found.thoughts) == ("It is TRUE", "It is left" if marks else "")

@@ -14,7 +14,7 @@ from worldprobe.models.constrain import OPTION_ROOM
 from worldprobe.models.encoding import Encoder
 from worldprobe.models.endpoint import Client, Endpoint, MalformedAnswerError, unknown_model
 from worldprobe.models.set_ups import describe
-from worldprobe.models.thoughts import closes_only, split_thoughts
+from worldprobe.models.thoughts import MARKS, closes_only, split_thoughts
 
 #: An answer that no model gives by itself, of the numerals that are asked for: whoever returns it obeys the constraint.
 SHIBBOLETH = "24531"
@@ -157,15 +157,21 @@ def _probe(endpoint: Endpoint, path: str, body: Mapping[str, Any], numbers: Mapp
     return attempt(endpoint, path, {**short, **numbers}, read) or attempt(endpoint, path, short, read)
 
 
-def opens_unseen(endpoint: Endpoint, model: str) -> bool:
-    """Does the server's chat template open thoughts, so that they are closed in the text but not opened?"""
+def opens_unseen(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> bool:
+    """Does the server's chat template open thoughts, so that they are closed in the text but not opened?
+
+    Args:
+        endpoint: the server.
+        model: the model's name there.
+        how: further fields of the request, as in those for replies.
+    """
 
     def read(answer: Any) -> tuple[str, bool]:
         message, usage = answer["choices"][0]["message"], answer.get("usage") or {}
         is_marked = bool(message.get("reasoning_content") or message.get("reasoning"))
         return read_text(answer), is_marked or (usage.get("completion_tokens") or 0) <= FEW_TOKENS
 
-    body = {"model": model, "max_tokens": ONE_WORD_TOKENS, "temperature": 0, "messages": ONE_WORD}
+    body = {"model": model, "max_tokens": ONE_WORD_TOKENS, "temperature": 0, "messages": ONE_WORD, **how}
     text, is_clear = attempt(endpoint, "/chat/completions", body, read) or ("", True)
     thoughts, reply = split_thoughts(text)
     if thoughts or reply != text:
@@ -195,6 +201,12 @@ def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | 
     inside, alone, spaced = (logprobs["tokens"][starts:] for logprobs in found)
     adds_space = inside == alone * 2 and spaced != alone
     return starts, list(found[0]["tokens"][:starts]), adds_space
+
+
+def has_marks(endpoint: Endpoint, model: str) -> bool:
+    """Has the served model's tokenizer tokens of their own for marks of thoughts, as its echo of them shows?"""
+    echoed = attempt(endpoint, "/completions", echo_body(model, " ".join(MARKS)), read_echo)
+    return echoed is not None and any(token.strip() in MARKS for token in echoed["tokens"])
 
 
 def _read_probe(text: str, answer: Any) -> dict[str, Any] | None:

@@ -28,6 +28,7 @@ from worldprobe.models.offers import (
     echo_body,
     find_model,
     find_set_up,
+    has_marks,
     load_encoder,
     longest_sequence,
     opens_unseen,
@@ -38,7 +39,7 @@ from worldprobe.models.offers import (
     read_echo,
     read_text,
 )
-from worldprobe.models.replies import count_tokens, is_sound, messages, read_finish, read_written
+from worldprobe.models.replies import count_tokens, is_sound, messages, read_finish, read_written, thoughts_apart
 from worldprobe.models.thoughts import UNSEEN, part_thoughts
 from worldprobe.provenance import versions
 
@@ -65,6 +66,7 @@ class OpenaiEngine:
         adds_space: the server's tokenizer puts a space of its own before a text.
         constraint: option list -> fields of a request that constrain the answer to it; None where the server cannot.
         is_vllm: it says that it is vLLM.
+        keeps_special: its replies are to contain special tokens, of which some mark thoughts.
     """
 
     def __init__(
@@ -77,8 +79,10 @@ class OpenaiEngine:
         adds_space: bool,
         constraint: str | None,
         is_vllm: bool,
+        keeps_special: bool,
     ) -> None:
         self.endpoint, self.model, self.encoder, self.facts = endpoint, model, encoder, facts
+        self.keeps_special = keeps_special
         self.starts, self.adds_space, self.constraint, self.is_vllm = starts, adds_space, constraint, is_vllm
 
     def score(
@@ -156,23 +160,23 @@ class OpenaiEngine:
         unseen = UNSEEN if talks and self._opens_thoughts else ""
 
         def question(place: int, path: str, prompt: Mapping[str, Any], was_cut: bool) -> Question[Written]:
-            reads_ids = self._reads_ids(prompts[place])
             opening = unseen if path == CHAT_PATH else str(prompts[place])
             more: dict[str, Any] = {}
             if self.is_vllm:  # says whether the model computes numbers at all
-                # with special tokens, of which some mark thoughts
-                more = {"logprobs": True if path == CHAT_PATH else 1, "skip_special_tokens": False}
+                more = {"logprobs": True if path == CHAT_PATH else 1, "skip_special_tokens": not self.keeps_special}
+                more |= IDS if self.encoder is not None else {}
 
             async def ask(server: Client) -> Written:
-                answer = await server.post(path, self._body(prompt, how | more | (IDS if reads_ids else {})))
+                answer = await server.post(path, self._body(prompt, how | more))
                 if self.is_vllm and not is_sound(answer):
                     return Written("", "not_finite", 0, was_cut)
-                if reads_ids and self.encoder is not None:
-                    transcript = Transcript(self.encoder.tokenizer, prompt["prompt"], ())
-                    transcript.tokens = answer["choices"][0]["token_ids"]
-                    n_new = sum(token not in self.encoder.tokenizer.all_special_ids for token in transcript.tokens)
-                    finish, n_prompt = read_finish(answer, decoding.ends_early), len(prompt["prompt"])
-                    whole = Written(transcript.whole(), finish, n_new, was_cut, n_prompt_tokens=n_prompt)
+                before, new = prompt.get("prompt", answer.get("prompt_token_ids")), answer["choices"][0].get("token_ids")
+                if self.encoder is not None and new is not None and before is not None and not thoughts_apart(answer):
+                    transcript = Transcript(self.encoder.tokenizer, before, ())
+                    transcript.tokens = new
+                    n_new = sum(token not in self.encoder.tokenizer.all_special_ids for token in new)
+                    finish = read_finish(answer, decoding.ends_early)
+                    whole = Written(transcript.whole(), finish, n_new, was_cut, n_prompt_tokens=len(before))
                     return part_thoughts(whole, opening, decoding, self.encoder.count)
                 count = self.encoder.count if self.encoder is not None else None
                 return read_written(answer, decoding, was_cut, count, opening)
@@ -227,7 +231,7 @@ class OpenaiEngine:
     @cached_property
     def _opens_thoughts(self) -> bool:
         """Whether a conversation's prompt opens thoughts, which only the server sees."""
-        return opens_unseen(self.endpoint, self.model)
+        return opens_unseen(self.endpoint, self.model, {"skip_special_tokens": False} if self.keeps_special else {})
 
     def _reads_ids(self, prompt: Prompt) -> bool:
         """Does the server report the ids of the tokens that it wrote, behind a prompt whose ids we know?"""
@@ -339,6 +343,7 @@ def open_engine(
             "Check --endpoint (up to and with /v1) and --checkpoint.",
         )
     echoed = probe_echo(endpoint, model) if plain else None
+    keeps_special = is_vllm and (echoed is None or has_marks(endpoint, model))
     if encoder is not None and echoed is not None:
         check_tokenizer(endpoint, model, encoder, tokenizer or "")
     constraint = probe_constraint(endpoint, model, chat=plain is None)
@@ -378,4 +383,4 @@ def open_engine(
         },
     )
     LOGGER.info("%s at %s: %s; constrained answers by %s", model, endpoint.url, facts.notes["mode"], facts.notes["constraint"])
-    return OpenaiEngine(endpoint, model, encoder, facts, starts, adds_space, constraint, is_vllm)
+    return OpenaiEngine(endpoint, model, encoder, facts, starts, adds_space, constraint, is_vllm, keeps_special)

@@ -49,6 +49,12 @@ def is_sound(answer: Any) -> bool:
     return all(value is not None and math.isfinite(value) for value in values)
 
 
+def thoughts_apart(answer: Any) -> str:
+    """Thoughts that a server puts into a field of their own."""
+    message = answer["choices"][0].get("message") or {}
+    return whole_characters(str(message.get("reasoning_content") or message.get("reasoning") or "")).strip()
+
+
 def read_written(answer: Any, decoding: Decoding, was_cut: bool, count: Callable[[str], int] | None, prompt: str = "") -> Written:
     """What a server wrote, thoughts apart: in a field of their own (``reasoning_content``, ``reasoning``), or between marks.
 
@@ -59,8 +65,7 @@ def read_written(answer: Any, decoding: Decoding, was_cut: bool, count: Callable
         count: text -> number of tokens; where not known, tokens are shared out by characters.
         prompt: the end of what the text continues.
     """
-    message = answer["choices"][0].get("message") or {}
-    thoughts = whole_characters(str(message.get("reasoning_content") or message.get("reasoning") or "")).strip()
+    thoughts = thoughts_apart(answer)
     usage = answer.get("usage") or {}
     whole = count_tokens(answer)
     text = read_text(answer)
