@@ -37,12 +37,12 @@ LONG = (
     "workflow/",
     "test_vllm_engine.py",
     "unit/test_package.py",
-    "passing_on/test_lm_eval_task.py",
-    "ewok/present/test_figures.py",
+    "exports/test_lm_eval_task.py",
+    "ewok/report/test_figures.py",
     "models/test_library.py",
     "training/",
     "worldsense/test_finetuning.py",
-    "unit/present/test_results.py",
+    "unit/report/test_results.py",
     "architecture/test_style.py",
 )
 

@@ -16,15 +16,15 @@ import pandas as pd
 import pytest
 
 from worldprobe import methods
-from worldprobe.asking.readers import first_numeral, last_word
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.worldsense.asking.replies import EXPLICIT, reader_of
 from worldprobe.benchmarks.worldsense.contracts import Trials
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWERS
+from worldprobe.benchmarks.worldsense.inference.parse import EXPLICIT, reader_of
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
 from worldprobe.cli import main, parse
 from worldprobe.contracts import read_table, write_table
 from worldprobe.files import digest_file
-from worldprobe.models.thoughts import split_thoughts
+from worldprobe.inference.readers import first_numeral, last_word
+from worldprobe.models.reasoning import split_thoughts
 from worldprobe.paths import REPOSITORY, RESOURCES
 from worldprobe.provenance import Provenance
 

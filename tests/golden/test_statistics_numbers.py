@@ -8,7 +8,7 @@ import pytest
 from worldprobe.benchmarks.ewok.analysis import mixed_model
 from worldprobe.benchmarks.ewok.analysis.compare import compare_models
 from worldprobe.benchmarks.ewok.analysis.design import build_design
-from worldprobe.benchmarks.ewok.analysis.fixed_effects import fit_fixed_effects
+from worldprobe.benchmarks.ewok.analysis.mixed_model import fit_fixed_effects
 from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, summarize
 

@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-from worldprobe.stats.clusters import crossed_means
+from worldprobe.analysis.clusters import crossed_means
 
 N_PAIRS, N_TEMPLATES = 158, 1906
 LOGITS = {0.0: 0.0, 0.01: 0.033, 0.02: 0.066}

@@ -74,7 +74,7 @@ def main() -> None:
     args = parser.parse_args()
     from minicons import scorer
 
-    from worldprobe.models.engine import Query
+    from worldprobe.models.engine import Loglikelihood
     from worldprobe.models.transformers_engine import open_engine
 
     pairs = read_pairs(args.items, args.n_items)
@@ -84,7 +84,7 @@ def main() -> None:
         theirs = scorer.MaskedLMScorer(folder, "cpu")
     # minicons 0.3.39 calls a method that transformers 5 removed.
     type(theirs.tokenizer).batch_encode_plus = lambda self, texts, **how: self(texts, **how)
-    queries = [Query(context, target) for context, target in pairs]
+    queries = [Loglikelihood(context, target) for context, target in pairs]
 
     def ours() -> list[float]:
         distinct = list(dict.fromkeys(queries))

@@ -39,9 +39,9 @@ def main() -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from worldprobe.benchmarks.ewok.asking.prompting import presentations
-    from worldprobe.benchmarks.ewok.asking.prompts import load_prompts
-    from worldprobe.benchmarks.ewok.ways import way_of
+    from worldprobe.benchmarks.ewok.eval_types import way_of
+    from worldprobe.benchmarks.ewok.scoring.prompting import presentations
+    from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts
     from worldprobe.models.transformers_engine import open_engine
 
     way = way_of(args.eval_type)

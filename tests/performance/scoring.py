@@ -124,7 +124,7 @@ def way_ours(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
     sys.path.insert(0, str(SOURCE))
     import transformers
 
-    from worldprobe.models.engine import Query
+    from worldprobe.models.engine import Loglikelihood
     from worldprobe.models.transformers_engine import open_engine
 
     _ = transformers.AutoModelForCausalLM, transformers.AutoTokenizer  # loaded with torch, which is no memory of ours
@@ -133,7 +133,7 @@ def way_ours(folder: str, pairs: Pairs) -> Callable[[], list[float | None]]:
     weights = sum(p.numel() * p.element_size() for p in engine.model.parameters()) / 2**20
     stated = engine.facts.notes["activation_bytes"] / 2**20
     FACTS.update(before_mb=before, weights_mb=weights, stated_mb=stated)
-    queries = [Query(c, t) for c, t in pairs]
+    queries = [Loglikelihood(c, t) for c, t in pairs]
 
     def run() -> list[float | None]:
         distinct = list(dict.fromkeys(queries))

@@ -22,7 +22,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "workflow" / "src")]
 from prompting_counts import VOCABULARY, WIDTH, body  # noqa: E402
 from scoring import BATCH, build_tokenizer, read_pairs  # noqa: E402
 
-from worldprobe.models.tries import pack, row_width  # noqa: E402
+from worldprobe.models.prefix_trie import pack, row_width  # noqa: E402
 
 #: Token ids of a whole question, and the first position that is scored.
 Sequences = Sequence[tuple[Sequence[int], int]]
@@ -49,13 +49,13 @@ def main() -> None:
     parser.add_argument("--n-items", type=int, default=100)
     args = parser.parse_args()
 
-    from worldprobe.models.encoding import Encoder
-    from worldprobe.models.engine import Query
+    from worldprobe.models.chat import Encoder
+    from worldprobe.models.engine import Loglikelihood
 
     pairs = read_pairs(args.items, args.n_items)
     tokenizer = build_tokenizer(pairs)
     encoder = Encoder(tokenizer, "gpt2", tokenizer.bos_token_id, 1024)
-    sequences = [(one.ids, one.start) for one in encoder.encode([Query(context, target) for context, target in pairs])]
+    sequences = [(one.ids, one.start) for one in encoder.encode([Loglikelihood(context, target) for context, target in pairs])]
     theirs, read = padded(sequences)
     least, beginnings, predicting = shared(sequences)
     rows = pack(list(dict.fromkeys(sequences)), row_width(max(len(ids) for ids, _ in sequences), WIDTH))

@@ -29,7 +29,7 @@ def write_tables(folder: Path) -> None:
 
     from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
     from worldprobe.benchmarks.ewok.contracts import Judgements, SurfaceFeatures
-    from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
+    from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES
     from worldprobe.contracts import write_table
     from worldprobe.provenance import Provenance
 

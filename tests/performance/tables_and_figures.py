@@ -106,7 +106,7 @@ def write_answers(study: Path, model: str, mean: float, number: int, base: Any, 
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.contracts import Responses, TargetScores
-    from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
+    from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES
     from worldprobe.contracts import write_table
     from worldprobe.provenance import Provenance
 

@@ -71,11 +71,11 @@ def main() -> None:
     from lm_eval.models.huggingface import HFLM
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from worldprobe.asking.store import open_store
-    from worldprobe.benchmarks.worldsense.asking.ask import Asking, ask, write_prompts
-    from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
-    from worldprobe.benchmarks.worldsense.trials import read_trials
-    from worldprobe.benchmarks.worldsense.vocabulary import answers_of
+    from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask, write_prompts
+    from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+    from worldprobe.benchmarks.worldsense.skins.vocabulary import answers_of
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
+    from worldprobe.inference.store import open_store
     from worldprobe.models.engine import Decoding, Message
     from worldprobe.models.transformers_engine import open_engine
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
-from worldprobe.benchmarks.worldsense.skins import read_skins
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, problem_type
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, problem_type
+from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 
 TOKENIZERS = ("byte-level BPE", "SentencePiece", "WordPiece", "characters")
 ARCHITECTURES = ("gpt2", "llama")
@@ -78,9 +78,9 @@ def make_model(folder: Path, tokenizer: Any, architecture: str, seed: int) -> No
 
 def measure(folder: Path, trials: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, list[int]]]:
     """Accuracy and bias of a model, by way of asking and type of problem; and the answers' numbers of tokens."""
-    from worldprobe.asking.store import open_store
-    from worldprobe.benchmarks.worldsense.asking.ask import Asking, ask
-    from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
+    from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask
+    from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+    from worldprobe.inference.store import open_store
     from worldprobe.models.transformers_engine import open_engine
 
     engine = open_engine(str(folder))

@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
 from worldprobe.benchmarks.worldsense.analysis.scoring import score_tuples
-from worldprobe.benchmarks.worldsense.skin_groups import IN, NEW, OUT, group_skins
+from worldprobe.benchmarks.worldsense.skins.groups import IN, NEW, OUT, group_skins
 
 #: Set and group of skins -> what was seen of it when trials were learned.
 GROUPS = {

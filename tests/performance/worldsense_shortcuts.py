@@ -23,10 +23,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from worldprobe.benchmarks.worldsense.official import read_official
-from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
-from worldprobe.benchmarks.worldsense.skins import read_skins
-from worldprobe.benchmarks.worldsense.vocabulary import LINEAR_PROBLEMS, answers_of
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS, answers_of
+from worldprobe.benchmarks.worldsense.trials.official import read_official
+from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 
 CELL = ["size", "complexity", "arity"]
 STRENGTHS = (0.01, 1.0)

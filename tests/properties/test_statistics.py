@@ -5,11 +5,11 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from worldprobe.analysis.clusters import crossed_means
+from worldprobe.analysis.significance import stars
 from worldprobe.benchmarks.ewok.analysis.judge import compare_scores, judge_target_scores
 from worldprobe.benchmarks.ewok.analysis.simulate import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
-from worldprobe.stats.clusters import crossed_means
-from worldprobe.stats.significance import stars
 
 LOGPROBS = st.lists(st.integers(-30, -1).map(float), min_size=8, max_size=8)
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from worldprobe.models.tries import ROW_WIDTH, pack, row_width
+from worldprobe.models.prefix_trie import ROW_WIDTH, pack, row_width
 
 TOKENS = st.lists(st.integers(0, 3), min_size=1, max_size=12)
 SEQUENCES = st.lists(

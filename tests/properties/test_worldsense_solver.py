@@ -5,9 +5,9 @@ from itertools import permutations, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worldprobe.benchmarks.worldsense import solver
-from worldprobe.benchmarks.worldsense.notation import read_description, read_relation, write_relation
-from worldprobe.benchmarks.worldsense.worlds import Relation, before, between, holds, rename
+from worldprobe.benchmarks.worldsense.problems import solver
+from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation, write_relation
+from worldprobe.benchmarks.worldsense.problems.worlds import Relation, before, between, holds, rename
 
 
 def linear(size: int, *, unknown: bool = False):

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-from worldprobe.models.endpoint import Endpoint
+from worldprobe.models.server.endpoint import Endpoint
 
 ADDRESSES = [
     *("", " ", "host", "host:8000", "host/v1", "ftp://host/v1", "file:///etc/passwd", "http://", "http:///v1", "https://:80/v1"),
@@ -121,7 +121,7 @@ def test_a_refusal_is_told_without_the_servers_words(check: Callable[..., str], 
 def test_a_key_that_cannot_be_sent_is_refused_and_not_printed(
     check: Callable[..., str], server: Told, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worldprobe.models.endpoint.KEY_VARIABLE", "KEY_OF_THE_TEST")
+    monkeypatch.setattr("worldprobe.models.server.endpoint.KEY_VARIABLE", "KEY_OF_THE_TEST")
     monkeypatch.setenv("KEY_OF_THE_TEST", key)
     shown = check("score logprobs {items} --engine openai --checkpoint m --endpoint {url} --out {out}", "KEY_OF", url=server.url)
     assert "hunter2" not in shown

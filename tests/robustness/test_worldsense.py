@@ -10,7 +10,7 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 
-from worldprobe.benchmarks.worldsense.skins import FOLDER
+from worldprobe.benchmarks.worldsense.skins.skins import FOLDER
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 
@@ -271,8 +271,8 @@ def test_a_changed_page_of_a_table_is_noticed(tmp_path: Path, capsys) -> None:
 def test_a_killed_process_is_reported_and_nothing_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from concurrent.futures.process import BrokenProcessPool
 
-    from worldprobe.benchmarks.worldsense import sets
-    from worldprobe.benchmarks.worldsense.skins import read_skins
+    from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+    from worldprobe.benchmarks.worldsense.trials import sets
 
     class Killed:
         def __init__(self, *_: object, **__: object) -> None: ...

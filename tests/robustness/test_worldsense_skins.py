@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.benchmarks.worldsense.misreading import find_misreading
-from worldprobe.benchmarks.worldsense.skin_meaning import meaning_faults
-from worldprobe.benchmarks.worldsense.skins import FOLDER, check_skins, read_skins
+from worldprobe.benchmarks.worldsense.skins.meaning import meaning_faults
+from worldprobe.benchmarks.worldsense.skins.misreading import find_misreading
+from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, check_skins, read_skins
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 

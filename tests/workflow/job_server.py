@@ -36,7 +36,7 @@ LIBRARIES = (
     "wordfreq",
 )
 #: Modules left out: R starts with its import, and the others are for jobs that are never forked, or are none of a study's.
-LEFT_OUT = re.compile(r"\.(training|survey|passing_on|mixed_model|__main__)\b")
+LEFT_OUT = re.compile(r"\.(training|survey|exports|mixed_model|__main__)\b")
 #: What a job sets before it imports a model's libraries.
 SET_BEFORE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true"}
 #: Arrow's allocator has this one, and starts it again in a forked process.

@@ -305,7 +305,7 @@ def test_released_results_give_the_papers_tables_and_figures_without_asking_a_mo
 
 
 def test_the_steps_that_a_study_can_leave_out_are_those_of_the_released_analysis(repository: Path) -> None:
-    from worldprobe.benchmarks.ewok.analysis.paper_steps import STEPS
+    from worldprobe.benchmarks.ewok.analysis.released import STEPS
 
     schema = yaml.safe_load((repository / "workflow" / "schemas" / "ewok.schema.yaml").read_text())
     assert schema["properties"]["released"]["properties"]["skip"]["items"]["enum"] == list(STEPS)

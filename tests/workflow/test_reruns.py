@@ -102,7 +102,7 @@ CHEAP_EDITS = {
     "an R file": (f"{PACKAGE}/benchmarks/ewok/analysis/mixed_model.R", "#", "# Edited."),
     "a default of an option": (f"{PACKAGE}/cli/arguments.py", "default=", "default= "),
     "published numbers": ("resources/published/ewok.csv", "0.", "1."),
-    "a template of the report": (f"{PACKAGE}/present/assets/page.html.jinja", "<", "<!-- edited --><"),
+    "a template of the report": (f"{PACKAGE}/report/assets/page.html.jinja", "<", "<!-- edited --><"),
 }
 
 

@@ -54,7 +54,7 @@ def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
 
 def test_the_result_follows_its_schema_and_says_how_it_was_measured(evaluated):
     from worldprobe.cli.results import scores_of
-    from worldprobe.present.results import read_result
+    from worldprobe.report.results import read_result
 
     result = read_result(evaluated / "result.json")
     assert result["tie_rule"] == "half"

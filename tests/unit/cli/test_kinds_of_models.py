@@ -15,7 +15,7 @@ from worldprobe.config import read_registry, read_study
 from worldprobe.contracts import read_provenance
 from worldprobe.errors import UserError
 from worldprobe.models.registry import loading_options
-from worldprobe.present.roster import read_roster
+from worldprobe.report.model_names import read_roster
 
 pytest.importorskip("torch")
 

@@ -14,9 +14,9 @@ from worldprobe.errors import UserError
 from worldprobe.human.answers import check_export, read_answers
 from worldprobe.human.cleaning import STEPS, Cleaned, Rules, clean
 from worldprobe.human.contracts import CleaningSteps, ListKeys, Participants, Raters, RawRatings, SubItems
-from worldprobe.human.correlation import correlate_people
 from worldprobe.human.exports import Export, write_export
 from worldprobe.human.lists import Layout, build_lists, digest_lists
+from worldprobe.human.reliability import correlate_people
 from worldprobe.human.simulation import Crowd, simulate
 from worldprobe.provenance import Provenance
 

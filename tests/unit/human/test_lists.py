@@ -8,9 +8,18 @@ import pytest
 
 from worldprobe.benchmarks.ewok.human.questions import ask_people
 from worldprobe.contracts import validate
-from worldprobe.human.balancing import order_cycle, order_cycles, rotate_units
 from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
-from worldprobe.human.lists import Layout, Lists, build_lists, digest_lists, join_units, name_questions
+from worldprobe.human.lists import (
+    Layout,
+    Lists,
+    build_lists,
+    digest_lists,
+    join_units,
+    name_questions,
+    order_cycle,
+    order_cycles,
+    rotate_units,
+)
 
 #: layout, unit, way of asking, versions of the items, distinct questions
 LAYOUTS = {

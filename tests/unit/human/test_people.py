@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from worldprobe.benchmarks.ewok.tables.people import human_cleaning, human_people
 from worldprobe.contracts import validate
+from worldprobe.human.answers import FEWEST, MERGED, UNKNOWN, count_people, merge_small
 from worldprobe.human.contracts import CleaningSteps, PeopleCounts
-from worldprobe.human.people import FEWEST, MERGED, UNKNOWN, count_people, merge_small
 
 ATTRIBUTES = ("age", "gender", "country", "first_language")
 

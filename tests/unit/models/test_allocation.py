@@ -11,7 +11,7 @@ import pytest
 #: Fills and frees blocks, each larger than all before, which glibc would get anew each time; prints the page faults.
 PROGRAM = """
 import resource, sys
-from worldprobe.models.allocation import keep_freed_memory
+from worldprobe.models.loading import keep_freed_memory
 if sys.argv[1] == "kept":
     assert keep_freed_memory()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -7,7 +7,7 @@ import torch
 from transformers.cache_utils import DynamicLayer
 
 from worldprobe.errors import UserError
-from worldprobe.models.budget import WRITERS, Budget
+from worldprobe.models.batching import WRITERS, Budget
 from worldprobe.models.caches import RoomyLayer
 from worldprobe.models.engine import Decoding
 from worldprobe.models.transformers_engine import open_engine

@@ -23,10 +23,10 @@ def python(code, repository):
 def test_a_model_is_loaded_and_asked_without_packages_that_it_does_not_need(tiny_checkpoint, repository):
     code = f"""
 import sys
-from worldprobe.models.engine import Decoding, Query
+from worldprobe.models.engine import Decoding, Loglikelihood
 from worldprobe.models.transformers_engine import open_engine
 engine = open_engine({str(tiny_checkpoint("llama", "sentencepiece"))!r})
-assert list(engine.score([Query("Ana lifts the crate.", "Ben drops it.")]))
+assert list(engine.score([Loglikelihood("Ana lifts the crate.", "Ben drops it.")]))
 assert list(engine.write(["Ana lifts"], Decoding(2)))
 print(engine.mode, *[name for name in {HEAVY} if name in sys.modules])
 """

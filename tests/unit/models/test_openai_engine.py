@@ -22,15 +22,15 @@ from hypothesis import strategies as st
 
 pytest.importorskip("openai")
 
-from worldprobe.asking.preemption import Preempted
-from worldprobe.asking.questions import Write, answer, question_id
-from worldprobe.asking.store import open_store
 from worldprobe.errors import UserError
-from worldprobe.models import echoes
-from worldprobe.models.endpoint import Endpoint, Spending
-from worldprobe.models.engine import Decoding, Message, Query
-from worldprobe.models.offers import PROBE
-from worldprobe.models.openai_engine import OpenaiEngine, open_engine
+from worldprobe.inference.preemption import Preempted
+from worldprobe.inference.requests import Generate, question_id, run_requests
+from worldprobe.inference.store import open_store
+from worldprobe.models.engine import Decoding, Loglikelihood, Message
+from worldprobe.models.server import logprobs
+from worldprobe.models.server.capabilities import PROBE
+from worldprobe.models.server.endpoint import Endpoint, Spending
+from worldprobe.models.server.engine import OpenaiEngine, open_engine
 
 KEY = "sk-secret-of-the-test"
 OK = 200
@@ -138,7 +138,7 @@ def opened(server: Server, **more: Any) -> OpenaiEngine:
 
 
 def test_the_target_is_found_by_character_offsets_whatever_stands_before_it_and_however_spaces_are_listed(server: Server) -> None:
-    queries = [Query("The lamp is", "bright enough."), Query("A lamp", "glows.")]
+    queries = [Loglikelihood("The lamp is", "bright enough."), Loglikelihood("A lamp", "glows.")]
     expected = {0: -14.0 + 1, 1: -6.0}  # "bright" 6 + "enough." 7; "glows." 6
     for starts, strips in (([], False), (["<s>"], False), (["<s>"], True), ([], True)):
         server.starts, server.strips = starts, strips
@@ -148,7 +148,7 @@ def test_the_target_is_found_by_character_offsets_whatever_stands_before_it_and_
 
 
 def test_a_bare_target_has_its_first_token_scored_only_behind_a_start_token(server: Server) -> None:
-    query = [Query(None, "Lamps glow.")]
+    query = [Loglikelihood(None, "Lamps glow.")]
     server.starts = ["<s>"]
     (scored,) = dict(opened(server).score(query)).values()
     assert (scored.logprob, scored.n_tokens, scored.flags) == (-10.0, 2, ())
@@ -162,7 +162,7 @@ def test_a_token_across_the_border_belongs_to_the_target_and_is_flagged(server: 
     server.echo = lambda text: {  # type: ignore[method-assign]
         "tokens": ["A l", "amp gl", "ows."], "token_logprobs": [None, -2.0, -3.0], "text_offset": [0, 3, 9]
     }  # fmt: skip
-    (scored,) = dict(engine.score([Query("A lamp", "glows.")])).values()
+    (scored,) = dict(engine.score([Loglikelihood("A lamp", "glows.")])).values()
     assert (scored.logprob, scored.flags) == (-5.0, ("straddle",))
 
 
@@ -170,9 +170,9 @@ def test_tokens_that_do_not_fit_the_text_are_refused_and_a_missing_value_is_flag
     engine = opened(server)
     server.echo = lambda text: {"tokens": ["A", "x"], "token_logprobs": [None, -1.0], "text_offset": [0, 1]}  # type: ignore[method-assign]
     with pytest.raises(UserError, match="not certain"):
-        list(engine.score([Query("A lamp", "glows.")]))
+        list(engine.score([Loglikelihood("A lamp", "glows.")]))
     server.echo = lambda text: {"tokens": split(text), "token_logprobs": [None, -1.0, -9999.0], "text_offset": [0, 1, 6]}  # type: ignore[method-assign]
-    (scored,) = dict(engine.score([Query("A lamp", "glows.")])).values()
+    (scored,) = dict(engine.score([Loglikelihood("A lamp", "glows.")])).values()
     assert (scored.logprob, scored.flags) == (None, ("not_finite",))
 
 
@@ -222,11 +222,11 @@ def test_a_server_that_keeps_failing_ends_the_run_with_its_answers_kept_and_the_
 ) -> None:
     prompts = [f"Is it {n}?" for n in range(20)]
     any_engine = opened(server)
-    prompts.sort(key=lambda prompt: question_id(Write(prompt, FREE), any_engine))
+    prompts.sort(key=lambda prompt: question_id(Generate(prompt, FREE), any_engine))
     engine = opened(server, concurrency=2, attempts=2)
 
     def ask(engine: OpenaiEngine) -> list[str]:
-        return answer([Write(prompt, FREE) for prompt in prompts], engine, open_store(tmp_path, engine)).values
+        return run_requests([Generate(prompt, FREE) for prompt in prompts], engine, open_store(tmp_path, engine)).values
 
     server.script = lambda path, body, number: (500, {}, {}) if body.get("prompt") == prompts[12] else None
     with pytest.raises(UserError, match=r"failed with status 500 \(tried 2 times\)"):
@@ -253,7 +253,7 @@ def test_a_signal_ends_the_run_at_once_though_requests_are_in_flight(server: Ser
     store = open_store(tmp_path, engine)
     started = time.monotonic()
     with pytest.raises(Preempted):
-        answer([Write(f"Is it {n}?", FREE) for n in range(20)], engine, store)
+        run_requests([Generate(f"Is it {n}?", FREE) for n in range(20)], engine, store)
     assert time.monotonic() - started < 10
     released.set()
     assert 3 <= len(open_store(tmp_path, engine).load()) <= 5
@@ -395,7 +395,7 @@ def test_a_server_that_hangs_is_waited_for_in_words_and_not_without_end(
     server: Server, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
-    monkeypatch.setattr("worldprobe.models.endpoint.SECONDS_BETWEEN_LINES", 0.1)
+    monkeypatch.setattr("worldprobe.models.server.endpoint.SECONDS_BETWEEN_LINES", 0.1)
     caplog.set_level(logging.INFO, logger="worldprobe")
     engine = opened(server, timeout=0.5, attempts=8)
     server.seconds = 2.0
@@ -450,7 +450,7 @@ def test_the_same_model_at_another_address_is_the_same_and_other_weights_at_the_
 def set_up_of(server: Server, folder: Path) -> str:
     """The digest of the served set-up, once its store is open and has an answer."""
     engine = opened(server)
-    answer([Write((Message("user", "Is it?"),), FREE)], engine, open_store(folder, engine))
+    run_requests([Generate((Message("user", "Is it?"),), FREE)], engine, open_store(folder, engine))
     return engine.facts.checkpoint_digest
 
 
@@ -523,7 +523,7 @@ def test_a_server_without_echo_is_refused_for_scores_but_asked_for_answers_and_c
     server.script = lambda path, body, number: (400, {}, {}) if body.get("echo") else None
     engine = opened(server)
     with pytest.raises(UserError, match="LogProbs cannot be had"):
-        list(engine.score([Query("A lamp", "glows.")]))
+        list(engine.score([Loglikelihood("A lamp", "glows.")]))
     (written,) = dict(engine.write([(Message("user", "Is it?"),)], FREE)).values()
     assert written.text == "It is 2."
     assert server.requests[-1][:2] == (
@@ -602,7 +602,7 @@ def test_spans_give_back_the_pieces_of_any_text_behind_any_start_tokens(
     text = "".join(pieces)
     begins = [sum(map(len, pieces[:k])) for k in range(len(pieces))]
     shift = sum(map(len, starts)) if shifts else 0
-    found = echoes.spans(text, [*starts, *pieces], [*([0] * len(starts)), *(b + shift for b in begins)])
+    found = logprobs.spans(text, [*starts, *pieces], [*([0] * len(starts)), *(b + shift for b in begins)])
     assert found == (len(starts), [(b, b + len(p)) for b, p in zip(begins, pieces, strict=True)])
 
 
@@ -612,7 +612,7 @@ def test_spans_refuse_tokens_that_are_not_of_the_text(pieces: list[str], where: 
     wrong = list(pieces)
     wrong[where % len(pieces)] = foreign
     begins = [sum(map(len, pieces[:k])) for k in range(len(pieces))]
-    found = echoes.spans("".join(pieces), wrong, begins)
+    found = logprobs.spans("".join(pieces), wrong, begins)
     if found is not None:  # nothing but start tokens, which no text contains, may be left out
         assert where % len(pieces) < found[0] <= 2
         assert found[1][-1][1] == len("".join(pieces))
@@ -628,7 +628,7 @@ def counted(path: str, body: dict, number: int) -> Reply | None:
 @pytest.mark.parametrize("limit", [{"max_requests": 5}, {"max_tokens": 50}])
 def test_a_limit_of_spending_stops_cleanly_and_the_next_run_goes_on(server: Server, tmp_path: Any, limit: dict) -> None:
     server.script = counted
-    questions = [Write(f"question {i}", FREE) for i in range(12)]
+    questions = [Generate(f"question {i}", FREE) for i in range(12)]
     asked = []
     for run in range(3):
         engine = opened(server, concurrency=1)
@@ -636,11 +636,11 @@ def test_a_limit_of_spending_stops_cleanly_and_the_next_run_goes_on(server: Serv
         store = open_store(tmp_path, engine)
         if run < 2:
             with pytest.raises(UserError) as error:
-                answer(questions, engine, store)
+                run_requests(questions, engine, store)
             assert next(iter(limit)).replace("_", "-") in error.value.lines()
             assert "Finished answers are kept" in error.value.lines()
         else:
-            assert [value.text for value in answer(questions, engine, store).values] == ["TRUE"] * 12
+            assert [value.text for value in run_requests(questions, engine, store).values] == ["TRUE"] * 12
         asked += [body["prompt"] for _, body, _ in server.requests]
     assert sorted(asked) == sorted(question.prompt for question in questions), "each once"
 
@@ -650,7 +650,7 @@ def test_requests_in_flight_at_the_limit_are_waited_for_and_retries_count(server
     server.script = lambda path, body, number: (503, {}, {}) if number == 1 else counted(path, body, number)
     engine.endpoint.spending = Spending(max_requests=6)
     with pytest.raises(UserError) as error:
-        answer([Write(f"question {i}", FREE) for i in range(12)], engine, open_store(tmp_path, engine))
+        run_requests([Generate(f"question {i}", FREE) for i in range(12)], engine, open_store(tmp_path, engine))
     assert "--max-requests 6" in error.value.lines()
     assert len(server.requests) == engine.endpoint.spending.requests
     assert len(open_store(tmp_path, engine).load()) == len(server.requests) - 1
@@ -661,14 +661,14 @@ def test_a_negative_count_of_tokens_gives_nothing_back_to_a_limit(server: Server
     server.script = lambda path, body, number: (OK, {}, {"choices": [{"text": "TRUE"}], "usage": {"total_tokens": -100}})
     engine.endpoint.spending = Spending(max_tokens=50)
     with pytest.raises(UserError, match="counts no tokens"):
-        answer([Write("question", FREE), Write("another", FREE)], engine, open_store(tmp_path, engine))
+        run_requests([Generate("question", FREE), Generate("another", FREE)], engine, open_store(tmp_path, engine))
 
 
 def test_a_server_that_counts_no_tokens_cannot_be_limited_by_them_and_says_so(server: Server, tmp_path: Any) -> None:
     engine = opened(server, concurrency=1)
     engine.endpoint.spending = Spending(max_tokens=1000)
     with pytest.raises(UserError) as error:
-        answer([Write(f"question {i}", FREE) for i in range(3)], engine, open_store(tmp_path, engine))
+        run_requests([Generate(f"question {i}", FREE) for i in range(3)], engine, open_store(tmp_path, engine))
     assert "counts no tokens" in error.value.lines()
 
 

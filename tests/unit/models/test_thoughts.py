@@ -2,12 +2,12 @@
 
 import pytest
 
-from worldprobe.asking.questions import Write, answer, question_id
-from worldprobe.asking.readers import first_numeral, last_word
-from worldprobe.asking.store import open_store
+from worldprobe.inference.readers import first_numeral, last_word
+from worldprobe.inference.requests import Generate, question_id, run_requests
+from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Decoding, EngineFacts, Written
-from worldprobe.models.replies import read_written
-from worldprobe.models.thoughts import part_thoughts, split_thoughts
+from worldprobe.models.reasoning import part_thoughts, split_thoughts
+from worldprobe.models.server.parse import read_written
 
 PLAIN = Decoding(20)
 
@@ -163,17 +163,17 @@ class Thinker:
 
 def test_thoughts_are_kept_in_the_store_and_old_answers_without_them_are_still_read(tmp_path) -> None:
     engine = Thinker()
-    question = Write("p", PLAIN)
-    first = answer([question], engine, open_store(tmp_path, engine)).values[0]
-    again = answer([question], engine, open_store(tmp_path, engine)).values[0]
+    question = Generate("p", PLAIN)
+    first = run_requests([question], engine, open_store(tmp_path, engine)).values[0]
+    again = run_requests([question], engine, open_store(tmp_path, engine)).values[0]
     assert first == again == Written("TRUE", "end", 1, thoughts="so", n_thought_tokens=3)
     assert (first.n_prompt_tokens, again.n_prompt_tokens) == (5, 5)
     older = open_store(tmp_path / "older", engine)
     older.write(older.begin([question_id(question, engine)]), {question_id(question, engine): ["FALSE", "end", 1, False, None]})
-    assert answer([question], engine, open_store(tmp_path / "older", engine)).values[0] == Written("FALSE", "end", 1)
+    assert run_requests([question], engine, open_store(tmp_path / "older", engine)).values[0] == Written("FALSE", "end", 1)
 
 
 def test_a_budget_of_thoughts_changes_a_questions_id_and_none_leaves_it_what_it_was() -> None:
     engine = Thinker()
-    assert question_id(Write("p", PLAIN), engine) != question_id(Write("p", Decoding(20, thoughts=5)), engine)
+    assert question_id(Generate("p", PLAIN), engine) != question_id(Generate("p", Decoding(20, thoughts=5)), engine)
     assert "thoughts" not in PLAIN.described()

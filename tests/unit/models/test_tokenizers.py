@@ -23,8 +23,8 @@ from tokenizers import (  # noqa: E402
 
 from worldprobe.errors import UserError  # noqa: E402
 from worldprobe.models import tokenizers as own_tokenizers  # noqa: E402
-from worldprobe.models.engine import Message, Query  # noqa: E402
-from worldprobe.models.offers import load_encoder  # noqa: E402
+from worldprobe.models.engine import Loglikelihood, Message  # noqa: E402
+from worldprobe.models.server.capabilities import load_encoder  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
 TEXTS = [f"Ana lifts {n} heavy crates near the door. Ben doesn't, in {1990 + n}." for n in range(40)]
@@ -118,7 +118,7 @@ def test_scores_and_prompts_are_of_the_files_tokens_by_folder_by_hub_name_and_fo
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub))
     monkeypatch.setattr("transformers.utils.hub.constants.HF_HUB_CACHE", str(hub))
     file = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    query = Query("Ana lifts 31 crates.", "Ben doesn't in 2024.")
+    query = Loglikelihood("Ana lifts 31 crates.", "Ben doesn't in 2024.")
     ids = file.encode(f"{query.context} {query.target}").ids
     start = len(file.encode(query.context).ids)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
@@ -174,7 +174,7 @@ def test_a_start_token_that_only_the_configuration_states_is_put_before_texts_an
     (folder / "tokenizer_config.json").write_text(json.dumps(settings | states))
     (folder / "chat_template.jinja").write_text("{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}")
     encoder = open_engine(str(folder)).encoder
-    query, file = Query("Ana lifts 31 crates.", "Ben doesn't."), Tokenizer.from_file(str(folder / "tokenizer.json"))
+    query, file = Loglikelihood("Ana lifts 31 crates.", "Ben doesn't."), Tokenizer.from_file(str(folder / "tokenizer.json"))
     assert encoder.encode([query])[0].ids == (*starts, *file.encode("Ana lifts 31 crates. Ben doesn't.").ids)
     conversation = encoder.encode_prompts([(Message("user", TEXTS[0]),)], 1)[0][0]
     assert conversation == (0, *file.encode(TEXTS[0]).ids)

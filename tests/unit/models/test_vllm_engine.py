@@ -23,7 +23,7 @@ if __name__ == "__main__":
 
 import pytest  # noqa: E402
 
-from worldprobe.models.engine import Decoding, Query  # noqa: E402
+from worldprobe.models.engine import Decoding, Loglikelihood  # noqa: E402
 
 try:
     import vllm.version  # noqa: F401
@@ -37,7 +37,10 @@ pytestmark = [pytest.mark.vllm, pytest.mark.skipif(not HERE, reason="vLLM is not
 TOLERANCE = 1e-4
 CONTEXTS = ["The kettle is on the stove.", "The kettle is in the garden.", "Ömer hung the lamp above the table."]
 TARGETS = ["The water is warm.", "The water stays cold.", "It shines — brightly, 24 hours a day."]
-QUERIES = [Query(c, t) for c in (*CONTEXTS, None) for t in TARGETS] + [Query("kettles sing", "kettles"), Query("A", "a")]
+QUERIES = [Loglikelihood(c, t) for c in (*CONTEXTS, None) for t in TARGETS] + [
+    Loglikelihood("kettles sing", "kettles"),
+    Loglikelihood("A", "a"),
+]
 HEAD = "# INSTRUCTIONS\n\nRead the scenario. Answer with a number from 1 to 5.\n\n\n# TEST EXAMPLE\n\n## Scenario\n"
 PROMPTS = [f'{HEAD}"{c} {t}"\n\n## Response\n' for c in CONTEXTS for t in TARGETS]
 NUMERALS = ["1", "2", "3", "4", "5"]
@@ -143,11 +146,11 @@ def hold_conversations(engine: Any) -> dict[str, Any]:
 
     import pandas as pd
 
-    from worldprobe.asking.store import open_store
-    from worldprobe.benchmarks.worldsense.asking.ask import Asking, ask
-    from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
-    from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
-    from worldprobe.benchmarks.worldsense.skins import read_skins
+    from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask
+    from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+    from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+    from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
+    from worldprobe.inference.store import open_store
 
     plan = plan_set("test", sizes=[3], per_cell=1)
     trials = pd.concat(stream_set(plan, blocks_of(plan, read_skins(), ["trips"]), 0), ignore_index=True)
@@ -338,7 +341,7 @@ def test_the_facts_tell_engine_start_tokens_and_how_the_cache_is_used(by_vllm: d
 
 @pytest.mark.parametrize("sends", ["text", "ids"])
 def test_the_server_gives_the_same_scores_and_answers(sends: str, server: str, folders: dict, by_transformers: dict) -> None:
-    from worldprobe.models.openai_engine import open_engine
+    from worldprobe.models.server.engine import open_engine
 
     engine = open_engine(server, "llama", tokenizer=str(folders["llama"]) if sends == "ids" else None)
     ours, theirs = by_transformers["llama"], json.loads(json.dumps(everything(engine)))
@@ -359,7 +362,7 @@ def test_the_server_gives_the_same_scores_and_answers(sends: str, server: str, f
 
 def test_a_tokenizer_of_another_model_is_refused(server: str, folders: dict) -> None:
     from worldprobe.errors import UserError
-    from worldprobe.models.openai_engine import open_engine
+    from worldprobe.models.server.engine import open_engine
 
     with pytest.raises(UserError, match="does not fit llama"):
         open_engine(server, "llama", tokenizer=str(folders["gpt2"]))

@@ -18,8 +18,8 @@ from worldprobe.human.contracts import Demographics, Participants, RawRatings, S
 from worldprobe.human.lists import digest_lists
 from worldprobe.provenance import made
 from worldprobe.survey import export
-from worldprobe.survey.deletion import find_person, purge, withdraw
-from worldprobe.survey.submissions import import_submissions
+from worldprobe.survey.export import find_person, purge, withdraw
+from worldprobe.survey.people import import_submissions
 
 PID = [f"{number:024x}" for number in range(5)]
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from worldprobe.errors import UserError
-from worldprobe.survey import reservation
+from worldprobe.survey import progress
 from worldprobe.survey.people import Visitor, register
 from worldprobe.survey.status import summarize
 from worldprobe.survey.study import open_survey
@@ -15,7 +15,7 @@ from worldprobe.survey.study import open_survey
 
 def reserve(lab, number):
     participant = register(lab.survey.identities, Visitor(f"{number:024x}", "s", f"{number}"))
-    return reservation.reserve(lab.survey, participant)
+    return progress.reserve(lab.survey, participant)
 
 
 def per_list(lab):
@@ -67,7 +67,7 @@ def test_a_reservation_without_answers_returns_to_the_pool(make_lab, make_plan):
     lab.clock.seconds += 9 * 60
     first.answer(first.trial())
     lab.clock.seconds += 9 * 60
-    with pytest.raises(reservation.FullError):
+    with pytest.raises(progress.FullError):
         reserve(lab, 2)
     lab.clock.seconds += 2 * 60
     reserve(lab, 3)
@@ -144,7 +144,7 @@ def test_rounds_share_the_people_that_a_question_needs(make_lab, make_plan):
     first, second = plan.lists.values()
     lists = {first.name: first, second.name: type(second)(**(vars(second) | {"round": 2}))}
     lab = make_lab(type(plan)(plan.digest, lists, plan.wordings), ratings_per_item=5)
-    assert reservation.wanted_per_list(lab.survey) == 3
+    assert progress.wanted_per_list(lab.survey) == 3
 
 
 def test_a_folder_of_other_lists_is_refused(lab, make_plan):

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements
-from worldprobe.benchmarks.ewok.contracts.evidence import Ratings
 from worldprobe.benchmarks.ewok.contracts.people import HumanStatistics
+from worldprobe.benchmarks.ewok.contracts.scores import Ratings
 from worldprobe.cli import main
 from worldprobe.cli.human_survey import _read_plan
 from worldprobe.contracts import read_provenance, read_table, write_table

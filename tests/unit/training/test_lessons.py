@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 
 from worldprobe.errors import UserError
-from worldprobe.models.encoding import Encoder
-from worldprobe.models.engine import Message, Query
+from worldprobe.models.chat import Encoder
+from worldprobe.models.engine import Loglikelihood, Message
 from worldprobe.training.collating import IGNORED, Collator, pack
 from worldprobe.training.lessons import Lesson, encode_lessons, plan_order
 from worldprobe.training.tokenizer import END_OF_TEXT, phrase_tokenizer, save_tokenizer, train_tokenizer
@@ -35,7 +35,7 @@ def encoder(tokenizer):
 
 def test_plain_text_is_tokenised_as_when_it_is_scored_and_ends_with_the_end_token(encoder, tokenizer) -> None:
     material = encode_lessons([Lesson("The lamp is left. Answer:", "TRUE", "one")], encoder)
-    scored = encoder.encode([Query("The lamp is left. Answer:", "TRUE")])[0]
+    scored = encoder.encode([Loglikelihood("The lamp is left. Answer:", "TRUE")])[0]
     ids, counts = material.lesson(0)
     assert tuple(ids) == (*scored.ids, tokenizer.eos_token_id)
     assert counts.tolist() == [place >= scored.start for place in range(len(ids))]
@@ -63,7 +63,10 @@ def test_texts_in_phrases_begin_with_the_end_token_in_training_and_when_they_are
     words = [END_OF_TEXT, "<0>", "is older than", "<1>", ":", "true", END_OF_TEXT]
     assert phrases.convert_ids_to_tokens(ids) == words
     assert counts.tolist() == [False] * 5 + [True] * 2
-    assert phrases.convert_ids_to_tokens(encoder.encode([Query("Zoe is older than Uncle Rob:", "true")])[0].ids) == words[:-1]
+    assert (
+        phrases.convert_ids_to_tokens(encoder.encode([Loglikelihood("Zoe is older than Uncle Rob:", "true")])[0].ids)
+        == words[:-1]
+    )
 
 
 def test_a_conversation_is_tokenised_as_when_it_is_asked_and_ends_as_the_template_ends_a_turn(encoder, tokenizer) -> None:

@@ -14,10 +14,10 @@ import pytest
 from safetensors.torch import load_file
 
 import worldprobe
-from worldprobe.asking.preemption import PREEMPTED
 from worldprobe.cli import main
 from worldprobe.errors import UserError
-from worldprobe.models.arithmetic import PINS
+from worldprobe.inference.preemption import PREEMPTED
+from worldprobe.models.model_provenance import PINS
 from worldprobe.training import processes
 
 #: The first of two processes ends as told; the other one would wait for ever.

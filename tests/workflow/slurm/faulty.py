@@ -14,14 +14,14 @@ from typing import Any
 
 import torch
 
-from worldprobe.asking import collect as collecting
 from worldprobe.cli import main
-from worldprobe.models import budget
+from worldprobe.inference import collect as collecting
+from worldprobe.models import batching
 
 FAULT = Path(os.environ["FAULTS"]) / sys.argv[sys.argv.index("--model") + 1]
 #: Small parts and small batches, so that there are several of each.
-collecting.ANSWERS_PER_PART, budget.CPU_TOKENS = 50, (256, 256)
-collect, run = collecting.collect, budget.Budget.run
+collecting.ANSWERS_PER_PART, batching.CPU_TOKENS = 50, (256, 256)
+collect, run = collecting.collect, batching.Budget.run
 struck_by = ""
 
 
@@ -49,13 +49,13 @@ def collect_until_struck(questions: Any, ask: Callable[[Any, Any], Iterator[Any]
     return collect(questions, asking, *arguments)
 
 
-def run_unless_struck(self: budget.Budget, units: Any, work: Any) -> Any:
+def run_unless_struck(self: batching.Budget, units: Any, work: Any) -> Any:
     def fail(_units: Any) -> Any:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
     return run(self, units, fail if struck_by == "cuda" else work)
 
 
-budget.Budget.run = run_unless_struck
+batching.Budget.run = run_unless_struck
 collecting.collect = collect_until_struck  # before anything imports it by name
 sys.exit(main())

@@ -2,8 +2,8 @@
 
 
 from worldprobe.benchmarks.worldsense import targets as worldsense_targets
-from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set, prompt_file
-from worldprobe.benchmarks.worldsense.skins import skin_files as files_of_skins
+from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set, prompt_file
+from worldprobe.benchmarks.worldsense.skins.skins import skin_files as files_of_skins
 
 worldsense = study["worldsense"]
 

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, PROMPTED, WAYS, is_prompted, is_rated, way_of
+from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, PROMPTED, WAYS, is_prompted, is_rated, way_of
 from worldprobe.errors import UserError
 
 

@@ -13,7 +13,7 @@ from worldprobe.benchmarks.worldsense.analysis.analyse import COLUMNS, compute_s
 from worldprobe.benchmarks.worldsense.analysis.answers import name_of_results, read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, read_questions
 from worldprobe.benchmarks.worldsense.analysis.scoring import score_tuples
-from worldprobe.benchmarks.worldsense.vocabulary import DISGUISE, answers_of
+from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, answers_of
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from worldprobe.asking.readers import last_word
-from worldprobe.asking.store import open_store
-from worldprobe.benchmarks.worldsense.asking.ask import Asking, ask
-from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.contracts import Responses
-from worldprobe.benchmarks.worldsense.skins import FOLDER
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWERS, CANARY
+from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask
+from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+from worldprobe.benchmarks.worldsense.skins.skins import FOLDER
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, CANARY
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, validate
 from worldprobe.errors import UserError
+from worldprobe.inference.readers import last_word
+from worldprobe.inference.store import open_store
 from worldprobe.models.engine import EngineFacts, Scored, Written
 
 PAIR = ("TRUE", "FALSE")
@@ -272,7 +272,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def accuracy_and_bias(folder: Path, name: str) -> tuple[float, float]:
-    from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF
+    from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 
     rows = read_table(folder / f"{name}.parquet", Responses).merge(pd.read_parquet(folder / "trials.parquet"), on="trial_id")
     known = {"1": "KNOW", "2": "KNOW"}
@@ -285,7 +285,7 @@ def accuracy_and_bias(folder: Path, name: str) -> tuple[float, float]:
 
 @pytest.mark.parametrize("name", ["basic", "basic_exchanged", "cot", "icl_iid", "icl_ood", "constrained", "constrained_sum"])
 def test_the_solver_is_right_about_every_trial_under_every_strategy(asked: Path, name: str) -> None:
-    from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF
+    from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 
     rows = read_table(asked / "solver" / f"{name}.parquet", Responses).merge(
         pd.read_parquet(asked / "trials.parquet"), on="trial_id"
@@ -350,7 +350,7 @@ def test_results_are_exported_in_the_official_layout(asked: Path, tmp_path: Path
 )
 def test_a_name_that_readers_would_take_apart_elsewhere_is_refused(prompting: str, model: str) -> None:
     from worldprobe.benchmarks.worldsense.analysis.answers import name_of_results
-    from worldprobe.benchmarks.worldsense.results import results_name
+    from worldprobe.benchmarks.worldsense.exports.results import results_name
 
     with pytest.raises(UserError, match="official file's name"):
         results_name(prompting, model)
@@ -415,7 +415,7 @@ def test_each_set_has_examples_of_its_own_file_also_where_a_set_is_asked_about_t
 def test_only_the_first_of_several_samples_fits_the_official_layout_which_is_said(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from worldprobe.benchmarks.worldsense.results import write_results
+    from worldprobe.benchmarks.worldsense.exports.results import write_results
 
     monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
     engine = Scripted()
@@ -427,7 +427,7 @@ def test_only_the_first_of_several_samples_fits_the_official_layout_which_is_sai
 
 
 def test_no_answer_is_an_empty_string_in_the_official_layout(tmp_path: Path) -> None:
-    from worldprobe.benchmarks.worldsense.results import write_results
+    from worldprobe.benchmarks.worldsense.exports.results import write_results
 
     engine = Scripted()
     frame, _ = ask(trials("good", "empty"), engine, load_prompt_set("basic"), open_store(tmp_path, engine), Asking(True))

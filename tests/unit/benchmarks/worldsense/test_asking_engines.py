@@ -12,13 +12,14 @@ import pytest
 
 pytest.importorskip("openai")
 
-from worldprobe.asking.store import open_store
-from worldprobe.benchmarks.worldsense.asking.ask import Asking, ask
-from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
-from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
-from worldprobe.benchmarks.worldsense.skins import read_skins
-from worldprobe.models import openai_engine, transformers_engine
+from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask
+from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
+from worldprobe.inference.store import open_store
+from worldprobe.models import transformers_engine
 from worldprobe.models.engine import Decoding, Message
+from worldprobe.models.server import engine
 
 TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
 
@@ -89,7 +90,7 @@ def test_transformers_and_a_server_hold_the_same_conversations(
         encoding="utf-8",
     )
     prompts, trials = load_prompt_set(path), made.head(12)
-    served = openai_engine.open_engine(address, "tiny", first_wait=0.01)
+    served = engine.open_engine(address, "tiny", first_wait=0.01)
     here, facts = ask(trials, chatty, prompts, open_store(tmp_path / "here", chatty), Asking(True))
     there, also = ask(trials, served, prompts, open_store(tmp_path / "there", served), Asking(True))
     assert facts["follow_ups"] > 0

@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.balance import guess_from_middles, is_avoidable, lean_of_parts, parts_of
-from worldprobe.benchmarks.worldsense.problems import Cell, cells, cores, solve
-from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
-from worldprobe.benchmarks.worldsense.skins import read_skins
-from worldprobe.benchmarks.worldsense.vocabulary import NORMAL, answers_of
-from worldprobe.benchmarks.worldsense.worlds import normalise
+from worldprobe.benchmarks.worldsense.problems.balance import guess_from_middles, is_avoidable, lean_of_parts, parts_of
+from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores, solve
+from worldprobe.benchmarks.worldsense.problems.worlds import normalise
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+from worldprobe.benchmarks.worldsense.skins.vocabulary import NORMAL, answers_of
+from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 
 CELLS = [cell for cell in cells((3, 4), NORMAL) if cores(cell)]
 

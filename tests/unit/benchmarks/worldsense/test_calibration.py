@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.asking.store import open_store
-from worldprobe.benchmarks.worldsense.asking.ask import Asking, ask
-from worldprobe.benchmarks.worldsense.asking.calibration import decide, usual_odds
-from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.contracts import Responses
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF
+from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask
+from worldprobe.benchmarks.worldsense.inference.calibration import decide, usual_odds
+from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.contracts import validate
+from worldprobe.inference.store import open_store
 from worldprobe.models.engine import EngineFacts, Scored
 
 SKINS = ["tall/short", "trips", "people_LeftRight"]

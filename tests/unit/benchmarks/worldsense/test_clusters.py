@@ -14,7 +14,7 @@ from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, WORDS, 
 from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average, find_cells, sum_in_cells
 from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models
 from worldprobe.benchmarks.worldsense.contracts import Comparisons
-from worldprobe.benchmarks.worldsense.trials import read_trials
+from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.cli import main
 from worldprobe.contracts import validate
 

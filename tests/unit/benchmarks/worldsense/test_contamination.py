@@ -10,10 +10,10 @@ import pytest
 
 from worldprobe.benchmarks.worldsense.finetuning.contamination import in_dialogues, in_trials, read_tests
 from worldprobe.benchmarks.worldsense.finetuning.training_files import Dialogue
-from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
-from worldprobe.benchmarks.worldsense.skins import read_skins
-from worldprobe.benchmarks.worldsense.trials import read_trials
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
+from worldprobe.benchmarks.worldsense.trials.files import read_trials
+from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.cli import main
 from worldprobe.models.engine import Message
 

@@ -15,15 +15,15 @@ from worldprobe.benchmarks.worldsense.figures import finetuning as figures
 from worldprobe.benchmarks.worldsense.finetuning import external, plan
 from worldprobe.benchmarks.worldsense.finetuning.checks import check_finetuning
 from worldprobe.benchmarks.worldsense.finetuning.training_files import first_tuples
+from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS
 from worldprobe.benchmarks.worldsense.tables import accuracy
 from worldprobe.benchmarks.worldsense.targets import asked_models
-from worldprobe.benchmarks.worldsense.vocabulary import LINEAR_PROBLEMS
 from worldprobe.cli import main
 from worldprobe.config import with_defaults
 from worldprobe.contracts import validate
 from worldprobe.errors import UserError
 from worldprobe.operations.settings import shown_registry
-from worldprobe.present.roster import Model, Roster, read_roster
+from worldprobe.report.model_names import Model, Roster, read_roster
 
 FINETUNING = {
     "bases": ["reader", "big"],

@@ -12,13 +12,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from worldprobe.asking.lm_eval_folder import BENCHMARK, DATA, VARIABLE
 from worldprobe.benchmarks.worldsense.analysis.analyse import compute_statistics
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
 from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
+from worldprobe.inference.lm_eval import BENCHMARK, DATA, VARIABLE
 
 TASK = "worldprobe_ws"
 

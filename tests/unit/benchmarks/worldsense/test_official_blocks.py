@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worldprobe.benchmarks.worldsense import official
-from worldprobe.benchmarks.worldsense.official import read_official, write_official
-from worldprobe.benchmarks.worldsense.official_blocks import parse_lines
-from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
-from worldprobe.benchmarks.worldsense.skins import read_skins
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+from worldprobe.benchmarks.worldsense.trials import official
+from worldprobe.benchmarks.worldsense.trials.official import parse_lines, read_official, write_official
+from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.errors import UserError
 
 

@@ -10,21 +10,21 @@ from markupsafe import Markup
 
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
+from worldprobe.benchmarks.worldsense.analysis.published import read_published
 from worldprobe.benchmarks.worldsense.analysis.questions import from_frame
 from worldprobe.benchmarks.worldsense.analysis.reproduction import check_reproduction, summary_line
 from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries, Trials
-from worldprobe.benchmarks.worldsense.published import read_published
 from worldprobe.benchmarks.worldsense.report.part import compose
-from worldprobe.benchmarks.worldsense.trials import read_trials
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
+from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.cli import main
 from worldprobe.contracts import read_table, write_table
 from worldprobe.errors import UserError
-from worldprobe.present.origins import Methods, read_origins
-from worldprobe.present.page import Material, Page, Part, ShownPart, build_page
-from worldprobe.present.roster import Model, Roster
 from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Model, Roster
+from worldprobe.report.origins import Methods, read_origins
+from worldprobe.report.page import Material, Page, Part, ShownPart, build_page
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,12 @@ import json
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.audit import audit_trials
-from worldprobe.benchmarks.worldsense.notation import read_description, read_relation
-from worldprobe.benchmarks.worldsense.planar_text import read_planar_text
-from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
-from worldprobe.benchmarks.worldsense.skins import read_skins
-from worldprobe.benchmarks.worldsense.worlds import normalise
+from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation
+from worldprobe.benchmarks.worldsense.problems.worlds import normalise
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
+from worldprobe.benchmarks.worldsense.trials.reading import read_planar_text
+from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.asking.ask import write_prompts
-from worldprobe.benchmarks.worldsense.asking.examples import Pool
-from worldprobe.benchmarks.worldsense.asking.prompts import FOLDER, known_sets, load_prompt_set
-from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
-from worldprobe.benchmarks.worldsense.skins import read_skins
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, ANSWERS, problem_type
+from worldprobe.benchmarks.worldsense.inference.ask import write_prompts
+from worldprobe.benchmarks.worldsense.inference.prompts import FOLDER, Pool, known_sets, load_prompt_set
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, problem_type
+from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.errors import UserError
 
 DOMAINS = {skin.name: skin.domain for skin in read_skins()}
@@ -89,7 +88,7 @@ def test_chain_of_thought_names_the_options_of_the_problem_and_forbids_no_explan
 
 
 def test_released_texts_lose_their_instruction_too(reference: Path) -> None:
-    from worldprobe.benchmarks.worldsense.trials import read_trials
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
 
     path = reference / "worldsense" / "test_set" / "trials.jsonl.bz2"
     if not path.is_file():

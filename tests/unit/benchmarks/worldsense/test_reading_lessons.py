@@ -12,11 +12,11 @@ import pytest
 
 from worldprobe.benchmarks.worldsense.finetuning.lesson_check import LessonCheck
 from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import LessonPlan, ReadingLesson, draw_lessons
-from worldprobe.benchmarks.worldsense.phrases import pieces_of, tokens_of, words_of
-from worldprobe.benchmarks.worldsense.render import render_clause
-from worldprobe.benchmarks.worldsense.skins import read_skins
-from worldprobe.benchmarks.worldsense.vocabulary import CANARY
-from worldprobe.benchmarks.worldsense.worlds import before
+from worldprobe.benchmarks.worldsense.problems.worlds import before
+from worldprobe.benchmarks.worldsense.skins.phrases import pieces_of, tokens_of, words_of
+from worldprobe.benchmarks.worldsense.skins.render import render_clause
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.training.tokenizer import UNKNOWN, phrase_tokenizer
@@ -142,7 +142,7 @@ def test_tokens_say_nothing_of_a_word_that_training_skins_do_not_have() -> None:
 
 
 def test_tokens_cover_every_trial_and_every_lesson() -> None:
-    from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set, stream_set
+    from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 
     skins = read_skins()
     tokenizer = phrase_tokenizer(tokens_of(skins))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.benchmarks.worldsense.asking.replies import EXPLICIT, PAPER, differences, read_explicit, reader_of
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWERS
+from worldprobe.benchmarks.worldsense.inference.parse import EXPLICIT, PAPER, differences, read_explicit, reader_of
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
 
 #: kind, reply, a person's reading (an answer, or ambiguous, refused, invalid) and part: tuned (the reader was tuned on them),
 #: held_out (chosen by a digest; not looked at before), later (written when the reader was finished), other (written and read by
@@ -99,13 +99,13 @@ def test_where_the_rules_differ_is_counted_by_how() -> None:
 
 def test_a_summary_tells_how_replies_were_read_and_which_answers_are_none(tmp_path: Path) -> None:
     from worldprobe.benchmarks.worldsense.analysis.answers import told_of
-    from worldprobe.benchmarks.worldsense.asking.ask import responses
     from worldprobe.benchmarks.worldsense.contracts import Responses
+    from worldprobe.benchmarks.worldsense.inference.ask import responses
     from worldprobe.benchmarks.worldsense.report.part import _reading
     from worldprobe.contracts import write_table
-    from worldprobe.present.page import told
-    from worldprobe.present.roster import Roster
     from worldprobe.provenance import Provenance
+    from worldprobe.report.model_names import Roster
+    from worldprobe.report.page import told
 
     details = {
         "prompting": "basic",

@@ -8,16 +8,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.audit import audit_trials
-from worldprobe.benchmarks.worldsense.counts import RELEASED, count_cells
-from worldprobe.benchmarks.worldsense.draws import permute, round_keys
-from worldprobe.benchmarks.worldsense.official import read_official
-from worldprobe.benchmarks.worldsense.problems import cells, cores
-from worldprobe.benchmarks.worldsense.sets import PLANS, blocks_of, plan_set, stream_set
-from worldprobe.benchmarks.worldsense.skins import read_skins
-from worldprobe.benchmarks.worldsense.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
-from worldprobe.benchmarks.worldsense.trials import read_trials
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, CANARY, WORDINGS, answers_of
+from worldprobe.benchmarks.worldsense.problems.draws import permute, round_keys
+from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, WORDINGS, answers_of
+from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
+from worldprobe.benchmarks.worldsense.trials.files import read_trials
+from worldprobe.benchmarks.worldsense.trials.official import read_official
+from worldprobe.benchmarks.worldsense.trials.sets import PLANS, RELEASED, blocks_of, count_cells, plan_set, stream_set
+from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
 from worldprobe.cli import main
 
 SIZES = {

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("sklearn", reason="scikit-learn is part of the development environment")
 
-from worldprobe.benchmarks.worldsense.vocabulary import answers_of
+from worldprobe.benchmarks.worldsense.skins.vocabulary import answers_of
 
 
 @pytest.fixture(scope="module")

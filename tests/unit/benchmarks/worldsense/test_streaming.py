@@ -12,11 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense import sets
-from worldprobe.benchmarks.worldsense.skins import read_skins
-from worldprobe.benchmarks.worldsense.trials import read_trials
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, CANARY, DISGUISES
-from worldprobe.benchmarks.worldsense.writing import read_batches, write_set
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, DISGUISES
+from worldprobe.benchmarks.worldsense.trials import sets
+from worldprobe.benchmarks.worldsense.trials.files import read_batches, read_trials, write_set
 from worldprobe.cli import main
 from worldprobe.provenance import Provenance
 
@@ -94,7 +93,7 @@ def test_processes_are_a_few_batches_ahead_at_most_and_make_the_same_trials(batc
 
 KILLED_IN_ITS_SECOND_BATCH = """
 import os, signal, sys
-from worldprobe.benchmarks.worldsense import sets
+from worldprobe.benchmarks.worldsense.trials import sets
 from worldprobe.cli import main
 
 make = sets._make_rounds
@@ -126,8 +125,8 @@ def test_a_kill_in_the_middle_leaves_what_was_there_and_the_next_run_tidies_up(t
 KILLED_WHILE_WORKERS_WAIT = """
 import os, signal, sys
 from multiprocessing import active_children
-from worldprobe.benchmarks.worldsense import sets
-from worldprobe.benchmarks.worldsense.skins import read_skins
+from worldprobe.benchmarks.worldsense.trials import sets
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 
 if __name__ == "__main__":
     sets.TRIALS_PER_BATCH = 1

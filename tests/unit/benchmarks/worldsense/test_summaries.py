@@ -9,21 +9,21 @@ import pytest
 
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
+from worldprobe.benchmarks.worldsense.analysis.published import published_name, read_published
 from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, Questions, from_frame
 from worldprobe.benchmarks.worldsense.analysis.reproduction import RELEASED, check_reproduction, released_sets, summary_line
 from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models, summarize
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction, Summaries
 from worldprobe.benchmarks.worldsense.plans import FIGURES, TABLES
-from worldprobe.benchmarks.worldsense.published import published_name, read_published
 from worldprobe.benchmarks.worldsense.selection import PROMPTINGS, place
-from worldprobe.benchmarks.worldsense.skin_groups import group_skins
-from worldprobe.benchmarks.worldsense.trials import read_trials
+from worldprobe.benchmarks.worldsense.skins.groups import group_skins
+from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.cli import main
 from worldprobe.contracts import validate, write_table
 from worldprobe.errors import UserError
-from worldprobe.present.making import draw_figure, print_table
-from worldprobe.present.roster import Roster
 from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster
+from worldprobe.report.render import draw_figure, print_table
 
 
 @pytest.fixture(scope="module")

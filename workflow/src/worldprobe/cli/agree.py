@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import Agreements
     from worldprobe.contracts import read_table, write_table
     from worldprobe.errors import UserError
-    from worldprobe.present.roster import HUMAN
     from worldprobe.provenance import made
+    from worldprobe.report.model_names import HUMAN
 
     judgements = read_judgements(args.judgements, ["item_id", "target", "model", "eval_type", "accuracy", "status"])
     provenance = made(

@@ -94,7 +94,7 @@ def run_vectors(args: argparse.Namespace) -> None:
 
     from worldprobe.benchmarks.ewok.baselines import word2vec
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
-    from worldprobe.benchmarks.ewok.controls.build import check_documents
+    from worldprobe.benchmarks.ewok.controls.corpus import check_documents
     from worldprobe.contracts import read_table
     from worldprobe.files import whole_file
     from worldprobe.log import LOGGER
@@ -155,7 +155,7 @@ def _check_classes(skip: list[str], items: pd.DataFrame) -> None:
     Raises:
         UserError: no item has a filler of the class.
     """
-    from worldprobe.benchmarks.ewok.baselines.words import classes_of
+    from worldprobe.benchmarks.ewok.baselines.frequency import classes_of
     from worldprobe.errors import UserError
 
     known = {name for fillers in items["fillers"].unique() for name in classes_of(fillers)}

@@ -111,7 +111,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run_corpus(args: argparse.Namespace) -> None:
     """Split, fill, write."""
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments, ControlFillers, ControlTemplates, Templates
-    from worldprobe.benchmarks.ewok.controls.build import build_corpus
+    from worldprobe.benchmarks.ewok.controls.corpus import build_corpus
     from worldprobe.contracts import read_table, write_table
     from worldprobe.files import whole_folder
     from worldprobe.provenance import made
@@ -144,7 +144,7 @@ def run_corpus(args: argparse.Namespace) -> None:
 def run_tokenizer(args: argparse.Namespace) -> None:
     """Train the tokenizer."""
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
-    from worldprobe.benchmarks.ewok.controls.build import check_documents
+    from worldprobe.benchmarks.ewok.controls.corpus import check_documents
     from worldprobe.contracts import read_table
     from worldprobe.errors import UserError
     from worldprobe.files import whole_folder
@@ -176,14 +176,14 @@ def run_train(args: argparse.Namespace) -> None:
     from dataclasses import asdict
 
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
-    from worldprobe.benchmarks.ewok.controls.build import check_documents
+    from worldprobe.benchmarks.ewok.controls.corpus import check_documents
     from worldprobe.contracts import read_table
     from worldprobe.files import check_place, source_of, whole_folder
     from worldprobe.log import LOGGER
-    from worldprobe.models import arithmetic
+    from worldprobe.models import model_provenance
     from worldprobe.provenance import digests, made
 
-    if not arithmetic.pin():
+    if not model_provenance.pin():
         LOGGER.warning("torch was loaded before: the weights may differ from those of another type of processor")
     from worldprobe.training import scratch
 
@@ -213,7 +213,7 @@ def run_train(args: argparse.Namespace) -> None:
         seed=args.seed,
         model=name,
         dtype="float32",
-        details={"n_parameters": model.num_parameters(), "loss": scratch.last_loss(losses), **arithmetic.facts()},
+        details={"n_parameters": model.num_parameters(), "loss": scratch.last_loss(losses), **model_provenance.facts()},
     )
     with whole_folder(args.out, "controls train", source) as folder:
         scratch.save_model(model, args.tokenizer, folder, name, settings, provenance)

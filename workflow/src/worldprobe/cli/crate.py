@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.files import whole_file
     from worldprobe.log import LOGGER
     from worldprobe.paths import REPOSITORY
-    from worldprobe.present.crate import build_crate, pack_crate
+    from worldprobe.report.crate import build_crate, pack_crate
 
     if not (args.folder / "report.html").is_file():
         raise UserError(args.folder, "contains no report.html, so it is not a finished study.", "Give e.g. results/default.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from worldprobe.cli.arguments import whole_number
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.models.kinds import CAUSAL, KINDS, MASKED, PSEUDO, WITHIN_WORD, refuse_prompting, with_article
+from worldprobe.models.model_types import CAUSAL, KINDS, MASKED, PSEUDO, WITHIN_WORD, refuse_prompting, with_article
 from worldprobe.operations.devices import claim_gpus
 
 if TYPE_CHECKING:
@@ -189,8 +189,8 @@ def _vllm(args: argparse.Namespace) -> Engine:
 def _openai(args: argparse.Namespace) -> Engine:
     if not args.endpoint:
         raise UserError("--engine openai", "needs the server's address.", "Add --endpoint URL, e.g. http://127.0.0.1:8000/v1.")
-    from worldprobe.models.endpoint import Spending
-    from worldprobe.models.openai_engine import open_engine
+    from worldprobe.models.server.endpoint import Spending
+    from worldprobe.models.server.engine import open_engine
 
     return open_engine(
         args.endpoint,
@@ -204,6 +204,6 @@ def _openai(args: argparse.Namespace) -> Engine:
 
 
 def _rule(args: argparse.Namespace) -> Engine:
-    from worldprobe.benchmarks.worldsense.asking.rules import open_engine
+    from worldprobe.benchmarks.worldsense.inference.reference_solvers import open_engine
 
     return open_engine(args.checkpoint, getattr(args, "skin_folder", None))

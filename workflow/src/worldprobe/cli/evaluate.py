@@ -100,9 +100,9 @@ def run(args: argparse.Namespace) -> None:
 
     from worldprobe.files import write_text
     from worldprobe.models.checkpoint import short_name
-    from worldprobe.models.kinds import CAUSAL, refuse_prompting
+    from worldprobe.models.model_types import CAUSAL, refuse_prompting
     from worldprobe.models.registry import loading_options, speed_options
-    from worldprobe.present.results import SCHEMA_VERSION, check_result
+    from worldprobe.report.results import SCHEMA_VERSION, check_result
 
     refuse_what_does_nothing(args)
     card = look_up(args.model, args.registry)
@@ -172,8 +172,8 @@ def evaluate_worldsense(
 def told(summaries: Path) -> str:
     """What must be said next to the row: the model's kind, and flags of what it answered; empty where there is nothing."""
     from worldprobe.contracts import read_provenance
-    from worldprobe.present.origins import notes
-    from worldprobe.present.roster import Roster
+    from worldprobe.report.model_names import Roster
+    from worldprobe.report.origins import notes
 
     return "".join(f"\n{note}" for note in notes(read_provenance(summaries), Roster({})))
 
@@ -195,7 +195,7 @@ def converses(entry: dict[str, Any]) -> bool:
 def kind_of(entry: dict[str, Any]) -> str:
     """The kind of a model that has no card: what its checkpoint states."""
     from worldprobe.models.checkpoint import locate
-    from worldprobe.models.kinds import CAUSAL
+    from worldprobe.models.model_types import CAUSAL
 
     if (entry.get("engine") or "transformers") != "transformers":
         return CAUSAL

@@ -25,8 +25,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, draw, write."""
-    from worldprobe.present.making import draw_figure
-    from worldprobe.present.roster import read_roster
+    from worldprobe.report.model_names import read_roster
+    from worldprobe.report.render import draw_figure
 
     tables = [getattr(args, one.name) for one in args.plan.inputs]
     roster = read_roster(args.registry).with_trained(args.trained)

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
     if args.fit == "mixed-model":
         table, details = fit_mixed_model(design, args.algorithm)
     else:
-        from worldprobe.benchmarks.ewok.analysis.fixed_effects import fit_fixed_effects
+        from worldprobe.benchmarks.ewok.analysis.mixed_model import fit_fixed_effects
 
         table, details = fit_fixed_effects(design)
         packages.append("statsmodels")

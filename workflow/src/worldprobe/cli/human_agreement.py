@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.human.statistics import Adder, confuse, measure
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.human.contracts import CleanAnswers
-    from worldprobe.human.stored import read_key
+    from worldprobe.human.exports import read_key
     from worldprobe.provenance import made
 
     items = read_table(args.items, Items)

@@ -122,9 +122,8 @@ def add_clean_parser(actions: argparse._SubParsersAction) -> None:
 def run_simulate(args: argparse.Namespace) -> None:
     """Draw everybody's answers and write them as an export."""
     from worldprobe.files import whole_folder
-    from worldprobe.human.exports import write_export
+    from worldprobe.human.exports import read_key, read_lists, write_export
     from worldprobe.human.simulation import Crowd, simulate
-    from worldprobe.human.stored import read_key, read_lists
     from worldprobe.log import LOGGER
     from worldprobe.provenance import made
 
@@ -159,14 +158,12 @@ def run_clean(args: argparse.Namespace) -> None:
     """Check the export, apply the steps, write what is left."""
     from worldprobe.benchmarks.ewok.analysis.provenances import items_of
     from worldprobe.benchmarks.ewok.contracts import Ratings
-    from worldprobe.benchmarks.ewok.human.ratings import rate_items
+    from worldprobe.benchmarks.ewok.human.questions import rate_items
     from worldprobe.contracts import write_table
-    from worldprobe.human.answers import check_export, read_answers
+    from worldprobe.human.answers import check_export, count_people, read_answers
     from worldprobe.human.cleaning import Rules, clean
     from worldprobe.human.contracts import CleanAnswers, CleaningSteps, PeopleCounts, Raters, SubItems
-    from worldprobe.human.exports import read_export
-    from worldprobe.human.people import count_people
-    from worldprobe.human.stored import read_key
+    from worldprobe.human.exports import read_export, read_key
     from worldprobe.provenance import made
 
     export = read_export(args.export)

@@ -36,10 +36,10 @@ def add_parsers(actions: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read, correlate, write."""
     from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER
-    from worldprobe.benchmarks.ewok.analysis.judge_evidence import read_evidence
+    from worldprobe.benchmarks.ewok.analysis.judge import read_evidence
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import Items, Likeness, Ratings
-    from worldprobe.benchmarks.ewok.human.likeness import measure_likeness
+    from worldprobe.benchmarks.ewok.human.human_correlation import measure_likeness
     from worldprobe.contracts import read_table, write_table
     from worldprobe.provenance import made
 

@@ -130,7 +130,7 @@ def run_serve(args: argparse.Namespace) -> None:
 
 
 def _read_plan(path: Path, prompts: str) -> Plan:
-    from worldprobe.benchmarks.ewok.asking.prompts import load_prompts
+    from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts
     from worldprobe.contracts import read_table
     from worldprobe.human.contracts import StudyLists
     from worldprobe.human.lists import digest_lists
@@ -312,7 +312,7 @@ def run_identities(args: argparse.Namespace) -> None:
 
 def run_withdraw(args: argparse.Namespace) -> None:
     """Delete one person."""
-    from worldprobe.survey.deletion import find_person, withdraw
+    from worldprobe.survey.export import find_person, withdraw
 
     name = sys.stdin.readline().strip() if args.person == "-" else args.person
     with _databases(args.folder) as (answers, identities):
@@ -324,7 +324,7 @@ def run_withdraw(args: argparse.Namespace) -> None:
 
 def run_purge(args: argparse.Namespace) -> None:
     """Delete old identities."""
-    from worldprobe.survey.deletion import purge
+    from worldprobe.survey.export import purge
     from worldprobe.survey.study import read_setting
 
     with _databases(args.folder) as (answers, identities):
@@ -336,7 +336,7 @@ def run_purge(args: argparse.Namespace) -> None:
 def run_import(args: argparse.Namespace) -> None:
     """Read the recruiter's file."""
     from worldprobe.commented_csv import read_frame
-    from worldprobe.survey.submissions import import_submissions
+    from worldprobe.survey.people import import_submissions
 
     frame = read_frame(args.submissions, _read_bytes(args.submissions))
     with _databases(args.folder) as (answers, identities):
@@ -350,7 +350,7 @@ def run_import(args: argparse.Namespace) -> None:
 
 def run_reopen(args: argparse.Namespace) -> None:
     """Reopen lists."""
-    from worldprobe.survey.submissions import reopen
+    from worldprobe.survey.people import reopen
 
     with _databases(args.folder) as (answers, _):
         n_changed, n_unknown = reopen(answers, _read_people(args.people))

@@ -78,8 +78,7 @@ def import_results(args: argparse.Namespace) -> None:
     """Read the release, apply the steps, print their effects, write the tables."""
     from dataclasses import asdict
 
-    from worldprobe.benchmarks.ewok.analysis.paper_steps import apply_steps
-    from worldprobe.benchmarks.ewok.analysis.released import FLAGGED, REMOVED, read_listing, read_release
+    from worldprobe.benchmarks.ewok.analysis.released import FLAGGED, REMOVED, apply_steps, read_listing, read_release
     from worldprobe.benchmarks.ewok.contracts import Judgements, SurfaceFeatures
     from worldprobe.contracts import write_table
     from worldprobe.errors import UserError
@@ -151,11 +150,11 @@ def import_ratings(args: argparse.Namespace) -> None:
 
 def import_samples(args: argparse.Namespace) -> None:
     """Check that the samples are of these items, and write them as target scores."""
-    from worldprobe.asking.lm_eval_samples import read_run
     from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
-    from worldprobe.benchmarks.ewok.lm_eval_samples import read_target_scores
-    from worldprobe.benchmarks.ewok.passing_on.lm_eval_task import BENCHMARK
+    from worldprobe.benchmarks.ewok.exports.lm_eval_samples import read_target_scores
+    from worldprobe.benchmarks.ewok.exports.lm_eval_task import BENCHMARK
     from worldprobe.contracts import read_table, write_table
+    from worldprobe.inference.lm_eval import read_run
 
     run = read_run(args.samples, BENCHMARK)
     scores = read_target_scores(run, read_table(args.items, Items))

@@ -62,7 +62,7 @@ def _check_options(args: argparse.Namespace) -> None:
     Raises:
         UserError: one of them.
     """
-    from worldprobe.asking.lm_eval_folder import check_task
+    from worldprobe.inference.lm_eval import check_task
 
     if args.hub is not None and (args.items or args.encrypt):
         raise UserError("--hub", "writes no items.", "Leave ITEMS and --encrypt out, or leave out --hub.")
@@ -88,7 +88,7 @@ def _refuse_protected(args: argparse.Namespace) -> None:
     Raises:
         UserError: they would be.
     """
-    from worldprobe.benchmarks.ewok.canaries import is_protected
+    from worldprobe.benchmarks.ewok.exports.canaries import is_protected
     from worldprobe.contracts import read_provenance
 
     if args.hub is not None or args.encrypt or not is_protected(read_provenance(args.items).canary):
@@ -111,7 +111,7 @@ def _lm_eval(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
         UserError: the table cannot be read, or there is no password.
     """
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.passing_on.lm_eval_task import hub_files, task_files
+    from worldprobe.benchmarks.ewok.exports.lm_eval_task import hub_files, task_files
     from worldprobe.benchmarks.ewok.vocabulary import RELEASE
     from worldprobe.contracts import read_provenance, read_table
 
@@ -129,7 +129,7 @@ def _lighteval(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
         UserError: the table cannot be read.
     """
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.passing_on.lighteval_task import lighteval_files
+    from worldprobe.benchmarks.ewok.exports.lighteval_task import lighteval_files
     from worldprobe.contracts import read_provenance, read_table
 
     return lighteval_files(read_table(args.items, Items), args.task or TASK, read_provenance(args.items).canary)
@@ -142,9 +142,9 @@ def _dataset(args: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
         UserError: the table cannot be read, or there is no password.
     """
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.passing_on.dataset import describe_items
+    from worldprobe.benchmarks.ewok.exports.dataset import describe_items
     from worldprobe.contracts import read_provenance, read_table
-    from worldprobe.present.dataset_folder import dataset_files
+    from worldprobe.report.dataset_folder import dataset_files
 
     password = export_password(args)
     dataset = describe_items(read_table(args.items, Items), read_provenance(args.items).canary, args.encrypt)

@@ -33,8 +33,8 @@ def run_import(args: argparse.Namespace) -> None:
     """Read, compare with the release, write."""
     from worldprobe.archives import EXPORT_VARIABLE
     from worldprobe.benchmarks.ewok.analysis.published import is_release, read_published
-    from worldprobe.benchmarks.ewok.canaries import is_protected
     from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.exports.canaries import is_protected
     from worldprobe.benchmarks.ewok.materials.official_files import RELEASE_CANARY, read_items
     from worldprobe.contracts import write_table
     from worldprobe.log import LOGGER
@@ -68,7 +68,7 @@ def _copy_of_export(source: Path, word: str | None, out: Path) -> bool:
     from worldprobe.benchmarks.ewok.materials.official_files import PASSWORD_HINT
     from worldprobe.contracts import read_table
     from worldprobe.files import whole_file
-    from worldprobe.present.dataset_folder import MEMBER
+    from worldprobe.report.dataset_folder import MEMBER
 
     if not is_encrypted(source):
         return False

@@ -52,7 +52,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Judge every table of evidence by itself; nothing is written before all are judged."""
-    from worldprobe.benchmarks.ewok.analysis.judge_evidence import judge_evidence, kind_of, read_evidence
+    from worldprobe.benchmarks.ewok.analysis.judge import judge_evidence, kind_of, read_evidence
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements
     from worldprobe.contracts import read_provenance, read_table, validate, write_table

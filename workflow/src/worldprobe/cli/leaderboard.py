@@ -27,8 +27,8 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.errors import UserError
     from worldprobe.files import write_text
     from worldprobe.log import LOGGER
-    from worldprobe.present.leaderboard import build_page, build_rankings
-    from worldprobe.present.results import read_result
+    from worldprobe.report.leaderboard import build_page, build_rankings
+    from worldprobe.report.results import read_result
 
     paths = sorted(args.folder.rglob("result.json"))
     if not paths:

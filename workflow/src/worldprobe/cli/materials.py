@@ -166,7 +166,7 @@ def run_new_domain(args: argparse.Namespace) -> None:
 
 def run_review(args: argparse.Namespace) -> None:
     """Write the spreadsheet, or read the filled one back as flags."""
-    from worldprobe.benchmarks.ewok.canaries import is_protected
+    from worldprobe.benchmarks.ewok.exports.canaries import is_protected
     from worldprobe.benchmarks.ewok.materials.review import fill_once, flags_text, read_sheet, review_sheet
     from worldprobe.files import write_text
     from worldprobe.log import LOGGER

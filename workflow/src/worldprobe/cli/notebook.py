@@ -38,7 +38,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> None:
     """Run, convert, write."""
     from worldprobe.files import write_text
-    from worldprobe.present import notebooks
+    from worldprobe.report import notebooks
 
     settings = {"WORLDPROBE_STUDY": str(Path(args.results).resolve()), "WORLDPROBE_REGISTRY": str(Path(args.registry).resolve())}
     settings["WORLDPROBE_CONDITION"] = args.condition

@@ -34,7 +34,7 @@ def run_write(args: argparse.Namespace) -> None:
     """Read the parts, write the article and its numbers."""
     from worldprobe.files import write_text
     from worldprobe.log import LOGGER
-    from worldprobe.present.paper import write_paper
+    from worldprobe.report.paper import write_paper
 
     if [path.name for path in args.out[1:]] != ["numbers.tex"] or args.out[1].parent != args.out[0].parent:
         problem = "the files are not an article and numbers.tex in one folder."

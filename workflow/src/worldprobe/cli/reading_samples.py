@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from worldprobe.asking.lm_eval_samples import Run
+    from worldprobe.inference.lm_eval import Run
     from worldprobe.provenance import Provenance
 
 

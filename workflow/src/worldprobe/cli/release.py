@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
-    from worldprobe.benchmarks.ewok.passing_on.search import Findings
+    from worldprobe.benchmarks.ewok.exports.search import Findings
 
 RELEASE_VARIABLE = "WORLDPROBE_RELEASE_PASSWORD"
 _ASKED = f"The password is the value of {RELEASE_VARIABLE}, or is asked for; it is never an argument, which others could see."
@@ -88,7 +88,7 @@ def _password_of_materials(*paths: Path | None) -> str | None:
 
 def run_pack(args: argparse.Namespace) -> None:
     """Read, check, encrypt."""
-    from worldprobe.benchmarks.ewok.passing_on.packing import check_members, read_members, read_notices, write_release
+    from worldprobe.benchmarks.ewok.exports.packing import check_members, read_members, read_notices, write_release
     from worldprobe.cli.items_export import read_official_files
     from worldprobe.log import LOGGER
 
@@ -111,7 +111,7 @@ def run_pack(args: argparse.Namespace) -> None:
 def run_unpack(args: argparse.Namespace) -> None:
     """Open, refuse what must stay packed, write."""
     from worldprobe.archives import is_encrypted
-    from worldprobe.benchmarks.ewok.passing_on.packing import read_release
+    from worldprobe.benchmarks.ewok.exports.packing import read_release
     from worldprobe.files import digest_file, source_of, whole_folder
 
     word = ask_password(RELEASE_VARIABLE, args.archive.name) if is_encrypted(args.archive) else None
@@ -125,9 +125,9 @@ def run_unpack(args: argparse.Namespace) -> None:
 
 def run_check(args: argparse.Namespace) -> int:
     """Search, print; 1 if anything was found."""
+    from worldprobe.benchmarks.ewok.exports.search import search_folder
+    from worldprobe.benchmarks.ewok.exports.wordings import read_wordings
     from worldprobe.benchmarks.ewok.materials.materials import Source
-    from worldprobe.benchmarks.ewok.passing_on.search import search_folder
-    from worldprobe.benchmarks.ewok.passing_on.wordings import read_wordings
 
     wordings = None
     if args.official:

@@ -38,12 +38,12 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read the parts, build, write."""
-    from worldprobe.asking.cost import cost_by_model
-    from worldprobe.present.origins import read_origins
-    from worldprobe.present.page import Page, read_fragment, write_page
-    from worldprobe.present.pictures import read_picture
-    from worldprobe.present.roster import read_roster
-    from worldprobe.present.runtimes import AnswerTime, read_run_times, with_all_attempts
+    from worldprobe.inference.cost import cost_by_model
+    from worldprobe.report.model_names import read_roster
+    from worldprobe.report.origins import read_origins
+    from worldprobe.report.page import Page, read_fragment, write_page
+    from worldprobe.report.pictures import read_picture
+    from worldprobe.report.runtimes import AnswerTime, read_run_times, with_all_attempts
 
     parts = read_parts(args)
     roster = read_roster(args.registry)

@@ -13,7 +13,7 @@ from worldprobe.log import LOGGER
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Benchmark
-    from worldprobe.present.page import ShownPart
+    from worldprobe.report.page import ShownPart
 
 
 def add_content_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,10 +44,10 @@ def read_parts(args: argparse.Namespace) -> list[ShownPart]:
     Raises:
         UserError: files that do not belong together, or cannot be read.
     """
-    from worldprobe.present.origins import read_origins
-    from worldprobe.present.page import Material, build_part
-    from worldprobe.present.printed import read_printed
-    from worldprobe.present.roster import read_roster
+    from worldprobe.report.model_names import read_roster
+    from worldprobe.report.origins import read_origins
+    from worldprobe.report.page import Material, build_part
+    from worldprobe.report.printed import read_printed
 
     roster = read_roster(args.registry)
     summaries = [Path(path) for path in args.summaries]
@@ -108,7 +108,7 @@ def _benchmark_of(path: Path) -> Benchmark:
     """
     from worldprobe.benchmark import load
     from worldprobe.benchmarks import benchmarks
-    from worldprobe.present.origins import read_origins
+    from worldprobe.report.origins import read_origins
 
     kind = read_origins([path])[0].kind
     known = {load(one.page.summary.contract).Config.name: one for one in benchmarks().values() if one.page}

@@ -41,9 +41,9 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _check_worldsense(args: argparse.Namespace) -> None:
+    from worldprobe.benchmarks.worldsense.analysis.published import SOURCE, read_published
     from worldprobe.benchmarks.worldsense.analysis.reproduction import check_reproduction, released_sets, summary_line
     from worldprobe.benchmarks.worldsense.contracts import Reproduction, Summaries
-    from worldprobe.benchmarks.worldsense.published import SOURCE, read_published
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.provenance import made
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from worldprobe.present.results import Score
+    from worldprobe.report.results import Score
 
 FORMATS = ("lm-eval", "eee", "hub")
 
@@ -54,7 +54,7 @@ def scores_of(result: Mapping[str, Any]) -> list[Score]:
 
 def run_check(args: argparse.Namespace) -> None:
     """Check each, and say what is in it."""
-    from worldprobe.present.results import read_result
+    from worldprobe.report.results import read_result
 
     for path in args.results:
         result = read_result(path)
@@ -71,8 +71,8 @@ def run_export(args: argparse.Namespace) -> None:
     import yaml
 
     from worldprobe.files import write_text
-    from worldprobe.present import exports
-    from worldprobe.present.results import read_result
+    from worldprobe.report import exports
+    from worldprobe.report.results import read_result
 
     result = read_result(args.results)
     scores, date = scores_of(result), day_of(args)

@@ -16,9 +16,9 @@ from worldprobe.cli.engines import open_engine, refuse_to_prompt
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.asking.store import Store
-    from worldprobe.benchmarks.ewok.ways import Way
+    from worldprobe.benchmarks.ewok.eval_types import Way
     from worldprobe.contracts.table import Table
+    from worldprobe.inference.store import Store
     from worldprobe.models.engine import Engine
     from worldprobe.provenance import Provenance
 
@@ -134,7 +134,7 @@ def run_prompting(args: argparse.Namespace) -> None:
 
 def run_all(args: argparse.Namespace, prompting_only: bool = False) -> None:
     """Items of each condition -> one table per eval type; the model is loaded once, and tables are written at the end."""
-    from worldprobe.benchmarks.ewok.ways import PROMPTED, WAYS, way_of
+    from worldprobe.benchmarks.ewok.eval_types import PROMPTED, WAYS, way_of
     from worldprobe.errors import UserError
 
     model_name(args)  # refused before a model is loaded
@@ -172,7 +172,7 @@ def read_conditions(args: argparse.Namespace, paradigms: set[str]) -> Any:
     Raises:
         UserError: an unreadable table, unknown prompts, or a number of values that is neither one nor one per table.
     """
-    from worldprobe.benchmarks.ewok.asking.prompts import load_prompts
+    from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts
     from worldprobe.errors import UserError
 
     names = _one_per_table(args, "prompts", args.prompts)
@@ -205,8 +205,8 @@ def read_items(path: Path) -> pd.DataFrame:
     Raises:
         UserError: not an items table, no rows, or a text that is missing or empty.
     """
-    from worldprobe.benchmarks.ewok.asking.logprobs import ITEM_COLUMNS, check_texts
     from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.scoring.logprobs import ITEM_COLUMNS, check_texts
     from worldprobe.contracts import read_table
 
     items = read_table(path, Items, columns=ITEM_COLUMNS)
@@ -216,8 +216,8 @@ def read_items(path: Path) -> pd.DataFrame:
 
 def open_answers(args: argparse.Namespace, engine: Engine, since: float, items: list[Path], out: Path) -> Store:
     """The store of the engine's answers; it names the canary of every item table, because answers may repeat an item's words."""
-    from worldprobe.asking.store import open_store
     from worldprobe.contracts import read_provenance
+    from worldprobe.inference.store import open_store
 
     store = open_store(args.answers or out.parent / ".answers", engine, since=since, kept_since=args.kept_since)
     for path in items:
@@ -235,10 +235,10 @@ def score_items(
     tokens_out: Path | None = None,
 ) -> list[Finished]:
     """Target scores, and on request token scores, which contain item text and therefore its canary."""
-    from worldprobe.benchmarks.ewok.asking.logprobs import score_logprobs
     from worldprobe.benchmarks.ewok.contracts import TargetScores, TokenScores
+    from worldprobe.benchmarks.ewok.scoring.logprobs import score_logprobs
     from worldprobe.contracts import read_provenance
-    from worldprobe.models.making import made_by_model
+    from worldprobe.models.model_provenance import made_by_model
     from worldprobe.provenance import digests
 
     per_token = tokens_out is not None
@@ -261,10 +261,10 @@ def ask_items(
     out: Path,
 ) -> Finished:
     """Responses of one eval type; they may repeat an item's words, so they carry its canary."""
-    from worldprobe.benchmarks.ewok.asking.prompting import ask, uses_chat
     from worldprobe.benchmarks.ewok.contracts import Responses
+    from worldprobe.benchmarks.ewok.scoring.prompting import ask, uses_chat
     from worldprobe.contracts import read_provenance
-    from worldprobe.models.making import made_by_model
+    from worldprobe.models.model_provenance import made_by_model
     from worldprobe.provenance import digests
 
     is_swapped, is_chat = prompting["swap"] and way.paradigm == "choice", uses_chat(prompting["chat"], engine)

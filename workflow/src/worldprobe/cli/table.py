@@ -18,8 +18,8 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, build, write."""
-    from worldprobe.present.making import print_table
-    from worldprobe.present.roster import read_roster
+    from worldprobe.report.model_names import read_roster
+    from worldprobe.report.render import print_table
 
     tables = [getattr(args, one.name) for one in args.plan.inputs]
     print_table(args.plan, tables, read_roster(args.registry), args.out, **options_of(args))

@@ -113,10 +113,10 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run_audit(args: argparse.Namespace) -> int:
     """Read, solve, print, write; exit status 1 where a gold answer is wrong."""
-    from worldprobe.benchmarks.worldsense.audit import audit_trials
-    from worldprobe.benchmarks.worldsense.audit_text import write_audit
-    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_all_wordings
-    from worldprobe.benchmarks.worldsense.trials import read_trials
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
+    from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
+    from worldprobe.benchmarks.worldsense.trials.audit_text import write_audit
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.files import write_text
 
     if args.skin_folder and not args.from_text:
@@ -131,8 +131,8 @@ def run_audit(args: argparse.Namespace) -> int:
 
 def run_skins_check(args: argparse.Namespace) -> None:
     """Read, print every fault; the last is the error."""
-    from worldprobe.benchmarks.worldsense.misreading import find_misreading
-    from worldprobe.benchmarks.worldsense.skins import FOLDER, check_skins
+    from worldprobe.benchmarks.worldsense.skins.misreading import find_misreading
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, check_skins
 
     skins, faults = check_skins(args.skins or FOLDER)
     faults += [fault for skin in skins if (fault := find_misreading(skin)) is not None]
@@ -145,20 +145,20 @@ def run_skins_check(args: argparse.Namespace) -> None:
 
 def run_preview(args: argparse.Namespace) -> None:
     """Render, print."""
-    from worldprobe.benchmarks.worldsense.preview import preview_skin
-    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
+    from worldprobe.benchmarks.worldsense.trials.trial_maker import preview_skin
 
     print(preview_skin(read_skins(args.skin_folder or FOLDER, args.wording_version), args.skin, args.size, args.seed))
 
 
 def run_generate(args: argparse.Namespace) -> None:
     """Plan, check that the set can be balanced, draw, write."""
-    from worldprobe.benchmarks.worldsense import sets
-    from worldprobe.benchmarks.worldsense.misreading import find_misreading
-    from worldprobe.benchmarks.worldsense.official import is_official
-    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
-    from worldprobe.benchmarks.worldsense.vocabulary import CANARY
-    from worldprobe.benchmarks.worldsense.writing import write_set
+    from worldprobe.benchmarks.worldsense.skins.misreading import find_misreading
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
+    from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
+    from worldprobe.benchmarks.worldsense.trials import sets
+    from worldprobe.benchmarks.worldsense.trials.files import write_set
+    from worldprobe.benchmarks.worldsense.trials.official import is_official
     from worldprobe.log import LOGGER
     from worldprobe.provenance import made
 
@@ -189,8 +189,8 @@ def run_generate(args: argparse.Namespace) -> None:
 
 def run_counts(args: argparse.Namespace) -> None:
     """Read, count, write."""
-    from worldprobe.benchmarks.worldsense.counts import count_cells
-    from worldprobe.benchmarks.worldsense.trials import read_trials
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
+    from worldprobe.benchmarks.worldsense.trials.sets import count_cells
     from worldprobe.files import write_text
 
     write_text(args.out, count_cells(read_trials(args.trials)).to_csv(index=False, lineterminator="\n"))

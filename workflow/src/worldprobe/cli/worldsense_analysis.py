@@ -142,7 +142,7 @@ def _read_sets(args: argparse.Namespace) -> Iterator[tuple[str, Questions, list[
     from worldprobe.benchmarks.worldsense.analysis.answers import read_series
     from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
     from worldprobe.benchmarks.worldsense.analysis.questions import from_frame
-    from worldprobe.benchmarks.worldsense.trials import read_trials
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
 
     names = [given[0] for given in args.set]
     for name, *paths in args.set:

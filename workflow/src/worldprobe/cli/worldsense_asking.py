@@ -16,10 +16,9 @@ from worldprobe.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.asking.store import Store
-    from worldprobe.benchmarks.worldsense.asking.ask import Asking
-    from worldprobe.benchmarks.worldsense.asking.examples import Pool
-    from worldprobe.benchmarks.worldsense.asking.prompts import PromptSet
+    from worldprobe.benchmarks.worldsense.inference.ask import Asking
+    from worldprobe.benchmarks.worldsense.inference.prompts import Pool, PromptSet
+    from worldprobe.inference.store import Store
     from worldprobe.models.engine import Engine
     from worldprobe.provenance import Provenance
 
@@ -98,13 +97,13 @@ def add_asking_parsers(actions: argparse._SubParsersAction, trials_help: str) ->
 
 def run_ask(args: argparse.Namespace) -> None:
     """Trials -> one table of responses per set and strategy; the model is loaded once, and tables are written at the end."""
-    from worldprobe.asking.store import open_store
-    from worldprobe.benchmarks.worldsense.asking.ask import Asking
-    from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
-    from worldprobe.benchmarks.worldsense.asking.rules import RuleEngine
-    from worldprobe.benchmarks.worldsense.official import is_official
-    from worldprobe.benchmarks.worldsense.trials import read_trials
+    from worldprobe.benchmarks.worldsense.inference.ask import Asking
+    from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+    from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
+    from worldprobe.benchmarks.worldsense.trials.official import is_official
     from worldprobe.contracts import write_table
+    from worldprobe.inference.store import open_store
 
     prompt_sets = [load_prompt_set(name.strip()) for name in args.prompting.split(",") if name.strip()]
     names = [one.name for one in prompt_sets]
@@ -154,9 +153,9 @@ def _ask(
     examples: str | None,
     asking: Asking,
 ) -> tuple[pd.DataFrame, Provenance]:
-    from worldprobe.benchmarks.worldsense.asking.ask import ask
+    from worldprobe.benchmarks.worldsense.inference.ask import ask
     from worldprobe.files import digest_file
-    from worldprobe.models.making import made_by_model
+    from worldprobe.models.model_provenance import made_by_model
 
     frame, facts = ask(trials, engine, prompts, store, asking, pool, methods.ASK, model_name(args))
     inputs = {"trials": digest_file(path), "prompts": prompts.digest}
@@ -176,10 +175,10 @@ def _ask(
 
 def _pools(args: argparse.Namespace, tables: list[pd.DataFrame]) -> list[Any]:
     """Where the examples of each set come from."""
-    from worldprobe.benchmarks.worldsense.asking.examples import Pool
-    from worldprobe.benchmarks.worldsense.skin_groups import KNOWN
-    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
-    from worldprobe.benchmarks.worldsense.trials import read_trials
+    from worldprobe.benchmarks.worldsense.inference.prompts import Pool
+    from worldprobe.benchmarks.worldsense.skins.groups import KNOWN
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
 
     if args.examples and len(args.examples) not in (1, len(args.trials)):
         problem = f"has {len(args.examples)} files for {len(args.trials)} sets."
@@ -201,7 +200,7 @@ def _examples_path(args: argparse.Namespace, place: int) -> str:
 
 def _check_examples(tables: list[pd.DataFrame], prompt_sets: list[PromptSet], pools: list[Any]) -> None:
     """Write every prompt once before a model is loaded: too few examples, or texts that a set cannot rewrite, are found now."""
-    from worldprobe.benchmarks.worldsense.asking.ask import write_prompts
+    from worldprobe.benchmarks.worldsense.inference.ask import write_prompts
 
     for trials, pool in zip(tables, pools, strict=True):
         for prompts in prompt_sets:
@@ -210,8 +209,8 @@ def _check_examples(tables: list[pd.DataFrame], prompt_sets: list[PromptSet], po
 
 def canary_of(path: str, trials: pd.DataFrame) -> str | None:
     """The canary of trials of ours; the official layout has it in the tuples' ids."""
-    from worldprobe.benchmarks.worldsense.official import is_official
-    from worldprobe.benchmarks.worldsense.vocabulary import CANARY
+    from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
+    from worldprobe.benchmarks.worldsense.trials.official import is_official
     from worldprobe.contracts import read_provenance
 
     if is_official(path):
@@ -222,7 +221,7 @@ def canary_of(path: str, trials: pd.DataFrame) -> str | None:
 def run_export_results(args: argparse.Namespace) -> None:
     """Tables of responses -> official files; the names are checked before the first is written."""
     from worldprobe.benchmarks.worldsense.contracts import Responses
-    from worldprobe.benchmarks.worldsense.results import results_name, write_results
+    from worldprobe.benchmarks.worldsense.exports.results import results_name, write_results
     from worldprobe.contracts import read_provenance, read_table
 
     found: dict[str, tuple[Path, str, pd.DataFrame]] = {}

@@ -48,8 +48,8 @@ def add_exchange_parsers(actions: argparse._SubParsersAction, trials_help: str) 
 def run_export(args: argparse.Namespace) -> None:
     """Read, write, with our canary where the trials are ours."""
     from worldprobe.benchmarks.worldsense.contracts import Trials
-    from worldprobe.benchmarks.worldsense.official import is_official, read_official, write_official
-    from worldprobe.benchmarks.worldsense.writing import read_batches
+    from worldprobe.benchmarks.worldsense.trials.files import read_batches
+    from worldprobe.benchmarks.worldsense.trials.official import is_official, read_official, write_official
     from worldprobe.contracts import check_kind, read_provenance
 
     if args.format == "lm-eval":
@@ -73,11 +73,11 @@ def run_export(args: argparse.Namespace) -> None:
 
 
 def _export_task(args: argparse.Namespace) -> None:
-    from worldprobe.asking.lm_eval_folder import check_task
-    from worldprobe.benchmarks.worldsense.lm_eval_task import task_files
-    from worldprobe.benchmarks.worldsense.trials import read_trials
+    from worldprobe.benchmarks.worldsense.exports.lm_eval_task import task_files
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.cli.worldsense_asking import canary_of
     from worldprobe.files import digest_file, source_of, whole_folder, write_members
+    from worldprobe.inference.lm_eval import check_task
 
     check_task(args.task)
     password = export_password(args)
@@ -94,13 +94,13 @@ def _export_dataset(args: argparse.Namespace) -> None:
         UserError: the trials may be the release's, or are not a whole table of ours.
     """
     from worldprobe.benchmarks.worldsense.contracts import Trials
-    from worldprobe.benchmarks.worldsense.dataset import describe_trials
-    from worldprobe.benchmarks.worldsense.official import is_official
-    from worldprobe.benchmarks.worldsense.vocabulary import CANARY
-    from worldprobe.benchmarks.worldsense.writing import read_batches
+    from worldprobe.benchmarks.worldsense.exports.dataset import describe_trials
+    from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
+    from worldprobe.benchmarks.worldsense.trials.files import read_batches
+    from worldprobe.benchmarks.worldsense.trials.official import is_official
     from worldprobe.contracts import check_kind, read_provenance
     from worldprobe.files import digest_file, source_of, whole_folder, write_members
-    from worldprobe.present.dataset_folder import dataset_files
+    from worldprobe.report.dataset_folder import dataset_files
 
     provenance = None
     if not is_official(args.trials):
@@ -117,12 +117,12 @@ def _export_dataset(args: argparse.Namespace) -> None:
 
 def run_import_samples(args: argparse.Namespace) -> None:
     """Check that the samples are of these trials, and write them as responses."""
-    from worldprobe.asking.lm_eval_samples import read_run
     from worldprobe.benchmarks.worldsense.contracts import Responses
-    from worldprobe.benchmarks.worldsense.lm_eval_task import BENCHMARK, read_responses
-    from worldprobe.benchmarks.worldsense.trials import read_trials
+    from worldprobe.benchmarks.worldsense.exports.lm_eval_task import BENCHMARK, read_responses
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.cli.worldsense_asking import canary_of
     from worldprobe.contracts import write_table
+    from worldprobe.inference.lm_eval import read_run
 
     run, trials = read_run(args.samples, BENCHMARK), read_trials(args.trials)
     made = made_by_lm_eval(

@@ -25,8 +25,8 @@ from worldprobe.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from worldprobe.models.chat import Encoder
     from worldprobe.models.checkpoint import Checkpoint
-    from worldprobe.models.encoding import Encoder
     from worldprobe.training.contamination import TestContent
     from worldprobe.training.lessons import Material
     from worldprobe.training.tuning import Plan, Tuning
@@ -111,7 +111,7 @@ def run_finetune(args: argparse.Namespace) -> int | None:
     """Check everything, load, train, save; several GPUs have a process each, which the first of them starts."""
     from worldprobe.files import check_place
     from worldprobe.log import LOGGER
-    from worldprobe.models import arithmetic
+    from worldprobe.models import model_provenance
     from worldprobe.operations.devices import claim_gpus, visible_gpus
     from worldprobe.training import processes
 
@@ -126,7 +126,7 @@ def run_finetune(args: argparse.Namespace) -> int | None:
         claim_gpus(args.gpus)
     elif not processes.is_first() or processes.TOLD in os.environ:
         LOGGER.setLevel(logging.ERROR)  # who started this process has said what there is to say of files and settings
-    arithmetic.pin()
+    model_provenance.pin()
     import worldprobe.training.tuning  # noqa: F401  before what loads models, which imports transformers without distribution
 
     with processes.told_once():
@@ -141,10 +141,10 @@ def run_finetune(args: argparse.Namespace) -> int | None:
 
 def _prepare(args: argparse.Namespace) -> _Prepared:
     """Read and check: files, base, form, lengths, precision, memory."""
-    from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
     from worldprobe.benchmarks.worldsense.finetuning.contamination import read_tests
     from worldprobe.benchmarks.worldsense.finetuning.material import MaterialReader
-    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_all_wordings
+    from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
     from worldprobe.contracts import table_name
     from worldprobe.files import digest_file
     from worldprobe.log import LOGGER
@@ -218,7 +218,7 @@ def _add_items(paths: Sequence[Path], content: TestContent) -> None:
 def _encoder(checkpoint: Checkpoint, config: dict[str, Any], tokenizer: Any) -> Encoder:
     from types import SimpleNamespace
 
-    from worldprobe.models.encoding import Encoder
+    from worldprobe.models.chat import Encoder
     from worldprobe.models.loading import longest_sequence
 
     longest = longest_sequence(SimpleNamespace(**config))
@@ -286,7 +286,7 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
     from dataclasses import replace
 
     from worldprobe.files import check_place, source_of, whole_folder
-    from worldprobe.models import arithmetic
+    from worldprobe.models import model_provenance
     from worldprobe.models.checkpoint import ensure_unchanged, short_name
     from worldprobe.models.loading import load
     from worldprobe.provenance import made
@@ -310,7 +310,7 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
         revision=prepared.checkpoint.revision,
         dtype=how.precision,
         canary=prepared.canary,
-        details=prepared.details | contamination | {"settings": how.described()} | arithmetic.facts(),
+        details=prepared.details | contamination | {"settings": how.described()} | model_provenance.facts(),
     )
     source = source_of(prepared.digests, how.described(), prepared.details)
     check_place(args.out, is_folder=True, command=COMMAND, source=source)

@@ -41,10 +41,10 @@ def run_start(args: argparse.Namespace) -> None:
 
     from worldprobe.benchmarks.worldsense.finetuning import training_files
     from worldprobe.files import check_place, source_of, whole_folder
-    from worldprobe.models import arithmetic
+    from worldprobe.models import model_provenance
     from worldprobe.provenance import digests, made
 
-    arithmetic.pin()
+    model_provenance.pin()
     from worldprobe.training import scratch
     from worldprobe.training.tokenizer import save_tokenizer, train_tokenizer
 
@@ -71,7 +71,7 @@ def run_start(args: argparse.Namespace) -> None:
         seed=args.seed,
         model=args.out.name,
         dtype="float32",
-        details={"n_parameters": model.num_parameters(), "vocabulary": tokenizer.get_vocab_size(), **arithmetic.facts()},
+        details={"n_parameters": model.num_parameters(), "vocabulary": tokenizer.get_vocab_size(), **model_provenance.facts()},
     )
     with whole_folder(args.out, "worldsense start-model", source) as folder:
         if not args.tokenizer:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from worldprobe.contracts import Table, read_table, validate, write_table
+from worldprobe.contracts import Table, read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
-from worldprobe.human.contracts import Demographics, Participants, RawRatings
+from worldprobe.human.contracts import Demographics, ListKeys, Participants, RawRatings, StudyLists
+from worldprobe.human.lists import digest_lists
 from worldprobe.provenance import Provenance
 
 #: File -> table; demographics may be missing where none were asked.
@@ -85,3 +86,35 @@ def neutralize(cell: object) -> str:
     """
     text = str(cell)
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def read_lists(path: Path | str) -> tuple[pd.DataFrame, str]:
+    """The lists and their digest.
+
+    Returns:
+        contracts.StudyLists, and the digest of the set.
+
+    Raises:
+        UserError: not a table of lists, or its rows are not those that the digest in its provenance is of.
+    """
+    trials = read_table(path, StudyLists)
+    digest = digest_lists(trials)
+    if read_provenance(path).details.get("lists_digest") != digest:
+        raise UserError(path, "its rows do not have the digest that it states.", "Make the lists again with `human lists`.")
+    return trials, digest
+
+
+def read_key(path: Path | str) -> tuple[pd.DataFrame, str]:
+    """The answer key, and the digest of the lists that it belongs to.
+
+    Returns:
+        contracts.ListKeys, and the digest of the set of lists.
+
+    Raises:
+        UserError: not an answer key.
+    """
+    key = read_table(path, ListKeys)
+    digest = read_provenance(path).details.get("lists_digest")
+    if not isinstance(digest, str):
+        raise UserError(path, "does not say which lists it belongs to.", "Make lists and key again with `human lists`.")
+    return key, digest

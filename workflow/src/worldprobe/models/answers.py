@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from worldprobe.errors import UserError
+from worldprobe.models.chat import Encoded
 from worldprobe.models.constrain import Answer, Options
-from worldprobe.models.encoding import Encoded
 from worldprobe.models.engine import NOT_FINITE, NOTHING_SCORED, POSITIVE, Scored
-from worldprobe.models.thoughts import PROMPT_END, before_stop, marks_of
+from worldprobe.models.reasoning import PROMPT_END, before_stop, marks_of
 
 #: Prompt tokens decoded together with new ones, because some tokenizers write a token differently at the start of a text.
 ANCHOR = 4

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from worldprobe.models.forward import Passes, Prefix
 from worldprobe.models.library import transformers
-from worldprobe.models.passes import Passes, Prefix
-from worldprobe.models.tries import Row, pack, row_width
+from worldprobe.models.prefix_trie import Row, pack, row_width
 
 #: Cuts packed rows into those of one pass each.
 CutRows = Callable[[Sequence[Row]], Iterator[list[Row]]]

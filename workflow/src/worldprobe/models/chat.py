@@ -1,12 +1,18 @@
-"""A conversation as a model's chat template writes it: on every day the same text."""
+"""From text to tokens: exactly one start token, the target found by character offsets, nothing miscounted silently.
+
+The whole text (context, one space, target) is tokenised once. Every token that ends behind the context belongs to the target,
+so the joining space does too, and a token that reaches across the border is counted to the target and flagged.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from worldprobe.errors import UserError
+from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, TRUNCATED, UNKNOWN_TOKEN, Loglikelihood, Prompt
 
 #: The day that templates which write a date are given. Llama 3's own templates have it as their default.
 DAY = date(2024, 7, 26)
@@ -49,3 +55,202 @@ def render(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
             "Fix the template (chat_template.jinja or tokenizer_config.json), or ask without it (chat_template: never).",
         )
     return str(text)
+
+
+#: Part of the names of families (gemma3_text, recurrent_gemma, ...) -> start token with which they were trained and without which
+#: they fail, even where a tokenizer's file forgets to add it.
+NEEDS_BOS = {"gemma": "<bos>"}
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Token ids of a whole sequence; those from ``start`` on are scored (``start`` is at least 1)."""
+
+    ids: tuple[int, ...]
+    start: int
+    flags: tuple[str, ...]
+
+
+class Encoder:
+    """Encodes queries and prompts for one tokenizer.
+
+    Args:
+        tokenizer: a fast tokenizer of transformers (one that gives character offsets).
+        model_type: the configuration's family, e.g. gpt2.
+        config_bos: the configuration's bos_token_id; used where the tokenizer names none.
+        max_length: the model's longest sequence, in tokens.
+        bos: auto (the tokenizer's own way, what its configuration states, or the family's), always or never.
+        name: the model's name, for messages.
+
+    Raises:
+        UserError: the tokenizer gives no character offsets, or a start token is demanded that it does not have.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        model_type: str = "",
+        config_bos: int | None = None,
+        max_length: int = 1_000_000,
+        bos: str = "auto",
+        name: str = "",
+    ) -> None:
+        if not getattr(tokenizer, "is_fast", False):
+            raise UserError(
+                name or type(tokenizer).__name__,
+                "has a tokenizer without character offsets, so the target's tokens cannot be found for certain.",
+                "Save a fast tokenizer next to the weights (a tokenizer.json); most slow ones can be converted.",
+            )
+        self.tokenizer = tokenizer
+        self.max_length = max_length
+        start_token = tokenizer.bos_token_id
+        if start_token is None and config_bos is not None and config_bos in tokenizer.all_special_ids:
+            start_token = config_bos
+        own = self._own_prefix()
+        if bos == "never":
+            self.prefix: tuple[int, ...] = ()
+        elif own:
+            self.prefix = own
+        elif bos == "always" or any(part in model_type and token == tokenizer.bos_token for part, token in NEEDS_BOS.items()):
+            if start_token is None:
+                raise UserError(name, "has no start token (BOS), but one is asked for.", "Set bos: auto or never for it.")
+            self.prefix = (start_token,)
+        elif start_token is not None and getattr(tokenizer, "states_start", False):
+            self.prefix = (start_token,)
+        else:
+            self.prefix = ()
+        self.bare_prefix = self.prefix or ((start_token,) if start_token is not None else ())
+        self.adds_space = self._adds_own_space()
+        self.unknown = tokenizer.unk_token_id if tokenizer.unk_token_id not in (start_token, tokenizer.eos_token_id) else None
+
+    def _own_prefix(self) -> tuple[int, ...]:
+        """The tokens that the tokenizer itself puts before a text."""
+        bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+        full = self.tokenizer("a")["input_ids"]
+        for k in range(len(full) - len(bare) + 1):
+            if full[k : k + len(bare)] == bare:
+                return tuple(full[:k])
+        return ()
+
+    def _adds_own_space(self) -> bool:
+        """Does the tokenizer put a space of its own before a text, as SentencePiece models in Llama's style do?"""
+        inside = self.tokenizer("a a", add_special_tokens=False)["input_ids"]
+        alone = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+        spaced = self.tokenizer(" a", add_special_tokens=False)["input_ids"]
+        return inside == alone * 2 and spaced != alone
+
+    def convention(self) -> dict[str, Any]:
+        """How sequences start, for the provenance."""
+        names = self.tokenizer.convert_ids_to_tokens
+        return {
+            "before_text": names(list(self.prefix)),
+            "before_bare_target": names(list(self.bare_prefix)),
+            "bare_target_space": "the tokenizer's own" if self.adds_space else "one",
+        }
+
+    def texts(self, queries: Sequence[Loglikelihood]) -> list[str]:
+        """The whole text of each query: context, one space, target."""
+        space = "" if self.adds_space else " "
+        return [space + q.target if q.context is None else f"{q.context} {q.target}" for q in queries]
+
+    def encode(self, queries: Sequence[Loglikelihood]) -> list[Encoded]:
+        """Tokenise whole sequences in one call and find each target in its sequence."""
+        texts = self.texts(queries)
+        borders = [0 if query.context is None else len(query.context) for query in queries]
+        if not texts:
+            return []
+        batch = self.tokenizer(
+            texts, add_special_tokens=False, return_offsets_mapping=True, return_attention_mask=False, verbose=False
+        )
+        rows = zip(queries, texts, borders, batch["input_ids"], batch["offset_mapping"], strict=True)
+        return [self._encoded(*row) for row in rows]
+
+    def _encoded(self, query: Loglikelihood, text: str, border: int, ids: list[int], offsets: list[tuple[int, int]]) -> Encoded:
+        """One sequence with its start token; ``border`` is the character at which the target begins."""
+        prefix = self.prefix if query.context is not None else self.bare_prefix
+        if prefix and tuple(ids[: len(prefix)]) == prefix:  # the text itself opens with the start token: never two of them
+            ids, offsets = ids[len(prefix) :], offsets[len(prefix) :]
+        flags = []
+        if query.context is None:
+            first = 0
+        else:
+            first = next((i for i, (_, end) in enumerate(offsets) if end > border), len(ids))
+            first = self._with_trimmed_space(ids, offsets, border, first)
+            if first < len(ids) and offsets[first][0] < border:
+                flags.append(STRADDLE)
+        start = len(prefix) + first
+        whole = (*prefix, *ids)
+        if len(whole) > self.max_length:
+            cut = len(whole) - self.max_length
+            whole = (*prefix, *ids[cut:])
+            start = max(start - cut, len(prefix))
+            flags.append(TRUNCATED)
+        if start == 0:
+            start = 1
+            flags.append(FIRST_UNSCORED)
+        if (self.unknown is not None and self.unknown in ids) or drops_text(text, offsets):
+            flags.append(UNKNOWN_TOKEN)
+        return Encoded(whole, start, tuple(flags))
+
+    def _with_trimmed_space(self, ids: list[int], offsets: list[tuple[int, int]], border: int, first: int) -> int:
+        """Some tokenizers trim spaces from offsets: the joining space may then be at the end of the token before."""
+        if first in (0, len(ids)) or offsets[first][0] <= border:
+            return first
+        piece = self.tokenizer.convert_ids_to_tokens(ids[first])
+        if piece.startswith(("Ġ", "▁", " ")):
+            return first
+        before = self.tokenizer.convert_ids_to_tokens(ids[first - 1])
+        return first - 1 if before.endswith(("Ġ", "▁", " ")) else first
+
+    def encode_prompts(self, prompts: Sequence[Prompt], reserve: int) -> list[tuple[tuple[int, ...], bool]]:
+        """Token ids of prompts with exactly one start token, and whether each lost its beginning.
+
+        Args:
+            prompts: whole prompts; conversations go through the chat template.
+            reserve: tokens that must stay free behind the prompt.
+
+        Raises:
+            UserError: a conversation and no chat template, or no room for a prompt at all.
+        """
+        if not prompts:
+            return []
+        room = self.max_length - reserve - len(self.prefix)
+        if room < 1:
+            raise UserError(
+                self.tokenizer.name_or_path,
+                f"takes {self.max_length} tokens, which leaves no room for a prompt before {reserve} new ones.",
+                "Ask for shorter answers (max_new_tokens).",
+            )
+        texts = [self.rendered(prompt) for prompt in prompts]
+        rows = self.tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+        encoded = []
+        for row in rows:
+            ids = tuple(row)
+            if self.prefix and ids[: len(self.prefix)] == self.prefix:
+                ids = ids[len(self.prefix) :]
+            encoded.append(((*self.prefix, *ids[max(len(ids) - room, 0) :]), len(ids) > room))
+        return encoded
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, without a start token."""
+        return len(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+    def rendered(self, prompt: Prompt) -> str:
+        """The text that is sent: a conversation as the chat template writes it, ready for the model's turn.
+
+        Raises:
+            UserError: a conversation, but no chat template.
+        """
+        if isinstance(prompt, str):
+            return prompt
+        return render(self.tokenizer, [{"role": message.role, "content": message.content} for message in prompt])
+
+
+def drops_text(text: str, offsets: Sequence[tuple[int, int]]) -> bool:
+    """Some tokenizers drop characters that they do not know, without a token for them."""
+    at = 0
+    for begin, end in (*offsets, (len(text), len(text))):
+        if begin > at and not text[at:begin].isspace():
+            return True
+        at = max(at, end)
+    return False

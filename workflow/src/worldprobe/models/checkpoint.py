@@ -14,7 +14,7 @@ from typing import Any
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_file
 from worldprobe.log import LOGGER
-from worldprobe.models.kinds import CAUSAL, ENCODER_DECODER, NAMES, stated_kind, with_article
+from worldprobe.models.model_types import CAUSAL, ENCODER_DECODER, NAMES, stated_kind, with_article
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?", re.ASCII)
 #: Before a hub id that is not to be looked for among the folders here.

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from worldprobe.models.answers import add_up
-from worldprobe.models.budget import Budget
-from worldprobe.models.encoding import Encoder, drops_text
+from worldprobe.models.batching import Budget
+from worldprobe.models.chat import Encoder, drops_text
 from worldprobe.models.engine import (
     FIRST_UNSCORED,
     FLAGS,
@@ -23,12 +23,12 @@ from worldprobe.models.engine import (
     UNKNOWN_TOKEN,
     Decoding,
     EngineFacts,
+    Loglikelihood,
     Prompt,
-    Query,
     Scored,
     Written,
 )
-from worldprobe.models.kinds import ENCODER_DECODER, refuse_prompting
+from worldprobe.models.model_types import ENCODER_DECODER, refuse_prompting
 from worldprobe.models.selfcheck import Yardstick
 
 MODES = ("batches", "plain")
@@ -78,7 +78,7 @@ class PairEncoder:
             "no_context": names(list(self.empty)),
         }
 
-    def encode(self, queries: Sequence[Query]) -> list[Pair]:
+    def encode(self, queries: Sequence[Loglikelihood]) -> list[Pair]:
         """Context and target of each query, tokenised apart, as the model reads them apart."""
         if not queries:
             return []
@@ -90,7 +90,7 @@ class PairEncoder:
         )
         read = zip(contexts, batch["input_ids"], batch["offset_mapping"], strict=True)
         known = {text: self._context(text, ids, offsets) for text, ids, offsets in read}
-        targets = self.encoder.encode([Query(None, query.target) for query in queries])
+        targets = self.encoder.encode([Loglikelihood(None, query.target) for query in queries])
         pairs = []
         for i, (query, target) in enumerate(zip(queries, targets, strict=True)):
             context, flags = (self.empty, set()) if query.context is None else known[query.context]
@@ -133,7 +133,7 @@ class EncoderDecoderEngine:
         )
 
     def score(
-        self, queries: Sequence[Query], *, skip: Collection[int] = (), per_token: bool = False
+        self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
     ) -> Iterator[tuple[int, Scored]]:
         """See ``Engine.score``. What is computed together depends on the queries only; a context is read once per batch."""
         pairs = self.encoder.encode(queries)

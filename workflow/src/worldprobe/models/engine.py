@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol, get_args
 
-from worldprobe.models.kinds import CAUSAL
+from worldprobe.models.model_types import CAUSAL
 
 #: Flags of a score, in the order in which they are written.
 STRADDLE = "straddle"
@@ -29,7 +29,7 @@ FINISHES: tuple[Finish, ...] = get_args(Finish)
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class Loglikelihood:
     """The question log P(target | context); without a context, log P(target) after the start token.
 
     The engine joins both by one space, which belongs to the target.
@@ -220,7 +220,7 @@ class Engine(Protocol):
     facts: EngineFacts
 
     def score(
-        self, queries: Sequence[Query], *, skip: Collection[int] = (), per_token: bool = False
+        self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
     ) -> Iterator[tuple[int, Scored]]:
         """Score each query, equal in every batch and order up to float noise; yields (index, answer)."""
 

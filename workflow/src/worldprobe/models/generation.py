@@ -17,8 +17,8 @@ import torch
 from worldprobe.models.answers import Transcript
 from worldprobe.models.caches import CutRows, read_prompts
 from worldprobe.models.engine import Decoding, Finish, Written
-from worldprobe.models.passes import Passes, Prefix
-from worldprobe.models.tries import Row
+from worldprobe.models.forward import Passes, Prefix
+from worldprobe.models.prefix_trie import Row
 
 
 def shared_beginning(prompts: Sequence[Sequence[int]]) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from typing import Any
 
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
 from worldprobe.models import tokenizers
-from worldprobe.models.allocation import keep_freed_memory
 from worldprobe.models.checkpoint import Checkpoint
-from worldprobe.models.kinds import CAUSAL, ENCODER_DECODER, MASKED, with_article
+from worldprobe.models.model_types import CAUSAL, ENCODER_DECODER, MASKED, with_article
 
 DTYPES = ("float32", "bfloat16", "float16")
 #: Kind -> the class of transformers that loads it.
@@ -64,7 +64,7 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
             **placement,
         )
     except Exception as error:  # a broken configuration ends in whatever error its numbers lead to
-        from worldprobe.models.budget import is_out_of_memory
+        from worldprobe.models.batching import is_out_of_memory
 
         if is_out_of_memory(error):
             problem = f"does not fit into the memory of {'the GPUs given' if placement else 'this machine'}."
@@ -210,3 +210,16 @@ def longest_sequence(config: Any) -> int:
     kinds = [kind for kind in (rope, *rope.values()) if isinstance(kind, dict) and kind.get("rope_type") == "longrope"]
     stated = [kind.get("original_max_position_embeddings") for kind in kinds]
     return min([longest, *(length for length in stated if isinstance(length, int) and length > 0)])
+
+
+#: Parameters of glibc's mallopt -> bytes. The first is the most that glibc takes: larger blocks are still given back.
+KEPT = {"M_MMAP_THRESHOLD": (-3, 32 << 20), "M_TRIM_THRESHOLD": (-1, 512 << 20)}
+
+
+def keep_freed_memory() -> bool:
+    """Keep up to 512 MB of freed memory in this process; False where the C library has no such setting."""
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, TypeError, AttributeError):  # not glibc, or Windows
+        return False
+    return all(mallopt(parameter, size) == 1 for parameter, size in KEPT.values())

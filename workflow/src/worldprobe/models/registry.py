@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.models.kinds import CAUSAL
+from worldprobe.models.model_types import CAUSAL
 
 #: Names of rows that are not models; the registry's schema refuses them as well.
 RESERVED = ("human", "word2vec", "released")

@@ -18,9 +18,9 @@ import torch
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models.answers import ensure_finite
-from worldprobe.models.budget import is_out_of_memory
-from worldprobe.models.passes import Passes, Sequenced
-from worldprobe.models.tries import pack
+from worldprobe.models.batching import is_out_of_memory
+from worldprobe.models.forward import Passes, Sequenced
+from worldprobe.models.prefix_trie import pack
 
 #: Fast to slow. tries: shared prefixes once. batches: right padding, projection at targets only. logits: the model's own logits.
 MODES = ("tries", "batches", "logits", "plain")

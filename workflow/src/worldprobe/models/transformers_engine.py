@@ -10,22 +10,21 @@ from typing import Any, TypeVar
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.models import arithmetic, loading, selfcheck
+from worldprobe.models import loading, model_provenance, selfcheck
 from worldprobe.models.activations import split_gelu
 from worldprobe.models.answers import scored
-from worldprobe.models.budget import Budget
+from worldprobe.models.batching import Budget
+from worldprobe.models.chat import Encoder
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.constrain import OPTION_ROOM, Answer, Options
 from worldprobe.models.encoder_decoder_engine import EncoderDecoderEngine, PairEncoder
-from worldprobe.models.encoding import Encoder
-from worldprobe.models.engine import Decoding, Engine, EngineFacts, Prompt, Query, Scored, Written
+from worldprobe.models.engine import Decoding, Engine, EngineFacts, Loglikelihood, Prompt, Scored, Written
+from worldprobe.models.forward import Passes, Prefix, Sequenced
 from worldprobe.models.generation import Writer, one_by_one, padding_difference, shared_beginning
-from worldprobe.models.kinds import CAUSAL, ENCODER_DECODER, MASKED, WITHIN_WORD
-from worldprobe.models.masked_engine import MaskedEngine
-from worldprobe.models.masking import GapEncoder
-from worldprobe.models.passes import Passes, Prefix, Sequenced
-from worldprobe.models.thoughts import part_thoughts
-from worldprobe.models.tries import ROW_WIDTH, Row, pack, row_width
+from worldprobe.models.masked_engine import GapEncoder, MaskedEngine
+from worldprobe.models.model_types import CAUSAL, ENCODER_DECODER, MASKED, WITHIN_WORD
+from worldprobe.models.prefix_trie import ROW_WIDTH, Row, pack, row_width
+from worldprobe.models.reasoning import part_thoughts
 from worldprobe.provenance import versions
 
 #: A shared beginning shorter than this is not worth a cache.
@@ -87,7 +86,7 @@ class TransformersEngine:
             self.can_read_tries = differences["reading"] <= selfcheck.TOLERANCE
 
     def score(
-        self, queries: Sequence[Query], *, skip: Collection[int] = (), per_token: bool = False
+        self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
     ) -> Iterator[tuple[int, Scored]]:
         """See ``Engine.score``. What is packed together depends on the queries only, so a resumed run gives the same numbers."""
         encoded, tokenizer = self.encoder.encode(queries), self.encoder.tokenizer
@@ -323,8 +322,8 @@ def open_engine(
             "device": str(model.get_input_embeddings().weight.device.type),
             "attention": getattr(model.config, "_attn_implementation", None),
             "tokenizer": tokenizer.origin,
-            "processor": arithmetic.processor(),
-            "instructions": arithmetic.instructions(),
+            "processor": model_provenance.processor(),
+            "instructions": model_provenance.instructions(),
             "devices": len(set((getattr(model, "hf_device_map", None) or {"": 0}).values())),
         },
     )

@@ -24,11 +24,11 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import loading, selfcheck, tokenizers
 from worldprobe.models.answers import Transcript, are_finite, ensure_finite, read_choice, scored
+from worldprobe.models.chat import Encoder
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.constrain import OPTION_ROOM, Options
-from worldprobe.models.encoding import Encoder
-from worldprobe.models.engine import Decoding, EngineFacts, Finish, Prompt, Query, Scored, Written
-from worldprobe.models.thoughts import part_thoughts
+from worldprobe.models.engine import Decoding, EngineFacts, Finish, Loglikelihood, Prompt, Scored, Written
+from worldprobe.models.reasoning import part_thoughts
 from worldprobe.provenance import versions
 
 #: Longest sequence, in tokens: key and value memory must have room for it, and no question here comes near it.
@@ -68,7 +68,7 @@ class VllmEngine:
         facts.notes.update(self._check_cache())
 
     def score(
-        self, queries: Sequence[Query], *, skip: Collection[int] = (), per_token: bool = False
+        self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
     ) -> Iterator[tuple[int, Scored]]:
         """See ``Engine.score``. A group is asked whole or not at all, so a resumed run gives the same numbers."""
         encoded = self.encoder.encode(queries)

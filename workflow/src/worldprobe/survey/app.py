@@ -6,21 +6,24 @@ import functools
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import mistune
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
-from worldprobe.survey import deletion, people, progress, reservation, tallies
-from worldprobe.survey.bodies import AnswerBody, ConsentBody, DemographicsBody, EmptyBody, WithdrawBody
+from worldprobe.survey import export, people, progress, tallies
 from worldprobe.survey.entry import COOKIE_SECONDS, BadLinkError, Doorkeeper
-from worldprobe.survey.guard import Buckets, Guard
-from worldprobe.survey.pages import STATIC, Pages
+from worldprobe.survey.guard import AnswerBody, Buckets, ConsentBody, DemographicsBody, EmptyBody, Guard, WithdrawBody
 from worldprobe.survey.people import Visitor
+from worldprobe.survey.settings import Settings
 from worldprobe.survey.store import UnavailableError
 from worldprobe.survey.study import Survey
 
@@ -99,14 +102,14 @@ class Application:
             return self._enter(request)
         caller = self._caller(request)
         if caller.kind == "none" and self.survey.settings.entry == "open":
-            response = self._page("consent") if reservation.has_place(self.survey) else self._page("full")
+            response = self._page("consent") if progress.has_place(self.survey) else self._page("full")
             self._set_cookie(response, "entry", self.door.new_visitor())
             return response
         if caller.kind in ("none", "refused", "withdrawn", "declined"):
             name = "no_link" if caller.kind == "none" else caller.kind
             return self._page(name, code=self.survey.settings.codes["no_consent"], link=self._link("no_consent"))
         if caller.kind == "entry":
-            return self._page("consent" if reservation.has_place(self.survey) else "full")
+            return self._page("consent" if progress.has_place(self.survey) else "full")
         return self._show_person(caller.participant)
 
     def _show_person(self, participant: str) -> Response:
@@ -177,8 +180,8 @@ class Application:
             return _error(429, "too many people begin at once; try again in a minute")
         participant = people.register(self.survey.identities, caller.visitor)
         try:
-            reservation.reserve(self.survey, participant)
-        except reservation.FullError:
+            progress.reserve(self.survey, participant)
+        except progress.FullError:
             if progress.find_state(self.survey, participant) is None:
                 people.forget(self.survey.identities, participant)
                 self.survey.identities.forget_deleted()
@@ -245,7 +248,7 @@ class Application:
         caller = self._caller(request)
         if caller.kind != "person":
             return _error(404, "there is nobody to withdraw")
-        deletion.withdraw(self.survey.answers, self.survey.identities, caller.participant)
+        export.withdraw(self.survey.answers, self.survey.identities, caller.participant)
         response = JSONResponse({"state": "moved"})
         self._set_cookie(response, "withdrawn")
         return response
@@ -335,3 +338,39 @@ def _error(status: int, reason: str) -> JSONResponse:
 def _is_plain(text: str) -> bool:
     """Text that a file can contain: no control character, no half of a surrogate pair."""
     return not any(unicodedata.category(char) in ("Cc", "Cs") for char in text)
+
+
+HERE = Path(__file__).parent
+STATIC = HERE / "static"
+QUESTIONS = {
+    "age": "What is your age in years?",
+    "gender": "What is your gender?",
+    "country": "In which country do you live?",
+    "language": "What is your first language?",
+}
+GENDERS = {"woman": "Woman", "man": "Man", "non-binary": "Non-binary", "other": "Another gender"}
+
+
+class Pages:
+    """Renders pages of one study.
+
+    Args:
+        settings: of the study.
+        prefix: path of the survey on its host, with slashes at both ends.
+    """
+
+    def __init__(self, settings: Settings, prefix: str) -> None:
+        self._environment = Environment(
+            loader=FileSystemLoader(HERE / "pages"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.globals.update(settings=settings, prefix=prefix, questions=QUESTIONS, genders=GENDERS)
+        # Raw HTML in the consent is shown as text, and links cannot run scripts.
+        self._consent = Markup(mistune.create_markdown(escape=True)(settings.consent_text))
+
+    def render(self, name: str, **values: Any) -> str:
+        """A page by name."""
+        return self._environment.get_template(f"{name}.html.jinja").render(consent=self._consent, page=name, **values)

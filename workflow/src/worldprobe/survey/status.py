@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass, field
 
-from worldprobe.survey import reservation
+from worldprobe.survey import progress
 from worldprobe.survey.study import Survey
 
 
@@ -64,7 +64,7 @@ def summarize(survey: Survey) -> Status:
         UnavailableError: the database is busy.
     """
     with survey.answers.read() as connection:
-        return count(connection, survey.answers.now() - survey.settings.expiry_ms, reservation.wanted_per_list(survey))
+        return count(connection, survey.answers.now() - survey.settings.expiry_ms, progress.wanted_per_list(survey))
 
 
 def count(connection: sqlite3.Connection, before: int, wanted: int) -> Status:

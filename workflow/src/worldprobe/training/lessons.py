@@ -1,6 +1,6 @@
 """What a model is fine-tuned on: prompts with their right answers, as tokens, and the order in which training sees them.
 
-A lesson is tokenised as ``worldprobe.models.encoding`` tokenises the same prompt when the model is asked, so that training and
+A lesson is tokenised as ``worldprobe.models.chat`` tokenises the same prompt when the model is asked, so that training and
 asking agree token by token.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from worldprobe.errors import UserError
-from worldprobe.models.encoding import Encoder
-from worldprobe.models.engine import STRADDLE, Message, Prompt, Query
+from worldprobe.models.chat import Encoder
+from worldprobe.models.engine import STRADDLE, Loglikelihood, Message, Prompt
 
 #: Lessons that are tokenised in one call.
 _BLOCK = 4096
@@ -112,7 +112,7 @@ def _encode_block(lessons: Sequence[Lesson], encoder: Encoder) -> Iterator[tuple
     end = encoder.tokenizer.eos_token_id
     after = (end,) if end is not None else ()
     texts = [lesson for lesson in lessons if isinstance(lesson.prompt, str) and not lesson.pieces]
-    found = iter(whole.encode([Query(str(lesson.prompt), lesson.answer) for lesson in texts]))
+    found = iter(whole.encode([Loglikelihood(str(lesson.prompt), lesson.answer) for lesson in texts]))
     conversations = [lesson.prompt for lesson in lessons if not isinstance(lesson.prompt, str)]
     prompts = iter(whole.encode_prompts(conversations, 0))
     for lesson in lessons:

@@ -20,8 +20,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from worldprobe.asking.preemption import PREEMPTED
 from worldprobe.errors import UserError
+from worldprobe.inference.preemption import PREEMPTED
 
 #: Exists as soon as one process has told an error, so that no other tells it again.
 TOLD = "WORLDPROBE_ERROR_TOLD"

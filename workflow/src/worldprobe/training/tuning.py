@@ -22,10 +22,10 @@ from torch.utils.data import Dataset
 from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
-from worldprobe.asking.preemption import PREEMPTED
 from worldprobe.errors import UserError
+from worldprobe.inference.preemption import PREEMPTED
 from worldprobe.log import LOGGER, Progress
-from worldprobe.models.budget import is_out_of_memory
+from worldprobe.models.batching import is_out_of_memory
 from worldprobe.training import processes
 from worldprobe.training.checkpoints import last_checkpoint, written
 from worldprobe.training.collating import IGNORED, Collator

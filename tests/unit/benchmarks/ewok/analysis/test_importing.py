@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from worldprobe import cli
-from worldprobe.benchmarks.ewok.analysis.paper_steps import STEPS, apply_steps
-from worldprobe.benchmarks.ewok.analysis.released import clean_numbers, read_release
+from worldprobe.benchmarks.ewok.analysis.released import STEPS, apply_steps, clean_numbers, read_release
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Ratings, SurfaceFeatures
 from worldprobe.benchmarks.ewok.ratings import read_ratings
 from worldprobe.contracts import read_provenance, read_table, validate, write_table

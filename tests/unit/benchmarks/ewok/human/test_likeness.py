@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.analysis.judge_evidence import Evidence
+from worldprobe.benchmarks.ewok.analysis.judge import Evidence
 from worldprobe.benchmarks.ewok.contracts import Items, Likeness, Ratings, TargetScores
-from worldprobe.benchmarks.ewok.human.likeness import find_ceiling, measure_likeness, model_differs, people_differ
+from worldprobe.benchmarks.ewok.human.human_correlation import find_ceiling, measure_likeness, model_differs, people_differ
 from worldprobe.benchmarks.ewok.tables.likeness import likeness_to_people
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
-from worldprobe.present.roster import Roster
 from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster
 
 CELLS = [(target, context) for target in (1, 2) for context in (1, 2)]
 

@@ -8,8 +8,7 @@ import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Agreements, HumanStatistics, Ratings
 from worldprobe.benchmarks.ewok.figures.people import draw, tidy
-from worldprobe.benchmarks.ewok.human.questions import ask_people
-from worldprobe.benchmarks.ewok.human.ratings import rate_items
+from worldprobe.benchmarks.ewok.human.questions import ask_people, rate_items
 from worldprobe.benchmarks.ewok.human.statistics import Adder, Sums, compare_ways, confuse, judge_sums, measure, prefer
 from worldprobe.benchmarks.ewok.tables.people import human_accuracy
 from worldprobe.contracts import validate
@@ -17,7 +16,7 @@ from worldprobe.human.answers import read_answers
 from worldprobe.human.cleaning import Rules, clean
 from worldprobe.human.lists import Layout, build_lists, digest_lists
 from worldprobe.human.simulation import Crowd, expected_accuracy, simulate
-from worldprobe.present.roster import Roster
+from worldprobe.report.model_names import Roster
 
 
 def invented_items(n_templates: int = 30, n_versions: int = 2) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worldprobe.benchmarks.ewok.ways import is_prompted
+from worldprobe.benchmarks.ewok.eval_types import is_prompted
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from worldprobe.benchmark import Input, Option, Plan, Registry, Study
+from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, GENERATIONS, SHOTS
 from worldprobe.benchmarks.ewok.human.settings import has_both_ways, has_responses
 from worldprobe.benchmarks.ewok.wanted import (
     has_conditions,
@@ -16,7 +17,6 @@ from worldprobe.benchmarks.ewok.wanted import (
     is_builtin,
     prompting_setups,
 )
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, GENERATIONS, SHOTS
 
 SUMMARIES = Input("summaries", "worldprobe.benchmarks.ewok.contracts:Summaries", "summaries.parquet")
 CORRELATIONS = Input("correlations", "worldprobe.benchmarks.ewok.contracts:Correlations", "correlations.parquet")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.benchmarks.ewok.eval_types import PARADIGMS, title_of
 from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
-from worldprobe.benchmarks.ewok.ways import PARADIGMS, title_of
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.present.roster import HUMAN, WORD2VEC, Roster, is_yardstick
+from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, is_yardstick
 
 #: Yardstick -> the only eval_type under which it has rows; it is shown with every eval_type of the models.
 YARDSTICK_TYPES = {HUMAN: "human_likert", WORD2VEC: "word2vec"}

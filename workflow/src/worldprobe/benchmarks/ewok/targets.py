@@ -13,6 +13,7 @@ from typing import Any
 
 from worldprobe.benchmark import PageFiles, Registry, Study
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
+from worldprobe.benchmarks.ewok.eval_types import is_graded, is_prompted
 from worldprobe.benchmarks.ewok.human.settings import has_both_ways, has_people_rated, has_responses, is_simulated
 from worldprobe.benchmarks.ewok.paths import EwokPaths
 from worldprobe.benchmarks.ewok.wanted import (
@@ -24,9 +25,8 @@ from worldprobe.benchmarks.ewok.wanted import (
     is_builtin,
     is_released,
 )
-from worldprobe.benchmarks.ewok.ways import is_graded, is_prompted
 from worldprobe.files import digest_file
-from worldprobe.models.kinds import refuse_prompted
+from worldprobe.models.model_types import refuse_prompted
 from worldprobe.paths import RESOURCES, ControlPaths, StudyPaths
 
 BUILTIN = RESOURCES / "materials" / "ewok-builtin"

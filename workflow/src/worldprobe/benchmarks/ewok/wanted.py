@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from worldprobe.benchmark import Registry, Study
+from worldprobe.benchmarks.ewok.eval_types import is_graded, is_prompted
 from worldprobe.benchmarks.ewok.human.settings import has_people_rated
-from worldprobe.benchmarks.ewok.ways import is_graded, is_prompted
 
 
 def has_logprobs(study: Study) -> bool:

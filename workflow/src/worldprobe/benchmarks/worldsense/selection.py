@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.vocabulary import DISGUISE, DOMAINS, PROBLEMS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, DOMAINS, PROBLEMS
 from worldprobe.errors import UserError
-from worldprobe.present.roster import Roster
+from worldprobe.report.model_names import Roster
 
 #: In the order of tables; any other prompting follows by name.
 PROMPTINGS = ("basic", "constrained", "constrained_sum", "cot", "icl_iid", "icl_ood", "basic_exchanged")

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmark import Study
-from worldprobe.benchmarks.worldsense.asking.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.finetuning.checks import check_finetuning
+from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.targets import asked_models, asked_sets, released_trials
 from worldprobe.config import Finding, with_defaults
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.models.kinds import refuse_prompted
+from worldprobe.models.model_types import refuse_prompted
 
 #: Option of `worldsense generate` -> key of the block.
 _OPTIONS = {"--skins": "skins", "--sizes": "sizes", "--problems": "problems", "--per-cell": "per_cell"}
@@ -70,8 +70,8 @@ def _check_sets(block: Mapping[str, Any]) -> Iterator[Finding]:
     if not (is_large or is_former or any(block[key] for key in ("skins", "sizes", "problems", "skin_folder"))):
         return
     # Every job of Snakemake reads the configuration; only those of such a study wait for pandas.
-    from worldprobe.benchmarks.worldsense.sets import blocks_of, plan_set
-    from worldprobe.benchmarks.worldsense.skins import FOLDER, read_skins
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
+    from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set
 
     try:
         skins = read_skins(block["skin_folder"] or FOLDER, block["wording_version"])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
-from worldprobe.benchmarks.ewok.ways import GENERATIONS, SHOTS
+from worldprobe.benchmarks.ewok.eval_types import GENERATIONS, SHOTS
 from worldprobe.errors import UserError
 
 

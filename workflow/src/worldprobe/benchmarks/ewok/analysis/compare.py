@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from worldprobe.analysis.clusters import Estimates, crossed_means
+from worldprobe.analysis.significance import correct_for_number, p_in_words
 from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER, cluster_codes, drawn_in_words
 from worldprobe.benchmarks.ewok.analysis.panel import Panel, build_panel
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.stats.clusters import Estimates, crossed_means
-from worldprobe.stats.significance import correct_for_number, p_in_words
 
 #: quantile of the normal distribution: half an interval and this many standard errors are found in 80% of samples.
 POWER = 0.84

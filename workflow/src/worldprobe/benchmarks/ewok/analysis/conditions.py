@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from worldprobe.analysis.clusters import Estimates, crossed_means, variance_of_mean
+from worldprobe.analysis.significance import correct_for_number, p_in_words
 from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER, cluster_codes
 from worldprobe.benchmarks.ewok.analysis.compare import estimate_columns, not_tested, numbers_in_words
 from worldprobe.benchmarks.ewok.analysis.panel import build_panel
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.stats.clusters import Estimates, crossed_means, variance_of_mean
-from worldprobe.stats.significance import correct_for_number, p_in_words
 
 TEMPLATE = ["domain", "meta_template", "template"]
 CONCEPTS = ["concept_a", "concept_b"]

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import pearsonr
 
+from worldprobe.analysis.clusters import Part, crossed, interval, p_value
+from worldprobe.analysis.significance import stars
 from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER, cluster_codes
 from worldprobe.benchmarks.ewok.analysis.panel import Panel, build_panel
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.benchmarks.ewok.vocabulary import SURFACE_FEATURES
 from worldprobe.errors import UserError
-from worldprobe.stats.clusters import Part, crossed, interval, p_value
-from worldprobe.stats.significance import stars
 
 BASELINE = ("word2vec", "word2vec")
 FEATURES = ("word2vec", "n_words", "log_frequency")

@@ -12,11 +12,11 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.contracts import Judgements
-from worldprobe.benchmarks.ewok.ways import title_of
+from worldprobe.benchmarks.ewok.eval_types import title_of
 from worldprobe.contracts import read_provenance, read_tables
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file
-from worldprobe.models.kinds import describe_kind
+from worldprobe.models.model_types import describe_kind
 
 #: name of the items table among a provenance's inputs.
 ITEMS = "items"

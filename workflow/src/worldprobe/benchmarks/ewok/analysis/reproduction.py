@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.analysis.published import COUNTERPARTS, Published
-from worldprobe.benchmarks.ewok.ways import is_rated
+from worldprobe.benchmarks.ewok.eval_types import is_rated
 
 #: numbers of the running text that describe people, settings or materials, which no table of results can confirm.
 DESCRIPTIONS = {

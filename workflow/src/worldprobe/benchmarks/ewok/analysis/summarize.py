@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from worldprobe.analysis.clusters import crossed_means
 from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER, cluster_codes
 from worldprobe.benchmarks.ewok.analysis.panel import Panel, build_panel
+from worldprobe.benchmarks.ewok.eval_types import is_rated
 from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
-from worldprobe.benchmarks.ewok.ways import is_rated
-from worldprobe.stats.clusters import crossed_means
 
 METRICS = ("accuracy", "strict", "both_right", "context_sensitivity")
 GROUPINGS = ("overall", "domain", "concept", "context_type", "context_contrast", "target_contrast")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.baselines.words import fillers_of, without_possessive, words, words_as_original
+from worldprobe.benchmarks.ewok.baselines.frequency import fillers_of, without_possessive, words, words_as_original
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 

@@ -16,7 +16,13 @@ import numpy as np
 import pandas as pd
 from gensim.models import KeyedVectors, Word2Vec
 
-from worldprobe.benchmarks.ewok.baselines.words import DELETE_PUNCTUATION, fillers_of, without_phrases, without_possessive, words
+from worldprobe.benchmarks.ewok.baselines.frequency import (
+    DELETE_PUNCTUATION,
+    fillers_of,
+    without_phrases,
+    without_possessive,
+    words,
+)
 from worldprobe.errors import UserError
 from worldprobe.log import Progress
 

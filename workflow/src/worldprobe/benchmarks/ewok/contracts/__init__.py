@@ -1,7 +1,9 @@
 """The tables of EWoK: one schema each, written and read only through ``worldprobe.contracts``."""
 
 from worldprobe.benchmarks.ewok.contracts.controls import ControlAccuracies, ControlDocuments, ControlFillers, ControlTemplates
-from worldprobe.benchmarks.ewok.contracts.evidence import (
+from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID, PREFERENCES, TEMPLATE_ID
+from worldprobe.benchmarks.ewok.contracts.people import HumanStatistics, Likeness
+from worldprobe.benchmarks.ewok.contracts.scores import (
     EVIDENCE,
     Judgements,
     Ratings,
@@ -10,8 +12,6 @@ from worldprobe.benchmarks.ewok.contracts.evidence import (
     TargetScores,
     TokenScores,
 )
-from worldprobe.benchmarks.ewok.contracts.keys import ITEM_ID, PREFERENCES, TEMPLATE_ID
-from worldprobe.benchmarks.ewok.contracts.people import HumanStatistics, Likeness
 from worldprobe.benchmarks.ewok.contracts.statistics import (
     Agreements,
     Coefficients,
@@ -23,7 +23,7 @@ from worldprobe.benchmarks.ewok.contracts.statistics import (
     Summaries,
 )
 from worldprobe.benchmarks.ewok.contracts.study import Items, SurfaceFeatures, Templates
-from worldprobe.benchmarks.ewok.ways import JUDGED_TYPES
+from worldprobe.benchmarks.ewok.eval_types import JUDGED_TYPES
 
 __all__ = [
     "EVIDENCE",

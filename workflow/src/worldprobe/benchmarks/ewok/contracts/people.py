@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
+from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES
 from worldprobe.contracts import Table, column
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from worldprobe.benchmarks.ewok.contracts.keys import PREFERENCES
-from worldprobe.benchmarks.ewok.ways import JUDGED_TYPES
+from worldprobe.benchmarks.ewok.eval_types import JUDGED_TYPES
 from worldprobe.contracts import Table, column
 
 #: why an interval or a p is missing, or what it is about (``stats.clusters``).

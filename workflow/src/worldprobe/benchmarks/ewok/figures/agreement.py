@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.present import style
-from worldprobe.present.heatmap import Block, draw_block
-from worldprobe.present.roster import HUMAN, Roster
+from worldprobe.report import style
+from worldprobe.report.figure_files import Block, draw_block
+from worldprobe.report.model_names import HUMAN, Roster
 
 ALL_MODELS = "all models"
 #: In place of a model's id in the rows that pool all models.

@@ -12,8 +12,8 @@ from matplotlib.patches import Patch
 
 from worldprobe.benchmarks.ewok.selection import domain_order, in_words, pick
 from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
-from worldprobe.present import style
-from worldprobe.present.roster import HUMAN, WORD2VEC, Roster
+from worldprobe.report import style
+from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster
 
 ALL_DOMAINS = "all domains"
 COLUMNS = (

@@ -10,9 +10,9 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from worldprobe.benchmarks.ewok.selection import domain_order, in_words, over_versions, pick
-from worldprobe.present import style
-from worldprobe.present.heatmap import Block, draw_block
-from worldprobe.present.roster import WORD2VEC, Roster
+from worldprobe.report import style
+from worldprobe.report.figure_files import Block, draw_block
+from worldprobe.report.model_names import WORD2VEC, Roster
 
 #: How much wider bold letters are.
 BOLD = 1.12

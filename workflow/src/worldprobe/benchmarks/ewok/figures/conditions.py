@@ -11,9 +11,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
 from worldprobe.errors import UserError
-from worldprobe.present import style
-from worldprobe.present.roster import Roster
 from worldprobe.provenance import Provenance
+from worldprobe.report import style
+from worldprobe.report.model_names import Roster
 
 MARKS = ("o", "D", "s", "^", "v", "P", "X")
 COLUMNS = ["model", "name", "condition", "title", "reference", "eval_type", "mean"]

@@ -6,8 +6,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from worldprobe.present import style
-from worldprobe.present.roster import Roster
+from worldprobe.report import style
+from worldprobe.report.model_names import Roster
 
 TEMPLATES = {"held_in": "pairing in the stories", "held_out": "pairing held out"}
 FILLERS = {"seen": "all fillers in the stories", "some_unseen": "some filler held out"}

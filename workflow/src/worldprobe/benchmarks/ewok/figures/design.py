@@ -11,8 +11,8 @@ from matplotlib.patches import Patch
 
 from worldprobe.benchmarks.ewok.selection import in_words, over_versions, pick
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS
-from worldprobe.present import style
-from worldprobe.present.roster import HUMAN, WORD2VEC, Roster
+from worldprobe.report import style
+from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster
 
 DESIGN = {"context_type": CONTEXT_TYPES, "context_contrast": CONTEXT_CONTRASTS, "target_contrast": TARGET_CONTRASTS}
 FEATURES = {"word2vec": "word2vec accuracy", "n_words": "number of words", "log_frequency": "word frequency"}

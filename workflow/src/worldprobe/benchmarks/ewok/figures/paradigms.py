@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, PARADIGMS, TITLES, way_of
 from worldprobe.benchmarks.ewok.selection import domain_order, in_words, language_models, over_versions, pick
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, PARADIGMS, TITLES, way_of
 from worldprobe.errors import UserError
-from worldprobe.present import style
-from worldprobe.present.heatmap import Block, draw_block
-from worldprobe.present.roster import HUMAN, Roster
+from worldprobe.report import style
+from worldprobe.report.figure_files import Block, draw_block
+from worldprobe.report.model_names import HUMAN, Roster
 
 COLOURS = {"logprobs": "#0072B2", "likert": "#E69F00", "choice": "#009E73"}
 MARKERS = {"logprobs": "o", "likert": "s", "choice": "^"}

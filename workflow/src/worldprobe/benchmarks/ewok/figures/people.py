@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
-from worldprobe.present import style
-from worldprobe.present.heatmap import Block, draw_block
-from worldprobe.present.roster import HUMAN, Roster
+from worldprobe.report import style
+from worldprobe.report.figure_files import Block, draw_block
+from worldprobe.report.model_names import HUMAN, Roster
 
 _LABELS = {"context1": "context 1", "context2": "context 2", "none": "no preference", "missing": "not asked"}
 

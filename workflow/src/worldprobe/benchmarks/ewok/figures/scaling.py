@@ -11,8 +11,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from worldprobe.benchmarks.ewok.selection import in_words, over_versions, pick
 from worldprobe.errors import UserError
-from worldprobe.present import style
-from worldprobe.present.roster import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster, family_name
+from worldprobe.report import style
+from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster, family_name
 
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from worldprobe.benchmarks.ewok.figures.design import FEATURES
 from worldprobe.errors import UserError
-from worldprobe.present import style
-from worldprobe.present.roster import HUMAN, WORD2VEC, Roster
+from worldprobe.report import style
+from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster
 
 
 def tidy(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.baselines.words import words
+from worldprobe.benchmarks.ewok.baselines.frequency import words
 from worldprobe.benchmarks.ewok.materials.placeholders import KEY
 from worldprobe.benchmarks.ewok.vocabulary import contrast_group
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.selection import domain_order, in_words, language_models, over_versions, pick
-from worldprobe.present.palette import AROUND_CHANCE, between, is_dark
-from worldprobe.present.roster import HUMAN, Roster
+from worldprobe.report.model_names import HUMAN, Roster
+from worldprobe.report.style import AROUND_CHANCE, between, is_dark
 
 #: Cells are coloured in so many steps, one CSS class each.
 STEPS = 20

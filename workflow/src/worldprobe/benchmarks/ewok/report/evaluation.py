@@ -10,9 +10,9 @@ from worldprobe.benchmarks.ewok.analysis.published import are_official, read_pub
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
 from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.contracts import read_provenance, read_table
-from worldprobe.models.kinds import CAUSAL, describe_kind
+from worldprobe.models.model_types import CAUSAL, describe_kind
 from worldprobe.paths import REPOSITORY
-from worldprobe.present.results import Score, standard_error
+from worldprobe.report.results import Score, standard_error
 
 
 def collect_evaluation(name: str, materials: str, items: Path, scores: Path, summaries: Path) -> dict[str, Any]:

@@ -7,12 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.canaries import is_own, is_protected
+from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, is_prompted
+from worldprobe.benchmarks.ewok.exports.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, is_prompted
-from worldprobe.models.kinds import ENCODER_DECODER, MASKED, ORIGINAL, WITHIN_WORD, describe_kind
-from worldprobe.present.origins import (
+from worldprobe.models.model_types import ENCODER_DECODER, MASKED, ORIGINAL, WITHIN_WORD, describe_kind
+from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster, is_yardstick
+from worldprobe.report.origins import (
     Methods,
     TableOrigin,
     file_rows,
@@ -21,8 +23,6 @@ from worldprobe.present.origins import (
     notes,
     package_versions,
 )
-from worldprobe.present.roster import Roster, is_yardstick
-from worldprobe.provenance import Provenance
 
 #: Packages named in the paragraph, in this order, where they took part.
 NAMED_PACKAGES = (

@@ -6,17 +6,16 @@ import pandas as pd
 from markupsafe import Markup
 
 from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES
 from worldprobe.benchmarks.ewok.report.drilldown import colour_rules, find_domains
-from worldprobe.benchmarks.ewok.report.examples import read_examples
-from worldprobe.benchmarks.ewok.report.headline import Headline, find_headline
+from worldprobe.benchmarks.ewok.report.headline import Headline, find_headline, read_examples
 from worldprobe.benchmarks.ewok.report.methods import describe_methods
 from worldprobe.benchmarks.ewok.selection import domain_order, in_words, language_models, over_versions, pick
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
-from worldprobe.present.origins import read_origins
-from worldprobe.present.page import Material, Notice, Part, render_template, told
-from worldprobe.present.roster import Roster
+from worldprobe.report.model_names import Roster
+from worldprobe.report.origins import read_origins
+from worldprobe.report.page import Material, Notice, Part, render_template, told
 
 QUESTION = "Does a language model know how the world works?"
 CITE = "The measure: Ivanova et al. (2024), Elements of World Knowledge (EWoK), arXiv 2405.09605."

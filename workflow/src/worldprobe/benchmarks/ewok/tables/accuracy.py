@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units, status_notes
+from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, TARGET_TYPES, way_of
 from worldprobe.benchmarks.ewok.selection import domain_order, in_words, language_models, over_versions, pick, single_versions
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, TARGET_TYPES, way_of
-from worldprobe.present.roster import HUMAN, WORD2VEC, Roster, is_yardstick
-from worldprobe.present.sheet import Column, Sheet, decimals, span, whole_number
 from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, is_yardstick
+from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
 
 #: ways of asking a model, in the order of the columns.
 MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)

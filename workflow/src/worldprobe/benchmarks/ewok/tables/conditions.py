@@ -6,9 +6,9 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units, status_notes
 from worldprobe.benchmarks.ewok.selection import in_words
-from worldprobe.present.roster import Roster
-from worldprobe.present.sheet import Column, Sheet, decimals, p_value, span, whole_number
 from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster
+from worldprobe.report.sheet import Column, Sheet, decimals, p_value, span, whole_number
 
 
 def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance | None = None) -> Sheet:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS
-from worldprobe.present.roster import Roster
-from worldprobe.present.sheet import Column, Sheet, decimals
+from worldprobe.report.model_names import Roster
+from worldprobe.report.sheet import Column, Sheet, decimals
 
 #: Names of the kinds of templates and fillers, in the order of the lines.
 _TEMPLATES = {"held_in": "in the stories", "new_pairing": "new pairing", "new_context": "new context"}

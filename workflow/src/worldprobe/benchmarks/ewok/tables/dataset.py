@@ -6,7 +6,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
-from worldprobe.present.sheet import Column, Sheet, whole_number
+from worldprobe.report.sheet import Column, Sheet, whole_number
 
 
 def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units
+from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, way_of
 from worldprobe.benchmarks.ewok.selection import in_words
-from worldprobe.benchmarks.ewok.ways import EVAL_TYPES, way_of
-from worldprobe.present.roster import Roster
-from worldprobe.present.sheet import Column, Sheet, decimals, span, whole_number
 from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster
+from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
 
 CEILING = "noise_ceiling"
 

@@ -20,7 +20,7 @@ from worldprobe.benchmarks.ewok.materials.balance import (
     word_cues,
 )
 from worldprobe.benchmarks.ewok.selection import in_words
-from worldprobe.present.sheet import Column, Sheet, as_text, decimals, p_value, whole_number
+from worldprobe.report.sheet import Column, Sheet, as_text, decimals, p_value, whole_number
 
 _STRENGTH = "Cramér's V"
 _FEATURE_NAMES = {"context_type": "Context type", "context_contrast": "Context contrast", "target_contrast": "Target swap"}

@@ -7,10 +7,10 @@ import csv
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.selection import in_words
-from worldprobe.human.people import FEWEST, MERGED, UNKNOWN
+from worldprobe.human.answers import FEWEST, MERGED, UNKNOWN
 from worldprobe.paths import RESOURCES
-from worldprobe.present.sheet import Column, Sheet, decimals, span, whole_number
 from worldprobe.provenance import Provenance
+from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
 
 #: Grouping -> how its groups are named in a line, in the order of the lines.
 _NAMES = {

@@ -10,9 +10,9 @@ import pandas as pd
 from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units, status_notes
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.errors import UserError
-from worldprobe.present.roster import Roster
-from worldprobe.present.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, p_value, span, whole_number
 from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster
+from worldprobe.report.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, p_value, span, whole_number
 
 GROUP_NAMES = {
     "domain": "Domain",

@@ -11,8 +11,8 @@ from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, Questions
 from worldprobe.benchmarks.worldsense.analysis.scoring import GOLDS, score_tuples
 from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average, find_cells, sum_in_cells
-from worldprobe.benchmarks.worldsense.skin_groups import TRAININGS
-from worldprobe.benchmarks.worldsense.vocabulary import DOMAINS, PROBLEMS
+from worldprobe.benchmarks.worldsense.skins.groups import TRAININGS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import DOMAINS, PROBLEMS
 
 ALL = "all"
 #: Our column of the tuples -> the column of the statistics.

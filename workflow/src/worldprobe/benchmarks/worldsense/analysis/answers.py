@@ -17,9 +17,8 @@ import pyarrow as arrow
 from pyarrow import json
 
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, TYPES, WORDS, Questions
-from worldprobe.benchmarks.worldsense.official import is_official, read_whole
-from worldprobe.benchmarks.worldsense.official_blocks import encode
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWERS, problem_type
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, problem_type
+from worldprobe.benchmarks.worldsense.trials.official import encode, is_official, read_whole
 from worldprobe.errors import UserError
 
 _SCHEMA = arrow.schema([("Key", arrow.int64()), ("resp", arrow.string())])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from worldprobe.stats.clusters import NO_VARIANCE, Part, interval, p_value, variance_of_mean
+from worldprobe.analysis.clusters import NO_VARIANCE, Part, interval, p_value, variance_of_mean
 
 #: Keys of ``stats.clusters.STATUSES`` that a mean over tuples can have.
 OK, ONE_CLUSTER, NO_SPREAD = "ok", "one_cluster", "no_spread"

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions
-from worldprobe.benchmarks.worldsense.notation import read_description, read_relation
-from worldprobe.benchmarks.worldsense.solver import count_worlds, depth
-from worldprobe.benchmarks.worldsense.vocabulary import NORMAL, TRIVIAL, problem_type
-from worldprobe.benchmarks.worldsense.worlds import normalise
+from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation
+from worldprobe.benchmarks.worldsense.problems.solver import count_worlds, depth
+from worldprobe.benchmarks.worldsense.problems.worlds import normalise
+from worldprobe.benchmarks.worldsense.skins.vocabulary import NORMAL, TRIVIAL, problem_type
 
 #: Ternary relations are counted up to this number, as in the paper's Figure 6.
 MOST_TERNARY = 2

@@ -15,13 +15,12 @@ import pandas as pd
 import pyarrow as arrow
 from pyarrow import compute
 
-from worldprobe.benchmarks.worldsense.notation import read_description, read_relation
-from worldprobe.benchmarks.worldsense.official import is_official, read_official, read_whole
-from worldprobe.benchmarks.worldsense.official_blocks import encode, parse_file
-from worldprobe.benchmarks.worldsense.planar_text import read_planar_text
-from worldprobe.benchmarks.worldsense.skin_groups import group_skins
-from worldprobe.benchmarks.worldsense.solver import gold_answer
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, ANSWERS, DISGUISE
+from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation
+from worldprobe.benchmarks.worldsense.problems.solver import gold_answer
+from worldprobe.benchmarks.worldsense.skins.groups import group_skins
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DISGUISE
+from worldprobe.benchmarks.worldsense.trials.official import encode, is_official, parse_file, read_official, read_whole
+from worldprobe.benchmarks.worldsense.trials.reading import read_planar_text
 from worldprobe.errors import UserError
 
 #: Every answer as a number, its place here; a trial without a valid answer has INVALID, one that was not asked ABSENT.
@@ -74,7 +73,7 @@ def read_questions(path: Path | str, skin_folder: Path | str | None = None) -> Q
         UserError: as ``read_trials``.
     """
     if not is_official(path):
-        from worldprobe.benchmarks.worldsense.trials import read_trials
+        from worldprobe.benchmarks.worldsense.trials.files import read_trials
 
         return from_frame(read_trials(path), str(path), skin_folder)
     fast = _parse(read_whole(path))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.published import published_name
+from worldprobe.benchmarks.worldsense.analysis.published import published_name
 
 #: A table's columns that make a group -> the grouping of the summaries.
 _GROUPINGS = {

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from worldprobe.analysis.significance import correct_for_number
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.clusters import spread_of_means
 from worldprobe.benchmarks.worldsense.analysis.consistency import measure_consistency
@@ -15,7 +16,6 @@ from worldprobe.benchmarks.worldsense.analysis.questions import Questions
 from worldprobe.benchmarks.worldsense.analysis.scoring import GOLDS, score_tuples
 from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average, find_cells, sum_in_cells
 from worldprobe.benchmarks.worldsense.contracts.statistics import GROUPINGS
-from worldprobe.stats.significance import correct_for_number
 
 #: Columns of tuples -> the groupings by them are found from cells of their own, as not all combinations matter.
 FAMILIES = (

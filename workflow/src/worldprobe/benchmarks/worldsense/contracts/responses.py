@@ -20,7 +20,7 @@ rule (``reading.rule`` in the provenance is last_word) the last word is the answ
 
 from __future__ import annotations
 
-from worldprobe.benchmarks.worldsense.vocabulary import DISGUISE
+from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE
 from worldprobe.contracts import Table, column
 from worldprobe.models.engine import FINISHES
 

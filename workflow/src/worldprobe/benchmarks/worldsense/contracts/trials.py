@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from worldprobe.benchmarks.worldsense.vocabulary import DISGUISES, PROBLEMS
-from worldprobe.benchmarks.worldsense.worlds import LARGEST, SMALLEST
+from worldprobe.benchmarks.worldsense.problems.worlds import LARGEST, SMALLEST
+from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISES, PROBLEMS
 from worldprobe.contracts import Table, column
 
 

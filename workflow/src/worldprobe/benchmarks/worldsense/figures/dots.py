@@ -20,8 +20,8 @@ from worldprobe.benchmarks.worldsense.selection import (
     problems_of,
     prompting_name,
 )
-from worldprobe.present import style
-from worldprobe.present.roster import Roster
+from worldprobe.report import style
+from worldprobe.report.model_names import Roster
 
 COLUMNS = ("panel", "model", "name", "family", "colour", "mark", "mean", "conf95")
 ACCURACY, BIAS, AMPLITUDE = "accuracy", "bias", "size of the bias"

@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from worldprobe.benchmarks.worldsense.analysis.published import read_published
 from worldprobe.benchmarks.worldsense.figures.dots import ACCURACY, AMPLITUDE, tidy_sets
-from worldprobe.benchmarks.worldsense.published import read_published
 from worldprobe.benchmarks.worldsense.selection import split_tuned
 from worldprobe.errors import UserError
-from worldprobe.present import style
-from worldprobe.present.roster import Roster
+from worldprobe.report import style
+from worldprobe.report.model_names import Roster
 
 COLUMNS = ("panel", "base", "name", "variant", "mark", "mean", "conf95")
 PAPERS = " (paper)"

@@ -9,8 +9,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, of_main, pick
 from worldprobe.errors import UserError
-from worldprobe.present import style
-from worldprobe.present.roster import Roster
+from worldprobe.report import style
+from worldprobe.report.model_names import Roster
 
 COLUMNS = ("panel", "axis", "model", "name", "family", "colour", "x", "mean", "conf95", "count")
 MORE = 2

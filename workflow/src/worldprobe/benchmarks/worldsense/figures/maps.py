@@ -6,11 +6,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, language_models, of_main, pick, problems_of
-from worldprobe.benchmarks.worldsense.skin_groups import TEST_SKINS
+from worldprobe.benchmarks.worldsense.skins.groups import TEST_SKINS
 from worldprobe.errors import UserError
-from worldprobe.present import style
-from worldprobe.present.heatmap import Block, draw_block
-from worldprobe.present.roster import Roster
+from worldprobe.report import style
+from worldprobe.report.figure_files import Block, draw_block
+from worldprobe.report.model_names import Roster
 
 #: Short headings of the problems.
 HEADINGS = {name: title.replace(", ", ",\n") for name, title in PROBLEM_NAMES.items()}

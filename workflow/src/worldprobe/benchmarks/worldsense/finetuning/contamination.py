@@ -11,9 +11,9 @@ from pathlib import Path
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.finetuning.training_files import Dialogue
-from worldprobe.benchmarks.worldsense.skin_groups import TEST_SKINS
-from worldprobe.benchmarks.worldsense.skins import Skin
-from worldprobe.benchmarks.worldsense.trials import read_trials
+from worldprobe.benchmarks.worldsense.skins.groups import TEST_SKINS
+from worldprobe.benchmarks.worldsense.skins.skins import Skin
+from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.training.contamination import TestContent, words_of

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from worldprobe.benchmarks.worldsense.phrases import GRAMMAR, pieces_of, words_of
-from worldprobe.benchmarks.worldsense.skins import Skin
+from worldprobe.benchmarks.worldsense.skins.phrases import GRAMMAR, pieces_of, words_of
+from worldprobe.benchmarks.worldsense.skins.skins import Skin
 from worldprobe.errors import UserError
 
 #: Uses of skins that only tests have.

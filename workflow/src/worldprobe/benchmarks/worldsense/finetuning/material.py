@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from worldprobe.benchmarks.worldsense.asking.prompts import PromptSet
 from worldprobe.benchmarks.worldsense.finetuning import contamination, training_files
 from worldprobe.benchmarks.worldsense.finetuning.contamination import TestedTuples
-from worldprobe.benchmarks.worldsense.trials import read_trials
+from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet
+from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.models.encoding import Encoder
+from worldprobe.models.chat import Encoder
 from worldprobe.training.lessons import Lesson, Material, encode_lessons
 
 

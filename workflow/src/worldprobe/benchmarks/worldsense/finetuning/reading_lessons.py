@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Literal
 
-from worldprobe.benchmarks.worldsense.phrases import invented_words, tokens_of
-from worldprobe.benchmarks.worldsense.problems import base_descriptions, incomplete_descriptions
-from worldprobe.benchmarks.worldsense.render import NUMBERS, render_clause, render_opposite
-from worldprobe.benchmarks.worldsense.skins import Skin, entities_needed
-from worldprobe.benchmarks.worldsense.solver import decide
-from worldprobe.benchmarks.worldsense.vocabulary import WORDINGS
-from worldprobe.benchmarks.worldsense.worlds import UNKNOWN, Description, Relation, before, between
+from worldprobe.benchmarks.worldsense.problems.problems import base_descriptions, incomplete_descriptions
+from worldprobe.benchmarks.worldsense.problems.solver import decide
+from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Relation, before, between
+from worldprobe.benchmarks.worldsense.skins.phrases import invented_words, tokens_of
+from worldprobe.benchmarks.worldsense.skins.render import NUMBERS, render_clause, render_opposite
+from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
+from worldprobe.benchmarks.worldsense.skins.vocabulary import WORDINGS
 
 Kind = Literal["copy", "judge", "asked"]
 KINDS: tuple[Kind, ...] = ("copy", "judge", "asked")

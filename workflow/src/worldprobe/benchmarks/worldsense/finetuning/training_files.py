@@ -13,9 +13,9 @@ from typing import IO, Any, cast
 
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.asking.prompts import PromptSet
-from worldprobe.benchmarks.worldsense.trials import read_trials
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, CANARY, problem_type
+from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, problem_type
+from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.errors import UserError
 from worldprobe.models.engine import Message, Role
 from worldprobe.training.lessons import Lesson

@@ -14,11 +14,11 @@ from worldprobe.benchmarks.worldsense.analysis.questions import Questions, from_
 from worldprobe.benchmarks.worldsense.analysis.scoring import score_tuples
 from worldprobe.benchmarks.worldsense.contracts import Responses, Trials
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES
-from worldprobe.benchmarks.worldsense.vocabulary import ANSWER_OF, CANARY, PROBLEMS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, PROBLEMS
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
-from worldprobe.present.origins import TableOrigin
-from worldprobe.present.roster import Roster
+from worldprobe.report.model_names import Roster
+from worldprobe.report.origins import TableOrigin
 
 #: Which tuples of a problem are shown, by the share of models that do better on them: the easiest, a middle one, the hardest.
 SHARES = {"easiest": 0.0, "middle": 0.5, "hardest": 1.0}

@@ -6,12 +6,12 @@ import math
 from pathlib import Path
 from typing import Any
 
+from worldprobe.benchmarks.worldsense.analysis.published import SOURCE, read_published
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
-from worldprobe.benchmarks.worldsense.published import SOURCE, read_published
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, problems_of, prompting_name, show_tokens
-from worldprobe.benchmarks.worldsense.trials import read_trials
+from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
-from worldprobe.present.results import Score, standard_error
+from worldprobe.report.results import Score, standard_error
 
 BENCHMARK = "worldsense"
 #: Rules that never chain two clauses, and how they are shown; the first is the one that a model must beat.

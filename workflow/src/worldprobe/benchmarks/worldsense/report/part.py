@@ -20,10 +20,12 @@ from worldprobe.benchmarks.worldsense.selection import (
     prompting_name,
     show_tokens,
 )
-from worldprobe.benchmarks.worldsense.skin_groups import IN, OUT
-from worldprobe.benchmarks.worldsense.vocabulary import TRIVIAL
+from worldprobe.benchmarks.worldsense.skins.groups import IN, OUT
+from worldprobe.benchmarks.worldsense.skins.vocabulary import TRIVIAL
 from worldprobe.contracts import read_table
-from worldprobe.present.origins import (
+from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster
+from worldprobe.report.origins import (
     Methods,
     TableOrigin,
     file_rows,
@@ -32,9 +34,7 @@ from worldprobe.present.origins import (
     package_versions,
     read_origins,
 )
-from worldprobe.present.page import Material, Notice, Part, render_template, told
-from worldprobe.present.roster import Roster
-from worldprobe.provenance import Provenance
+from worldprobe.report.page import Material, Notice, Part, render_template, told
 
 #: Rules of reading, and where they differ, in words.
 RULES = {"explicit": "what they say", "last_word": "their last word, as in the paper"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.published import published_name, read_published
+from worldprobe.benchmarks.worldsense.analysis.published import published_name, read_published
 from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
     PROMPTINGS,
@@ -22,8 +22,8 @@ from worldprobe.benchmarks.worldsense.selection import (
     split_tuned,
 )
 from worldprobe.errors import UserError
-from worldprobe.present.roster import Roster
-from worldprobe.present.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, span
+from worldprobe.report.model_names import Roster
+from worldprobe.report.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, span
 
 OURS, PAPERS = "this run", "paper"
 UNITS = (
@@ -187,7 +187,7 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         columns=(
             Column("Problem", ("problem",), lambda name: PROBLEM_NAMES[str(name)], is_number=False, once=True),
             Column("Cx.", ("complexity",), lambda name: str(name)[-1]),
-            Column("Query", ("query",), is_number=False),
+            Column("Loglikelihood", ("query",), is_number=False),
             *_model(frame),
             *columns,
         ),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.analysis.consistency import FEWEST
-from worldprobe.benchmarks.worldsense.published import SOURCE
+from worldprobe.benchmarks.worldsense.analysis.published import SOURCE
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, PROMPTINGS, main_set, of_main, pick, place
-from worldprobe.present.roster import Roster
-from worldprobe.present.sheet import Column, Sheet, as_text, decimals, p_value, span, whole_number
 from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster
+from worldprobe.report.sheet import Column, Sheet, as_text, decimals, p_value, span, whole_number
 
 
 def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:

@@ -6,9 +6,9 @@ import pandas as pd
 from worldprobe.benchmarks.parity.contracts import Counts
 
 from worldprobe.contracts import read_table
-from worldprobe.present.origins import Methods, package_versions
-from worldprobe.present.page import Material, Part
-from worldprobe.present.sheet import Column, Sheet
+from worldprobe.report.origins import Methods, package_versions
+from worldprobe.report.page import Material, Part
+from worldprobe.report.sheet import Column, Sheet
 
 
 def count_parity(numbers: int) -> pd.DataFrame:

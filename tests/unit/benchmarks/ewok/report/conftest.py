@@ -1,0 +1,348 @@
+"""Invented, seeded tables at both scales: six control models, and the paper's twenty models with nine paradigms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from worldprobe.benchmarks.ewok import contracts
+from worldprobe.benchmarks.ewok.analysis.summarize import summarize
+from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES
+from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS
+from worldprobe.contracts import validate, write_table
+from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster, read_roster
+
+DOMAINS = (
+    "social-interactions",
+    "social-properties",
+    "social-relations",
+    "spatial-relations",
+    "physical-interactions",
+    "physical-dynamics",
+    "physical-relations",
+    "material-dynamics",
+    "material-properties",
+    "agent-properties",
+    "quantitative-properties",
+)
+CONCEPTS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
+
+CONTROLS = {
+    "control_untrained": ("Untrained", 0, 0.50),
+    "control_gpt2_small": ("GPT-2 style, small", 300, 0.62),
+    "control_gpt2_large": ("GPT-2 style, large", 300, 0.71),
+    "control_llama_small": ("Llama style, small", 300, 0.66),
+    "control_llama_large": ("Llama style, large", 300, 0.74),
+    "control_llama_wide": ("Llama style, wide", 300, 0.75),
+}
+PAPER = {
+    "gpt2_xl": ("GPT2-XL", "GPT-2", 1.6),
+    "phi_1": ("Phi-1", "Phi", 1.3),
+    "phi_1_5": ("Phi-1.5", "Phi", 1.3),
+    "phi_2": ("Phi-2", "Phi", 2.7),
+    "gemma_2b": ("Gemma 2B", "Gemma", 2.5),
+    "gemma_7b": ("Gemma 7B", "Gemma", 8.5),
+    "gemma_1.1_2b": ("Gemma 1.1 2B", "Gemma", 2.5),
+    "gemma_1.1_7b": ("Gemma 1.1 7B", "Gemma", 8.5),
+    "mpt_7b": ("MPT 7B", "MPT", 6.6),
+    "mpt_7b_chat": ("MPT 7B chat", "MPT", 6.6),
+    "mpt_30b": ("MPT 30B", "MPT", 30),
+    "mpt_30b_chat": ("MPT 30B chat", "MPT", 30),
+    "falcon_7b": ("Falcon 7B", "Falcon", 7.2),
+    "falcon_7b_instruct": ("Falcon 7B instruct", "Falcon", 7.2),
+    "falcon_40b": ("Falcon 40B", "Falcon", 41.8),
+    "falcon_40b_instruct": ("Falcon 40B instruct", "Falcon", 41.8),
+    "Mistral_7B": ("Mistral 7B", "Mistral", 7.2),
+    "Mixtral_8x7B": ("Mixtral 8x7B", "Mistral", 46.7),
+    "Llama_3_8B": ("Llama 3 8B", "Llama", 8.0),
+    "Llama_3_70B": ("Llama 3 70B", "Llama", 70.6),
+}
+
+
+def registry(models: dict) -> dict:
+    entries = {}
+    for number, (model, facts) in enumerate(models.items()):
+        if model in CONTROLS:
+            entries[model] = {
+                "display_name": facts[0],
+                "family": "control",
+                "parameters": 200_000 * (number + 1),
+                "checkpoint": f"results/controls/models/{model}",
+                "control": {"architecture": "gpt2", "layers": 1, "width": 8, "heads": 1, "steps": facts[1]},
+            }
+        else:
+            entries[model] = {
+                "display_name": facts[0],
+                "family": facts[1],
+                "parameters": int(facts[2] * 1e9),
+                "checkpoint": "a/b",
+            }
+    return entries
+
+
+@dataclass
+class Study:
+    """The tables of one invented study."""
+
+    registry_path: Path
+    roster: Roster
+    summaries: pd.DataFrame
+    coefficients: pd.DataFrame
+    correlations: pd.DataFrame
+    feature_means: pd.DataFrame
+    agreements: pd.DataFrame
+    control_accuracies: pd.DataFrame
+    folder: Path
+
+    @property
+    def human_agreements(self) -> pd.DataFrame:
+        """Of people asked both ways: all but one cell are seen."""
+        kinds = [kind for kind in contracts.PREFERENCES if kind != "missing"]
+        cells = pd.MultiIndex.from_product([kinds, kinds], names=["likert", "choice"]).to_frame(index=False)
+        counts = np.array([2105, 3, 153, 7, 2041, 169, 148, 165, 0])
+        return cells.assign(model="human", setup="people", n=counts, share=counts / counts.sum())
+
+    @property
+    def human_statistics(self) -> pd.DataFrame:
+        """The one number about people that a figure needs."""
+        known = {"quantity": "likert_choice_r", "eval_type": "likert", "grouping": "overall", "group": "overall"}
+        return pd.DataFrame([known | {"value": 0.9612, "ci_low": np.nan, "ci_high": np.nan, "n": 5160}])
+
+
+GROUPINGS = {
+    "overall": ("all",),
+    "domain": DOMAINS,
+    "context_type": CONTEXT_TYPES,
+    "context_contrast": CONTEXT_CONTRASTS,
+    "target_contrast": TARGET_CONTRASTS,
+    "concept": tuple(f"{domain}/{concept}" for domain in DOMAINS for concept in CONCEPTS),
+}
+
+
+def summaries_of(models: dict, eval_types: tuple[str, ...], versions: int, human: bool, seed: int = 7) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    ease = {group: rng.normal(0, 0.06) for groups in GROUPINGS.values() for group in groups} | {"all": 0.0}
+    rows = []
+    who = [(model, eval_type) for model in models for eval_type in eval_types] + [("word2vec", "word2vec")]
+    who += [("human", "human_likert")] if human else []
+    for model, eval_type in who:
+        base = {"human": 0.93, "word2vec": 0.42}.get(model)
+        if base is None:
+            base = CONTROLS[model][2] if model in CONTROLS else rng.uniform(0.55, 0.8)
+            base -= {"logprobs": 0.0, "likert": 0.1, "choice": 0.14}[eval_type.split("_")[0]]
+        for metric in ("accuracy", "strict"):
+            level = base if metric == "accuracy" or eval_type in ("logprobs", "word2vec") else base * 0.4
+            for grouping, groups in GROUPINGS.items():
+                for group in groups:
+                    per_version = np.clip(level + ease[group] + rng.normal(0, 0.015, versions), 0, 1)
+                    mean = per_version.mean()
+                    n = 80 if grouping == "domain" else 880 if grouping == "overall" else 40
+                    for version in range(versions):
+                        rows.append(
+                            (
+                                model,
+                                eval_type,
+                                metric,
+                                grouping,
+                                group,
+                                version,
+                                per_version[version],
+                                np.nan,
+                                np.nan,
+                                np.nan,
+                                np.nan,
+                                "none",
+                                n,
+                                0,
+                                1,
+                                0,
+                            )
+                        )
+                    low, high = max(0, mean - 0.02), min(1, mean + 0.02)
+                    rows.append(
+                        (
+                            model,
+                            eval_type,
+                            metric,
+                            grouping,
+                            group,
+                            -1,
+                            mean,
+                            per_version.min(),
+                            per_version.max(),
+                            low,
+                            high,
+                            "ok",
+                            n * versions,
+                            3,
+                            5,
+                            0,
+                        )
+                    )
+    columns = list(contracts.Summaries.columns)
+    return validate(pd.DataFrame(rows, columns=columns), contracts.Summaries)
+
+
+def coefficients_of() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    terms = [("domain", name, name) for name in DOMAINS] + [
+        ("context_contrast", "antonym", "antonym vs. rest"),
+        ("target_contrast", "variable swap", "variable vs. concept swap"),
+        ("context_type", "direct", "direct vs. indirect"),
+        ("surface_features", "log_frequency", "word frequency"),
+        ("surface_features", "n_words", "number of words"),
+    ]
+    rows = []
+    for position, (group, term, label) in enumerate(terms):
+        estimate, error = float(rng.normal(0.5, 0.5)), 0.05
+        rows.append(
+            (
+                "mixed_model",
+                position,
+                group,
+                term,
+                label,
+                estimate,
+                error,
+                estimate / error,
+                1e-5,
+                "***",
+                estimate - 0.1,
+                estimate + 0.1,
+            )
+        )
+    return validate(pd.DataFrame(rows, columns=list(contracts.Coefficients.columns)), contracts.Coefficients)
+
+
+def feature_means_of(models: dict, versions: int) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    words = {domain: rng.uniform(8, 16) for domain in DOMAINS}
+    rows = []
+    for model in [*models, "human"]:
+        slope = rng.normal(0, 0.02)
+        for domain in DOMAINS:
+            for version in range(versions):
+                n_words = words[domain] + rng.normal(0, 0.4)
+                accuracy = float(np.clip(0.65 + slope * (n_words - 12) + rng.normal(0, 0.03), 0, 1))
+                eval_type = "human_likert" if model == "human" else "logprobs"
+                rows.append((model, eval_type, domain, version, accuracy, rng.uniform(0.3, 0.6), n_words, rng.uniform(4, 6), 80))
+    return validate(pd.DataFrame(rows, columns=list(contracts.FeatureMeans.columns)), contracts.FeatureMeans)
+
+
+def correlations_of(points: pd.DataFrame) -> pd.DataFrame:
+    rows = []
+    for (model, eval_type), part in points.groupby(["model", "eval_type"]):
+        for feature in ("word2vec", "n_words", "log_frequency"):
+            r = float(np.corrcoef(part.accuracy, part[feature])[0, 1])
+            stars = "***" if abs(r) > 0.45 else "*" if abs(r) > 0.3 else ""
+            low, high = np.tanh(np.arctanh(r) - 0.27), np.tanh(np.arctanh(r) + 0.27)
+            rows.append((model, eval_type, feature, "domain_version", r, 0.01, stars, low, high, 0.001, len(part), 11))
+    return validate(pd.DataFrame(rows, columns=list(contracts.Correlations.columns)), contracts.Correlations)
+
+
+def agreements_of(models: dict) -> pd.DataFrame:
+    rng = np.random.default_rng(11)
+    rows = []
+    for model in models:
+        for setup in ("constrained_two", "free_zero"):
+            counts = rng.integers(5, 400, (4, 4))
+            for i, likert in enumerate(contracts.PREFERENCES):
+                for j, choice in enumerate(contracts.PREFERENCES):
+                    rows.append((model, setup, likert, choice, int(counts[i, j]), counts[i, j] / counts.sum()))
+    return validate(pd.DataFrame(rows, columns=list(contracts.Agreements.columns)), contracts.Agreements)
+
+
+def control_accuracies_of(models: dict) -> pd.DataFrame:
+    rng = np.random.default_rng(13)
+    rows = []
+    for model in models:
+        for templates in ("all", "held_in", "held_out"):
+            for fillers in ("all", "seen", "some_unseen"):
+                base = 0.5 if "untrained" in model else {"all": 0.75, "held_in": 0.85, "held_out": 0.65}[templates]
+                for targets, less in (("all", 0.0), ("concept swap", -0.05), ("variable swap", 0.1)):
+                    rows.append((model, templates, fillers, targets, min(1.0, base - less + rng.normal(0, 0.03)), 200, 1, 0))
+    columns = list(contracts.ControlAccuracies.columns)
+    return validate(pd.DataFrame(rows, columns=columns), contracts.ControlAccuracies)
+
+
+def judgements_of(models: dict, versions: int) -> pd.DataFrame:
+    """Two templates per concept pair, every target judged by every model; a model's level is its chance of being right."""
+    rng = np.random.default_rng(17)
+    rows = []
+    for model, facts in models.items():
+        level = facts[2] if model in CONTROLS else rng.uniform(0.55, 0.8)
+        for domain in DOMAINS:
+            for pair in range(len(CONCEPTS) // 2):
+                first, second = CONCEPTS[2 * pair : 2 * pair + 2]
+                for template in (1, 2):
+                    for version in range(versions):
+                        for target in (1, 2):
+                            design = (CONTEXT_CONTRASTS[pair], CONTEXT_TYPES[template - 1], TARGET_CONTRASTS[template - 1])
+                            place = (domain, version, pair + 1, template, first, second)
+                            item = f"{domain}_{pair + 1}_{template}_v{version}"
+                            accuracy = float(rng.random() < level)
+                            rows.append((item, target, model, "logprobs", accuracy, False, False, "ok", *place, *design))
+    columns = list(contracts.Judgements.columns)
+    return validate(pd.DataFrame(rows, columns=columns), contracts.Judgements)
+
+
+def study_of(folder: Path, models: dict, eval_types: tuple[str, ...], versions: int, human: bool) -> Study:
+    registry_path = folder / "models.yaml"
+    registry_path.write_text(yaml.safe_dump(registry(models), sort_keys=False), encoding="utf-8")
+    points = feature_means_of(models, versions)
+    study = Study(
+        registry_path,
+        read_roster(registry_path),
+        summaries_of(models, eval_types, versions, human),
+        coefficients_of(),
+        correlations_of(points),
+        points,
+        agreements_of(models),
+        control_accuracies_of(models),
+        folder,
+    )
+    if human:  # as `agree --people` adds them
+        study.agreements = pd.concat([study.agreements, study.human_agreements], ignore_index=True)
+    made_by = Provenance(seed=7, details={"notes": ["The fit converged.", "It is not singular."]})
+    names = ("summaries", "coefficients", "correlations", "feature_means", "agreements", "control_accuracies")
+    for name in (*names, "human_agreements", "human_statistics"):
+        words = "agreements" if name == "human_agreements" else name
+        contract = getattr(contracts, "".join(word.capitalize() for word in words.split("_")))
+        write_table(getattr(study, name), contract, folder / f"{name}.parquet", made_by)
+    return study
+
+
+@pytest.fixture(scope="session")
+def small_study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """Six control models, LogProbs only, no humans: the shape of the default study."""
+    return study_of(tmp_path_factory.mktemp("small"), CONTROLS, ("logprobs",), 2, human=False)
+
+
+@pytest.fixture(scope="session")
+def paper_study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """Twenty models, nine paradigms, five versions, humans: the shape of the paper's study."""
+    return study_of(tmp_path_factory.mktemp("paper"), PAPER, EVAL_TYPES, 5, human=True)
+
+
+@pytest.fixture(params=["small_study", "paper_study"])
+def study(request: pytest.FixtureRequest) -> Study:
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def finished_run(tmp_path_factory) -> Path:
+    """A results folder as a finished run leaves it, from invented judgements."""
+    folder = tmp_path_factory.mktemp("results")
+    judgements = judgements_of(CONTROLS, versions=2)
+    for model, rows in judgements.groupby("model"):
+        write_table(rows, contracts.Judgements, folder / "judgements" / "main" / "logprobs" / f"{model}.parquet", Provenance())
+    summaries = summarize(judgements)
+    write_table(summaries, contracts.Summaries, folder / "summaries.parquet", Provenance())
+    (folder / "models.yaml").write_text(yaml.safe_dump(registry(CONTROLS), sort_keys=False))
+    return folder

@@ -1,0 +1,387 @@
+"""Figures: drawn from their CSV, repeatable, readable."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PathCollection, QuadMesh
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from worldprobe.benchmark import load
+from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
+from worldprobe.cli import main
+from worldprobe.contracts import Table
+from worldprobe.errors import UserError
+from worldprobe.report import style
+from worldprobe.report.figure_files import from_csv, text_columns, to_csv
+from worldprobe.report.model_names import HUMAN, Model, Roster, read_roster
+
+SOURCE = Path(style.__file__).parents[2]
+NEEDS_PROMPTING = {"paradigms", "agreement"}
+FIGURES = {plan.name: plan for plan in EWOK.plans if plan.kind == "figure" and plan.name != "conditions"}
+
+
+def tidy_of(name: str, study) -> pd.DataFrame:
+    plan = FIGURES[name]
+    return load(plan.build)(*(getattr(study, table.name) for table in plan.inputs), study.roster, **plan.fixed)
+
+
+def as_saved(frame: pd.DataFrame) -> pd.DataFrame:
+    """The tidy table as it is drawn: read back from its CSV text."""
+    return from_csv(to_csv(frame), text_columns(frame))
+
+
+def drawn(name: str, study, width: str = "double") -> tuple[pd.DataFrame, Figure]:
+    style.apply_settings()
+    frame = as_saved(tidy_of(name, study))
+    return frame, load(FIGURES[name].draw)(frame, width=width)
+
+
+def drawn_frame(agreements: pd.DataFrame, study) -> pd.DataFrame:
+    """The tidy table of one model; drawn, so that a mistake in leaving out the pooled panel shows."""
+    frame = load(FIGURES["agreement"].build)(agreements, study.roster)
+    assert len(load(FIGURES["agreement"].draw)(frame).axes) == frame.model.nunique() - 1
+    return frame
+
+
+def texts_of(figure: Figure) -> list[tuple[str, Text]]:
+    """Every visible piece of text; ticks beyond the ends of their axis are not drawn and do not count."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    undrawn = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+                if not low <= tick.get_loc() <= high:
+                    undrawn |= {id(tick.label1), id(tick.label2)}
+    shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip() and id(text) not in undrawn]
+    return [(text.get_text(), text) for text in shown if text.get_window_extent(renderer).width > 0]
+
+
+def corners(text: Text, renderer) -> np.ndarray:
+    """The four corners of a text, rotation included, shrunk by a pixel so that touching is allowed."""
+    rotation = text.get_rotation()
+    text.set_rotation(0)
+    flat = text.get_window_extent(renderer)
+    text.set_rotation(rotation)
+    turned = text.get_window_extent(renderer)
+    angle = np.deg2rad(rotation)
+    middle = np.array([(turned.x0 + turned.x1) / 2, (turned.y0 + turned.y1) / 2])
+    half = np.array([max(flat.width / 2 - 1, 0), max(flat.height / 2 - 1, 0)])
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    return middle + (np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half) @ turn.T
+
+
+def overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two convex quadrilaterals overlap (separating axes)."""
+    for shape in (a, b):
+        for start, end in zip(shape, np.roll(shape, -1, axis=0), strict=True):
+            normal = np.array([end[1] - start[1], start[0] - end[0]])
+            if (a @ normal).max() <= (b @ normal).min() or (b @ normal).max() <= (a @ normal).min():
+                return False
+    return True
+
+
+def clashes(boxes: list[tuple[str, np.ndarray]]) -> list[tuple[str, str]]:
+    """Pairs of labels that overlap; upright bounds rule most pairs out before the exact test."""
+    shapes = np.array([box for _label, box in boxes])
+    low, high = shapes.min(axis=1), shapes.max(axis=1)
+    near = ((low[:, None] < high[None]) & (low[None] < high[:, None])).all(axis=2)
+    pairs = zip(*np.nonzero(np.triu(near, k=1)), strict=True)
+    return [(boxes[i][0], boxes[j][0]) for i, j in pairs if overlap(shapes[i], shapes[j])]
+
+
+@pytest.mark.parametrize(("scale", "width"), [("small", "double"), ("paper", "double"), ("paper", "single")])
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_two_labels_of_a_figure_overlap_and_none_leaves_the_page(name, scale, width, request):
+    if name in NEEDS_PROMPTING and scale == "small":
+        pytest.skip("the small study has no prompted paradigm")
+    _frame, figure = drawn(name, request.getfixturevalue(f"{scale}_study"), width)
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    texts = texts_of(figure)
+    boxes = [(label, corners(text, renderer)) for label, text in texts]
+    page = figure.bbox
+    inside = {label for label, box in boxes if (box >= -1).all() and (box <= [page.x1 + 1, page.y1 + 1]).all()}
+    assert [label for label, _box in boxes if label not in inside] == []
+    assert clashes(boxes) == []
+    assert min(text.get_fontsize() for _label, text in texts) >= 4.2
+
+
+def test_the_test_for_overlaps_finds_one():
+    figure = Figure(figsize=(3, 1))
+    figure.text(0.1, 0.5, "one label")
+    figure.text(0.2, 0.5, "another", rotation=30)
+    figure.text(0.7, 0.5, "apart")
+    texts = texts_of(figure)
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    assert clashes([(label, corners(text, renderer)) for label, text in texts]) == [("one label", "another")]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_rerunning_a_figure_gives_the_same_bytes(name, request, tmp_path):
+    study = request.getfixturevalue("paper_study" if name in NEEDS_PROMPTING else "small_study")
+    plan = FIGURES[name]
+    inputs = [str(study.folder / f"{table.name}.parquet") for table in plan.inputs]
+    written = []
+    for run in ("first", "second"):
+        paths = [tmp_path / run / f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv")]
+        command = ["figure", name, *inputs, "--registry", str(study.registry_path), "--out", *map(str, paths)]
+        assert main(command) == 0
+        written.append([path.read_bytes() for path in paths])
+    assert written[0] == written[1]
+    pdf, svg, png, csv = written[0]
+    assert pdf.startswith(b"%PDF")
+    assert b"CreationDate" not in pdf
+    assert b"<svg" in svg
+    assert b"dc:date" not in svg
+    assert png.startswith(b"\x89PNG")
+    assert len(pd.read_csv(io.BytesIO(csv))) > 0
+
+
+def test_the_bars_and_dots_of_the_domain_panels_are_the_rows_of_the_csv(paper_study):
+    frame, figure = drawn("accuracy_by_domain", paper_study)
+    bars, dots = [], []
+    for axes in figure.axes:
+        for container in axes.containers:
+            if isinstance(container, BarContainer):
+                bars += [patch.get_width() for patch in container.patches]
+        dots += [
+            x for collection in axes.collections if isinstance(collection, PathCollection) for x in collection.get_offsets()[:, 0]
+        ]
+    models = frame[frame.model != HUMAN]
+    assert np.allclose(sorted(bars), sorted(models["mean"][models.version == -1]))
+    assert np.allclose(sorted(dots), sorted(models["mean"][models.version != -1]))
+    assert len(figure.axes) == frame.panel.nunique() == 12
+
+
+def test_the_domain_panels_hold_the_numbers_of_the_summaries(paper_study):
+    frame = tidy_of("accuracy_by_domain", paper_study)
+    summaries = paper_study.summaries
+    wanted = summaries[
+        (summaries.grouping == "domain")
+        & (summaries.metric == "accuracy")
+        & summaries.eval_type.isin(["logprobs", "human_likert"])
+    ].set_index(["group", "model", "version"])["mean"]
+    shown = frame[frame.panel != "all domains"].set_index(["panel", "model", "version"])["mean"]
+    assert sorted(shown.index) == sorted(wanted.index)
+    assert (shown.sort_index().to_numpy() == wanted.sort_index().to_numpy()).all()
+
+
+def test_the_concept_map_shows_every_cell_of_its_csv(small_study):
+    frame, figure = drawn("concepts", small_study)
+    cells = [mesh.get_array() for axes in figure.axes for mesh in axes.collections if isinstance(mesh, QuadMesh)][
+        : frame.domain.nunique()
+    ]
+    values = np.concatenate([np.ma.getdata(cell).ravel() for cell in cells])
+    assert np.allclose(np.sort(values), np.sort(frame["mean"]))
+
+
+def test_names_of_domains_that_are_wider_than_their_cells_stay_on_the_page():
+    concepts = [f"a concept of quite some length {number}" for number in range(20)]
+    domains = [f"quantitative properties {letter}" for letter in "abcdefgh"]
+    rows = [(domain, concept, f"m{k}", f"Model {k}", 0.5) for domain in domains for concept in concepts for k in range(5)]
+    figure = load(FIGURES["concepts"].draw)(pd.DataFrame(rows, columns=["domain", "concept", "model", "name", "mean"]))
+    titles = [text for label, text in texts_of(figure) if label.startswith("quantitative")]
+    assert len(titles) == 8
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    assert max(title.get_window_extent(renderer).x1 for title in titles) <= figure.bbox.x1
+
+
+def test_the_scaling_plot_leaves_out_models_of_unknown_size_and_joins_no_controls(small_study):
+    entries = dict(small_study.roster.models)
+    entries["control_gpt2_small"] = Model("control_gpt2_small", "GPT-2 style, small", family="control", is_control=True)
+    plan = FIGURES["scaling"]
+    frame = load(plan.build)(small_study.summaries, Roster(entries))
+    assert "control_gpt2_small" not in set(frame.model)
+    assert "control_llama_small" in set(frame.model)
+    style.apply_settings()
+    figure = load(plan.draw)(as_saved(frame))
+    joined = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 2]
+    assert joined == []
+
+
+def test_a_control_models_size_is_what_its_training_counted(tmp_path):
+    roster = Roster({"ours": Model("ours", "Ours", family="control", is_control=True)})
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "provenance.json").write_text('{"details": {"n_parameters": 293632}}')
+    counted = roster.with_trained([tmp_path / "ours"])["ours"]
+    assert (counted.parameters, counted.name, counted.is_control) == (293632, "Ours", True)
+    (tmp_path / "ours" / "provenance.json").write_text("{}")
+    with pytest.raises(UserError, match="does not say how many parameters"):
+        roster.with_trained([tmp_path / "ours"])
+
+
+def test_a_lollipop_is_open_where_the_correlation_is_not_significant(paper_study):
+    frame, figure = drawn("design_features", paper_study)
+    rows = frame[frame.panel == "E"]
+    axes = next(axes for axes in figure.axes if axes.get_xlabel() == "r with number of words")
+    faces = [
+        face for collection in axes.collections if isinstance(collection, PathCollection) for face in collection.get_facecolors()
+    ]
+    n_open = sum(np.allclose(face[:3], 1) for face in faces)
+    assert n_open == (rows.stars == "").sum()
+    assert len(faces) == len(rows)
+
+
+def test_stars_that_are_all_empty_stay_empty_and_leave_every_lollipop_open(paper_study):
+    correlations = paper_study.correlations.assign(stars="")
+    frame = load(FIGURES["design_features"].build)(paper_study.summaries, correlations, paper_study.roster)
+    read = as_saved(frame)
+    assert set(read.stars) == {""}
+    figure = load(FIGURES["design_features"].draw)(read)
+    axes = next(axes for axes in figure.axes if axes.get_xlabel() == "r with number of words")
+    faces = [
+        face for collection in axes.collections if isinstance(collection, PathCollection) for face in collection.get_facecolors()
+    ]
+    assert all(np.allclose(face[:3], 1) for face in faces)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_column_of_a_tidy_table_survives_its_csv(name, paper_study):
+    frame = tidy_of(name, paper_study).reset_index(drop=True)
+    read = as_saved(frame)
+    assert list(read.columns) == list(frame.columns)
+    for column in frame:
+        if pd.api.types.is_numeric_dtype(read[column]):
+            assert np.allclose(read[column].astype(float), frame[column].astype(float), equal_nan=True, rtol=1e-8), column
+        else:
+            assert read[column].tolist() == frame[column].astype(str).tolist(), column
+
+
+def test_a_concept_called_null_keeps_its_name():
+    frame = pd.DataFrame({"concept": ["null", "NA", "none"], "mean": [0.1, np.nan, 0.3]})
+    read = as_saved(frame)
+    assert read.concept.tolist() == ["null", "NA", "none"]
+    assert read["mean"].isna().tolist() == [False, True, False]
+
+
+def simulated(rgb: np.ndarray, kind: str) -> np.ndarray:
+    """Linear-light simulation of a dichromat (Vienot, Brettel and Mollon 1999)."""
+    matrix = {
+        "protan": [[0.11238, 0.88762, 0.0], [0.11238, 0.88762, 0.0], [0.00401, -0.00401, 1.0]],
+        "deutan": [[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]],
+    }[kind]
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return np.clip(np.array(matrix) @ linear, 0, 1)
+
+
+@pytest.mark.parametrize("kind", ["protan", "deutan"])
+def test_any_two_families_stay_apart_for_colour_blind_readers(kind):
+    from matplotlib.colors import to_rgb
+
+    seen = [np.cbrt(simulated(np.array(to_rgb(colour)), kind)) for colour in style.FAMILY_COLOURS]
+    gaps = {(i, j): np.linalg.norm(a - b) for (i, a), (j, b) in itertools.combinations(enumerate(seen), 2)}
+    assert min(gaps.values()) > 0.07, min(gaps, key=gaps.get)
+
+
+@pytest.mark.parametrize("kind", ["protan", "deutan"])
+def test_the_registry_gives_each_family_a_hue_of_its_own_for_colour_blind_readers(kind, repository):
+    from matplotlib.colors import to_rgb
+
+    roster = read_roster(repository / "config" / "models.yaml").models.values()
+    models = [model for model in roster if model.family != "rule"]  # rules, which EWoK does not ask, are told apart one by one
+    largest = {m.family: m.colour for m in sorted(models, key=lambda m: m.parameters or 0) if m.colour and not m.is_control}
+    seen = {family: np.cbrt(simulated(np.array(to_rgb(colour)), kind)) for family, colour in largest.items()}
+    gaps = {pair: np.linalg.norm(seen[pair[0]] - seen[pair[1]]) for pair in itertools.combinations(seen, 2)}
+    assert min(gaps.values()) > 0.07, min(gaps, key=gaps.get)
+
+
+def test_a_figure_that_the_run_cannot_feed_says_what_is_missing(small_study):
+    with pytest.raises(UserError, match="no model was prompted"):
+        load(FIGURES["paradigms"].build)(small_study.summaries, small_study.roster)
+    empty = small_study.agreements.iloc[:0]
+    with pytest.raises(UserError, match="was not run"):
+        load(FIGURES["agreement"].build)(empty, small_study.roster)
+
+
+def test_people_have_a_panel_of_agreement_that_is_not_pooled_with_the_models(paper_study):
+    frame, figure = drawn("agreement", paper_study)
+    assert list(dict.fromkeys(frame.name))[:2] == ["all models", "Humans"]
+    pooled = frame[frame.model.isna() | (frame.model == "")]
+    of_models = paper_study.agreements.query("setup == 'constrained_two' and model != 'human'")
+    assert pooled.n.sum() == of_models.n.sum()
+    panel = next(axes for axes in figure.axes if axes.get_title(loc="left") == "Humans")
+    counts = paper_study.human_agreements.set_index(["likert", "choice"])["n"]
+    agreed = sum(counts[kind, kind] for kind in ("context1", "context2", "none")) / counts.sum()
+    assert f"{agreed:.0%} agree" in [text.get_text() for text in panel.texts]
+    alone = paper_study.agreements.query("model in ['gpt2_xl', 'human']")
+    assert list(dict.fromkeys(drawn_frame(alone, paper_study).name)) == ["all models", "Humans", "GPT2-XL"]
+
+
+def test_a_path_that_is_no_figure_format_is_refused_before_anything_is_written(small_study, tmp_path, capsys):
+    command = [
+        "figure",
+        "controls",
+        str(small_study.folder / "control_accuracies.parquet"),
+        "--out",
+        str(tmp_path / "x.svg"),
+        str(tmp_path / "x.gif"),
+    ]
+    assert main(command) == 2
+    assert "x.gif" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_plan_has_a_command_and_names_code_that_is_there():
+    from worldprobe.cli import build_parser
+
+    for plan in EWOK.plans:
+        args = build_parser().parse_args([plan.kind, plan.name, *(["x.parquet"] * len(plan.inputs)), "--out", "x.csv"])
+        assert args.plan is plan
+        assert all(hasattr(args, option.name) for option in (*plan.options, *plan.inputs))
+        assert callable(load(plan.build))
+        assert plan.kind == "table" or callable(load(plan.draw))
+
+
+def test_no_two_plans_share_a_command_and_each_is_in_a_section():
+    from worldprobe.benchmarks import benchmarks
+
+    names = [(plan.kind, plan.name) for benchmark in benchmarks().values() for plan in benchmark.plans]
+    assert len(names) == len(set(names))
+    assert all(benchmark.section(plan) for benchmark in benchmarks().values() for plan in benchmark.plans)
+
+
+def test_plans_are_read_without_pandas_or_matplotlib():
+    code = "import sys; from worldprobe.benchmarks import benchmarks; benchmarks(); "
+    code += "print([name for name in ('pandas', 'matplotlib', 'pyarrow') if name in sys.modules])"
+    assert (
+        subprocess.run([sys.executable, "-c", code], cwd=SOURCE, capture_output=True, text=True, check=True).stdout.strip()
+        == "[]"
+    )
+
+
+def test_the_columns_that_tables_and_figures_read_hold_no_item_text():
+    texts = {"context1", "context2", "target1", "target2", "text"}
+    counted = {
+        "materials_design",
+        "materials_sides",
+        "materials_words",
+        "materials_cues",
+    }  # they read texts, and show counts of them
+    for plan in (plan for plan in EWOK.plans if plan.name not in counted):
+        for one in plan.inputs:
+            contract = load(one.contract)
+            assert issubclass(contract, Table)
+            assert not texts & set(one.columns or contract.columns)
+
+
+def test_two_models_of_one_display_name_keep_a_row_each(paper_study):
+    entries = paper_study.roster.models | {"phi_1": replace(paper_study.roster.models["phi_1"], name="GPT2-XL")}
+    for name, rows in (("setups_by_model", 20), ("agreement", 22)):
+        tables = [getattr(paper_study, table.name) for table in FIGURES[name].inputs]
+        frame = as_saved(load(FIGURES[name].build)(*tables, Roster(entries), **FIGURES[name].fixed))
+        assert len(dict.fromkeys(frame[frame.columns[1]] if name == "setups_by_model" else frame.model)) == rows
+        load(FIGURES[name].draw)(frame)

@@ -1,0 +1,66 @@
+"""A folder of results as one page."""
+
+import json
+import re
+
+import pytest
+
+from worldprobe.cli import main
+from worldprobe.cli.results import scores_of
+from worldprobe.report.leaderboard import build_rankings
+
+
+@pytest.fixture
+def folder(make_result, tmp_path):
+    models = [
+        make_result("best", 0.8),
+        make_result("close", 0.79),
+        make_result("worst", 0.5),
+        make_result("other", 0.9, items="b" * 64),
+    ]
+    for result in models:
+        (tmp_path / result["model"]).mkdir()
+        (tmp_path / result["model"] / "result.json").write_text(json.dumps(result))
+    return tmp_path
+
+
+def test_models_that_cannot_be_told_apart_share_a_rank(make_result):
+    results = [make_result("a", 0.8), make_result("b", 0.79), make_result("c", 0.5, half=0.01), make_result("d", None)]
+    (ewok, _) = build_rankings([(result, scores_of(result)) for result in results])
+    assert [(row.model, row.rank, row.is_tied) for row in ewok.rows] == [
+        ("a", 1, True),
+        ("b", 1, True),
+        ("c", 3, False),
+        ("d", 4, False),
+    ]
+
+
+def test_models_that_were_asked_other_items_are_in_a_ranking_of_their_own(folder, make_result):
+    results = [make_result("a"), make_result("b", items="b" * 64), make_result("c", average="versions")]
+    rankings = build_rankings([(result, scores_of(result)) for result in results])
+    assert [(ranking.benchmark, len(ranking.rows)) for ranking in rankings] == [("ewok", 2), ("ewok", 1), ("worldsense", 3)]
+
+
+def test_the_page_has_every_number_and_loads_nothing(folder):
+    out = folder / "board.html"
+    assert main(["leaderboard", str(folder), "--title", "Four <models>", "--out", str(out)]) == 0
+    page = out.read_text()
+    assert page.count("<table>") == 3
+    assert page.count('scope="row"') == 8
+    assert "Four &lt;models&gt;" in page
+    assert "1=" in page
+    assert "0.780 to 0.820" in page
+    assert not re.search(r"https?://|src=|@import|url\(", page)
+    again = folder / "again.html"
+    assert main(["leaderboard", str(folder), "--title", "Four <models>", "--out", str(again)]) == 0
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_a_folder_without_results_or_with_a_broken_one_is_one_message(folder, tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    assert main(["leaderboard", str(tmp_path / "empty"), "--out", str(tmp_path / "x.html")]) == 2
+    assert "contains no result.json" in capsys.readouterr().err
+    (folder / "best" / "result.json").write_text('{"model": "best"}')
+    assert main(["leaderboard", str(folder), "--out", str(tmp_path / "x.html")]) == 2
+    assert "best/result.json" in capsys.readouterr().err
+    assert not (tmp_path / "x.html").exists()

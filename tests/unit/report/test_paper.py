@@ -1,0 +1,104 @@
+"""The article: every number a macro, every macro a number of the tables, and LaTeX that TeX takes."""
+
+import re
+import shutil
+
+import pytest
+from markupsafe import Markup
+
+from worldprobe.cli import main
+from worldprobe.report.origins import Methods
+from worldprobe.report.page import Part, ShownPart, ShownSection
+from worldprobe.report.paper import Numbers, macro_name, write_paper
+from worldprobe.report.printed import PrintedColumn, PrintedTable
+
+
+def table(rows):
+    columns = (
+        PrintedColumn("Model", "", False),
+        PrintedColumn("Mean", "EWoK", True),
+        PrintedColumn("95% interval", "EWoK", True),
+    )
+    return PrintedTable(
+        "mean_accuracy", "Accuracy over 5 versions; chance is 0.5.", columns, rows, frozenset({1}), "Ties: 3 & more."
+    )
+
+
+@pytest.fixture
+def shown():
+    part = Part(
+        question="Does it know?",
+        lead="GPT-2_xl has the highest accuracy: 0.688 (95% interval 0.648 to 0.730).",
+        more=["word2vec reaches 0.546."],
+        facts=[("5", "models"), ("2,580", "items")],
+        methods=Methods(["The test set had 2,580 items in 11 domains."], {}, []),
+        cite="Someone (2024), arXiv 2405.09605.",
+    )
+    rows = [["Llama-3 8B", "0.620", "0.591–0.650"], ["Llama-3 8 B", "−0.688", "–"]]
+    return ShownPart("ewok", "EWoK", part, [ShownSection("accuracy", "Accuracy", "What it says.", [], [table(rows)], Markup(""))])
+
+
+def expand(paper, numbers):
+    """The article with each macro replaced by its number."""
+    known = dict(re.findall(r"\\newcommand\{\\(\w+)\}\{(.*)\} % ", numbers))
+    used = set(re.findall(r"\\([A-Z]\w+)\{\}", paper))
+    assert used == set(known), "every macro is used and every used one is defined"
+    return re.sub(r"\\([A-Z]\w+)\{\}", lambda found: known[found[1]], paper)
+
+
+def test_no_number_of_the_text_is_typed(shown, tmp_path):
+    paper, numbers = write_paper([shown], "default", [], tmp_path)
+    body = paper.split("\\begin{document}")[1]
+    body = re.sub(r"\\(scriptsize|small|footnotesize|setlength\S*|multicolumn\{\d+\})", "", body)
+    left = re.findall(r"(?<![\w-])\d+(?:[.,]\d+)*(?![\w-])", body)
+    assert set(left) <= {"3", "8"}, "digits that are parts of names"  # Llama-3 8B
+    text = expand(paper, numbers)
+    assert "0.688 (95\\% interval 0.648 to 0.730)" in text
+    assert "0.620 & 0.591--0.650" in text
+    assert "$-$0.688" in text
+    assert "GPT-2\\_xl" in paper
+    assert "word2vec reaches" in paper
+
+
+def test_a_number_is_named_by_table_row_and_column(shown, tmp_path):
+    _, numbers = write_paper([shown], "default", [], tmp_path)
+    assert "\\newcommand{\\EwokMeanAccuracyLlamaThreeEightBEWoKMean}{0.620}" in numbers
+    assert "\\newcommand{\\EwokMeanAccuracyLlamaThreeEightBEWoKMeanB}{$-$0.688}" in numbers
+    names = re.findall(r"newcommand\{\\(\w+)\}", numbers)
+    assert len(names) == len(set(names))
+    assert all(name.isalpha() for name in names)
+
+
+@pytest.mark.parametrize("parts", [("x²", "é"), ("", ""), ("Ünïcode", "3.5%")])
+def test_any_name_makes_a_macro_of_letters(parts):
+    assert re.fullmatch("[A-Za-z]*", macro_name(*parts))
+    assert re.fullmatch(r"\\[A-Za-z]+\{\}", Numbers().define("1", *parts))
+
+
+def test_same_study_same_bytes(shown, tmp_path):
+    assert write_paper([shown], "default", [], tmp_path) == write_paper([shown], "default", [], tmp_path)
+
+
+def test_without_latexmk_three_lines_say_what_to_do(shown, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "paper.tex").write_text("x")
+    assert main(["paper", "typeset", str(tmp_path / "paper.tex"), "--out", str(tmp_path / "paper.pdf")]) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    assert len(said) == 3
+    assert "apt-get install latexmk" in said[2]
+    assert not (tmp_path / "paper.pdf").exists()
+
+
+@pytest.mark.skipif(shutil.which("latexmk") is None, reason="latexmk is not installed, so the paper cannot be typeset here")
+def test_tex_takes_the_article_twice_with_equal_bytes_and_names_a_mistake(shown, tmp_path, capsys):
+    paper, numbers = write_paper([shown], "a_study & more", [], tmp_path)
+    (tmp_path / "paper.tex").write_text(paper)
+    (tmp_path / "numbers.tex").write_text(numbers)
+    outs = [tmp_path / "one.pdf", tmp_path / "two.pdf"]
+    for out in outs:
+        assert main(["paper", "typeset", str(tmp_path / "paper.tex"), "--out", str(out)]) == 0, capsys.readouterr().err
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["numbers.tex", "one.pdf", "paper.tex", "two.pdf"]
+    (tmp_path / "numbers.tex").write_text("")
+    assert main(["paper", "typeset", str(tmp_path / "paper.tex"), "--out", str(outs[0])]) == 2
+    assert "Undefined control sequence" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Statistics that every benchmark uses: means, intervals, tests."""

@@ -1,1 +1,0 @@
-"""Asking models: what no benchmark knows of."""

@@ -1,0 +1,149 @@
+"""Items as a task folder of lm-evaluation-harness that asks our questions: a target after its own and after the other context.
+
+Two documents per item, each with both contexts and one target: P(" target" | context 1) and P(" target" | context 2) are
+compared, as in the paper (Section 4), and an exact tie counts 0.5. One task per version and a group over them, because a model's
+accuracy is the mean over versions. A folder for the gated dataset contains no text at all: lm-eval reads the dataset itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from worldprobe.inference.lm_eval import READING, questions, tasks, warning
+from worldprobe.provenance import canary_comments
+
+BENCHMARK = "ewok"
+#: The domains of EWoK-core-1.0, as its column Domain has them.
+DOMAINS = (
+    *("agent-properties", "material-dynamics", "material-properties", "physical-dynamics", "physical-interactions"),
+    *("physical-relations", "quantitative-properties", "social-interactions", "social-properties", "social-relations"),
+    "spatial-relations",
+)
+
+_JUDGE = '''
+
+def judge(doc, results):
+    """1, 0.5 on an exact tie, or 0; the same again under the domain's name. Without two finite numbers, missing alone."""
+    fits, other = (results[place][0] for place in (doc["label"], 1 - doc["label"]))
+    if not (math.isfinite(fits) and math.isfinite(other)):
+        return {"missing": 1.0}
+    accuracy = 0.5 if fits == other else float(fits > other)
+    return {"acc": accuracy, "tie": float(fits == other), "missing": 0.0, "acc_" + doc["domain"]: accuracy}
+'''
+_ABOUT = '"""{}, and judges a target: for lm-evaluation-harness, which calls both functions."""\n'
+_UTILS = _ABOUT.format("Loads the items of this folder") + READING + _JUDGE
+_FROM_HUB = '''
+import math
+
+import datasets
+
+COLUMNS = ("Domain", "Context1", "Context2", "Target1", "Target2")
+
+
+def double(docs):
+    """Two rows per item: the target, both contexts, and the place of the context that it fits."""
+    absent = [name for name in COLUMNS if name not in docs.column_names]
+    if absent:
+        raise SystemExit(f"The dataset has no column {absent[0]}; this task reads {', '.join(COLUMNS)}.")
+    rows = []
+    for doc in docs:
+        domain = doc["Domain"].replace("_", "-")
+        contexts = [doc["Context1"], doc["Context2"]]
+        rows += [
+            {"domain": domain, "target": target, "text": doc[f"Target{target}"], "contexts": contexts, "label": target - 1}
+            for target in (1, 2)
+        ]
+    return datasets.Dataset.from_list(rows)
+'''
+
+_README = """{canary}
+# {task}: {what} for lm-evaluation-harness 0.4.13
+
+```
+lm-eval run --model hf --model_args pretrained=MODEL,dtype=float32 --include_path FOLDER --tasks {task} \\
+    --log_samples --output_path OUT
+```
+
+It asks what worldprobe asks: each target after both contexts, log P(" target" | context). {means}
+With `--apply_chat_template`, `--num_fewshot` or `--system_instruction` it is another question; without `dtype=float32` half
+precision turns near ties over. Where a tokenizer appends
+an end token, lm-eval scores that token instead of the target's first.
+{secret}
+`worldprobe import lm-eval ITEMS OUT --out SCORES` reads the logged samples back. {source}
+"""
+_MEANS = """`acc` of
+the group {task} is worldprobe's accuracy, the mean of the means of the items' versions, `acc_DOMAIN` that of a domain, and `tie`
+the share of exact ties, which count 0.5. Targets without two finite log probabilities are left out; `missing` is their share."""
+_HUB_MEANS = """`acc` is
+the mean over all items, `acc_DOMAIN` over those of a domain, and `tie` the share of exact ties, which count 0.5. Targets
+without two finite log probabilities are left out; `missing` is their share. The dataset
+names no versions: the mean over versions, as in the paper, comes from the samples, once they are read back."""
+_SOURCE = """Source and licence are those of the materials
+that the items were built from; worldprobe's own are CC BY 4.0."""
+_HUB_SECRET = """
+The items are read from {dataset}{revision}, to which you need access (`hf auth login`) under its terms. No text of
+them is in this folder. Do not publish logged samples (`--log_samples`, `--hf_hub_log_args`), nor the cache of datasets (HF_HOME):
+both contain the items in plain text.
+"""
+
+
+def task_rows(items: pd.DataFrame, task: str) -> pd.DataFrame:
+    """Two rows per item: the target, both contexts, and the place of the context that it fits."""
+    parts = []
+    for target in (1, 2):
+        part = items[["item_id", "domain", "version"]].assign(target=target, text=items[f"target{target}"])
+        part["contexts"] = [list(pair) for pair in zip(items["context1"], items["context2"], strict=True)]
+        part["label"] = target - 1
+        parts.append(part)
+    rows = pd.concat(parts).sort_values(["version", "item_id", "target"], kind="stable").reset_index(drop=True)
+    return rows.assign(task=f"{task}_v" + rows["version"].astype(str))
+
+
+def task_files(items: pd.DataFrame, task: str, canary: str | None, password: str | None = None) -> Iterator[tuple[str, bytes]]:
+    """The task folder: name and content of each file.
+
+    Args:
+        items: contracts.Items.
+        task: the group's name.
+        canary: of the items.
+        password: encrypts the items; None leaves them readable.
+    """
+    rows = task_rows(items, task)
+    functions = {"custom_dataset": "load", "process_results": "judge"}
+    yield from tasks(task, BENCHMARK, list(rows["task"].unique()), _COLUMNS, functions, _metrics(sorted(rows["domain"].unique())))
+    yield "utils.py", _UTILS.encode()
+    means, what = _MEANS.format(task=task), f"{len(items)} items"
+    page = _README.format(
+        canary=canary_comments(canary), task=task, what=what, means=means, secret=warning(password), source=_SOURCE
+    )
+    yield "README.md", page.lstrip().encode()
+    yield questions(rows, canary, password)
+
+
+def hub_files(dataset: str, revision: str | None, task: str) -> Iterator[tuple[str, bytes]]:
+    """A task folder without any text of an item: lm-eval reads the gated dataset, with its user's own access.
+
+    Args:
+        dataset: its id on the hub, or a folder with the same columns.
+        revision: of the dataset on the hub.
+        task: the group's name.
+    """
+    place = {"dataset_path": dataset if revision else str(Path(dataset).absolute())}
+    pinned = {"dataset_kwargs": {"revision": revision}} if revision else {}
+    functions = {"process_docs": "double", "process_results": "judge"}
+    yield from tasks(task, BENCHMARK, [f"{task}_all"], place | pinned | _COLUMNS, functions, _metrics(DOMAINS))
+    yield "utils.py", (_ABOUT.format("Turns the rows of the gated dataset into targets") + _FROM_HUB + _JUDGE).encode()
+    secret = _HUB_SECRET.format(dataset=dataset, revision=f" at revision {revision}" if revision else "")
+    page = _README.format(canary="", task=task, what="EWoK's items", means=_HUB_MEANS, secret=secret, source="").lstrip()
+    yield "README.md", (page.rstrip() + "\n").encode()
+
+
+#: Which columns are the contexts, the target that is scored after each, and the place of the context that it fits.
+_COLUMNS = {"doc_to_text": "label", "doc_to_choice": "contexts", "doc_to_target": "text"}
+
+
+def _metrics(domains: Sequence[str]) -> list[str]:
+    return ["acc", "tie", "missing", *(f"acc_{domain}" for domain in domains)]

@@ -1,0 +1,242 @@
+"""The text in any file: plain, escaped, compressed, in a table or an archive, or between the bytes of something else."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import html
+import io
+import lzma
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from worldprobe.archives import LARGEST
+from worldprobe.benchmarks.ewok.exports.canaries import is_part_of_store, lacks_canary
+from worldprobe.benchmarks.ewok.exports.wordings import Wordings
+from worldprobe.errors import UserError
+from worldprobe.log import Progress
+
+
+@dataclass
+class Findings:
+    """What a search found; nothing of the texts themselves.
+
+    Attributes:
+        sentences: place -> number of different protected sentences there.
+        without_canary: places.
+        unread: place -> why it could not be searched.
+        encrypted: number of members of archives that are encrypted, as they should be.
+        n_files: how many files were searched.
+    """
+
+    sentences: dict[str, int] = field(default_factory=dict)
+    without_canary: list[str] = field(default_factory=list)
+    unread: dict[str, str] = field(default_factory=dict)
+    encrypted: int = 0
+    n_files: int = 0
+
+    def is_clean(self) -> bool:
+        """Whether everything was searched and nothing found."""
+        return not (self.sentences or self.without_canary or self.unread)
+
+
+def search_folder(folder: Path, wordings: Wordings | None) -> Findings:
+    """Search every file of a folder, hidden ones, tables and archives included.
+
+    Args:
+        folder: a folder, or a single file.
+        wordings: of the protected materials; None: look for canaries only.
+
+    Raises:
+        UserError: there is no such folder.
+    """
+    if not folder.exists():
+        raise UserError(folder, "there is no such folder.", "Check the path.")
+    findings = Findings()
+
+    def skip(error: OSError) -> None:
+        findings.unread[os.path.relpath(error.filename, folder)] = f"cannot be listed ({error.strerror})"
+
+    paths = [folder] if folder.is_file() else list(files_below(folder, skip))
+    findings.n_files = len(paths)
+    with Progress("Searching", len(paths), "files") as progress:
+        for path in paths:
+            name = path.name if path == folder else path.relative_to(folder).as_posix()
+            _search_file(path, name, wordings, findings)
+            progress.advance()
+    return findings
+
+
+def _search_file(path: Path, name: str, wordings: Wordings | None, findings: Findings) -> None:
+    try:
+        if path.stat().st_size <= LARGEST and lacks_canary(path.as_posix(), path.read_bytes(), _identity(path)):
+            findings.without_canary.append(name)
+    except OSError as error:
+        findings.unread[name] = f"cannot be read ({error.strerror})"
+        return
+    found: dict[str, set[int]] = {}
+    for content in contents(path, name) if wordings is not None else ():
+        if content.text is None:
+            findings.unread[content.place] = content.problem
+        elif content.problem:
+            findings.encrypted += 1
+        elif wordings is not None:
+            found.setdefault(content.place, set()).update(wordings.find(content.text))
+    findings.sentences |= {place: len(numbers) for place, numbers in found.items() if numbers}
+
+
+def _identity(path: Path) -> bytes | None:
+    """What the store of answers that a file belongs to says of itself."""
+    beside = path.with_name("identity.json")
+    return beside.read_bytes() if is_part_of_store(path.name) and beside.is_file() else None
+
+
+#: So much of a large file is read at once, and so much of it twice, so that no sentence is cut.
+_PIECE, _OVERLAP = 32 * 1024 * 1024, 4096
+_PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e\x80-\xff]{12,}")
+_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|[nrt\"'/])")
+_NESTED = 4
+
+
+class Content(NamedTuple):
+    """A piece of text.
+
+    Attributes:
+        place: the file, and the member of an archive after a colon.
+        text: the piece; None where the file could not be read.
+        problem: why it could not, or that a member is encrypted.
+    """
+
+    place: str
+    text: str | None
+    problem: str = ""
+
+
+def files_below(folder: Path, skip: Callable[[OSError], None]) -> Iterator[Path]:
+    """Every file, hidden ones included; links are not followed, and of ``.git`` nothing is read.
+
+    Args:
+        folder: where to look.
+        skip: called for each folder that cannot be listed.
+    """
+    for place, folders, names in os.walk(folder, onerror=skip):
+        folders[:] = sorted(name for name in folders if name != ".git")
+        for name in sorted(names):
+            path = Path(place, name)
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+def contents(path: Path, name: str) -> Iterator[Content]:
+    """What can be read in a file.
+
+    Args:
+        path: the file.
+        name: what the file is called in findings.
+    """
+    try:
+        with path.open("rb") as stream:
+            begin = stream.read(8)
+            if begin.startswith(
+                (b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x01", b"x\x9c", b"\xff\xfe", b"\xfe\xff")
+            ):
+                yield from open_content(begin + stream.read(LARGEST), name)
+                return
+            piece = begin + stream.read(_PIECE)
+            while piece:
+                yield Content(name, plain_text(piece))
+                more = stream.read(_PIECE)
+                piece = piece[-_OVERLAP:] + more if more else b""
+    except OSError as error:
+        yield Content(name, None, f"cannot be read ({error.strerror})")
+
+
+def open_content(content: bytes, name: str, depth: int = 0) -> Iterator[Content]:
+    """Text of a table, an archive or a compressed file; anything else as plain text."""
+    if len(content) > LARGEST or depth > _NESTED:
+        yield Content(name, None, "is too large, or packed too often, to be unpacked in memory")
+        return
+    try:
+        if content.startswith(b"PAR1"):
+            yield from _table(content, name)
+        elif content.startswith(b"PK\x03\x04"):
+            yield from _members(content, name, depth)
+        elif content.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"x\x01", b"x\x9c")):
+            yield from open_content(_unpacked(content), name, depth + 1)
+        else:
+            encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else ""
+            yield Content(name, content.decode(encoding, "replace") if encoding else plain_text(content))
+    except Exception as error:  # readers of damaged archives raise almost anything
+        if content.startswith((b"x\x01", b"x\x9c")):
+            yield Content(name, plain_text(content))  # text that happens to begin like that
+        else:
+            yield Content(name, None, f"is damaged ({type(error).__name__})")
+
+
+def _unpacked(content: bytes) -> bytes:
+    """At most one byte more than may be read."""
+    if content.startswith(b"x"):
+        return zlib.decompressobj().decompress(content, LARGEST + 1)
+    opened = gzip.open if content.startswith(b"\x1f\x8b") else bz2.open if content.startswith(b"BZh") else lzma.open
+    with opened(io.BytesIO(content)) as stream:
+        return stream.read(LARGEST + 1)
+
+
+def _table(content: bytes, name: str) -> Iterator[Content]:
+    """The texts of a Parquet file, row by row, and its metadata."""
+    import pyarrow as arrow
+    import pyarrow.compute as compute
+    import pyarrow.parquet as parquet
+
+    file = parquet.ParquetFile(io.BytesIO(content))
+    for value in (file.schema_arrow.metadata or {}).values():
+        yield Content(name, plain_text(value))
+    for number in range(file.num_row_groups):
+        texts = []
+        for column in file.read_row_group(number).columns:
+            kind = column.type.value_type if arrow.types.is_dictionary(column.type) else column.type
+            if arrow.types.is_string(kind) or arrow.types.is_large_string(kind):
+                text = column.cast(kind)
+                if compute.any(compute.match_substring(text, " ")).as_py():  # no ids
+                    texts.append(compute.fill_null(text, "").to_pylist())
+            elif arrow.types.is_nested(kind) or arrow.types.is_binary(kind) or arrow.types.is_large_binary(kind):
+                texts.append([plain_text(v) if isinstance(v, bytes) else str(v) for v in column.to_pylist()])
+        yield Content(name, _unescaped("\n".join(" ".join(row) for row in zip(*texts, strict=True))))
+
+
+def _members(content: bytes, name: str, depth: int) -> Iterator[Content]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for member in archive.infolist():
+            if member.is_dir():
+                continue
+            if member.flag_bits & 1:
+                yield Content(f"{name}:{member.filename}", "", "is encrypted")
+            elif member.file_size > LARGEST:
+                yield Content(f"{name}:{member.filename}", None, "is too large to be unpacked in memory")
+            else:
+                yield from open_content(archive.read(member), f"{name}:{member.filename}", depth + 1)
+
+
+def plain_text(content: bytes) -> str:
+    """Text as it is, or what can be read between other bytes; escapes of JSON and HTML are undone."""
+    if b"\0" in content[: 1 << 16]:
+        content = b"\n".join(_PRINTABLE.findall(content))
+    return _unescaped(content.decode("utf-8", "replace"))
+
+
+def _unescaped(text: str) -> str:
+    if "&" in text:
+        text = html.unescape(text)
+    return _ESCAPED.sub(_unescape, text) if "\\" in text else text
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    if escape[1]:
+        return chr(int(escape[1], 16))
+    return "'" if escape[0] == "\\'" else " "

@@ -1,0 +1,1 @@
+"""Trials and responses for other programs."""

@@ -1,0 +1,1 @@
+"""What a model, or a rule, is asked about a trial, and what it answers."""

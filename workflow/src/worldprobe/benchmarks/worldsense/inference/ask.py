@@ -1,0 +1,365 @@
+"""Asks a model about trials under one prompting strategy: answers, whole conversations, and counts for the provenance."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.benchmarks.worldsense.inference.calibration import FORM, decide, log_odds, usual_odds
+from worldprobe.benchmarks.worldsense.inference.dialogue import TrialDialogue, is_whole
+from worldprobe.benchmarks.worldsense.inference.parse import EXPLICIT, differences, reader_of
+from worldprobe.benchmarks.worldsense.inference.prompts import SHARED, Pool, PromptSet
+from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, answers_of, problem_type
+from worldprobe.errors import UserError
+from worldprobe.inference.dialogue import Exchange, converse
+from worldprobe.inference.requests import near_tie_of, run_requests
+from worldprobe.inference.store import Store
+from worldprobe.log import LOGGER
+from worldprobe.models.engine import Decoding, Engine, Loglikelihood, Message, Prompt, Scored, Written
+
+#: Columns of trials that asking reads; where answers are calibrated, also ``FORM``.
+TRIAL_COLUMNS = ("trial_id", "tuple_id", *SHARED, "skin", "text")
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What can be chosen about asking, whatever the prompt set.
+
+    Attributes:
+        is_chat: ask through the model's chat template; else as text that the model continues.
+        samples: how often each trial is asked.
+        temperature: 0 takes the likeliest token.
+        seed: of the draws; sample k has seed + k.
+        thoughts: tokens of thoughts at most, in addition to a reply's own limit.
+        reading: rule by which replies are read, of ``replies.RULES``.
+    """
+
+    is_chat: bool = False
+    samples: int = 1
+    temperature: float = 0.0
+    seed: int = 0
+    thoughts: int = 0
+    reading: str = EXPLICIT
+
+    def decoding(self, tokens: int, stops: Sequence[str], sample: int) -> Decoding:
+        """How a reply is written."""
+        how = Decoding(
+            tokens, () if self.is_chat else tuple(stops), self.temperature, self.seed + sample if self.temperature else 0
+        )
+        return replace(how, thoughts=self.thoughts) if self.thoughts else how
+
+
+def write_prompts(trials: pd.DataFrame, prompts: PromptSet, pool: Pool | None) -> list[str]:
+    """The text that asks each trial, examples and all, without the system message.
+
+    Args:
+        trials: columns ``TRIAL_COLUMNS``.
+        prompts: the strategy.
+        pool: where its examples come from, if it has any.
+
+    Raises:
+        UserError: a text contains nothing that the set rewrites, or there are too few examples.
+    """
+    written = []
+    for _, tuple_id, *cell, skin, text in trials[list(TRIAL_COLUMNS)].itertuples(index=False, name=None):
+        kind = problem_type(cell[0])
+        solved: list[tuple[str, str]] = []
+        if prompts.examples is not None and pool is not None:
+            drawn = pool.draw(prompts.examples.number, prompts.examples.other_domain, tuple(cell), skin, tuple_id)
+            solved = [
+                (_body(prompts, example, kind, f"an example of {skin}"), prompts.written(kind, gold)) for example, gold in drawn
+            ]
+        written.append(prompts.whole(_body(prompts, text, kind, f"a trial of {cell[0]}, {skin}, {cell[3]}"), solved))
+    return written
+
+
+def _body(prompts: PromptSet, text: str, kind: str, what: str) -> str:
+    body = prompts.body(text, kind)
+    if body is None:
+        problem = f"finds nothing to rewrite in the text of {what}."
+        raise UserError(f"prompting {prompts.name}", problem, "Copy the set and add this wording to its list `rewrite`.")
+    return body
+
+
+def ask(
+    trials: pd.DataFrame,
+    engine: Engine,
+    prompts: PromptSet,
+    store: Store,
+    asking: Asking,
+    pool: Pool | None = None,
+    method: int = 1,
+    model: str = "",
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Ask about every trial.
+
+    Args:
+        trials: columns ``TRIAL_COLUMNS``.
+        engine: a loaded model.
+        prompts: the strategy.
+        store: the engine's answers.
+        asking: the form, and how replies are drawn.
+        pool: where examples come from.
+        method: version of the computation.
+        model: the model's name, for the progress lines.
+
+    Returns:
+        responses (contract Responses, in the order of its key), and facts for the provenance.
+    """
+    kinds = [problem_type(problem) for problem in trials["problem"]]
+    what = f"Asking {model or engine.facts.checkpoint} ({prompts.name})"
+    protocol = f"worldsense {method}"
+    facts: dict[str, Any] = {
+        "prompting": prompts.name,
+        "prompt_set": prompts.digest,
+        "form": "chat" if asking.is_chat and not prompts.compares else "text",
+    }
+    if prompts.compares:
+        rows, origins, more = _compare(trials, engine, prompts, store, pool, protocol, what)
+        facts |= more
+    else:
+        texts = write_prompts(trials, prompts, pool)
+        rows, origins = _hold(texts, kinds, trials, engine, prompts, store, asking, protocol, what)
+        facts["reading"] = {"rule": asking.reading, **_differences(rows, kinds, prompts)}
+        facts |= {"samples": asking.samples, "temperature": asking.temperature, "thoughts": asking.thoughts}
+    if pool is not None and prompts.examples is not None:
+        facts["examples_seed"] = pool.seed
+    frame = responses(rows, prompts.name, facts["form"])
+    n_prompt_tokens = sum(row.get("n_prompt_tokens", 0) for row in rows)
+    return frame, {**facts, **_counts(frame, near_tie_of(engine.facts.dtype), n_prompt_tokens), "answers": origins}
+
+
+#: Flags of scores that are a status of their own.
+_STATUSES = {"truncated", "not_finite"}
+
+
+def _compare(
+    trials: pd.DataFrame, engine: Engine, prompts: PromptSet, store: Store, pool: Pool | None, protocol: str, what: str
+) -> tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]:
+    """The answer that each text speaks for, each answer after one space; and the answers' numbers of tokens."""
+    texts = write_prompts(trials, prompts, pool)
+    options = [answers_of(problem) for problem in trials["problem"]]
+    queries = [Loglikelihood(text, option) for text, accepted in zip(texts, options, strict=True) for option in accepted]
+    found = run_requests(queries, engine, store, protocol, what=what, total=len(trials))
+    values = iter(found.values)
+    scores: list[list[Scored]] = [[next(values) for _ in accepted] for accepted in options]
+    facts: dict[str, Any] = {"answer_tokens": _answer_tokens(options, scores)}
+    flagged = Counter(flag for compared in scores for flag in {flag for score in compared for flag in score.flags} - _STATUSES)
+    if flagged:
+        facts["flags"] = dict(sorted(flagged.items()))
+    usual: list[np.ndarray | None] = [None] * len(trials)
+    # A rule gives its answer nearly all probability, whatever the answer's length: what it says most often is no habit.
+    if prompts.calibrated and engine.facts.engine != "rule":
+        by_form = _usual_odds(trials, scores)
+        usual = [by_form.get(form) for form in trials[list(FORM)].itertuples(index=False, name=None)]
+        facts["calibrated_forms"] = len(by_form)
+    rows = [
+        choose(trial_id, text, problem, compared, prompts, before)
+        for trial_id, text, problem, compared, before in zip(
+            trials["trial_id"], texts, trials["problem"], scores, usual, strict=True
+        )
+    ]
+    return rows, found.origins, facts
+
+
+def _usual_odds(trials: pd.DataFrame, scores: Sequence[Sequence[Scored]]) -> dict[Any, np.ndarray]:
+    """Form -> its usual odds, over the trials whose answers could be compared."""
+    found: dict[Any, dict[str, list[np.ndarray]]] = {}
+    for tuple_id, *form, compared in zip(trials["tuple_id"], *(trials[name] for name in FORM), scores, strict=True):
+        logprobs, status = _logprobs(compared)
+        if status == "ok":
+            found.setdefault(tuple(form), {}).setdefault(tuple_id, []).append(log_odds(logprobs))
+    return {form: usual_odds(list(tuples.values())) for form, tuples in found.items()}
+
+
+def _logprobs(scores: Sequence[Scored]) -> tuple[list[float], str]:
+    """Log probabilities of the compared answers that are finite, and ok, or why the answers cannot be compared."""
+    finite = [score.logprob for score in scores if score.logprob is not None]
+    was_cut = any("truncated" in score.flags for score in scores)
+    return finite, "truncated" if was_cut else "ok" if len(finite) == len(scores) else "not_finite"
+
+
+def _answer_tokens(options: Sequence[Sequence[str]], scores: Sequence[Sequence[Scored]]) -> dict[str, list[int]]:
+    """Answer -> the numbers of tokens that it has after the texts, usually one."""
+    found: dict[str, set[int]] = {}
+    for accepted, compared in zip(options, scores, strict=True):
+        for option, score in zip(accepted, compared, strict=True):
+            found.setdefault(option, set()).add(score.n_tokens)
+    return {option: sorted(found[option]) for option in DISGUISE if option in found}
+
+
+def choose(
+    trial_id: int, text: str, problem: str, scores: Sequence[Scored], prompts: PromptSet, usual: np.ndarray | None = None
+) -> dict[str, Any]:
+    """The row of a trial whose accepted answers were compared; where two are exactly as likely, none is chosen.
+
+    Args:
+        trial_id: the trial's.
+        text: the prompt.
+        problem: the trial's.
+        scores: of each accepted answer, in their order.
+        prompts: the strategy.
+        usual: the usual odds of its form; None: the likeliest answer is chosen.
+    """
+    logprobs, status = _logprobs(scores)
+    chosen, margin = "", None
+    if status == "ok":
+        place, margin = _likeliest(logprobs) if usual is None else decide(logprobs, usual)
+        status, chosen = ("ok", answers_of(problem)[place]) if margin > 0 else ("invalid", "")
+    return {
+        "trial_id": trial_id,
+        "sample": 0,
+        "answer": prompts.meant(problem_type(problem), chosen) if chosen else None,
+        "status": status,
+        "reply": chosen,
+        "conversation": _conversation(text, [Written(chosen)] if chosen else []),
+        "finish": "not_finite" if status == "not_finite" else "end",
+        "n_tokens": sum(score.n_tokens for score in scores),
+        "n_prompt_tokens": sum(score.n_read_tokens for score in scores),
+        "margin": margin,
+    }
+
+
+def _likeliest(logprobs: Sequence[float]) -> tuple[int, float]:
+    """Place of the largest, and how far the second is behind."""
+    *_, second, first = sorted(logprobs)
+    return logprobs.index(first), first - second
+
+
+def _hold(
+    texts: Sequence[str],
+    kinds: Sequence[str],
+    trials: pd.DataFrame,
+    engine: Engine,
+    prompts: PromptSet,
+    store: Store,
+    asking: Asking,
+    protocol: str,
+    what: str,
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """A conversation about each trial and sample."""
+    openings: list[tuple[Prompt, TrialDialogue]] = []
+    for sample in range(asking.samples):
+        first = asking.decoding(prompts.tokens, prompts.stops, sample)
+        then = asking.decoding(prompts.follow_up_tokens, prompts.stops, sample)
+        of_kind = {
+            kind: TrialDialogue(
+                reader_of(asking.reading, kind, prompts.answers[kind]), first, prompts.second_question(kind), then
+            )
+            for kind in dict.fromkeys(kinds)
+        }
+        openings += [(_opening(text, prompts, asking.is_chat), of_kind[kind]) for text, kind in zip(texts, kinds, strict=True)]
+    exchanges, origins = converse(openings, engine, store, protocol, what, len(trials) * asking.samples)
+    rows = []
+    for place, exchange in enumerate(exchanges):
+        sample, trial = divmod(place, len(texts))
+        rows.append(_row(exchange, int(trials["trial_id"].iloc[trial]), sample, kinds[trial], prompts))
+    return rows, origins
+
+
+def _differences(rows: Sequence[dict[str, Any]], kinds: Sequence[str], prompts: PromptSet) -> dict[str, int]:
+    """How often the two rules of reading differ, on first and second replies that were not cut."""
+    found: Counter[str] = Counter()
+    for kind in dict.fromkeys(kinds):
+        asked = [row for place, row in enumerate(rows) if kinds[place % len(kinds)] == kind]
+        found += differences(kind, prompts.answers[kind], [reply for row in asked for reply in row["read"]])
+    return dict(sorted(found.items()))
+
+
+def _opening(text: str, prompts: PromptSet, is_chat: bool) -> Prompt:
+    system = prompts.system
+    if is_chat:
+        return (*((Message("system", system),) if system else ()), Message("user", text))
+    end = "" if prompts.ending else "\n"  # the model completes the line of the solution
+    return f"{system}\n\n{text}{end}" if system else f"{text}{end}"
+
+
+def _row(exchange: Exchange, trial_id: int, sample: int, kind: str, prompts: PromptSet) -> dict[str, Any]:
+    replies, reading = exchange.replies, exchange.reading
+    assert reading is not None
+    thoughts = [reply.thoughts for reply in replies if reply.thoughts]
+    return {
+        "trial_id": trial_id,
+        "sample": sample,
+        "answer": None if reading.value is None else prompts.meant(kind, reading.value),
+        "status": reading.status,
+        "reply": replies[0].text,
+        "follow_up": replies[1].text if len(replies) > 1 else None,
+        "read": [reply.text for reply in replies if is_whole(reply)],
+        "thoughts": "\n\n".join(thoughts) if thoughts else None,
+        "conversation": _conversation(exchange.prompt, replies[-1:]),
+        "finish": replies[-1].finish,
+        "n_tokens": sum(reply.n_tokens for reply in replies),
+        "n_thought_tokens": sum(reply.n_thought_tokens for reply in replies),
+        "n_prompt_tokens": sum(reply.n_prompt_tokens for reply in replies),
+    }
+
+
+def _conversation(prompt: Prompt, last: Sequence[Written]) -> str:
+    """All that was said, as JSON; of a text that a model continued, the text so far is one message."""
+    if isinstance(prompt, str):
+        messages = [{"role": "user", "content": prompt}]
+    else:
+        messages = [{"role": message.role, "content": message.content} for message in prompt]
+    return json.dumps([*messages, *({"role": "assistant", "content": one.text} for one in last)], ensure_ascii=False)
+
+
+def responses(rows: Sequence[dict[str, Any]], prompting: str, form: str) -> pd.DataFrame:
+    """The rows as the contract Responses wants them.
+
+    Args:
+        rows: of trials that were asked.
+        prompting: the strategy's name.
+        form: chat or text.
+    """
+
+    def column(name: str, dtype: str, default: Any = None) -> pd.Series:
+        return pd.Series([row.get(name, default) for row in rows], dtype=dtype)
+
+    frame = pd.DataFrame(
+        {
+            "trial_id": column("trial_id", "int64"),
+            "prompting": pd.Series([prompting] * len(rows), dtype="str"),
+            "sample": column("sample", "int64"),
+            **{name: column(name, "str") for name in ("answer", "status", "reply", "follow_up", "thoughts", "conversation")},
+            "form": pd.Series([form] * len(rows), dtype="str"),
+            "finish": column("finish", "str"),
+            "n_tokens": column("n_tokens", "int64", 0),
+            "n_thought_tokens": column("n_thought_tokens", "int64", 0),
+            "margin": column("margin", "float64"),
+        }
+    )
+    return frame.sort_values(["trial_id", "sample"], ignore_index=True)
+
+
+def _counts(frame: pd.DataFrame, near: float, n_prompt_tokens: int) -> dict[str, Any]:
+    """How often each status, answer and finish occurs, follow-ups, tokens, and ties within ``near`` nats.
+
+    Args:
+        frame: the responses.
+        near: nats.
+        n_prompt_tokens: tokens that were read for all replies, 0 where not known.
+    """
+    counts: dict[str, Any] = {
+        name: {str(value): int(n) for value, n in sorted(Counter(frame[name].dropna()).items())}
+        for name in ("status", "answer", "finish")
+    }
+    counts["answer_values"] = counts.pop("answer")
+    counts["follow_ups"] = int(frame["follow_up"].notna().sum())
+    counts["tokens"] = {
+        "prompts": n_prompt_tokens,
+        "replies": int(frame["n_tokens"].sum()),
+        "thoughts": int(frame["n_thought_tokens"].sum()),
+    }
+    if frame["margin"].notna().any():
+        counts["near_ties"] = {"within_nats": near, "trials": int((frame["margin"] < near).sum())}
+    wrong = len(frame) - counts["status"].get("ok", 0)
+    if wrong:
+        LOGGER.warning("%d of %d responses contain no answer and count as wrong: %s", wrong, len(frame), counts["status"])
+    return counts

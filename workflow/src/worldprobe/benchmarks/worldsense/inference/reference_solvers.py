@@ -1,0 +1,464 @@
+"""Rules that answer without a model: what a score can be compared with."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet, known_sets, load_prompt_set
+from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation
+from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Relation, holds, normalise, rename
+from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, Skin, read_all_wordings
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DOMAINS, problem_type
+from worldprobe.benchmarks.worldsense.trials.reading import Statement, StatementReader
+from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.models.engine import Decoding, EngineFacts, Loglikelihood, Prompt, Scored, Written
+from worldprobe.provenance import versions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+#: Seed of the trials that it learns from, which no study of ours has, and rounds of them.
+SEED, ROUNDS = 982_451_653, 4
+#: An n-gram counts if so many of the texts have it.
+FEWEST = 5
+_LONGEST = 3
+
+
+class Classifier:
+    """The n-grams of one kind of answer, and their weights."""
+
+    def __init__(self, texts: Sequence[str], answers: Sequence[str], options: Sequence[str]) -> None:
+        """Learn from solved trials.
+
+        Args:
+            texts: of the trials.
+            answers: theirs.
+            options: the possible answers.
+        """
+        found = [_ngrams(text) for text in texts]
+        counts = Counter(ngram for one in found for ngram in one)
+        self.options = tuple(options)
+        self.column = {ngram: number for number, ngram in enumerate(sorted(n for n, count in counts.items() if count >= FEWEST))}
+        features = self._features(found)
+        gold = np.array([self.options.index(answer) for answer in answers])
+        is_gold = np.eye(len(self.options))[gold]
+        shape = (features.shape[1], len(self.options))
+
+        def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+            weights = flat.reshape(shape)
+            scores = features @ weights
+            scores = scores - logsumexp(scores, axis=1, keepdims=True)
+            slope = features.T @ (np.exp(scores) - is_gold) + weights
+            return float(-(scores * is_gold).sum() + (weights**2).sum() / 2), slope.ravel()
+
+        self.weights = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x.reshape(
+            shape
+        )
+
+    def answer(self, text: str) -> str:
+        """The likeliest answer to a text."""
+        return self.options[int((self._features([_ngrams(text)]) @ self.weights)[0].argmax())]
+
+    def _features(self, found: Sequence[set[str]]) -> sparse.csr_matrix:
+        columns = [sorted(self.column[ngram] for ngram in one if ngram in self.column) for one in found]
+        starts = np.cumsum([0, *map(len, columns)])
+        flat = np.array([number for one in columns for number in one], int)
+        return sparse.csr_matrix((np.ones(len(flat)), flat, starts), (len(columns), len(self.column)))
+
+
+class NgramRule:
+    """The classifiers as a rule; they learn when the first text is asked."""
+
+    def __init__(self, skins: Sequence[Skin]) -> None:
+        """Take the skins in whose words the trials to learn from are."""
+        self._skins = list(skins)
+
+    def __call__(self, statement: Statement, text: str) -> str:
+        """The likeliest answer."""
+        return self._classifiers[statement.problem_type].answer(text)
+
+    @cached_property
+    def _classifiers(self) -> dict[str, Classifier]:
+        plan = plan_set("test", per_cell=ROUNDS)
+        blocks = blocks_of(plan, self._skins, self._balanced())
+        texts: dict[str, list[str]] = {kind: [] for kind in ANSWERS}
+        answers: dict[str, list[str]] = {kind: [] for kind in ANSWERS}
+        for batch in stream_set(plan, blocks, SEED):
+            for problem, text, gold in zip(batch["problem"], batch["text"], batch["gold"], strict=True):
+                texts[problem_type(problem)].append(text)
+                answers[problem_type(problem)].append(ANSWER_OF[gold])
+        return {kind: Classifier(texts[kind], answers[kind], options) for kind, options in ANSWERS.items()}
+
+    def _balanced(self) -> list[str]:
+        """As many skins of each domain as there are of the rarest."""
+        known = {
+            domain: [skin.name for skin in self._skins if skin.use == "test" and skin.domain == domain] for domain in DOMAINS
+        }
+        number = min(len(names) for names in known.values() if names)
+        return [name for names in known.values() for name in names[:number]]
+
+
+def _ngrams(text: str) -> set[str]:
+    words = text.split()
+    return {" ".join(words[i : i + n]) for n in range(1, _LONGEST + 1) for i in range(len(words) - n + 1)}
+
+
+_LIST = re.compile(r"\n\s*- ")
+
+
+def count_mentions(statement: Statement, text: str) -> str:
+    """``counting``."""
+    if statement.problem_type == "Consist":
+        stated = statement.description
+        return "IMPOSSIBLE" if _contradict(stated) or _closes_a_circle(stated) else "POSSIBLE"
+    query = statement.query
+    assert query is not None
+    if statement.problem_type == "Compl":
+        return _decided(statement, query)
+    if _LIST.search(text):
+        return _of_list(statement, query)
+    mentions, places = _mentions(statement.description), _places(statement.description)
+    if query.kind != "between":
+        first, *others = query.entities
+        if query.kind in ("first", "last"):
+            return _truth(places[first] < 0 if query.kind == "first" else places[first] > 0)
+        return _truth(places[first] <= places[others[0]])
+    middle, *ends = (mentions[entity] for entity in query.entities)
+    return _truth(middle > max(ends) if middle != max(ends) else middle > min(ends))
+
+
+def match_clause(statement: Statement, text: str) -> str:
+    """``together``: what one clause says; without one, that things are so, and of what is not stated that it is unknown."""
+    if statement.problem_type == "Consist":
+        return "IMPOSSIBLE" if _contradict(statement.description) else "POSSIBLE"
+    query = statement.query
+    assert query is not None
+    if statement.problem_type == "Compl":
+        found = any(set(query.entities) <= set(clause.entities) for clause in statement.description)
+        return "1" if found and query.kind != "foreign" else "3"
+    if _LIST.search(text):
+        return _of_list(statement, query)
+    matching = [clause for clause in statement.description if set(clause.entities) == set(query.entities)]
+    return _truth(all(normalise(clause) == normalise(query) for clause in matching))
+
+
+def _truth(is_true: bool) -> str:
+    return "TRUE" if is_true else "FALSE"
+
+
+def _of_list(statement: Statement, query: Relation) -> str:
+    """A list names the entities in order, which is how the statement numbers them."""
+    return _truth(holds(query, range(statement.size)))
+
+
+def _mentions(description: Description) -> Counter[int]:
+    return Counter(entity for clause in description for entity in clause.entities)
+
+
+def _places(description: Description) -> Counter[int]:
+    """How much oftener each entity is the later one of a pair than the earlier one."""
+    found: Counter[int] = Counter()
+    for clause in description:
+        if clause.kind == "before":
+            found[clause.entities[0]] -= 1
+            found[clause.entities[1]] += 1
+    return found
+
+
+def _contradict(description: Description) -> bool:
+    """Whether two clauses about the same entities differ."""
+    said: dict[frozenset[int], Relation] = {}
+    return any(said.setdefault(frozenset(clause.entities), normalise(clause)) != normalise(clause) for clause in description)
+
+
+def _ends(description: Description) -> tuple[set[int], set[int]]:
+    """The entities that are never the later one of a pair, and those that are never the earlier one."""
+    earlier, later = ({clause.entities[side] for clause in description if clause.kind == "before"} for side in (0, 1))
+    return earlier - later, later - earlier
+
+
+def _closes_a_circle(description: Description) -> bool:
+    """Whether pairs alone look like a circle: nobody is first or last of all, or one is and is mentioned once among equals."""
+    if any(clause.kind != "before" for clause in description):
+        return False
+    firsts, lasts = _ends(description)
+    if not firsts or not lasts:
+        return True
+    mentions, places = _mentions(description), _places(description)
+    is_single = len(firsts) == len(lasts) == 1 and all(mentions[entity] == 1 for entity in firsts | lasts)
+    return is_single and max(places.values()) - min(places.values()) <= 2
+
+
+def _decided(statement: Statement, query: Relation) -> str:
+    """1 where all that is asked about is described in a single order, or stands together in clauses; else 3."""
+    if query.kind == "foreign" or UNKNOWN in query.entities:
+        return "3"
+    firsts, lasts = _ends(statement.description)
+    if len(firsts) == len(lasts) == 1:
+        return "1"
+    near = {frozenset(pair) for clause in statement.description for pair in _pairs(clause)}
+    asked = [*_pairs(query), query.entities[1:]] if query.kind == "between" else [query.entities]
+    return "1" if sum(frozenset(pair) in near for pair in asked) >= min(2, len(asked)) else "3"
+
+
+def _pairs(clause: Relation) -> Iterable[tuple[int, ...]]:
+    first, *others = clause.entities
+    return [(first, other) for other in others]
+
+
+#: What a rule says of a text that it cannot read; it is no answer, so it is counted as invalid.
+UNREADABLE = "I cannot read this."
+#: Log probability of the answer that a rule gives, and of each other one, in nats.
+LIKELY, UNLIKELY = math.log(0.98), math.log(0.01)
+#: Bumped when a rule answers the same text otherwise.
+METHOD = 2
+
+Rule = Callable[[Statement, str], str]
+
+
+def _coin(*words: object) -> int:
+    """A number from 0 to 2**32 - 1 that depends on the words only."""
+    return int.from_bytes(hashlib.sha256(repr(words).encode()).digest()[:4], "big")
+
+
+def _solve(statement: Statement, text: str) -> str:
+    return statement.answer() or UNREADABLE
+
+
+def _draw(statement: Statement, text: str) -> str:
+    """KNOWN and UNKNOWN are drawn alike, so that the bias is 0; of a pair each with a half."""
+    number = _coin("random", text)
+    if statement.problem_type == "Compl":
+        return ("1", "3", "2", "3")[number % 4]
+    return ANSWERS[statement.problem_type][number % 2]
+
+
+def _affirm(statement: Statement, text: str) -> str:
+    return ANSWERS[statement.problem_type][0]
+
+
+def _believe_mention(statement: Statement, text: str) -> str:
+    """The world is the order of mention, which is the order in which the statement numbers its entities."""
+    places = range(statement.size)
+    if statement.problem_type == "Consist":
+        return "POSSIBLE" if all(holds(relation, places) for relation in statement.description) else "IMPOSSIBLE"
+    return _of_query(statement, lambda query: holds(query, places))
+
+
+def _read_query(statement: Statement, text: str) -> str:
+    """Whether the query is true depends on its own words: a number drawn from the names and the relation that it mentions."""
+    query = statement.query or statement.description[-1]
+    named = [statement.names[entity] if entity < len(statement.names) else "?" for entity in query.entities]
+    is_true = bool(_coin("query", query.kind, named) % 2)
+    if statement.problem_type == "Consist":
+        return "POSSIBLE" if is_true else "IMPOSSIBLE"
+    return _of_query(statement, lambda _: is_true)
+
+
+def _of_query(statement: Statement, judge: Callable[[Relation], bool]) -> str:
+    """TRUE or FALSE, 1 or 2; 3 for what the description says nothing of."""
+    query = statement.query
+    assert query is not None
+    if statement.problem_type == "Compl" and (query.kind == "foreign" or UNKNOWN in query.entities):
+        return "3"
+    return ANSWERS[statement.problem_type][0 if judge(query) else 1]
+
+
+RULES: dict[str, Rule] = {
+    "solver": _solve,
+    "random": _draw,
+    "positive": _affirm,
+    "mention": _believe_mention,
+    "query": _read_query,
+    "counting": count_mentions,
+    "together": match_clause,
+}
+#: The rule that learns, from trials in the words of the skins.
+NGRAMS = "ngrams"
+NAMES = (*RULES, NGRAMS)
+
+
+class _Frame(NamedTuple):
+    """How a prompt set wraps the texts of one kind of problem, and readers of the texts that it makes."""
+
+    prompts: PromptSet
+    kind: str
+    pattern: re.Pattern[str]
+
+
+class RuleEngine:
+    """A rule as an engine: it answers in one word, and gives that answer nearly all probability.
+
+    Args:
+        name: which rule.
+        skins: the words of the texts.
+    """
+
+    def __init__(self, name: str, skins: Sequence[Skin]) -> None:
+        self.rule = NgramRule(skins) if name == NGRAMS else RULES[name]
+        self.facts = EngineFacts(
+            checkpoint=name,
+            revision=None,
+            checkpoint_digest=_digest(name, skins),
+            engine="rule",
+            dtype="none",
+            bos={},
+            max_length=1_000_000,
+            packages=versions([]),
+            has_chat=True,
+            notes={"mode": "rule", "device": "none"},
+        )
+        self._skins = list(skins)
+        self._sets = [load_prompt_set(one) for one in known_sets()]
+        self._frames = [_frame(one, kind) for one in self._sets for kind in ANSWERS]
+        self._readers: dict[tuple[int, str], StatementReader] = {}
+        self._known: dict[str, Statement] = {}
+
+    def know(self, trials: pd.DataFrame) -> None:
+        """Take what trials state from their abstract relations, for texts that are not in the skins' words.
+
+        Args:
+            trials: of an official file.
+        """
+        columns = ["problem", "size", "wording", "description", "query", "entities", "text"]
+        for problem, size, wording, description, query, entities, text in trials[columns].itertuples(index=False, name=None):
+            kind = problem_type(problem)
+            if problem == "Infer.parallel":
+                continue  # only the texts say which lines are parallel
+            statement = _state(kind, size, wording, description, query, json.loads(entities), text)
+            for prompts in self._sets:
+                body = replace(prompts, question="{text}").body(text, kind)
+                if body is not None:
+                    self._known[body.strip()] = statement
+
+    def score(
+        self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
+    ) -> Iterator[tuple[int, Scored]]:
+        """See ``Engine.score``: a target's probability as an answer to its context."""
+        said: dict[str, str] = {}
+        for i, query in enumerate(queries):
+            if i in skip:
+                continue
+            context = query.context or ""
+            if context not in said:
+                said[context] = self._answer(context)
+            value = LIKELY if query.target == said[context] else UNLIKELY
+            yield i, Scored(value, 1, (), (value,) if per_token else None, (query.target,) if per_token else None)
+
+    def write(
+        self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
+    ) -> Iterator[tuple[int, Written]]:
+        """See ``Engine.write``."""
+        for i, prompt in enumerate(prompts):
+            if i not in skip:
+                yield i, Written(self._answer(_first_question(prompt)), "end", 1)
+
+    def choose(
+        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
+    ) -> Iterator[tuple[int, Written]]:
+        """See ``Engine.choose``; a text that cannot be read has no choice, so the first option is taken."""
+        for i, prompt in enumerate(prompts):
+            if i not in skip:
+                said = self._answer(_first_question(prompt))
+                yield i, Written(said if said in options[i] else options[i][0], "end", 1)
+
+    def rendered(self, prompt: Prompt) -> str:
+        """See ``Engine.rendered``."""
+        return prompt if isinstance(prompt, str) else "\n".join(f"<{message.role}> {message.content}" for message in prompt)
+
+    def _answer(self, prompt: str) -> str:
+        for prompts, kind, pattern in self._frames:
+            match = pattern.fullmatch(prompt.rstrip())
+            statement = self._read(match["text"], prompts) if match else None
+            if statement is not None and statement.problem_type == kind:
+                return prompts.written(kind, self.rule(statement, match["text"]) if match else UNREADABLE)
+        return UNREADABLE
+
+    def _read(self, text: str, prompts: PromptSet) -> Statement | None:
+        """The statement of a text as a set words it, by whichever skin's words it is in, or as it is known."""
+        if text.strip() in self._known:
+            return self._known[text.strip()]
+        for number, skin in enumerate(self._skins):
+            if skin.situation.partition("{")[0] not in text:
+                continue
+            key = (number, prompts.name if prompts.rewrite else "")
+            if key not in self._readers:
+                self._readers[key] = StatementReader(_reworded(skin, prompts))
+            try:
+                return self._readers[key].read(text)
+            except ValueError:
+                continue
+        return None
+
+
+def _digest(name: str, skins: Sequence[Skin]) -> str:
+    """Digest of a rule and of all that it reads texts by: with other skins or prompt sets it may read what it could not."""
+    known = [repr(skin) for skin in sorted(skins, key=lambda skin: skin.name)]
+    known += [f"{one} {load_prompt_set(one).digest}" for one in known_sets()]
+    return hashlib.sha256("\n".join([f"rule {name} {METHOD}", *known]).encode()).hexdigest()
+
+
+def _state(kind: str, size: int, wording: str, description: str, query: str, entities: list[str], text: str) -> Statement:
+    """What a trial states, its entities numbered in the order in which the text names them."""
+    at = {name: match.start() for name in entities if (match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))}
+    order = sorted(range(len(entities)), key=lambda entity: at.get(entities[entity], len(text)))
+    number = [order.index(entity) for entity in range(len(entities))]
+    stated = tuple(rename(relation, number) for relation in read_description(description))
+    asked = None if kind == "Consist" else rename(read_relation(query), number)
+    return Statement(kind, wording, size, tuple(entities[entity] for entity in order), stated, asked)
+
+
+def _first_question(prompt: Prompt) -> str:
+    """What was asked first: a rule gives the same answer to a second question."""
+    if isinstance(prompt, str):
+        return prompt
+    return next(message.content for message in prompt if message.role == "user")
+
+
+def _frame(prompts: PromptSet, kind: str) -> _Frame:
+    mark = "\N{OBJECT REPLACEMENT CHARACTER}"
+    before, _, after = replace(prompts, rewrite=(), examples=None).body(mark, kind).partition(mark)  # type: ignore[union-attr]
+    begin = ""
+    if prompts.examples is not None:
+        begin = f"{re.escape(prompts.examples.opening)}.*{re.escape(prompts.examples.heading)}\n"
+    after = after.rstrip() + prompts.ending
+    return _Frame(prompts, kind, re.compile(f"{begin}{re.escape(before)}(?P<text>.+?){re.escape(after)}", re.DOTALL))
+
+
+def _reworded(skin: Skin, prompts: PromptSet) -> Skin:
+    """The skin with its questions as a prompt set rewrites them."""
+    if not prompts.rewrite:
+        return skin
+    questions: dict[str, dict[str, str]] = {}
+    for kind, wordings in skin.questions.items():
+        for wording, text in wordings.items():
+            body = replace(prompts, question="{text}").body(text, kind)
+            questions.setdefault(kind, {})[wording] = text if body is None else body
+    return replace(skin, questions=questions)
+
+
+def open_engine(name: str, skin_folder: Path | None = None) -> RuleEngine:
+    """The rule of a name, for texts in the words of a folder's skins; those of the repository, if none is given.
+
+    Raises:
+        UserError: there is no such rule.
+    """
+    if name not in NAMES:
+        raise UserError(f"--checkpoint {name}", f"is not a rule{did_you_mean(name, NAMES)}", f"Choose one of {', '.join(NAMES)}.")
+    return RuleEngine(name, read_all_wordings(skin_folder or FOLDER))

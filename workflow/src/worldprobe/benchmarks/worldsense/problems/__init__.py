@@ -1,0 +1,1 @@
+"""Abstract problems: what they state, what follows, how they are drawn."""

@@ -1,0 +1,1 @@
+"""Skins: the words in which an abstract problem is told."""

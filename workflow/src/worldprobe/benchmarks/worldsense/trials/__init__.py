@@ -1,0 +1,1 @@
+"""Trials and sets of them: made, stored, read back, audited."""

@@ -1,0 +1,221 @@
+"""What is wrong with a set of trials: answers that the solver contradicts, and what gives answers away.
+
+The solver sees the abstract fields only, except where relations are in the text alone (the official ``Infer.parallel``), or
+where the skins are given: then it sees what the texts state.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pandas as pd
+
+from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation
+from worldprobe.benchmarks.worldsense.problems.solver import count_worlds, decide, gold_answer
+from worldprobe.benchmarks.worldsense.problems.worlds import PLANAR, UNKNOWN, Description, Relation, normalise, rename
+from worldprobe.benchmarks.worldsense.skins.skins import Skin
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, problem_type
+from worldprobe.benchmarks.worldsense.trials.reading import Statement, StatementReader, read_by_any, read_planar_text
+from worldprobe.errors import UserError, did_you_mean
+
+#: Columns of the CSV: one row for each trial whose gold answer is wrong.
+WRONG = ("Key", "tuple_ID", "problemname", "problemsize", "released_gold", "solver_gold", "reason")
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found.
+
+    Attributes:
+        agreement: by problem: trials, trials that agree, tuples, tuples with a wrong gold answer.
+        wrong: one row for each trial whose gold answer is wrong, with the columns of ``WRONG``.
+        stated: by problem and arguments of the query: tuples, and those whose query the description states literally.
+        repeated: texts that occur more than once, and how many of these have different gold answers.
+        mixed_arity: tuples whose trials differ in the number of the query's arguments, which gives the answer away.
+        imbalance: by property: the least and the most trials of one value, and whether gold answers are equal in number.
+    """
+
+    agreement: pd.DataFrame
+    wrong: pd.DataFrame
+    stated: pd.DataFrame
+    repeated: tuple[int, int]
+    mixed_arity: int
+    imbalance: pd.DataFrame
+
+
+def audit_trials(trials: pd.DataFrame, name: str, skins: Sequence[Skin] | None = None) -> Audit:
+    """Compare every gold answer with the solver's and look for shortcuts.
+
+    Args:
+        trials: trials in our columns (``read_official`` or our table).
+        name: the file's name, for messages.
+        skins: where given, every answer is decided by what the text states in the words of its skin (of several of one name,
+            the first that can read it), not by the abstract fields; each text must state what they say.
+
+    Raises:
+        UserError: a trial whose relations cannot be read from its text.
+    """
+    released = trials["gold"].map(ANSWER_OF)
+    if skins is None:
+        solved, reasons = zip(*_solve_all(trials, released, name), strict=True)
+    else:
+        solved, reasons = zip(*_solve_texts(trials, released, name, skins), strict=True)
+    checked = trials.assign(released_gold=released, solver_gold=solved, reason=reasons)
+    checked["is_wrong"] = checked["reason"] != ""
+    wrong = checked[checked["is_wrong"]].rename(
+        columns={"trial_id": "Key", "tuple_id": "tuple_ID", "problem": "problemname", "size": "problemsize"}
+    )
+    return Audit(
+        agreement=_agreement(checked),
+        wrong=wrong[list(WRONG)].reset_index(drop=True),
+        stated=_stated(checked),
+        repeated=_repeated(checked),
+        mixed_arity=int((trials.groupby("tuple_id", sort=False)["arity"].nunique() > 1).sum()),
+        imbalance=_imbalance(checked),
+    )
+
+
+def _solve_all(trials: pd.DataFrame, released: pd.Series, name: str) -> Iterator[tuple[str, str]]:
+    columns = ["problem", "size", "description", "query", "text", "entities"]
+    lines = trials["line"] if "line" in trials else trials["number"]
+    word = "line" if "line" in trials else "trial"
+    rows = zip(*(trials[column].tolist() for column in columns), released.tolist(), lines.tolist(), strict=True)
+    for problem, size, description, query, text, entities, gold, line in rows:
+        if problem == "Infer.parallel" and "p" not in description:
+            try:
+                relations, asked = read_planar_text(text, json.loads(entities))
+            except ValueError as error:
+                raise UserError(f"{name}, {word} {line}", f"{error}.", "Fix the text, or leave the trial out.") from error
+            yield _solve(problem, size, relations, asked, gold)
+        else:
+            yield _solve_written(problem, int(size), description, query, gold)
+
+
+def _solve_texts(trials: pd.DataFrame, released: pd.Series, name: str, skins: Sequence[Skin]) -> Iterator[tuple[str, str]]:
+    readers: dict[str, list[StatementReader]] = {}
+    for one in skins:
+        readers.setdefault(one.name, []).append(StatementReader(one))
+    columns = ["problem", "skin", "text", "description", "query", "entities"]
+    numbers = trials["line"] if "line" in trials else trials["number"]
+    word = "line" if "line" in trials else "trial"
+    rows = zip(*(trials[column].tolist() for column in columns), released.tolist(), numbers.tolist(), strict=True)
+    for problem, skin, text, description, query, entities, gold, number in rows:
+        where = f"{name}, {word} {number}"
+        if skin not in readers:
+            raise UserError(where, f"{skin!r} is not a skin{did_you_mean(skin, readers)}", "Name the folder with --skin-folder.")
+        try:
+            read = read_by_any(readers[skin], text)
+            is_stated = does_state(read, problem, description, query, json.loads(entities))
+        except ValueError as error:
+            fix = "Name the skins that the set was made with (--skin-folder), or audit it without --from-text."
+            raise UserError(where, f"{error}.", fix) from error
+        if is_stated:
+            yield _solve(problem, read.size, read.description, read.query or read.description[0], gold)
+        else:
+            yield read.answer() or "none", "the text does not state what the abstract fields say"
+
+
+def does_state(read: Statement, problem: str, description: str, query: str, entities: list[str]) -> bool:
+    """Whether a text states, under the entities' names, what the abstract fields say."""
+    if read.problem_type != problem_type(problem) or read.size != len(entities) or not set(read.names) <= set(entities):
+        return False
+    names = [entities.index(entity) for entity in read.names]
+    if [normalise(rename(r, names)) for r in read.description] != list(map(normalise, read_description(description))):
+        return False
+    return read.query is None or normalise(rename(read.query, names)) == normalise(read_relation(query))
+
+
+@lru_cache(maxsize=1 << 17)
+def _solve_written(problem: str, size: int, description: str, query: str, gold: str) -> tuple[str, str]:
+    return _solve(problem, size, read_description(description), read_relation(query), gold)
+
+
+def _solve(problem: str, size: int, description: Description, query: Relation, released: str) -> tuple[str, str]:
+    """The solver's answer, and why it is not the released one (empty where it is)."""
+    answer = gold_answer(problem, size, description, query)
+    if answer == released:
+        return answer, ""
+    n_worlds = count_worlds(size, description)
+    if problem_type(problem) == "Consist":
+        found = f"the description has {_worlds(n_worlds)}" if n_worlds else "the description contradicts itself: it has no world"
+        return str(answer), found
+    if not n_worlds:
+        return "none", "the description contradicts itself: it has no world"
+    verdict = decide(size, description, query)
+    if verdict == "all":
+        return answer or "none", f"the query is true in {_every(n_worlds)}"
+    if verdict == "none":
+        return answer or "none", f"the query is false in {_every(n_worlds)}"
+    if query.kind == "foreign" or UNKNOWN in query.entities:
+        return answer or "none", "the query is about something that the description does not mention"
+    true = count_worlds(size, (*description, query))
+    return answer or "none", f"the query is undecided: true in {true} of the description's {_worlds(n_worlds)}"
+
+
+def _worlds(number: int) -> str:
+    return f"{number} world{'s' if number > 1 else ''}"
+
+
+def _every(number: int) -> str:
+    return f"all of the description's {number} worlds" if number > 1 else "the description's only world"
+
+
+def _agreement(checked: pd.DataFrame) -> pd.DataFrame:
+    groups = checked.groupby("problem", sort=True)
+    per_tuple = checked.groupby(["problem", "tuple_id"], sort=True)["is_wrong"].any().groupby("problem")
+    table = pd.DataFrame({"trials": groups.size(), "agree": groups["is_wrong"].agg(lambda wrong: int((~wrong).sum()))})
+    table["tuples"] = per_tuple.size()
+    table["wrong_tuples"] = per_tuple.sum()
+    return table.reset_index()
+
+
+def _stated(checked: pd.DataFrame) -> pd.DataFrame:
+    """Where the words of the description already contain the relation that is asked about."""
+    kinds = checked["problem"].map(problem_type)
+    asked = checked[
+        ((kinds == "Infer") & (checked["released_gold"] == "TRUE"))
+        | ((kinds == "Consist") & (checked["released_gold"] == "POSSIBLE"))
+        | ((kinds == "Compl") & (checked["released_gold"] == "1"))
+    ]
+    asked = asked.assign(
+        stated=list(map(_is_stated, *(asked[column].tolist() for column in ("problem", "description", "query"))))
+    )
+    groups = asked.groupby(["problem", "arity"], sort=True)
+    return pd.DataFrame({"tuples": groups.size(), "stated": groups["stated"].sum()}).reset_index()
+
+
+@lru_cache(maxsize=1 << 17)
+def _is_stated(problem: str, description: str, query: str) -> bool:
+    relations = [normalise(relation) for relation in read_description(description)]
+    asked = normalise(read_relation(query))
+    if asked.kind in PLANAR and not any(relation.kind in PLANAR for relation in relations):
+        return False
+    # In a consistency problem the relation itself is part of the description: stated means twice.
+    return relations.count(asked) > (problem_type(problem) == "Consist")
+
+
+def _repeated(checked: pd.DataFrame) -> tuple[int, int]:
+    groups = checked[checked["text"].duplicated(keep=False)].groupby("text")["released_gold"]
+    return groups.ngroups, int((groups.nunique() > 1).sum())
+
+
+def _imbalance(checked: pd.DataFrame) -> pd.DataFrame:
+    rows = []
+    for problem, trials in checked.groupby("problem", sort=True):
+        golds = trials["released_gold"].value_counts()
+        for column in ("size", "complexity", "arity", "skin", "wording"):
+            counts = trials[column].value_counts()
+            crossed = trials.groupby([column, "released_gold"]).size().unstack(fill_value=0)
+            rows.append(
+                {
+                    "problem": problem,
+                    "property": column,
+                    "least": int(counts.min()),
+                    "most": int(counts.max()),
+                    "gold_balanced": bool(golds.nunique() == 1 and (crossed.nunique(axis=1) == 1).all()),
+                }
+            )
+    return pd.DataFrame(rows)

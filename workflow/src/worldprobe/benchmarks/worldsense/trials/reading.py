@@ -1,0 +1,240 @@
+"""Reading: a rendered text back into the relations that its words state, by its skin and without the abstract fields.
+
+The inverse of ``render``. Entities are numbered as the description mentions them, so nothing of the order that a problem was
+made from gets in; one that only the query names is ``UNKNOWN``.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import NamedTuple
+
+from worldprobe.benchmarks.worldsense.problems.solver import gold_answer
+from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Kind, Relation, before, between
+from worldprobe.benchmarks.worldsense.skins.render import NUMBERS
+from worldprobe.benchmarks.worldsense.skins.skins import Skin
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
+
+_SIZE_OF = {word: size for size, word in NUMBERS.items()}
+_SEPARATOR = re.compile(", | and ")
+#: What a description states, what is asked, and what the second option of a completeness problem says.
+_STATED = ("before", "after", "between", "parallel", "perpendicular")
+_ASKED = (*_STATED, "first", "last", "foreign before", "foreign after")
+_OPPOSED = ("before", "after", "outside", "foreign before", "foreign after")
+_OPPOSITE = {"between": "outside"} | {
+    f"{group}{a}": f"{group}{b}" for group in ("", "foreign ") for a, b in (("before", "after"), ("after", "before"))
+}
+
+
+class Statement(NamedTuple):
+    """What a text states and asks.
+
+    Attributes:
+        problem_type: ``Infer``, ``Consist`` or ``Compl``.
+        wording: the question's wording.
+        size: how many entities the situation announces.
+        names: by index, the names of the entities that the description mentions.
+        description: its relations, in the order of the text.
+        query: what is asked; in a completeness problem what option 1 states, None in a consistency problem.
+    """
+
+    problem_type: str
+    wording: str
+    size: int
+    names: tuple[str, ...]
+    description: Description
+    query: Relation | None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The acceptable answers."""
+        return ANSWERS[self.problem_type]
+
+    def answer(self) -> str | None:
+        """The exact solver's answer; None where a TRUE/FALSE question is undecided, or a question is about no world."""
+        return gold_answer(self.problem_type, self.size, self.description, self.query or self.description[0])
+
+
+class _Clause(NamedTuple):
+    """A relation in words: the clause's name, and the names of its entities by placeholder, in the order of the words."""
+
+    clause: str
+    names: dict[str, str]
+
+
+class StatementReader:
+    """Reads texts in the words of one skin."""
+
+    def __init__(self, skin: Skin) -> None:
+        """Compile the words of a skin."""
+        self.skin = skin
+        words = skin.clauses | {f"foreign {name}": clause for name, clause in skin.foreign.items()}
+        name = "|".join(map(re.escape, sorted(skin.entities, key=len, reverse=True)))
+        self._names = re.compile(name)
+        self._clauses = {
+            clause: re.compile(_pattern(text, dict.fromkeys("mxy", rf"(?<!\w)(?:{name})(?!\w)")))
+            for clause, text in words.items()
+        }
+        situation = _pattern(skin.situation, {"number": "|".join(_SIZE_OF)})
+        listing = rf"\. {re.escape(skin.listing)}:\n(?P<listing>- .+?)"
+        parts = {"description": rf"{situation}(?:: (?P<clauses>.+?)\.|{listing})", "query": ".+?", "opposite": ".+?"}
+        self._questions = [
+            (problem_type, wording, re.compile(_pattern(text, parts), re.DOTALL))
+            for problem_type, wordings in skin.questions.items()
+            for wording, text in wordings.items()
+        ]
+
+    def read(self, text: str) -> Statement:
+        """What a text states.
+
+        Args:
+            text: the whole question that a model reads, of any problem and wording.
+
+        Raises:
+            ValueError: the text is not in the skin's words, or can be read in several ways.
+        """
+        found = list(self._statements(text))
+        if any(statement._replace(wording="") != found[0]._replace(wording="") for statement in found[1:]):
+            raise ValueError(f"the text can be read in several ways with the skin {self.skin.name}")
+        if not found:
+            raise ValueError(f"the text is not a question in the words of the skin {self.skin.name}")
+        return found[0]
+
+    def _statements(self, text: str) -> Iterator[Statement]:
+        for problem_type, wording, pattern in self._questions:
+            match = pattern.fullmatch(text)
+            if match is None:
+                continue
+            parts = match.groupdict()
+            size = _SIZE_OF[parts["number"]]
+            lines, sentence = parts["listing"], parts["clauses"]
+            stated = self._sentence(sentence, 0, size) if lines is None else self._list(lines.split("\n"))
+            asked = list(self._asked(parts)) if "query" in parts else [None]
+            for clauses in stated:
+                for query in asked:
+                    if (statement := _state(problem_type, wording, size, clauses, query)) is not None:
+                        yield statement
+
+    def _asked(self, parts: dict[str, str]) -> Iterator[_Clause | None]:
+        for clause in self._whole(parts["query"], _ASKED):
+            if "opposite" not in parts or any(_is_opposite(clause, other) for other in self._whole(parts["opposite"], _OPPOSED)):
+                yield clause
+
+    def _sentence(self, text: str, start: int, most: int) -> Iterator[tuple[_Clause, ...]]:
+        """All ways to read a sequence of at most so many clauses."""
+        for clause, end in self._at(text, start, _STATED) if most else ():
+            if end == len(text):
+                yield (clause,)
+            elif separator := _SEPARATOR.match(text, end):
+                for others in self._sentence(text, separator.end(), most - 1):
+                    yield (clause, *others)
+
+    def _at(self, text: str, start: int, clauses: Iterable[str]) -> Iterator[tuple[_Clause, int]]:
+        for clause in clauses:
+            if clause in self._clauses and (match := self._clauses[clause].match(text, start)):
+                names = match.groupdict()
+                if len(set(names.values())) == len(names):
+                    yield _Clause(clause, names), match.end()
+
+    def _whole(self, text: str, clauses: Iterable[str]) -> Iterator[_Clause]:
+        return (clause for clause, end in self._at(text, 0, clauses) if end == len(text))
+
+    def _list(self, lines: list[str]) -> Iterator[tuple[_Clause, ...]]:
+        """An ordered list of entities: each before the next."""
+        names = [line.removeprefix("- ") for line in lines]
+        if all(map(self._names.fullmatch, names)) and len(set(names)) == len(names) > 1:
+            yield tuple(_Clause("before", {"x": a, "y": b}) for a, b in pairwise(names))
+
+
+def read_by_any(readers: Sequence[StatementReader], text: str) -> Statement:
+    """What a text states by the first reader that can read it.
+
+    Raises:
+        ValueError: none can; it says what the first one found.
+    """
+    for reader in readers:
+        with suppress(ValueError):
+            return reader.read(text)
+    return readers[0].read(text)
+
+
+def _pattern(text: str, parts: dict[str, str]) -> str:
+    """A regular expression for a text with placeholders; what each is replaced by may contain groups of its own."""
+    pieces = string.Formatter().parse(text)
+    return "".join(re.escape(literal) + (f"(?P<{name}>{parts[name]})" if name else "") for literal, name, _, _ in pieces)
+
+
+def _is_opposite(clause: _Clause, other: _Clause) -> bool:
+    """Whether two clauses are the first two options of a question: one is true exactly where the other is false."""
+    if _OPPOSITE.get(clause.clause) != other.clause:
+        return False
+    interchangeable = {clause.names["x"], clause.names["y"]} == {other.names["x"], other.names["y"]}
+    return clause.names == other.names or (
+        clause.clause == "between" and interchangeable and clause.names["m"] == other.names["m"]
+    )
+
+
+def _state(problem_type: str, wording: str, size: int, clauses: tuple[_Clause, ...], query: _Clause | None) -> Statement | None:
+    """Number the entities; None where the description mentions more than it announces, or the query two others."""
+    names = list(dict.fromkeys(name for clause in clauses for name in clause.names.values()))
+    index = {name: number for number, name in enumerate(names)}
+    if len(names) > size or sum(name not in index for name in (query.names.values() if query else ())) > 1:
+        return None
+    description = tuple(_relation(clause, index) for clause in clauses)
+    return Statement(problem_type, wording, size, tuple(names), description, _relation(query, index) if query else None)
+
+
+def _relation(clause: _Clause, index: dict[str, int]) -> Relation:
+    at = {placeholder: index.get(name, UNKNOWN) for placeholder, name in clause.names.items()}
+    name = clause.clause
+    if name == "between":
+        return between(at["m"], at["x"], at["y"])
+    if name == "before":
+        return before(at["x"], at["y"])
+    if name == "after":
+        return before(at["y"], at["x"])
+    if name in ("first", "last"):
+        return Relation("first" if name == "first" else "last", (at["x"],))
+    if name in ("parallel", "perpendicular"):
+        return Relation("parallel" if name == "parallel" else "perpendicular", (at["x"], at["y"]))
+    return Relation("foreign", (at["x"], at["y"]) if name == "foreign before" else (at["y"], at["x"]))
+
+
+_KINDS: dict[str, Kind] = {"parallel": "parallel", "perpendicular": "perpendicular"}
+
+
+def read_planar_text(text: str, entities: Sequence[str]) -> tuple[Description, Relation]:
+    """The description and the query of a question about lines, as its words state them.
+
+    A relation is an entity's name, ``parallel`` or ``perpendicular``, and another entity's name, in this order; the query
+    is the last one.
+
+    Raises:
+        ValueError: fewer than two relations are found, or words that belong to none.
+
+    >>> read_planar_text("Ash Lane is parallel to Elm Lane. Is it true that Elm Lane is perpendicular to Ash Lane?",
+    ...                  ["Ash Lane", "Elm Lane"])[1]
+    Relation(kind='perpendicular', entities=(1, 0))
+    """
+    names = "|".join(re.escape(name) for name in sorted(entities, key=len, reverse=True))
+    found = re.findall(rf"(?<!\w)(?:({names})(?!\w)|(parallel|perpendicular)\b)", text)
+    tokens = [name or kind for name, kind in found]
+    index = {name: number for number, name in enumerate(entities)}
+    relations: list[Relation] = []
+    n_kinds = 0
+    place = 0
+    while place < len(tokens):
+        first, word, second = (*tokens[place : place + 3], "", "", "")[:3]
+        if first in index and word in _KINDS and second in index and first != second:
+            relations.append(Relation(_KINDS[word], (index[first], index[second])))
+            place += 3
+        else:
+            n_kinds += first in _KINDS
+            place += 1
+    if len(relations) < 2 or n_kinds:
+        raise ValueError("the text does not state relations as 'A is parallel (perpendicular) to B'")
+    return tuple(relations[:-1]), relations[-1]

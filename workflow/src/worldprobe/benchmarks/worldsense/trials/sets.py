@@ -1,0 +1,298 @@
+"""The sets: what each consists of, and its trials in order, as a stream (paper, Section 3.4, 5.4 and Appendix A).
+
+Every set is a sequence of rounds. A round contains one tuple of each block (problem, size, complexity, skin, wording), so
+that any number of whole rounds is balanced; a larger set begins with the smaller. Where a block has both binary and
+ternary queries they take turns. Any subset of sizes, problems, skins or rounds has trials of the whole set, unchanged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice, pairwise
+from multiprocessing import get_context
+
+import pandas as pd
+
+from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores
+from worldprobe.benchmarks.worldsense.problems.worlds import LARGEST, SMALLEST
+from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
+from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS, WORDINGS, answers_of
+from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.processes import end_with_the_command, was_killed
+
+#: Trials made at a time; the same for any number of processes, so that files have the same bytes.
+TRIALS_PER_BATCH = 20_000
+
+
+@dataclass(frozen=True)
+class SetPlan:
+    """What a set consists of.
+
+    Attributes:
+        name: as in the command.
+        stream: what its tuples are drawn from; sets of one stream share their beginning.
+        use: which skins.
+        problems: which problems.
+        sizes: numbers of entities.
+        per_cell: tuples of each block (problem, size, complexity, skin, wording), that is, rounds.
+        spread: tuples by which neighbouring skins are apart in the list of abstract tuples.
+    """
+
+    name: str
+    stream: str
+    use: str
+    problems: tuple[str, ...]
+    sizes: tuple[int, ...]
+    per_cell: int
+    spread: int
+
+
+_SIZES = (3, 4, 5)
+PLANS = {
+    plan.name: plan
+    for plan in (
+        SetPlan("test", "test", "test", LINEAR_PROBLEMS, _SIZES, 31, 31),
+        SetPlan("test-new", "test-new", "test-new", LINEAR_PROBLEMS, _SIZES, 31, 31),
+        SetPlan("train-10k", "train", "train", LINEAR_PROBLEMS, _SIZES, 4, 4),
+        SetPlan("train-100k", "train", "train", LINEAR_PROBLEMS, _SIZES, 36, 4),
+        SetPlan("train-1m", "train", "train", LINEAR_PROBLEMS, _SIZES, 357, 4),
+        SetPlan("memorisation", "train", "train", LINEAR_PROBLEMS, _SIZES, 4, 4),
+        SetPlan("same-skins", "same-skins", "train", LINEAR_PROBLEMS, _SIZES, 31, 31),
+        SetPlan("ood-size", "ood-size", "test", LINEAR_PROBLEMS, (6,), 10, 10),
+        SetPlan("ood-query", "ood-query", "test", ("Infer.extrema",), _SIZES, 10, 10),
+        SetPlan("ood-problem", "ood-problem", "ood-problem", ("Infer.parallel",), _SIZES, 150, 150),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """One problem, size, complexity, skin and wording, with the query forms it has.
+
+    Attributes:
+        cells: one for each query form that is not empty.
+        skin: the words.
+        wording: the question's wording.
+        ordinal: place among the skins and wordings of the whole set.
+    """
+
+    cells: tuple[Cell, ...]
+    skin: Skin
+    wording: str
+    ordinal: int
+
+    def stratum(self, turn: int, spread: int) -> tuple[Stratum, int, int]:
+        """Where the tuple of a round is drawn: the stratum, the number of the draw, the shift (see ``make_tuple``)."""
+        n_forms = len(self.cells)
+        cell = self.cells[(turn + self.ordinal) % n_forms]
+        return Stratum(cell, self.skin, self.wording), turn // n_forms, self.ordinal * spread // n_forms
+
+
+def plan_set(
+    name: str,
+    sizes: Sequence[int] = (),
+    problems: Sequence[str] = (),
+    per_cell: int | None = None,
+) -> SetPlan:
+    """The plan of a set or of a subset.
+
+    Raises:
+        UserError: no such set, a size outside 3 to 8, a problem that the set does not have.
+    """
+    if name not in PLANS:
+        raise UserError("SET", f"{name!r} is not a set{did_you_mean(name, PLANS)}", f"Choose one of {', '.join(PLANS)}.")
+    plan = PLANS[name]
+    for size in sizes:
+        if not SMALLEST <= size <= LARGEST:
+            raise UserError("--sizes", f"{size} entities: problems have {SMALLEST} to {LARGEST}.", "Choose sizes in this range.")
+    for problem in problems:
+        if problem not in plan.problems:
+            nearest = did_you_mean(problem, plan.problems)
+            raise UserError(
+                "--problems", f"{problem!r} is not a problem of {name}{nearest}", f"Choose from {', '.join(plan.problems)}."
+            )
+    if per_cell is not None and per_cell < 1:
+        raise UserError("--per-cell", f"{per_cell} tuples are too few.", "Ask for at least 1.")
+    return replace(
+        plan,
+        sizes=tuple(sorted(set(sizes))) or plan.sizes,
+        problems=tuple(p for p in plan.problems if p in problems) or plan.problems,
+        per_cell=per_cell or plan.per_cell,
+    )
+
+
+def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) -> list[Block]:
+    """The blocks of a set.
+
+    Args:
+        plan: the set.
+        skins: all skins there are.
+        chosen: names of those to use; all of the set's where it is empty.
+
+    Raises:
+        UserError: the set cannot be balanced with these skins.
+    """
+    usable = [skin for skin in skins if skin.use == plan.use]
+    for name in chosen:
+        if name not in {skin.name for skin in usable}:
+            nearest = did_you_mean(name, [skin.name for skin in usable])
+            fix = f"Choose from {', '.join(skin.name for skin in usable)}."
+            raise UserError("--skins", f"{name!r} is not a skin of the set {plan.name}{nearest}", fix)
+    selected = [skin for skin in usable if not chosen or skin.name in chosen]
+    _check_balance(plan, selected)
+    by_block: dict[tuple[str, int, int], list[Cell]] = {}
+    for cell in cells(plan.sizes, plan.problems):
+        if cores(cell):
+            by_block.setdefault(cell[:3], []).append(cell)
+    found = []
+    for block_cells in by_block.values():
+        for number, skin in enumerate(usable):
+            for turn, wording in enumerate(WORDINGS):
+                if skin in selected:
+                    found.append(Block(tuple(block_cells), skin, wording, _ordinal(number, turn)))
+    for block in found:
+        _check_room(block, plan)
+    return found
+
+
+def empty_cells(plan: SetPlan) -> list[Cell]:
+    """The cells that the paper's conditions leave empty."""
+    return [cell for cell in cells(plan.sizes, plan.problems) if not cores(cell)]
+
+
+def stream_set(plan: SetPlan, blocks: Sequence[Block], seed: int, processes: int = 1) -> Iterator[pd.DataFrame]:
+    """The trials of a set in order, a batch of some ten thousand at a time; the same for any number of processes."""
+    per_round = sum(len(answers_of(block.cells[0].problem)) for block in blocks)
+    step = max(1, TRIALS_PER_BATCH // per_round)
+    bounds = [*range(0, plan.per_cell, step), plan.per_cell]
+    make = partial(_make_rounds, plan, list(blocks), seed)
+    first = 0
+    if processes == 1:
+        batches = map(make, pairwise(bounds))
+        for batch in batches:
+            yield _number(batch, first)
+            first += len(batch)
+        return
+    # An executor, not a Pool: a Pool waits for ever where a process was killed.
+    with ProcessPoolExecutor(processes, get_context("spawn"), end_with_the_command) as executor:
+        waiting: deque[Future[pd.DataFrame]] = deque()
+        left = pairwise(bounds)
+        try:
+            while True:
+                # A few batches ahead only: memory does not grow with the set where writing is slower than making.
+                waiting += [executor.submit(make, part) for part in islice(left, processes + 1 - len(waiting))]
+                if not waiting:
+                    return
+                batch = waiting.popleft().result()
+                yield _number(batch, first)
+                first += len(batch)
+        except BrokenProcessPool as error:
+            raise was_killed() from error
+
+
+def _ordinal(skin: int, wording: int) -> int:
+    return len(WORDINGS) * skin + wording
+
+
+def _number(batch: pd.DataFrame, first: int) -> pd.DataFrame:
+    batch.insert(0, "number", range(first, first + len(batch)))
+    return batch
+
+
+def _make_rounds(plan: SetPlan, blocks: list[Block], seed: int, bounds: tuple[int, int]) -> pd.DataFrame:
+    rows = []
+    for turn in range(*bounds):
+        for block in sorted(blocks, key=partial(_rank, seed, turn)):
+            stratum, draw, shift = block.stratum(turn, plan.spread)
+            rows += make_tuple(stratum, draw, seed, shift)
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    frame["span"] = frame["span"].astype("Int64")
+    return frame
+
+
+def _rank(seed: int, turn: int, block: Block) -> bytes:
+    """Orders the blocks of a round at random, in a subset of blocks as in the whole set."""
+    name = repr((seed, turn, tuple(block.cells[0][:3]), block.skin.name, block.wording))
+    return hashlib.blake2b(name.encode(), digest_size=8).digest()
+
+
+def _check_balance(plan: SetPlan, skins: Sequence[Skin]) -> None:
+    if not skins:
+        raise UserError("--skins", f"there is no skin for the set {plan.name}.", f"Add one with `use: {plan.use}`.")
+    per_domain = pd.Series([skin.domain for skin in skins]).value_counts()
+    if per_domain.nunique() > 1:
+        counts = ", ".join(f"{domain} {n}" for domain, n in sorted(per_domain.items()))
+        problem = f"the set {plan.name} cannot be balanced over domains with these skins ({counts})."
+        raise UserError("--skins", problem, "Name as many skins of each domain, or of one domain only.")
+    needed = entities_needed(max(plan.sizes))
+    for skin in skins:
+        if len(skin.entities) < needed:
+            problem = f"has {len(skin.entities)} entities; size {max(plan.sizes)} needs {needed}."
+            raise UserError(f"skin {skin.name}", problem, "Add entities, or choose smaller sizes.")
+
+
+def _check_room(block: Block, plan: SetPlan) -> None:
+    needed = -(-plan.per_cell // len(block.cells))
+    for cell in block.cells:
+        room = n_distinct(cell, len(block.skin.entities))
+        if needed > room:
+            problem = f"{cell.problem}, size {cell.size}, with the skin {block.skin.name} has {room:,} different tuples; "
+            raise UserError("--per-cell", f"{problem}{needed:,} are asked for.", "Ask for fewer, or add skins.")
+
+
+#: The released test set: problem, size, complexity -> trials with a binary and with a ternary query.
+RELEASED = {
+    ("Infer.trivial", 3, 0): (1142, 1090),
+    ("Infer.trivial", 4, 0): (1096, 1136),
+    ("Infer.trivial", 5, 0): (1126, 1106),
+    ("Infer.normal", 3, 0): (1150, 1082),
+    ("Infer.normal", 3, 1): (1130, 1102),
+    ("Infer.normal", 3, 2): (1142, 1090),
+    ("Infer.normal", 4, 0): (1142, 1090),
+    ("Infer.normal", 4, 1): (1126, 1106),
+    ("Infer.normal", 4, 2): (1124, 1108),
+    ("Infer.normal", 5, 0): (1142, 1090),
+    ("Infer.normal", 5, 1): (1094, 1138),
+    ("Infer.normal", 5, 2): (1138, 1094),
+    ("Consist.trivial", 3, 0): (2232, 0),
+    ("Consist.trivial", 3, 1): (1110, 1122),
+    ("Consist.trivial", 3, 2): (0, 2232),
+    ("Consist.trivial", 4, 0): (2232, 0),
+    ("Consist.trivial", 4, 1): (1666, 566),
+    ("Consist.trivial", 4, 2): (0, 2232),
+    ("Consist.trivial", 5, 0): (2232, 0),
+    ("Consist.trivial", 5, 1): (1852, 380),
+    ("Consist.trivial", 5, 2): (0, 2232),
+    ("Consist.normal", 3, 0): (1088, 1144),
+    ("Consist.normal", 3, 1): (1152, 1080),
+    ("Consist.normal", 3, 2): (1144, 1088),
+    ("Consist.normal", 4, 0): (1082, 1150),
+    ("Consist.normal", 4, 1): (1100, 1132),
+    ("Consist.normal", 4, 2): (1056, 1176),
+    ("Consist.normal", 5, 0): (1090, 1142),
+    ("Consist.normal", 5, 1): (1086, 1146),
+    ("Consist.normal", 5, 2): (1184, 1048),
+    ("Compl.trivial", 3, 0): (1722, 1626),
+    ("Compl.trivial", 4, 0): (1593, 1755),
+    ("Compl.trivial", 5, 0): (1740, 1608),
+    ("Compl.normal", 3, 0): (2593, 755),
+    ("Compl.normal", 4, 0): (1095, 2253),
+    ("Compl.normal", 5, 0): (1038, 2310),
+}
+
+
+def count_cells(trials: pd.DataFrame) -> pd.DataFrame:
+    """Trials by problem, size and complexity: with a binary and a ternary query, and the release's numbers."""
+    counts = trials.groupby(["problem", "size", "complexity", "arity"]).size().unstack(fill_value=0)
+    table = counts.reindex(columns=[2, 3], fill_value=0).set_axis(["binary", "ternary"], axis=1).reset_index()
+    released = [RELEASED.get((p, s, c)) for p, s, c in zip(table["problem"], table["size"], table["complexity"], strict=True)]
+    for number, form in enumerate(("binary", "ternary")):
+        table[f"released_{form}"] = pd.array([pair[number] if pair else None for pair in released], dtype="Int64")
+    return table

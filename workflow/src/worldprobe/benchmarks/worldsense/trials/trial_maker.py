@@ -1,0 +1,242 @@
+"""One tuple of trials: an abstract tuple, drawn choices, and the text of each trial."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from worldprobe.benchmarks.worldsense.problems.draws import arrangement, count_arrangements, count_orders, permute, round_keys
+from worldprobe.benchmarks.worldsense.problems.notation import write_relation
+from worldprobe.benchmarks.worldsense.problems.problems import Cell, Core, cells, cores, solve
+from worldprobe.benchmarks.worldsense.problems.worlds import LARGEST, SMALLEST, UNKNOWN, Description, Relation
+from worldprobe.benchmarks.worldsense.skins.render import (
+    render_clause,
+    render_description,
+    render_listing,
+    render_opposite,
+    render_question,
+)
+from worldprobe.benchmarks.worldsense.skins.skins import Skin, choose_skins, entities_needed
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, DISGUISE, LINEAR_PROBLEMS, WORDINGS, problem_type
+from worldprobe.errors import UserError
+
+#: Columns of a trial as it is made; ``number`` is added when the set is put together.
+COLUMNS = (
+    "trial_id",
+    "tuple_id",
+    "problem",
+    "size",
+    "complexity",
+    "arity",
+    "span",
+    "skin",
+    "wording",
+    "description",
+    "query",
+    "entities",
+    "text",
+    "gold",
+    "n_worlds",
+    "depth",
+)
+
+Row = tuple[Any, ...]
+_write_names = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class Stratum(NamedTuple):
+    """Where a tuple is drawn from: a cell, a skin and a wording."""
+
+    cell: Cell
+    skin: Skin
+    wording: str
+
+
+@lru_cache
+def n_distinct(cell: Cell, n_entities: int) -> int:
+    """How many different tuples a skin of so many entities has in a cell and one wording."""
+    named = {_n_named(cell, core) for core in cores(cell)}
+    fewest = min((_n_choices(cell, n_entities, n_named) for n_named in named), default=0)
+    return len(cores(cell)) * (fewest // (2 if _has_twin(cell) else 1))
+
+
+@lru_cache
+def _n_choices(cell: Cell, n_entities: int, n_named: int) -> int:
+    """Choices apart from the abstract tuple: entities, order of relations, place of the inserted one, converses."""
+    n_relations = cell.size - 1
+    n_orders = 1 if cell.problem == "Infer.trivial" else count_orders(n_relations)
+    n_places = n_relations + 1 if problem_type(cell.problem) == "Consist" else 1
+    n_flips = 2 if cell.problem == "Infer.trivial" else 1 << (n_relations + (cell.problem != "Infer.extrema"))
+    return count_arrangements(n_entities, n_named) * n_orders * n_places * n_flips
+
+
+def _has_twin(cell: Cell) -> bool:
+    """With three entities, "one ternary relation" and "all but one" are the same descriptions: the two cells share them."""
+    return cell.size == 3 and cell.complexity > 0
+
+
+def _n_named(cell: Cell, core: Core) -> int:
+    """Entities that the trials of an abstract tuple name: one more than the description where a query asks about another one."""
+    return entities_needed(cell.size) if any(UNKNOWN in query.entities for query in core.queries) else cell.size
+
+
+def make_tuple(stratum: Stratum, draw: int, seed: int, shift: int) -> list[Row]:
+    """The trials of one tuple, in a random order.
+
+    Args:
+        stratum: cell, skin and wording.
+        draw: number of the tuple within the stratum, below ``n_distinct``.
+        seed: the set's seed.
+        shift: moves where the stratum begins in the cell's list of abstract tuples, so that strata together are even.
+
+    Returns:
+        Rows with the values of ``COLUMNS``, one for each answer.
+    """
+    cell, skin, wording = stratum
+    n_cores = len(cores(cell))
+    drawn_as = cell._replace(complexity=1) if _has_twin(cell) else cell
+    number = _draw_core((shift + draw) % n_cores, n_cores, round_keys(seed, *drawn_as))
+    facts = _facts_of(cell, number)
+    n_choices = _n_choices(cell, len(skin.entities), facts.n_named)
+    first = n_choices // 2 if _has_twin(cell) and cell.complexity == 2 else 0
+    keys = round_keys(seed, *drawn_as, skin.name, wording, number)
+    return _render(stratum, facts, permute(first + draw // n_cores, n_choices, keys))
+
+
+#: The same few draws again and again, in every skin and wording.
+_draw_core = lru_cache(maxsize=1 << 16)(permute)
+
+
+class _Facts(NamedTuple):
+    """What the tuples of an abstract tuple share.
+
+    Attributes:
+        description: the relations that all its trials state.
+        written: each of them in the official notation.
+        queries: for each answer: the relation, the same in notation, the gold answer in disguise, span, worlds, depth.
+        n_named: how many entities the trials name.
+    """
+
+    description: Description
+    written: tuple[str, ...]
+    queries: tuple[tuple[Relation, str, str, int | None, int, int], ...]
+    n_named: int
+
+
+@lru_cache(maxsize=1 << 15)
+def _facts_of(cell: Cell, number: int) -> _Facts:
+    core = cores(cell)[number]
+    queries = tuple(
+        (query, write_relation(query), DISGUISE[solved.answer], _span(query, core, cell.problem), solved.n_worlds, solved.depth)
+        for query, solved in zip(core.queries, solve(cell.problem, cell.size, core), strict=True)
+    )
+    return _Facts(core.description, tuple(map(write_relation, core.description)), queries, _n_named(cell, core))
+
+
+def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
+    cell, skin, wording = stratum
+    problem, size, complexity, arity = cell
+    kind = problem_type(problem)
+    n_relations = len(facts.description)
+    number, arranged = divmod(number, count_arrangements(len(skin.entities), facts.n_named))
+    names = [skin.entities[i] for i in arrangement(arranged, len(skin.entities), facts.n_named)]
+    order = tuple(range(n_relations))
+    if problem != "Infer.trivial":
+        number, ordered = divmod(number, count_orders(n_relations))
+        order = arrangement(ordered, n_relations, n_relations)
+    inserted = n_relations
+    if kind == "Consist":
+        number, inserted = divmod(number, n_relations + 1)
+    flip, flips = bool(number & 1), number >> 1
+    if problem == "Infer.extrema":
+        flip, flips = False, number
+    written = [facts.written[i] for i in order]
+    described = f"[{','.join(written)}]"
+    if problem == "Infer.trivial":
+        shared = render_listing(names, skin)
+    else:
+        clauses = [render_clause(facts.description[i], names, skin, bool(flips >> at & 1)) for at, i in enumerate(order)]
+        shared = "" if kind == "Consist" else render_description(clauses, size, skin)
+    entities = _write_names(names[:size])
+    rows = []
+    opposite = ""
+    for query, asks, gold, span, n_worlds, depth in facts.queries:
+        asked = render_clause(query, names, skin, flip)
+        if kind == "Consist":
+            described = f"[{','.join([*written[:inserted], asks, *written[inserted:]])}]"
+            shared = render_description([*clauses[:inserted], asked, *clauses[inserted:]], size, skin)
+        elif kind == "Compl":
+            opposite = render_opposite(query, names, skin, flip)
+        text = render_question(problem, wording, skin, shared, asked, opposite)
+        rows.append((described, asks, text, gold, span, n_worlds, depth))
+    digest = hashlib.blake2b(repr((cell, skin.name, wording, entities, rows)).encode(), digest_size=16).digest()
+    tuple_id = digest[:8].hex()
+    cell_fields = (problem, size, complexity, arity)
+    return [
+        (
+            _key(tuple_id, asks, gold),
+            tuple_id,
+            *cell_fields,
+            span,
+            skin.name,
+            wording,
+            described,
+            asks,
+            entities,
+            text,
+            gold,
+            n_worlds,
+            depth,
+        )
+        for described, asks, text, gold, span, n_worlds, depth in _turn(rows, digest[8])
+    ]
+
+
+def _span(query: Relation, core: Core, problem: str) -> int | None:
+    """As the official field: 0 for Consist.trivial; a query about nothing in the description has the first query's span."""
+    if problem == "Consist.trivial":
+        return 0
+    if query.kind in ("first", "last"):
+        return 0
+    if query.kind in ("parallel", "perpendicular"):
+        return None
+    return core.queries[0].span() if query.kind == "foreign" or UNKNOWN in query.entities else query.span()
+
+
+def _turn(rows: list[Any], digit: int) -> list[Any]:
+    """The trials in one of their orders: the place in a file must not reveal the answer."""
+    order = arrangement(digit % count_orders(len(rows)), len(rows), len(rows))
+    return [rows[i] for i in order]
+
+
+def _key(tuple_id: str, query: str, gold: str) -> int:
+    content = hashlib.blake2b(f"{tuple_id}{query}{gold}".encode(), digest_size=8).digest()
+    return int.from_bytes(content, "little", signed=True)
+
+
+def preview_skin(skins: Sequence[Skin], name: str, size: int, seed: int) -> str:
+    """A trial of each problem that the skin can express, with its answer.
+
+    Raises:
+        UserError: no such skin, or a size that problems or the skin do not have.
+    """
+    (skin,) = choose_skins(skins, [name])
+    if not SMALLEST <= size <= LARGEST:
+        raise UserError("--size", f"{size} entities: problems have {SMALLEST} to {LARGEST}.", "Choose a size in this range.")
+    if len(skin.entities) < entities_needed(size):
+        raise UserError(
+            "--size", f"{skin.name} has {len(skin.entities)} entities; size {size} needs one more.", "Choose a smaller size."
+        )
+    problems = ("Infer.parallel",) if skin.domain == "planar" else (*LINEAR_PROBLEMS, "Infer.extrema")
+    shown = []
+    for turn, problem in enumerate(problems):
+        cell = next(cell for cell in reversed(cells((size,), (problem,))) if cores(cell))
+        draw = seed % n_distinct(cell, len(skin.entities))
+        rows = make_tuple(Stratum(cell, skin, WORDINGS[turn % 2]), draw, seed, 0)
+        trial = dict(zip(COLUMNS, rows[0], strict=True))
+        facts = f"{trial['description']} {trial['query']}, depth {trial['depth']}, worlds {trial['n_worlds']}"
+        shown.append(f"== {problem}: {facts}\n{trial['text']}\n-> {ANSWER_OF[trial['gold']]}")
+    return "\n\n".join(shown)

@@ -1,0 +1,1 @@
+"""Requests to models, their responses, and the store that keeps them."""

@@ -1,0 +1,130 @@
+"""Dialogues: rounds of questions in which what is asked next depends on what was answered.
+
+Each round is one list of questions, kept and resumed like any other, so an interrupted dialogue continues where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from worldprobe.inference.readers import Reader, Reading
+from worldprobe.inference.requests import Choose, Generate, digest_prompt, merge_origins, run_requests
+from worldprobe.inference.store import Store
+from worldprobe.models.engine import Decoding, Engine, Message, Prompt, Written
+
+
+class Dialogue(Protocol):
+    """How one unit (an item, a trial) is asked and read."""
+
+    def question(self, prompt: Prompt, replies: Sequence[Written]) -> Generate | Choose:
+        """What is asked now; ``replies`` are those so far, ``prompt`` contains them."""
+
+    def follow_up(self, prompt: Prompt, replies: Sequence[Written]) -> Prompt | None:
+        """The prompt of the next round, or None where the dialogue is finished."""
+
+    def read(self, replies: Sequence[Written]) -> Reading:
+        """What the replies say."""
+
+
+@dataclass(frozen=True)
+class OneRound:
+    """One question, one reply.
+
+    Attributes:
+        reader: reads the reply.
+        decoding: how it is written; or
+        options: among which it is chosen.
+    """
+
+    reader: Reader
+    decoding: Decoding | None = None
+    options: tuple[str, ...] = ()
+
+    def question(self, prompt: Prompt, replies: Sequence[Written]) -> Generate | Choose:
+        """See ``Dialogue.question``."""
+        return Choose(prompt, self.options) if self.decoding is None else Generate(prompt, self.decoding)
+
+    def follow_up(self, prompt: Prompt, replies: Sequence[Written]) -> Prompt | None:
+        """See ``Dialogue.follow_up``: there is none."""
+        return None
+
+    def read(self, replies: Sequence[Written]) -> Reading:
+        """See ``Dialogue.read``."""
+        return read_reply(self.reader, replies[-1])
+
+
+@dataclass
+class Exchange:
+    """What was said about one unit.
+
+    Attributes:
+        prompt: the last prompt, which contains all replies but the last one.
+        replies: in order.
+        reading: what they say, once all are there.
+        sent: digest of each round's prompt as it was sent.
+    """
+
+    prompt: Prompt
+    replies: list[Written] = field(default_factory=list)
+    reading: Reading | None = None
+    sent: list[str] = field(default_factory=list)
+
+
+def extend(prompt: Prompt, reply: Written, says: str) -> Prompt:
+    """The prompt with the reply and what is said next: further messages, or further text."""
+    if isinstance(prompt, str):
+        return f"{prompt}{reply.text}\n\n{says}\n"
+    return (*prompt, Message("assistant", reply.text), Message("user", says))
+
+
+def read_reply(reader: Reader, reply: Written) -> Reading:
+    """What a reply says; a model that computed no numbers said nothing, and a prompt that was cut was not the question."""
+    if reply.finish == "not_finite":
+        return Reading(None, "not_finite")
+    reading = reader(reply.text)
+    return Reading(reading.value, "truncated") if reply.prompt_was_cut else reading
+
+
+def converse(
+    openings: Sequence[tuple[Prompt, Dialogue]],
+    engine: Engine,
+    store: Store,
+    protocol: str = "1",
+    what: str = "",
+    total: int | None = None,
+) -> tuple[list[Exchange], dict[str, Any]]:
+    """Hold many dialogues at once, round by round.
+
+    Args:
+        openings: for each unit its first prompt and its dialogue.
+        engine: a loaded model.
+        store: the engine's answers.
+        protocol: version of how the questions are asked.
+        what: what is being done, for the progress lines.
+        total: how many units the openings belong to, for the progress lines.
+
+    Returns:
+        One exchange per opening, and which processes made the answers (see ``describe_origins``).
+    """
+    exchanges = [Exchange(prompt) for prompt, _ in openings]
+    origins: list[dict[str, Any]] = []
+    open_ones = list(range(len(openings)))
+    while open_ones:
+        asked = [openings[i][1].question(exchanges[i].prompt, exchanges[i].replies) for i in open_ones]
+        said = run_requests(asked, engine, store, protocol, what=what, total=total if not origins else None)
+        origins.append(said.origins)
+        still = []
+        for i, reply in zip(open_ones, said.values, strict=True):
+            exchange, dialogue = exchanges[i], openings[i][1]
+            exchange.sent.append(digest_prompt(exchange.prompt, engine))
+            exchange.replies.append(reply)
+            following = None if reply.finish == "not_finite" else dialogue.follow_up(exchange.prompt, exchange.replies)
+            if following is not None:
+                exchange.prompt = following
+                still.append(i)
+        open_ones = still
+    for exchange, (_, dialogue) in zip(exchanges, openings, strict=True):
+        exchange.reading = dialogue.read(exchange.replies)
+    return exchanges, merge_origins(origins)

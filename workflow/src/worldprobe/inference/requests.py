@@ -1,0 +1,227 @@
+"""The contract between what a study wants to know and what answers it: score a text, write after a prompt, choose among options.
+
+A question's id is a digest of all that it asks. Every benchmark asks through ``answer``, which knows no benchmark: it reuses what
+the store has, asks the engine the rest, and says which processes made the answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from worldprobe.errors import UserError
+from worldprobe.inference.collect import collect
+from worldprobe.inference.store import Kept, Store
+from worldprobe.log import Progress
+from worldprobe.models.engine import FINISHES, Decoding, Engine, Loglikelihood, Prompt, Scored, Written
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """What does the model write after the prompt?"""
+
+    prompt: Prompt
+    decoding: Decoding
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Which of the options does the model choose after the prompt?"""
+
+    prompt: Prompt
+    options: tuple[str, ...]
+
+
+Request = Loglikelihood | Generate | Choose
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers in the order of their questions.
+
+    Attributes:
+        values: ``Scored`` for a ``Loglikelihood``, ``Written`` for the others.
+        origins: which processes made them, for the provenance; see ``describe_origins``.
+    """
+
+    values: list[Any]
+    origins: dict[str, Any]
+
+
+def question_id(question: Request, engine: Engine, protocol: str = "1") -> str:
+    """SHA-256 of kind, content, options, decoding and protocol; a conversation counts as it is sent, template and all.
+
+    Args:
+        question: the question.
+        engine: who is asked; it renders conversations.
+        protocol: version of how the question is asked, and what is kept of its answer.
+    """
+    content: list[Any]
+    if isinstance(question, Loglikelihood):
+        content = ["score", question.context, question.target, None, None]
+    else:
+        kind = "text" if isinstance(question.prompt, str) else "conversation"
+        asked = [kind, engine.rendered(question.prompt)]
+        if isinstance(question, Generate):
+            content = ["write", asked, None, question.decoding.described()]
+        else:
+            content = ["choose", asked, list(question.options), None]
+    return hashlib.sha256(json.dumps([*content, protocol], sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def digest_prompt(prompt: Prompt, engine: Engine) -> str:
+    """SHA-256 of a prompt as it is sent."""
+    return hashlib.sha256(engine.rendered(prompt).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def run_requests(
+    questions: Sequence[Request],
+    engine: Engine,
+    store: Store,
+    protocol: str = "1",
+    per_token: bool = False,
+    what: str = "",
+    total: int | None = None,
+) -> Answers:
+    """Answer questions: equal ones once, known ones from the store, the rest by the engine.
+
+    Args:
+        questions: of any kinds, in any order.
+        engine: a loaded model.
+        store: the engine's answers.
+        protocol: version of how the questions are asked.
+        per_token: keep each target token's log probability; such answers are kept apart.
+        what: what is being done, for the progress lines; none without it.
+        total: how many units (items, trials) the questions belong to, for the progress lines.
+    """
+    protocol = f"{protocol} tokens" if per_token else protocol
+    ids = [question_id(question, engine, protocol) for question in questions]
+    distinct = dict(zip(ids, questions, strict=True))
+    found: dict[str, Kept] = {}
+    groups = _groups(distinct)
+    for members in groups:
+        progress = Progress(what, total if total and len(groups) == 1 else len(members)) if what else None
+
+        def ask(chosen: Sequence[str], skip: Collection[int]) -> Iterator[tuple[int, Any]]:
+            return _ask([distinct[one] for one in chosen], engine, skip, per_token)
+
+        found |= dict(zip(members, collect(members, ask, store, progress), strict=True))
+    try:
+        values = [_from_json(question, found[one].answer) for one, question in zip(ids, questions, strict=True)]
+    except (TypeError, ValueError) as error:
+        problem = "contains an answer that does not fit its question."
+        raise UserError(store.folder, problem, "Remove this folder; its questions are asked again.") from error
+    return Answers(values, describe_origins(found.values(), store))
+
+
+def describe_origins(answers: Iterable[Kept], store: Store) -> dict[str, Any]:
+    """Which processes made answers: one entry per list of questions that were asked together and process that computed them.
+
+    More than one list means that answers of earlier requests were reused. Nothing in it depends on interruptions or durations.
+    """
+    counted = Counter((kept.part.questions, json.dumps(kept.part.process, sort_keys=True)) for kept in answers)
+    made_by = [
+        {"list": questions, "answers": count, "process": json.loads(process)}
+        for (questions, process), count in sorted(counted.items())
+    ]
+    return {"store": store.name, "made_by": made_by}
+
+
+def merge_origins(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The union of what made several sets of answers from one store."""
+    counted: Counter[tuple[str, str]] = Counter()
+    for origins in several:
+        for entry in origins["made_by"]:
+            counted[entry["list"], json.dumps(entry["process"], sort_keys=True)] += entry["answers"]
+    made_by = [{"list": name, "answers": n, "process": json.loads(process)} for (name, process), n in sorted(counted.items())]
+    return {"store": several[0]["store"] if several else "", "made_by": made_by}
+
+
+def _groups(distinct: Mapping[str, Request]) -> list[list[str]]:
+    """Questions that one call of an engine can take, each group in an order that depends on the questions only."""
+    groups: dict[str, list[str]] = {}
+    for one, question in distinct.items():
+        how = json.dumps(question.decoding.described(), sort_keys=True) if isinstance(question, Generate) else ""
+        groups.setdefault(f"{type(question).__name__} {how}", []).append(one)
+    return [sorted(groups[name]) for name in sorted(groups)]
+
+
+def _ask(questions: Sequence[Request], engine: Engine, skip: Collection[int], per_token: bool) -> Iterator[tuple[int, Any]]:
+    """Ask the engine questions of one kind; answers as plain JSON."""
+    first = questions[0]
+    if isinstance(first, Loglikelihood):
+        queries = [question for question in questions if isinstance(question, Loglikelihood)]
+        for place, scored in engine.score(queries, skip=skip, per_token=per_token):
+            yield place, _scored_to_json(scored)
+        return
+    if isinstance(first, Generate):
+        written = engine.write([q.prompt for q in questions if isinstance(q, Generate)], first.decoding, skip=skip)
+    else:
+        asked = [question for question in questions if isinstance(question, Choose)]
+        written = engine.choose([q.prompt for q in asked], [q.options for q in asked], skip=skip)
+    for place, one in written:
+        more = [one.thoughts, one.n_thought_tokens, one.n_prompt_tokens]
+        yield place, [one.text, one.finish, one.n_tokens, one.prompt_was_cut, one.margin, *(more if any(more) else ())]
+
+
+def tokens_of(plain: Any) -> tuple[int, int]:
+    """Tokens that were read for an answer and written in it, thoughts included; 0 where that is not known.
+
+    A score writes none. Where several scores share the beginning of a text, it counts with each of them.
+
+    Args:
+        plain: the answer as the store has it.
+
+    >>> tokens_of(["four", "end", 2, False, None, "hm", 5, 30]), tokens_of([-1.5, 2, [], 32])
+    ((30, 7), (32, 0))
+    """
+    if not isinstance(plain, list) or len(plain) < 3:
+        return 0, 0
+    if not isinstance(plain[0], str):
+        return (plain[-1] if len(plain) in (4, 6) else 0), 0
+    n_tokens, (_, n_thoughts, n_prompt) = plain[2], plain[5:] or ("", 0, 0)
+    return n_prompt, n_tokens + n_thoughts
+
+
+def _scored_to_json(scored: Scored) -> list[Any]:
+    plain: list[Any] = [scored.logprob, scored.n_tokens, list(scored.flags)]
+    if scored.token_logprobs is not None:
+        plain += [list(scored.token_logprobs), list(scored.tokens or ())]
+    return [*plain, scored.n_read_tokens] if scored.n_read_tokens else plain
+
+
+def _from_json(question: Request, plain: Sequence[Any]) -> Scored | Written:
+    """An answer as the engine gave it; ValueError or TypeError where the plain values are not such an answer."""
+    if not isinstance(question, Loglikelihood):
+        text, finish, n_tokens, was_cut, margin, *more = plain
+        thoughts, n_thoughts, n_prompt = more or ("", 0, 0)
+        if not (isinstance(text, str) and finish in FINISHES and isinstance(margin, int | float | None)):
+            raise TypeError("not a written answer")
+        if not (isinstance(thoughts, str) and isinstance(n_thoughts, int) and isinstance(n_prompt, int)):
+            raise TypeError("not a written answer")
+        return Written(text, finish, n_tokens, was_cut, margin, thoughts, n_thoughts, n_prompt)
+    logprob, n_tokens, flags, *tokens = plain
+    n_read = tokens.pop() if tokens and isinstance(tokens[-1], int) else 0
+    if not (isinstance(logprob, int | float | None) and isinstance(n_tokens, int) and isinstance(flags, list)):
+        raise TypeError("not a score")
+    values, names = map(tuple, tokens) if tokens else (None, None)
+    return Scored(logprob, n_tokens, tuple(flags), values, names, n_read)
+
+
+#: dtype -> nats. float16 has three more bits of precision than bfloat16.
+NEAR_TIES = {"float64": 1e-3, "float32": 1e-3, "float16": 0.025, "bfloat16": 0.2}
+#: tolerance where the precision is unknown (a server) or lower still (quantised weights).
+UNKNOWN = 0.2
+
+
+def near_tie_of(dtype: str | None) -> float:
+    """The tolerance in nats for scores that were computed in a dtype.
+
+    >>> near_tie_of("float32"), near_tie_of("bfloat16"), near_tie_of(None)
+    (0.001, 0.2, 0.2)
+    """
+    return NEAR_TIES.get(dtype or "", UNKNOWN)

@@ -1,0 +1,286 @@
+"""Finds out what an OpenAI-compatible server offers (models, echoes, constrained answers) by asking, never by its name."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
+from worldprobe.models import tokenizers
+from worldprobe.models.chat import Encoder
+from worldprobe.models.constrain import OPTION_ROOM
+from worldprobe.models.fingerprints import describe
+from worldprobe.models.reasoning import MARKS, closes_only, split_thoughts
+from worldprobe.models.server.endpoint import Client, Endpoint, MalformedAnswerError, unknown_model
+from worldprobe.models.server.logprobs import spans
+
+#: An answer that no model gives by itself, of the numerals that are asked for: whoever returns it obeys the constraint.
+SHIBBOLETH = "24531"
+HELLO = [{"role": "user", "content": "a"}]
+#: A text of many kinds of tokens, to compare tokenizers.
+PROBE = "Nine cats sat on 31 mats; the 2nd dog didn't."
+#: Tokens of the answer that represents a model's weights where a server echoes nothing.
+PROBE_LENGTH = 8
+#: Seconds until the list of models counts as lost: a server that lives has it ready.
+LIST_TIMEOUT = 60.0
+
+#: A question that needs one word, and how many tokens a model that thinks may take for it.
+ONE_WORD = [{"role": "user", "content": "Reply with one word: yes"}]
+ONE_WORD_TOKENS = 1024
+#: A reply of more tokens than this is no word.
+FEW_TOKENS = 64
+
+Found = TypeVar("Found")
+
+
+def echo_body(model: str, prompt: Any) -> dict[str, Any]:
+    """A request for the log probabilities of a prompt, text or token ids, and for nothing new."""
+    return {"model": model, "prompt": prompt, "max_tokens": 0, "echo": True, "logprobs": 1, "temperature": 0}
+
+
+def read_echo(answer: Any) -> dict[str, Any]:
+    """Tokens, their log probabilities and places, of equal length.
+
+    Raises:
+        MalformedAnswerError: there are none.
+    """
+    logprobs = answer["choices"][0].get("logprobs")
+    if not logprobs or not logprobs.get("tokens"):
+        raise MalformedAnswerError("no log probabilities of the prompt")
+    lengths = {len(logprobs[key]) for key in ("tokens", "token_logprobs", "text_offset")}
+    if len(lengths) != 1:
+        raise MalformedAnswerError("lists of different lengths")
+    return logprobs
+
+
+def read_text(answer: Any) -> str:
+    """What was written, of a completion or of a chat.
+
+    Raises:
+        TypeError: it is not text, e.g. a list of parts, of which some may be thoughts.
+    """
+    choice = answer["choices"][0]
+    text = choice["message"]["content"] if "message" in choice else choice["text"]
+    if not isinstance(text, str | None):
+        raise TypeError("not text")
+    return whole_characters(text or "")
+
+
+def whole_characters(text: str) -> str:
+    """The text without halves of characters, which some servers write where a limit cuts one, and no file can contain."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def constrain(kind: str, options: Sequence[str]) -> dict[str, Any]:
+    """How servers take a list of options: vLLM since 0.12, and before."""
+    choice = list(options)
+    return {"structured_outputs": {"choice": choice}} if kind == "structured_outputs" else {"guided_choice": choice}
+
+
+def find_model(endpoint: Endpoint, model: str) -> dict[str, Any]:
+    """What the server says of the model; an empty card where it keeps no list."""
+
+    async def question(server: Client) -> list[dict[str, Any]]:
+        return [dict(card) for card in (await server.get("/models", timeout=min(LIST_TIMEOUT, endpoint.timeout)))["data"]]
+
+    try:
+        cards = endpoint.ask_one(question, attempts=min(2, endpoint.attempts))
+    except UserError as error:
+        if getattr(error.__cause__, "status_code", None) in (404, 405):
+            return {}
+        raise
+    found = [card for card in cards if card.get("id") == model]
+    if not found:
+        raise unknown_model(endpoint.url, model, [str(card.get("id")) for card in cards])
+    return found[0]
+
+
+def longest_sequence(endpoint: Endpoint, card: Mapping[str, Any]) -> int:
+    """Tokens that the served model takes, where the server says so.
+
+    Raises:
+        UserError: it says something else than a positive number.
+    """
+    length = card.get("max_model_len") or 1_000_000
+    if not isinstance(length, int) or length < 2:
+        raise UserError(
+            endpoint.url,
+            "responds, but not with an OpenAI-style answer (max_model_len is not a number of tokens).",
+            "Check the server.",
+        )
+    return length
+
+
+def attempt(endpoint: Endpoint, path: str, body: Mapping[str, Any], read: Callable[[Any], Found]) -> Found | None:
+    """What ``read`` finds in the answer, or None where the server refuses this kind of request.
+
+    Raises:
+        UserError: the server cannot be asked, or its answers are not what ``read`` takes.
+    """
+
+    async def question(server: Client) -> Found:
+        return read(await server.post(path, body))
+
+    try:
+        return endpoint.ask_one(question)
+    except UserError as error:
+        if getattr(error.__cause__, "status_code", None) in (400, 404, 405, 422, 501):
+            return None
+        raise
+
+
+def probe_text(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
+    """How a fixed text is continued; None where the server offers no completions."""
+    return _probe(endpoint, "/completions", {"model": model, "prompt": PROBE}, {"logprobs": 2})
+
+
+def probe_chat(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
+    """The answer to a fixed message; None where the server offers no chat."""
+    body = {"model": model, "messages": [{"role": "user", "content": PROBE}]}
+    return _probe(endpoint, "/chat/completions", body, {"logprobs": True, "top_logprobs": 2})
+
+
+def _probe(endpoint: Endpoint, path: str, body: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a server answers, with log probabilities where it gives any."""
+
+    def read(answer: Any) -> dict[str, Any]:
+        read_text(answer)
+        return dict(answer)
+
+    short = {**body, "max_tokens": PROBE_LENGTH, "temperature": 0}
+    return attempt(endpoint, path, {**short, **numbers}, read) or attempt(endpoint, path, short, read)
+
+
+def opens_unseen(endpoint: Endpoint, model: str, how: Mapping[str, Any]) -> bool:
+    """Does the server's chat template open thoughts, so that they are closed in the text but not opened?
+
+    Args:
+        endpoint: the server.
+        model: the model's name there.
+        how: further fields of the request, as in those for replies.
+    """
+
+    def read(answer: Any) -> tuple[str, bool]:
+        message, usage = answer["choices"][0]["message"], answer.get("usage") or {}
+        is_marked = bool(message.get("reasoning_content") or message.get("reasoning"))
+        return read_text(answer), is_marked or (usage.get("completion_tokens") or 0) <= FEW_TOKENS
+
+    body = {"model": model, "max_tokens": ONE_WORD_TOKENS, "temperature": 0, "messages": ONE_WORD, **how}
+    text, is_clear = attempt(endpoint, "/chat/completions", body, read) or ("", True)
+    thoughts, reply = split_thoughts(text)
+    if thoughts or reply != text:
+        return closes_only(text)
+    if not is_clear:
+        LOGGER.warning(
+            "%s writes more than %d tokens where one word is asked for, and marks no thoughts. If it thinks, start its server "
+            "with a reasoning parser: thoughts without marks cannot be told from replies",
+            model,
+            FEW_TOKENS,
+        )
+    return False
+
+
+def probe_echo(endpoint: Endpoint, model: str) -> tuple[int, list[str], bool] | None:
+    """Number and names of the server's start tokens, and whether it adds a space of its own; None where it does not echo."""
+    found = []
+    for text in ("a a", "a", " a"):
+        logprobs = attempt(endpoint, "/completions", echo_body(model, text), functools.partial(_read_probe, text))
+        if not logprobs:
+            return None
+        found.append(logprobs)
+    located = spans("a a", found[0]["tokens"], found[0]["text_offset"])
+    if located is None:
+        return None
+    starts = located[0]
+    inside, alone, spaced = (logprobs["tokens"][starts:] for logprobs in found)
+    adds_space = inside == alone * 2 and spaced != alone
+    return starts, list(found[0]["tokens"][:starts]), adds_space
+
+
+def has_marks(endpoint: Endpoint, model: str) -> bool:
+    """Has the served model's tokenizer tokens of their own for marks of thoughts, as its echo of them shows?"""
+    echoed = attempt(endpoint, "/completions", echo_body(model, " ".join(MARKS)), read_echo)
+    return echoed is not None and any(token.strip() in MARKS for token in echoed["tokens"])
+
+
+def _read_probe(text: str, answer: Any) -> dict[str, Any] | None:
+    """The log probabilities of an echo of this text; None where the answer is not one."""
+    try:
+        is_echo = str(answer["choices"][0].get("text", "")).strip() == text.strip()
+        return read_echo(answer) if is_echo else None
+    except (MalformedAnswerError, KeyError, IndexError, TypeError, AttributeError):
+        return None
+
+
+def find_set_up(
+    endpoint: Endpoint,
+    model: str,
+    card: Mapping[str, Any],
+    completed: Mapping[str, Any] | None,
+    chatted: Mapping[str, Any] | None,
+    echoes_text: bool,
+) -> dict[str, Any]:
+    """What sets one served model apart from another, or from itself with another chat template or parser; see ``set_ups``.
+
+    Args:
+        endpoint: the server.
+        model: the model's name there.
+        card: what the server says of it.
+        completed: how it continued a fixed text.
+        chatted: how it answered a fixed message.
+        echoes_text: the server echoes log probabilities.
+    """
+    echoed = attempt(endpoint, "/completions", echo_body(model, PROBE), dict) if echoes_text else None
+    told = {"model": model, **{key: card[key] for key in ("root", "parent", "owned_by") if card.get(key) is not None}}
+    answers = {"echo": echoed, "completion": completed, "chat": chatted}
+    return describe(told, {name: answer for name, answer in answers.items() if answer is not None})
+
+
+def probe_constraint(endpoint: Endpoint, model: str, chat: bool) -> str | None:
+    """The server's word for a list of options, if it obeys one."""
+    for kind in ("structured_outputs", "guided_choice"):
+        how = {"model": model, "max_tokens": OPTION_ROOM, "temperature": 0, **constrain(kind, [SHIBBOLETH])}
+        asked = {"messages": HELLO} if chat else {"prompt": "a"}
+        text = attempt(endpoint, "/chat/completions" if chat else "/completions", {**how, **asked}, read_text)
+        if text is not None and text.strip() == SHIBBOLETH:
+            return kind
+    return None
+
+
+def load_encoder(name: str, bos: str, trust_remote_code: bool, max_length: int) -> Encoder:
+    """The tokenizer of a folder or fetched hub id, with its start convention."""
+    from transformers import AutoConfig
+
+    place = os.path.expanduser(name)
+    tokenizer = tokenizers.load(place, f"--tokenizer {name}", trust_remote_code)
+    try:
+        config = AutoConfig.from_pretrained(place, local_files_only=True, trust_remote_code=trust_remote_code)
+        family, start = config.model_type, getattr(config, "bos_token_id", None)
+    except Exception:  # a folder with a tokenizer only
+        family, start = "", None
+    return Encoder(tokenizer, family, start, max_length, bos, name)
+
+
+def check_tokenizer(endpoint: Endpoint, model: str, encoder: Encoder, name: str) -> None:
+    """The server must read our token ids as the text that we mean, and cut that text into as many tokens."""
+    ours = encoder.tokenizer(PROBE, add_special_tokens=False)["input_ids"]
+    by_text = attempt(endpoint, "/completions", echo_body(model, PROBE), read_echo)
+    read_back = attempt(
+        endpoint, "/completions", echo_body(model, ours), lambda answer: str(answer["choices"][0].get("text", ""))
+    )
+    if by_text is not None and read_back is not None:
+        cut = spans(PROBE, by_text["tokens"], by_text["text_offset"])
+        if read_back.strip() == PROBE and (cut is None or len(cut[1]) == len(ours)):
+            return
+    raise UserError(
+        f"--tokenizer {name}",
+        f"does not fit {model} at {endpoint.url}: its token ids are read there as another text.",
+        "Name the tokenizer of the model that is served, or leave --tokenizer out to send text.",
+    )

@@ -1,0 +1,386 @@
+"""The endpoint engine: a model behind an OpenAI-compatible server, such as a running vLLM.
+
+With the model's tokenizer, prompts travel as token ids, and start tokens and borders are ours, as in the other engines.
+Without it they travel as text: the server puts its own start token, and the target's tokens are found by the character offsets of
+its echo. LogProbs need a server that echoes the prompt's log probabilities (vLLM does; most hosted models do not). Constrained
+answers need its structured outputs, or, with a tokenizer, a bias on the options' tokens. The server decides dtype and arithmetic.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
+from worldprobe.models.answers import Transcript, add_up, read_choice, scored
+from worldprobe.models.chat import Encoded, Encoder
+from worldprobe.models.constrain import OPTION_ROOM, Options
+from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, Decoding, EngineFacts, Loglikelihood, Prompt, Scored, Written
+from worldprobe.models.reasoning import UNSEEN, part_thoughts
+from worldprobe.models.server.capabilities import (
+    check_tokenizer,
+    constrain,
+    echo_body,
+    find_model,
+    find_set_up,
+    has_marks,
+    load_encoder,
+    longest_sequence,
+    opens_unseen,
+    probe_chat,
+    probe_constraint,
+    probe_echo,
+    probe_text,
+    read_echo,
+    read_text,
+)
+from worldprobe.models.server.endpoint import Client, Endpoint, MalformedAnswerError, Question
+from worldprobe.models.server.logprobs import spans
+from worldprobe.models.server.parse import count_tokens, is_sound, messages, read_finish, read_written, thoughts_apart
+from worldprobe.provenance import versions
+
+#: vLLM's floor, which means minus infinity in JSON.
+FLOOR = -9999.0
+#: Raises an option's token above all others where a server knows no structured outputs.
+BIAS = 100
+#: Log probabilities of likeliest tokens to ask a vLLM server for with a choice: as many as it allows.
+TOP = 20
+#: Makes a vLLM server report the ids of the tokens that it wrote; its texts can lose tokens of a single byte.
+CHAT_PATH = "/chat/completions"
+IDS = {"return_token_ids": True}
+
+
+class OpenaiEngine:
+    """A model behind an OpenAI-compatible server, with the engine interface.
+
+    Args:
+        endpoint: the server.
+        model: the model's name there.
+        encoder: the model's tokenizer, or None to send text.
+        facts: what is known of the model.
+        starts: start tokens that the server puts before a text; None where it does not echo.
+        adds_space: the server's tokenizer puts a space of its own before a text.
+        constraint: option list -> fields of a request that constrain the answer to it; None where the server cannot.
+        is_vllm: it says that it is vLLM.
+        keeps_special: its replies are to contain special tokens, of which some mark thoughts.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        encoder: Encoder | None,
+        facts: EngineFacts,
+        starts: int | None,
+        adds_space: bool,
+        constraint: str | None,
+        is_vllm: bool,
+        keeps_special: bool,
+    ) -> None:
+        self.endpoint, self.model, self.encoder, self.facts = endpoint, model, encoder, facts
+        self.keeps_special = keeps_special
+        self.starts, self.adds_space, self.constraint, self.is_vllm = starts, adds_space, constraint, is_vllm
+
+    def score(
+        self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
+    ) -> Iterator[tuple[int, Scored]]:
+        """See ``Engine.score``.
+
+        Raises:
+            UserError: the server does not echo log probabilities, or its tokens cannot be found in the text for certain.
+        """
+        if self.starts is None:
+            raise UserError(
+                self.endpoint.url,
+                f"does not return the log probabilities of a prompt for {self.model}, so LogProbs cannot be had there.",
+                "Ask it for Likert and Choice only, or score the weights themselves (engine: transformers or vllm).",
+            )
+        wanted = [i for i in range(len(queries)) if i not in skip]
+        if self.encoder is None:
+            yield from self.endpoint.ask((i, self._score_text(queries[i], per_token)) for i in wanted)
+            return
+        encoded = dict(zip(wanted, self.encoder.encode([queries[i] for i in wanted]), strict=True))
+        empty = [i for i, one in encoded.items() if one.start >= len(one.ids)]
+        for i in empty:
+            yield i, scored(self.encoder.tokenizer, encoded[i], [], per_token)
+        yield from self.endpoint.ask((i, self._score_ids(encoded[i], per_token)) for i in wanted if i not in set(empty))
+
+    def _score_ids(self, encoded: Encoded, per_token: bool) -> Question[Scored]:
+        assert self.encoder is not None
+        tokenizer = self.encoder.tokenizer
+
+        async def question(server: Client) -> Scored:
+            logprobs = read_echo(await server.post("/completions", echo_body(self.model, list(encoded.ids))))
+            values = logprobs["token_logprobs"]
+            if len(values) != len(encoded.ids):
+                raise MalformedAnswerError("another number of tokens than was sent")
+            return scored(tokenizer, encoded, _finite(values[encoded.start :]), per_token)
+
+        return question
+
+    def _score_text(self, query: Loglikelihood, per_token: bool) -> Question[Scored]:
+        if query.context is None:
+            text, border = query.target if self.adds_space else " " + query.target, 0
+        else:
+            text, border = f"{query.context} {query.target}", len(query.context)
+
+        async def question(server: Client) -> Scored:
+            logprobs = read_echo(await server.post("/completions", echo_body(self.model, text)))
+            found = spans(text, logprobs["tokens"], logprobs["text_offset"])
+            if found is None:
+                raise UserError(
+                    self.endpoint.url,
+                    "echoes tokens whose places in the text are not certain, so the target's tokens cannot be found.",
+                    "Name the model's tokenizer (--tokenizer FOLDER): token ids are sent then.",
+                )
+            starts, places = found
+            first = next((k for k, (_, end) in enumerate(places) if end > border), len(places))
+            flags = (STRADDLE,) if first < len(places) and places[first][0] < border else ()
+            if starts + first == 0:  # nothing comes before it, so nothing predicts it
+                first, flags = 1, (*flags, FIRST_UNSCORED)
+            values = _finite(logprobs["token_logprobs"][starts + first :])
+            names = tuple(logprobs["tokens"][starts + first :]) if per_token else None
+            return add_up(values, flags, names, len(logprobs["tokens"]))
+
+        return question
+
+    def write(
+        self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
+    ) -> Iterator[tuple[int, Written]]:
+        """See ``Engine.write``; a conversation goes through the server's own chat template."""
+        how: dict[str, Any] = {"max_tokens": decoding.most_tokens, "stop": decoding.ends_early or None}
+        if decoding.temperature > 0:
+            how |= {"temperature": decoding.temperature, "seed": decoding.seed}
+
+        talks = any(not isinstance(prompt, str) for i, prompt in enumerate(prompts) if i not in skip)
+        unseen = UNSEEN if talks and self._opens_thoughts else ""
+
+        def question(place: int, path: str, prompt: Mapping[str, Any], was_cut: bool) -> Question[Written]:
+            opening = unseen if path == CHAT_PATH else str(prompts[place])
+            more: dict[str, Any] = {}
+            if self.is_vllm:  # says whether the model computes numbers at all
+                more = {"logprobs": True if path == CHAT_PATH else 1, "skip_special_tokens": not self.keeps_special}
+                more |= IDS if self.encoder is not None else {}
+
+            async def ask(server: Client) -> Written:
+                answer = await server.post(path, self._body(prompt, how | more))
+                if self.is_vllm and not is_sound(answer):
+                    return Written("", "not_finite", 0, was_cut)
+                before, new = prompt.get("prompt", answer.get("prompt_token_ids")), answer["choices"][0].get("token_ids")
+                if self.encoder is not None and new is not None and before is not None and not thoughts_apart(answer):
+                    transcript = Transcript(self.encoder.tokenizer, before, ())
+                    transcript.tokens = new
+                    n_new = sum(token not in self.encoder.tokenizer.all_special_ids for token in new)
+                    finish = read_finish(answer, decoding.ends_early)
+                    whole = Written(transcript.whole(), finish, n_new, was_cut, n_prompt_tokens=len(before))
+                    return part_thoughts(whole, opening, decoding, self.encoder.count)
+                count = self.encoder.count if self.encoder is not None else None
+                return read_written(answer, decoding, was_cut, count, opening)
+
+            return ask
+
+        yield from self.endpoint.ask(self._questions(prompts, decoding.most_tokens, skip, question))
+
+    def choose(
+        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
+    ) -> Iterator[tuple[int, Written]]:
+        """See ``Engine.choose``; the margin is known where the server reports log probabilities of distinguishable tokens.
+
+        Raises:
+            UserError: the server knows no way to constrain an answer.
+        """
+        sets = {
+            one: Options(self.encoder.tokenizer, one) if self.encoder is not None else None
+            for one in dict.fromkeys(map(tuple, options))
+        }
+        fields = {one: self._constrained(one, allowed) for one, allowed in sets.items()}
+
+        def question(place: int, path: str, prompt: Mapping[str, Any], was_cut: bool) -> Question[Written]:
+            one = tuple(options[place])
+            allowed, how, is_chat, reads_ids = sets[one], fields[one], path == CHAT_PATH, self._reads_ids(prompts[place])
+            if is_chat:
+                how = how | ({"logprobs": True, "top_logprobs": TOP} if self.is_vllm else {})
+            elif reads_ids:
+                how = how | {**IDS, "return_tokens_as_token_ids": True, "logprobs": TOP}
+
+            async def ask(server: Client) -> Written:
+                answer = await server.post(path, self._body(prompt, how))
+                if self.is_vllm and not is_sound(answer):
+                    return Written("", "not_finite", 0, was_cut)
+                option: str | None = read_text(answer).strip()
+                margin = _chat_margin(answer, one) if is_chat else None
+                if reads_ids and allowed is not None:
+                    option, margin = read_choice(answer["choices"][0]["token_ids"], _by_id(answer), allowed)
+                if option is None or option not in one:
+                    raise MalformedAnswerError("a constrained answer that is none of the options")
+                n_prompt = count_tokens(answer, "prompt_tokens")
+                return Written(option, "end", count_tokens(answer), was_cut, margin, n_prompt_tokens=n_prompt)
+
+            return ask
+
+        yield from self.endpoint.ask(self._questions(prompts, OPTION_ROOM, skip, question))
+
+    def rendered(self, prompt: Prompt) -> str:
+        """See ``Engine.rendered``; the server applies its own chat template, so a conversation is given as its messages."""
+        return prompt if isinstance(prompt, str) else json.dumps(messages(prompt))
+
+    @cached_property
+    def _opens_thoughts(self) -> bool:
+        """Whether a conversation's prompt opens thoughts, which only the server sees."""
+        return opens_unseen(self.endpoint, self.model, {"skip_special_tokens": False} if self.keeps_special else {})
+
+    def _reads_ids(self, prompt: Prompt) -> bool:
+        """Does the server report the ids of the tokens that it wrote, behind a prompt whose ids we know?"""
+        return self.is_vllm and self.encoder is not None and isinstance(prompt, str)
+
+    def _questions(
+        self,
+        prompts: Sequence[Prompt],
+        room: int,
+        skip: Collection[int],
+        question: Callable[[int, str, Mapping[str, Any], bool], Question[Written]],
+    ) -> Iterator[tuple[int, Question[Written]]]:
+        """One question per prompt: messages to chat with, token ids, or text."""
+        wanted = [i for i in range(len(prompts)) if i not in skip]
+        texts = [i for i in wanted if isinstance(prompts[i], str)] if self.encoder is not None else []
+        encoded = {}
+        if self.encoder is not None:
+            encoded = dict(zip(texts, self.encoder.encode_prompts([prompts[i] for i in texts], room), strict=True))
+        for i in wanted:
+            prompt = prompts[i]
+            if not isinstance(prompt, str):
+                yield i, question(i, CHAT_PATH, {"messages": messages(prompt)}, False)
+            elif i in encoded:
+                yield i, question(i, "/completions", {"prompt": list(encoded[i][0])}, encoded[i][1])
+            else:
+                yield i, question(i, "/completions", {"prompt": prompt}, False)
+
+    def _body(self, prompt: Mapping[str, Any], how: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "temperature": 0,
+            **prompt,
+            **{key: value for key, value in how.items() if value is not None},
+        }
+
+    def _constrained(self, options: Sequence[str], allowed: Options | None) -> dict[str, Any]:
+        """Fields of a request that leave the model no other answer than these."""
+        firsts = allowed.allowed("") if allowed is not None else {}
+        is_one_token = bool(firsts) and all(text in options for text in firsts.values())  # whole, as servers answer in text
+        if self.constraint is not None:
+            return {"max_tokens": 1 if is_one_token else OPTION_ROOM, **constrain(self.constraint, options)}
+        if is_one_token:
+            return {"max_tokens": 1, "logit_bias": {str(token): BIAS for token in firsts}}
+        raise UserError(
+            self.endpoint.url,
+            "offers no structured outputs, so a constrained answer cannot be had"
+            + (" of options that take more than one token." if allowed else "."),
+            "Ask for free answers, or, for single-token options, name the model's tokenizer (--tokenizer FOLDER) to bias them.",
+        )
+
+
+def _finite(values: Sequence[float | None]) -> list[float]:
+    """A token without a value, or at the server's floor, is not finite."""
+    return [float("nan") if v is None else float("-inf") if v <= FLOOR else float(v) for v in values]
+
+
+def _by_id(answer: Any) -> list[dict[int, float]]:
+    """For each token written, token id -> log probability of the likeliest; a vLLM server was asked to name tokens by ids."""
+    logprobs = answer["choices"][0]["logprobs"]
+    return [{int(name.split(":", 1)[1]): float(value) for name, value in step.items()} for step in logprobs["top_logprobs"]]
+
+
+def _chat_margin(answer: Any, options: Sequence[str]) -> float | None:
+    """How far the second best option is behind, in nats, where the likeliest first tokens name at least two options whole."""
+    content = (answer["choices"][0].get("logprobs") or {}).get("content")
+    best: dict[str, float] = {}
+    for entry in content[0].get("top_logprobs") or () if content else ():
+        if entry["token"] in options and entry["logprob"] > FLOOR:
+            best[entry["token"]] = max(best.get(entry["token"], FLOOR), float(entry["logprob"]))
+    ranked = sorted(best.values(), reverse=True)
+    return ranked[0] - ranked[1] if len(ranked) > 1 else None
+
+
+def open_engine(
+    url: str,
+    model: str,
+    tokenizer: str | None = None,
+    bos: str = "auto",
+    concurrency: int | None = None,
+    trust_remote_code: bool = False,
+    **patience: Any,
+) -> OpenaiEngine:
+    """Find out what a server offers for a model.
+
+    Args:
+        url: base URL, up to and with /v1.
+        model: the model's name there.
+        tokenizer: the model's tokenizer, a folder or a fetched hub id; prompts then travel as token ids.
+        bos: auto, always or never, with a tokenizer; see ``Encoder``.
+        concurrency: requests in flight.
+        trust_remote_code: the tokenizer's own code may run.
+        **patience: attempts, first_wait, timeout and spending; see ``Endpoint``.
+
+    Raises:
+        UserError: the server is not there, refuses the key, or serves no such model; or the tokenizer is not the model's.
+    """
+    if concurrency:
+        patience["concurrency"] = concurrency
+    endpoint = Endpoint(url, **patience)
+    card = find_model(endpoint, model)
+    is_vllm = card.get("owned_by") == "vllm"
+    longest = longest_sequence(endpoint, card)
+    encoder = load_encoder(tokenizer, bos, trust_remote_code, longest - 1) if tokenizer else None
+    plain, chat = probe_text(endpoint, model), probe_chat(endpoint, model)
+    if plain is None and chat is None:
+        raise UserError(
+            endpoint.url,
+            f"offers neither completions nor chat for {model}.",
+            "Check --endpoint (up to and with /v1) and --checkpoint.",
+        )
+    echoed = probe_echo(endpoint, model) if plain else None
+    keeps_special = is_vllm and (echoed is None or has_marks(endpoint, model))
+    if encoder is not None and echoed is not None:
+        check_tokenizer(endpoint, model, encoder, tokenizer or "")
+    constraint = probe_constraint(endpoint, model, chat=plain is None)
+    starts, names, adds_space = echoed or (None, [], False)
+    convention: dict[str, Any]
+    if encoder is not None:
+        convention = encoder.convention()
+    elif echoed is not None:
+        convention = {
+            "before_text": names,
+            "before_bare_target": names,
+            "bare_target_space": "the tokenizer's own" if adds_space else "one",
+        }
+    else:
+        convention = {"before_text": "the server's own"}
+    # Not the address: the same weights behind another port are the same model, other weights behind the same one are not.
+    set_up = find_set_up(endpoint, model, card, plain, chat, echoed is not None)
+    facts = EngineFacts(
+        checkpoint=model,
+        revision=None,
+        checkpoint_digest=hashlib.sha256(json.dumps(set_up).encode()).hexdigest(),
+        engine="openai",
+        dtype="the server's",
+        bos=convention,
+        max_length=longest - 1,
+        packages=versions(["openai", *(["transformers", "tokenizers"] if encoder else [])]),
+        has_chat=chat is not None,
+        trust_remote_code=trust_remote_code,
+        set_up=set_up,
+        notes={
+            "device": "the server's",
+            "tokenizer": encoder.tokenizer.origin if encoder else "the server's",
+            "mode": "echo of " + ("token ids" if encoder else "text") if echoed else "no log probabilities",
+            "constraint": constraint or ("logit_bias" if encoder else "none"),
+            "answered_by": endpoint.spending.models,  # grows where later answers come from another one
+            "server": (plain or {}).get("system_fingerprint") or card.get("owned_by"),
+        },
+    )
+    LOGGER.info("%s at %s: %s; constrained answers by %s", model, endpoint.url, facts.notes["mode"], facts.notes["constraint"])
+    return OpenaiEngine(endpoint, model, encoder, facts, starts, adds_space, constraint, is_vllm, keeps_special)

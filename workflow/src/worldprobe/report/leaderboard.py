@@ -1,0 +1,122 @@
+"""A folder of results as one page that ranks models: static, sortable, with intervals, and with ranks that respect ties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from worldprobe.report.results import Score
+
+#: The least and the largest accuracy on the picture of intervals.
+AXIS = (0.0, 1.0)
+CHANCE = 0.5
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model in one ranking.
+
+    Attributes:
+        rank: one more than the number of models whose interval is wholly above its own.
+        is_tied: whether another model has the same rank.
+        model: its name.
+        facts: how it was loaded, in words.
+        score: the overall number.
+        groups: the numbers of domains or problems, by name.
+        bias: a second overall number, where the benchmark has one.
+    """
+
+    rank: int
+    is_tied: bool
+    model: str
+    facts: str
+    score: Score
+    groups: Mapping[str, Score]
+    bias: Score | None
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Models that were asked the same in the same way.
+
+    Attributes:
+        benchmark: whose items.
+        asked: how all of them were asked, in words.
+        groups: the domains or problems.
+        rows: models, best first.
+    """
+
+    benchmark: str
+    asked: Mapping[str, str]
+    groups: Sequence[str]
+    rows: Sequence[Row]
+
+
+def build_rankings(results: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[Ranking]:
+    """Rankings of results, one for each benchmark, set of items and way of asking: numbers of different items are never compared.
+
+    Args:
+        results: checked results, each with its numbers.
+    """
+    together: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], Sequence[Score]]]] = {}
+    for result, scores in results:
+        for benchmark in dict.fromkeys(score.benchmark for score in scores):
+            own = [score for score in scores if score.benchmark == benchmark]
+            asked = {name: text for name, text in own[0].asked.items() if name != "start tokens"}
+            together.setdefault((benchmark, own[0].items, tuple(asked.items())), []).append((result, own))
+    return [
+        Ranking(benchmark, dict(asked), _group_names(members), _rank(members))
+        for (benchmark, _, asked), members in sorted(
+            together.items(), key=lambda entry: (entry[0][0], -len(entry[1]), entry[0][1])
+        )
+    ]
+
+
+def _group_names(members: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[str]:
+    return list(dict.fromkeys(score.group for _, scores in members for score in scores if score.group != "overall"))
+
+
+def _rank(members: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[Row]:
+    overall = [next(s for s in scores if s.group == "overall" and s.metric == "accuracy") for _, scores in members]
+    ranks = [1 + sum(_is_above(other, score) for other in overall) for score in overall]
+    rows = []
+    for (result, scores), score, rank in zip(members, overall, ranks, strict=True):
+        groups = {one.group: one for one in scores if one.group != "overall"}
+        bias = next((one for one in scores if one.metric == "bias"), None)
+        facts = ", ".join(str(fact) for fact in (result["engine"], result["dtype"], result["revision"]) if fact)
+        rows.append(Row(rank, ranks.count(rank) > 1, result["model"], facts, score, groups, bias))
+    return sorted(rows, key=lambda row: (row.score.value is None, -(row.score.value or 0), row.model))
+
+
+def _is_above(other: Score, score: Score) -> bool:
+    """Whether another model's interval is wholly above this one's; a model without a number is below all."""
+    if other.value is None or score.value is None:
+        return score.value is None and other.value is not None
+    lower_end = other.value if other.low is None else other.low
+    upper_end = score.value if score.high is None else score.high
+    return lower_end > upper_end
+
+
+def build_page(rankings: Sequence[Ranking], title: str, names: Mapping[str, str]) -> str:
+    """The page: one HTML file that loads nothing.
+
+    Args:
+        rankings: what it shows.
+        title: its heading.
+        names: benchmark -> its name for readers.
+    """
+    folder = files("worldprobe.report") / "assets"
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["share"] = lambda value: "–" if value is None else f"{value:.3f}"
+    environment.filters["place"] = lambda value: (
+        f"{100 * (min(max(value, AXIS[0]), AXIS[1]) - AXIS[0]) / (AXIS[1] - AXIS[0]):.2f}%"
+    )
+    template = environment.from_string((folder / "leaderboard.html.jinja").read_text(encoding="utf-8"))
+    style = Markup((folder / "leaderboard.css").read_text(encoding="utf-8"))
+    script = Markup((folder / "leaderboard.js").read_text(encoding="utf-8"))
+    return template.render(title=title, names=names, rankings=rankings, style=style, script=script, chance=CHANCE) + "\n"

@@ -1,0 +1,141 @@
+"""How the models of a study are named, ordered and coloured wherever a reader meets them.
+
+The registry (``config/models.yaml``) says who they are; this module only reads its display fields, so that a new colour
+touches figures and never scores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from worldprobe.config import read_registry
+from worldprobe.errors import UserError
+from worldprobe.models.model_types import CAUSAL
+
+HUMAN = "human"
+WORD2VEC = "word2vec"
+#: Yardsticks are listed with the models in every table; they have no entry in the registry.
+YARDSTICKS = {HUMAN: "Humans", WORD2VEC: "word2vec (bag of words)"}
+CONTROL_FAMILY = "control"
+
+
+#: Families whose printed name is not just their id with a capital letter.
+FAMILY_NAMES = {"gpt2": "GPT-2", "mpt": "MPT", "control": "controls"}
+
+
+def family_name(family: str) -> str:
+    """A family as a legend prints it.
+
+    >>> family_name("gpt2"), family_name("falcon"), family_name("Llama")
+    ('GPT-2', 'Falcon', 'Llama')
+    """
+    return FAMILY_NAMES.get(family, family[:1].upper() + family[1:])
+
+
+@dataclass(frozen=True)
+class Model:
+    """One line of the registry as a reader sees it.
+
+    Attributes:
+        id: snake_case id, the key everywhere in the tables.
+        name: display name; of a model that is not causal it says the kind.
+        family: models that share a hue.
+        parameters: number of parameters, or None where unknown.
+        colour: "#rrggbb" if the registry sets one.
+        is_control: trained by this pipeline as a calibration control.
+        is_untrained: a control that never saw a training step.
+        position: place in the registry, the paper's order there.
+        prices: US dollars per million tokens read and written, where the registry states them.
+    """
+
+    id: str
+    name: str
+    family: str = "other"
+    parameters: int | None = None
+    colour: str | None = None
+    is_control: bool = False
+    is_untrained: bool = False
+    position: int = 10**6
+    prices: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The registry's display side; ids that it does not know keep their id as their name."""
+
+    models: Mapping[str, Model] = field(default_factory=dict)
+
+    def __getitem__(self, model: str) -> Model:
+        if model in YARDSTICKS:
+            return Model(model, YARDSTICKS[model], family=model)
+        return self.models.get(model) or Model(model, model)
+
+    def in_order(self, models: Iterable[str]) -> list[str]:
+        """Unique ids in the registry's order: humans first, then models, then the word2vec baseline."""
+
+        def place(model: str) -> tuple[int, int, str]:
+            return ((model != HUMAN) + (model == WORD2VEC), self[model].position, model)
+
+        return sorted(set(models), key=place)
+
+    def with_trained(self, folders: Iterable[Path | str]) -> Roster:
+        """The roster with the number of parameters that each control model's folder states.
+
+        Args:
+            folders: as ``worldprobe controls train`` writes them, named by their model.
+
+        Raises:
+            UserError: a folder does not say how many parameters its model has.
+        """
+        models = dict(self.models)
+        for folder in map(Path, folders):
+            try:
+                made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+                count = int(made["details"]["n_parameters"])
+            except (OSError, ValueError, KeyError) as error:
+                problem = "does not say how many parameters its model has."
+                raise UserError(folder / "provenance.json", problem, "Train the control model again.") from error
+            models[folder.name] = replace(self[folder.name], parameters=count)
+        return Roster(models)
+
+
+def is_yardstick(model: str) -> bool:
+    """Whether the rows belong to humans or a baseline rather than to a language model.
+
+    >>> is_yardstick("human"), is_yardstick("gpt2_xl")
+    (True, False)
+    """
+    return model in YARDSTICKS
+
+
+def read_roster(path: Path | str | None) -> Roster:
+    """The display side of a model registry.
+
+    Args:
+        path: the registry, or None for no registry.
+
+    Raises:
+        UserError: the registry cannot be read, or breaks its schema.
+    """
+    if path is None:
+        return Roster()
+    return Roster({name: _model(name, entry, place) for place, (name, entry) in enumerate(read_registry(path).items())})
+
+
+def _model(name: str, entry: Mapping[str, Any], place: int) -> Model:
+    control, prices, kind = entry.get("control"), entry.get("prices"), entry.get("kind") or CAUSAL
+    return Model(
+        id=name,
+        name=str(entry.get("display_name", name)) + (f" ({kind})" if kind != CAUSAL else ""),
+        family=str(entry.get("family", "other")),
+        parameters=entry.get("parameters"),
+        colour=entry.get("colour"),
+        is_control=control is not None,
+        is_untrained=control is not None and control.get("steps") == 0,
+        position=place,
+        prices=(float(prices["prompt"]), float(prices["completion"])) if prices else None,
+    )

@@ -1,0 +1,281 @@
+"""The report: one HTML page for a study, with a part for each of its benchmarks. It opens offline and fetches nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from worldprobe import __version__
+from worldprobe.benchmark import Benchmark, load
+from worldprobe.errors import UserError
+from worldprobe.files import write_text
+from worldprobe.provenance import Provenance
+from worldprobe.report.markup import find_harm
+from worldprobe.report.model_names import Roster
+from worldprobe.report.origins import NOTES, Methods, TableOrigin
+from worldprobe.report.pictures import Picture, read_picture
+from worldprobe.report.printed import PrintedTable
+from worldprobe.report.runtimes import AnswerTime, RunTime, duration_in_words
+from worldprobe.report.style import AROUND_CHANCE, between, is_dark
+from worldprobe.report.text_files import read_text
+
+#: Cells of the overview are coloured in so many steps, one CSS class each.
+OVERVIEW_STEPS = 20
+#: Headline of a page about several benchmarks.
+QUESTION = "What do language models know about the world?"
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a benchmark makes its part of the report from.
+
+    Attributes:
+        summary: file of its summary table (``Page.summary``).
+        roster: names of the models.
+        origins: tables whose making the methods paragraph describes.
+        item_text: table of items that may be quoted, or None.
+        eval_type: way of asking that the headline is about; None: the first one that the summary has.
+    """
+
+    summary: Path
+    roster: Roster
+    origins: Sequence[TableOrigin] = ()
+    item_text: Path | None = None
+    eval_type: str | None = None
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A box above the sections."""
+
+    title: str
+    text: str
+    emphasis: str = ""
+
+
+def told(provenance: Provenance, roster: Roster) -> list[Notice]:
+    """What a summary's provenance says that a reader must know first."""
+    return [Notice(title, text) for title, say in NOTES.items() if (text := say(provenance, roster))]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A benchmark's part of the report, as it composes it; tables and figures are added by the page.
+
+    Attributes:
+        question: what the benchmark asks; the page's heading where it is the only one.
+        lead: the finding in one sentence.
+        more: further sentences.
+        facts: number and what it counts.
+        methods: how it was done.
+        cite: what to cite for the measure.
+        notices: boxes above the sections.
+        overview: column -> model's name -> accuracy, for the summary of all benchmarks: the whole first, then its parts.
+        extras: section id -> markup that follows its tables.
+        has_item_text: whether ``extras`` quote items.
+    """
+
+    question: str
+    lead: str
+    more: Sequence[str]
+    facts: Sequence[tuple[str, str]]
+    methods: Methods
+    cite: str
+    notices: Sequence[Notice] = ()
+    overview: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    extras: Mapping[str, Markup] = field(default_factory=dict)
+    has_item_text: bool = False
+
+
+@dataclass(frozen=True)
+class ShownSection:
+    """A section with what it has to show."""
+
+    id: str
+    title: str
+    intro: str
+    figures: Sequence[Picture]
+    tables: Sequence[PrintedTable]
+    extra: Markup
+
+
+@dataclass(frozen=True)
+class ShownPart:
+    """A part with its benchmark's name and the sections that have something to show."""
+
+    name: str
+    title: str
+    part: Part
+    sections: Sequence[ShownSection]
+
+
+@dataclass
+class Page:
+    """Everything a report shows; what is empty leaves its section out.
+
+    Attributes:
+        parts: of the benchmarks.
+        study: name of the study.
+        title: heading; None: the question of the only benchmark, or a general one.
+        run_times: of the rules.
+        answer_times: of the models, in the order in which they are shown.
+        rulegraph: picture of the workflow.
+        notebooks: HTML fragments by title.
+    """
+
+    parts: Sequence[ShownPart]
+    study: str = ""
+    title: str | None = None
+    run_times: Sequence[RunTime] = ()
+    answer_times: Sequence[AnswerTime] = ()
+    rulegraph: Picture | None = None
+    notebooks: Mapping[str, str] = field(default_factory=dict)
+
+
+def build_part(
+    benchmark: Benchmark, material: Material, tables: Sequence[PrintedTable] = (), figures: Sequence[Path] = ()
+) -> ShownPart:
+    """A benchmark's part with its tables and figures in their sections; unknown ones are listed last.
+
+    Args:
+        benchmark: one that has a page.
+        material: what its part is built from.
+        tables: printed tables.
+        figures: SVG files.
+    """
+    if benchmark.page is None:
+        raise ValueError(f"{benchmark.name} has no page")
+    part: Part = load(benchmark.page.compose)(material)
+    plans = {(plan.kind, plan.name): plan for plan in benchmark.plans}
+    order = {key: number for number, key in enumerate(plans)}
+    captions = {name: plan.caption for (kind, name), plan in plans.items() if kind == "figure"}
+    pictures = [read_picture(path, captions.get(path.stem, path.stem.replace("_", " "))) for path in figures]
+    by_section: dict[str, tuple[list[Picture], list[PrintedTable]]] = {}
+    for picture in sorted(pictures, key=lambda one: order.get(("figure", one.name), len(order))):
+        plan = plans.get(("figure", picture.name))
+        by_section.setdefault(plan.section if plan else "more", ([], []))[0].append(picture)
+    for table in sorted(tables, key=lambda one: order.get(("table", one.name), len(order))):
+        plan = plans.get(("table", table.name))
+        by_section.setdefault(plan.section if plan else "more", ([], []))[1].append(table)
+    known = [(section.id, section.title, section.intro) for section in benchmark.page.sections]
+    shown = [
+        ShownSection(name, title, intro, *by_section.get(name, ([], [])), part.extras.get(name, Markup("")))
+        for name, title, intro in [*known, ("more", "More", "")]
+        if name in by_section or part.extras.get(name)
+    ]
+    return ShownPart(benchmark.name, benchmark.title, part, shown)
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Which model knows what: models by benchmarks and their parts.
+
+    Attributes:
+        spans: benchmark and its number of columns.
+        columns: headings.
+        rows: model's name -> text and colour step of each cell, -1 where there is none.
+    """
+
+    spans: Sequence[tuple[str, int]]
+    columns: Sequence[str]
+    rows: Mapping[str, Sequence[tuple[str, int]]]
+
+
+def overview_of(parts: Sequence[ShownPart]) -> Overview:
+    """The parts' overviews side by side, the wholes of all first; a model that a benchmark did not ask has empty cells there."""
+    wholes = [(shown.title, cells) for shown in parts for cells in list(shown.part.overview.values())[:1]]
+    details = [pair for shown in parts for pair in list(shown.part.overview.items())[1:]]
+    columns = wholes + details
+    models = dict.fromkeys(model for _, cells in columns for model in cells)
+
+    def shown_cell(cells: Mapping[str, float], model: str) -> tuple[str, int]:
+        return (f"{cells[model]:.2f}", round(cells[model] * OVERVIEW_STEPS)) if model in cells else ("–", -1)
+
+    rows = {model: [shown_cell(cells, model) for _, cells in columns] for model in models}
+    spans = [("overall", len(wholes)), *((shown.title, len(shown.part.overview) - 1) for shown in parts if shown.part.overview)]
+    return Overview(spans, [heading for heading, _ in columns], rows)
+
+
+def overview_colours() -> Markup:
+    """The CSS of the cells' colour steps, white at chance."""
+    rules = []
+    for step in range(OVERVIEW_STEPS + 1):
+        colour = between(AROUND_CHANCE, step / OVERVIEW_STEPS)
+        rules.append(f".k{step}{{background:{colour};color:{'#fff' if is_dark(colour) else '#1d1d1d'}}}")
+    return Markup("".join(rules))
+
+
+def build_page(page: Page) -> str:
+    """The page's HTML; it names no resource outside itself, and its policy forbids whatever is not its own."""
+    script = asset("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    only = page.parts[0].part if len(page.parts) == 1 else None
+    return (
+        environment()
+        .from_string(asset("page.html.jinja"))
+        .render(
+            version=__version__,
+            style=asset("page.css"),
+            script=script,
+            policy=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
+            title=page.title or (only.question if only else QUESTION),
+            page=page,
+            only=only,
+            overview=None if only else overview_of(page.parts),
+            overview_colours=overview_colours(),
+            has_item_text=any(shown.part.has_item_text for shown in page.parts),
+            job_seconds=sum(time.seconds for time in page.run_times),
+            counts_tokens=any(time.prompt_tokens or time.completion_tokens for time in page.answer_times),
+            dollars=sum(known) if (known := [time.dollars for time in page.answer_times if time.dollars is not None]) else None,
+            gpu_hours=sum(time.gpu_seconds for time in page.answer_times) / 3600,
+        )
+    )
+
+
+def write_page(page: Page, path: Path | str) -> None:
+    """Build the page and write it whole."""
+    write_text(path, build_page(page))
+
+
+def render_template(package: str, name: str, **values: object) -> Markup:
+    """Markup from a template that lies in a package's folder; values are escaped.
+
+    Args:
+        package: e.g. ``worldprobe.benchmarks.ewok.report``.
+        name: file name of the template.
+        values: what it shows.
+    """
+    template = environment().from_string(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
+    return Markup(template.render(**values))
+
+
+def environment() -> Environment:
+    """Jinja with everything escaped that is not said to be markup."""
+    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters["duration"] = duration_in_words
+    return made
+
+
+def read_fragment(path: Path | str) -> str:
+    """A notebook that was run (``worldprobe notebook run``), as an HTML fragment.
+
+    Raises:
+        UserError: the file cannot be read, or would run or fetch something.
+    """
+    text = read_text(path, "Run the notebook first, or leave it out.")
+    harm = find_harm(text)
+    if harm:
+        raise UserError(path, f"would run or fetch something: {harm}.", "Convert it with `worldprobe notebook run`.")
+    return text
+
+
+def asset(name: str) -> str:
+    """A file of the folder ``assets``."""
+    return resources.files("worldprobe.report").joinpath("assets", name).read_text(encoding="utf-8")

@@ -1,0 +1,295 @@
+"""The look of every figure: sizes for print, colours that colour-blind readers can distinguish, files that repeat byte for byte.
+
+Figures are drawn on ``matplotlib.figure.Figure`` objects, not through pyplot, so nothing global survives a drawing.
+Lengths are inches unless they are called points. Text is DejaVu Sans, which matplotlib brings along.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib import font_manager
+from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.textpath import TextPath
+from matplotlib.transforms import ScaledTranslation
+
+from worldprobe.errors import UserError
+from worldprobe.files import whole_file, write_text
+from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+#: Accuracy from failing (vermilion) over chance (white) to knowing (blue); both ends differ in lightness from the middle.
+AROUND_CHANCE = ("#A63A00", "#E58B4A", "#FBE3CF", "#FAFAFA", "#CFE3F1", "#5A9BCB", "#003F72")
+
+
+def between(stops: tuple[str, ...], share: float) -> str:
+    """The colour at a share (0 to 1) of the way through evenly spaced stops.
+
+    >>> between(("#000000", "#ffffff"), 0.5), between(AROUND_CHANCE, 0.5), between(AROUND_CHANCE, 1.0)
+    ('#808080', '#fafafa', '#003f72')
+    """
+    place = min(max(share, 0.0), 1.0) * (len(stops) - 1)
+    first = min(int(place), len(stops) - 2)
+    low, high = (tuple(int(stop[i : i + 2], 16) for i in (1, 3, 5)) for stop in stops[first : first + 2])
+    return "#" + "".join(f"{round(a + (b - a) * (place - first)):02x}" for a, b in zip(low, high, strict=True))
+
+
+def is_dark(colour: str) -> bool:
+    """Whether white text reads better on it than black.
+
+    >>> is_dark("#003f72"), is_dark("#fafafa")
+    (True, False)
+    """
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.42
+
+
+#: Column widths of common journals and conference papers.
+WIDTHS = {"single": 3.35, "double": 7.0}
+
+#: Okabe and Ito's set without black and its yellow, which is too pale for marks on white; then three darker companions.
+FAMILY_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7A5195", "#8C6D1F", "#4D4D4D")
+INK = "#222222"
+SOFT_INK = "#6B6B6B"
+RULE = "#D5D5D5"
+HUMAN_COLOUR = "#222222"
+HUMAN_BAND = "#DADADA"
+UNTRAINED_COLOUR = "#9A9A9A"
+WORD2VEC_COLOUR = "#A9A9A9"
+
+DIVERGING = LinearSegmentedColormap.from_list("around_chance", AROUND_CHANCE)
+SEQUENTIAL = LinearSegmentedColormap.from_list("share", ["#FAFAFA", "#CFE3F1", "#5A9BCB", "#00518F", "#002B50"])
+
+SMALL, BODY, TITLE = 5.6, 6.5, 7.2
+
+SETTINGS: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": BODY,
+    "axes.titlesize": TITLE,
+    "axes.labelsize": BODY,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": SOFT_INK,
+    "axes.linewidth": 0.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 3,
+    "axes.labelpad": 2.5,
+    "axes.axisbelow": True,
+    "axes.unicode_minus": True,
+    "xtick.labelsize": BODY,
+    "ytick.labelsize": BODY,
+    "xtick.color": SOFT_INK,
+    "ytick.color": SOFT_INK,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.size": 2,
+    "ytick.major.size": 2,
+    "xtick.major.width": 0.5,
+    "ytick.major.width": 0.5,
+    "xtick.major.pad": 2,
+    "ytick.major.pad": 2,
+    "xtick.minor.size": 1.2,
+    "xtick.minor.width": 0.4,
+    "text.color": INK,
+    "legend.fontsize": BODY,
+    "legend.frameon": False,
+    "legend.handlelength": 1.4,
+    "legend.handletextpad": 0.5,
+    "legend.columnspacing": 1.4,
+    "lines.linewidth": 0.8,
+    "figure.dpi": 100,
+    "savefig.dpi": 300,
+    "pdf.fonttype": 42,
+    "pdf.compression": 6,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "worldprobe",
+}
+
+FORMATS = (".pdf", ".svg", ".png", ".csv")
+#: No dates and no software versions in the files: a rerun gives the same bytes.
+FILE_METADATA: dict[str, dict[str, str | None]] = {
+    ".pdf": {"CreationDate": None, "ModDate": None, "Creator": "worldprobe", "Producer": None},
+    ".svg": {"Date": None, "Creator": "worldprobe"},
+    ".png": {"Software": None},
+}
+#: Where each form keeps a note.
+NOTE_KEYS = {".pdf": "Subject", ".svg": "Description", ".png": "Description"}
+
+
+def apply_settings() -> None:
+    """Set matplotlib's defaults for this process; every drawing command calls it once, before it draws."""
+    mpl.use("agg")
+    mpl.rcdefaults()
+    mpl.rcParams.update(SETTINGS)
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
+
+
+@cache
+def _font() -> font_manager.FontProperties:
+    return font_manager.FontProperties(family="DejaVu Sans")
+
+
+@cache
+def text_width(text: str, points: float) -> float:
+    """Width of a line of text in inches, so that margins fit their labels without a trial drawing."""
+    if not text.strip():
+        return 0.0
+    # Outline points instead of exact extents: the same but for hairs, and ten times as fast.
+    across = TextPath((0, 0), text, size=points, prop=_font()).vertices[:, 0]
+    return float(across.max() - across.min()) / 72
+
+
+def widest(texts: Iterable[str], points: float) -> float:
+    """Width of the widest of several lines, in inches."""
+    return max((text_width(text, points) for text in texts), default=0.0)
+
+
+def shortened(text: str, points: float, inches: float) -> str:
+    """The text, cut with an ellipsis where it is wider than it may be."""
+    if text_width(text, points) <= inches:
+        return text
+    while text and text_width(text + "…", points) > inches:
+        text = text[:-1]
+    return text.rstrip(" ,-") + "…"
+
+
+def fitting(texts: Iterable[str], points: float, inches: float, smallest: float = 4.6) -> float:
+    """The size in points, at most ``points``, at which the widest of the texts fits."""
+    width = widest(texts, points)
+    return points if width <= inches else max(smallest, points * inches / width)
+
+
+def canvas(width: str, height: float) -> Figure:
+    """An empty white figure of a named column width.
+
+    Raises:
+        UserError: no such width.
+    """
+    if width not in WIDTHS:
+        raise UserError("--column-width", f'there is no column width "{width}".', f"Choose one of: {', '.join(WIDTHS)}.")
+    return Figure(figsize=(WIDTHS[width], height), facecolor="white")
+
+
+def axes_at(figure: Figure, left: float, top: float, width: float, height: float, **options: object) -> Axes:
+    """Axes at a place given in inches from the figure's upper left corner."""
+    full_width, full_height = figure.get_size_inches()
+    box = (left / full_width, 1 - (top + height) / full_height, width / full_width, height / full_height)
+    return figure.add_axes(box, **options)  # type: ignore[call-overload]
+
+
+def panel_letter(axes: Axes, letter: str, left: float = 0.0, up: float = 0.05, title: str = "", size: float = TITLE) -> None:
+    """A bold letter at the panel's upper left corner, ``left`` and ``up`` inches outside it, and a title right after it."""
+    shift = ScaledTranslation(-left, up, axes.figure.dpi_scale_trans)
+    axes.text(0, 1, letter, transform=axes.transAxes + shift, fontsize=8.5, fontweight="bold", ha="left", va="bottom")
+    to_the_side = ScaledTranslation(0.14 - left, up, axes.figure.dpi_scale_trans)
+    axes.text(0, 1, title, transform=axes.transAxes + to_the_side, fontsize=size, ha="left", va="bottom")
+
+
+def family_colours(families: Sequence[str]) -> dict[str, str]:
+    """A hue for each family, in the order given; from the tenth family on the hues repeat darker."""
+    colours = {}
+    for number, family in enumerate(dict.fromkeys(families)):
+        colour = FAMILY_COLOURS[number % len(FAMILY_COLOURS)]
+        colours[family] = with_lightness(colour, -0.25) if number >= len(FAMILY_COLOURS) else colour
+    return colours
+
+
+def with_lightness(colour: str, change: float) -> str:
+    """A colour mixed with white (positive) or black (negative).
+
+    >>> with_lightness("#808080", 0.5), with_lightness("#808080", -1)
+    ('#c0c0c0', '#000000')
+    """
+    toward = 1.0 if change > 0 else 0.0
+    red, green, blue = (part + abs(change) * (toward - part) for part in to_rgb(colour))
+    return to_hex((red, green, blue))
+
+
+def model_colours(roster: Roster, models: Iterable[str]) -> dict[str, str]:
+    """A colour per model: the registry's own, else its family's hue, the smaller the model the lighter."""
+    models = [model for model in dict.fromkeys(models) if model not in (HUMAN, WORD2VEC)]
+    hues = family_colours([roster[model].family for model in models])
+    colours = {HUMAN: HUMAN_COLOUR, WORD2VEC: WORD2VEC_COLOUR}
+    for family, hue in hues.items():
+        members = [model for model in models if roster[model].family == family]
+        sizes = sorted({roster[model].parameters or 0 for model in members}, reverse=True)
+        for model in members:
+            step = sizes.index(roster[model].parameters or 0)
+            lighter = 0.5 * step / max(len(sizes) - 1, 1) if step else 0.0
+            own = UNTRAINED_COLOUR if roster[model].is_untrained else with_lightness(hue, lighter)
+            colours[model] = roster[model].colour or own
+    return colours
+
+
+def model_order(roster: Roster, models: Iterable[str]) -> list[str]:
+    """Models in blocks of one family, in the registry's order of families, from small to large; untrained controls first."""
+    inside = [model for model in dict.fromkeys(models) if model not in (HUMAN, WORD2VEC)]
+    position = {
+        family: min(roster[m].position for m in inside if roster[m].family == family)
+        for family in {roster[m].family for m in inside}
+    }
+
+    def rank(model: str) -> tuple[bool, int, str, int, int, str]:
+        entry = roster[model]
+        is_mixed = entry.family == CONTROL_FAMILY
+        size = 0 if is_mixed else entry.parameters or 0
+        return not entry.is_untrained, position[entry.family], entry.family, size, entry.position, model
+
+    return sorted(inside, key=rank)
+
+
+def with_identity(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """The rows with each model's name, family, parameters and colour added, sorted into the models' order.
+
+    Humans come first and the word2vec baseline last, where they are present.
+    """
+    present = set(rows.model)
+    order = [HUMAN] * (HUMAN in present) + model_order(roster, rows.model) + [WORD2VEC] * (WORD2VEC in present)
+    colours = model_colours(roster, order)
+    place_of = {model: number for number, model in enumerate(order)}
+    named = rows.assign(
+        name=rows.model.map(lambda model: roster[model].name),
+        family=rows.model.map(lambda model: roster[model].family),
+        parameters=pd.array([roster[model].parameters for model in rows.model], dtype="Int64"),
+        colour=rows.model.map(colours),
+    )
+    return named.sort_values("model", key=lambda column: column.map(place_of), kind="stable").reset_index(drop=True)
+
+
+def write(figure: Figure, csv: str, paths: Sequence[Path | str], note: str = "") -> None:
+    """Write the figure and the CSV it was drawn from, each path in the form its suffix names.
+
+    Args:
+        figure: to be written.
+        csv: the numbers in it.
+        paths: outputs.
+        note: kept in the pictures' metadata, from which the report adds it to the caption.
+
+    Raises:
+        UserError: a suffix other than .pdf, .svg, .png, .csv.
+    """
+    targets = [Path(path) for path in paths]
+    for path in targets:
+        if path.suffix not in FORMATS:
+            raise UserError(path, f'"{path.suffix}" is not a form of a figure.', f"Give names that end in {', '.join(FORMATS)}.")
+    for path in targets:
+        if path.suffix == ".csv":
+            write_text(path, csv)
+            continue
+        with whole_file(path) as temporary:
+            figure.savefig(
+                temporary,
+                format=path.suffix[1:],
+                metadata=FILE_METADATA[path.suffix] | ({NOTE_KEYS[path.suffix]: note} if note else {}),
+            )

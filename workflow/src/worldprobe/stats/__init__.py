@@ -1,1 +1,0 @@
-"""Statistics that every benchmark uses."""
