@@ -1,116 +1,130 @@
 """The command line: ``worldprobe STAGE ACTION inputs... --flags --out FILE``.
 
-One module here per stage; each only parses, loads, calls and writes. Heavy packages are imported inside the commands, so
-that ``--help`` answers at once.
+One module here per stage. A command is a function: its signature declares the arguments, its docstring is their help, and
+its body only loads, calls and writes. Heavy packages are imported inside, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import importlib
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
+
+from cyclopts import App, Parameter
+from cyclopts.exceptions import CycloptsError
 
 from worldprobe import __version__, log
 from worldprobe.benchmarks import MODULES
 from worldprobe.cli.extras import missing_extra
-from worldprobe.cli.parsing import LABELS, Parser, check_paths, mark_leaves
+from worldprobe.cli.parsing import LABELS, Call, in_our_words
 from worldprobe.cli.streams import patient_output
-from worldprobe.errors import UserError, lack_of_memory
+from worldprobe.errors import UserError, did_you_mean, lack_of_memory
 from worldprobe.files import whole_files
 
-#: Every command in the order of the data's way, with its line in the list of all; a benchmark's own is found by its name.
-COMMANDS = {
-    "config": "check configuration files",
-    "fetch": "download a file that resources/sources.yaml lists",
-    "materials": "check, count, show, start and review materials",
-    "templates": "compile materials into templates",
-    "items": "fill templates into items",
-    "release": "pass materials and items on, encrypted, and search folders for what got out",
-    "models": "list, plan and fetch the registry's models",
-    "controls": "small models of known behaviour, trained on a corpus of our own",
-    **{name: "" for name in MODULES if find_spec(f"worldprobe.cli.{name}")},
-    "score": "score items, or prompt the model about them",
-    "baselines": "word2vec bag of words; number and frequency of words",
-    "human": "study with people: lists, survey, cleaning, agreement, likeness of models",
-    "import": "results of EWoK's authors or of lm-evaluation-harness, and people's ratings",
-    "judge": "accuracy of every target from scores, answers, similarities or ratings",
-    "summarize": "means per model, version and group, with ranges and intervals",
-    "fit": "logistic regressions on accuracy, with and without R",
-    "correlate": "r(accuracy, word2vec), r(accuracy, words), r(accuracy, frequency) per model",
-    "agree": "confusion matrices of Choice and the choice that Likert ratings imply",
-    "compare": "paired test between models",
-    "compare-conditions": "paired test between conditions of a study, model by model",
-    "evaluate": "score one model and print it next to the published numbers",
-    "results": "check and export what `evaluate` wrote",
-    "leaderboard": "rank the models of a folder of results on one page",
-    "reproduction": "published numbers next to ours",
-    "table": "print a table as CSV, LaTeX, Markdown and JSON",
-    "figure": "draw a figure as PDF, SVG and PNG, and save its numbers as CSV",
-    "notebook": "run a notebook",
-    "report": "build the HTML report",
-    "paper": "write a study as a LaTeX article, and typeset it",
-    "crate": "pack a finished study as an RO-Crate",
-    "workflow": "print the path of the Snakefile",
-    "status": "which models are done, running, waiting or failed",
-    "unlock": "remove the lock that a killed run left behind",
+#: Every stage in the order of the data's way: where it is, and its line in the list of all.
+STAGES = {
+    "config": ("study:config", "check configuration files"),
+    "fetch": ("study:fetch", "download a file that resources/sources.yaml lists"),
+    "materials": ("materials:app", "check, count, show, start and review materials"),
+    "templates": ("materials:templates", "compile materials into templates"),
+    "items": ("items:app", "fill templates into items"),
+    "release": ("release:app", "pass materials and items on, encrypted, and search folders for what got out"),
+    "models": ("models:app", "list, plan and fetch the registry's models"),
+    "controls": ("controls:app", "small models of known behaviour, trained on a corpus of our own"),
+    **{name: (f"{name}:app", "") for name in MODULES if find_spec(f"worldprobe.cli.{name}")},
+    "score": ("score:app", "score items, or prompt the model about them"),
+    "baselines": ("baselines:app", "word2vec bag of words; number and frequency of words"),
+    "human": ("human:app", "study with people: lists, survey, cleaning, agreement, likeness of models"),
+    "import": ("importing:app", "results of EWoK's authors or of lm-evaluation-harness, and people's ratings"),
+    "judge": ("judge:judge", "accuracy of every target from scores, answers, similarities or ratings"),
+    "summarize": ("analysis:summarize", "means per model, version and group, with ranges and intervals"),
+    "fit": ("analysis:fit", "logistic regressions on accuracy, with and without R"),
+    "correlate": ("analysis:correlate", "r(accuracy, word2vec), r(accuracy, words), r(accuracy, frequency) per model"),
+    "agree": ("analysis:agree", "confusion matrices of Choice and the choice that Likert ratings imply"),
+    "compare": ("compare:compare", "paired test between models"),
+    "compare-conditions": ("compare:compare_conditions", "paired test between conditions of a study, model by model"),
+    "evaluate": ("evaluate:evaluate", "score one model and print it next to the published numbers"),
+    "results": ("results:app", "check and export what `evaluate` wrote"),
+    "leaderboard": ("results:leaderboard", "rank the models of a folder of results on one page"),
+    "reproduction": ("reproduction:app", "published numbers next to ours"),
+    "table": ("displays:table", "print a table as CSV, LaTeX, Markdown and JSON"),
+    "figure": ("displays:figure", "draw a figure as PDF, SVG and PNG, and save its numbers as CSV"),
+    "notebook": ("report:notebook", "run a notebook"),
+    "report": ("report:report", "build the HTML report"),
+    "paper": ("report:paper", "write a study as a LaTeX article, and typeset it"),
+    "crate": ("crate:crate", "pack a finished study as an RO-Crate"),
+    "workflow": ("study:workflow", "print the path of the Snakefile"),
+    "status": ("study:status", "which models are done, running, waiting or failed"),
+    "unlock": ("study:unlock", "remove the lock that a killed run left behind"),
 }
-#: Commands whose module has another name.
-ELSEWHERE = {"import": "importing", "compare-conditions": "compare"}  # a word of Python's own; one module of two commands
-#: Stage modules; each has ``add_parsers(stages)``.
-STAGES = tuple(dict.fromkeys(ELSEWHERE.get(command, command) for command in COMMANDS))
+#: What may stand before the stage.
+OPTIONS = ("--help", "-h", "--version", "--verbose")
 
 
-def build_parser(only: str | None = None) -> Parser:
-    """The parser, as the rules' shell lines are checked against it.
+def build_app(stages: Sequence[str] = tuple(STAGES)) -> App:
+    """The parser of these stages; the modules are imported when one of their commands is looked up."""
+    defaults = Parameter(
+        negative=(), consume_multiple=(1, None), show_default=lambda value: value if value not in ((), "") else None
+    )
+    app = App(name="worldprobe", default_parameter=defaults, version=__version__, help_format="plaintext")
+    for stage in stages:
+        place = STAGES[stage][0]
+        app.command(f"worldprobe.cli.{place}", name=stage)
+    return app
 
-    Args:
-        only: build the parsers of this module alone, so that a fault in another one does not matter; None: all of them.
+
+def parse(words: Sequence[str]) -> Call | None:
+    """A command line as a call of a command's function, importing the module of its stage only.
+
+    Returns:
+        None where help or the version was asked for, which are printed here.
+
+    Raises:
+        UserError: a mistake on the command line.
     """
-    parser, stages = _empty_parser()
-    for name in STAGES:
-        if only in (None, name):
-            importlib.import_module(f"worldprobe.cli.{name}").add_parsers(stages)
-    mark_leaves(parser)
-    return parser
+    leading = list(takewhile(lambda word: word.startswith("-"), words))
+    for word in leading:
+        option = word.partition("=")[0] if word.startswith("--") else word[:2]
+        if option not in OPTIONS:
+            raise UserError("worldprobe", f"unknown option {option}{did_you_mean(option, OPTIONS)}", "Run: worldprobe --help")
+    rest = list(words[len(leading) :])
+    if "--version" in leading:
+        print(__version__)
+        return None
+    if {"--help", "-h"} & set(leading):
+        print_stages()
+        return None
+    if not rest or rest[0] not in STAGES:
+        near = did_you_mean(rest[0], STAGES, "") if rest else ""
+        raise UserError("worldprobe", f'unknown stage: "{rest[0]}"{near}' if near else "needs a stage.", "Run: worldprobe --help")
+    try:
+        function, bound, _ = build_app(rest[:1]).parse_args(rest, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        raise in_our_words(error) from error
+    if isinstance(getattr(function, "__self__", None), App):  # prints help
+        if not {"--help", "-h"} & set(rest):
+            command = " ".join(("worldprobe", *rest))
+            raise UserError(command, "needs an action.", f"Run: {command} --help")
+        function(*bound.args, **bound.kwargs)
+        return None
+    return Call(" ".join(rest[:2]), function, bound)
 
 
-def build_list() -> Parser:
-    """A parser that knows the commands' names only: for their list, and for mistakes before a command."""
-    parser, stages = _empty_parser()
-    for command, text in COMMANDS.items():
-        if text:
-            stages.add_parser(command, help=text)
-            continue
-        try:
-            importlib.import_module(f"worldprobe.cli.{command}").add_parsers(stages)
-        except Exception as error:  # whatever its fault, the other commands stay
-            stages.add_parser(command, help=f"cannot be loaded ({type(error).__name__})")
-    return parser
+def print_stages() -> None:
+    """The list of all stages."""
+    print("Usage: worldprobe [--verbose] STAGE ...\n\nDoes a language model know how the world works?\n\nStages:")
+    for stage, (_, line) in STAGES.items():
+        print(f"  {stage:20}{line or build_app([stage])[stage].help.rstrip('.')}".rstrip())
+    print("\nOptions:\n  --help              of any stage or action\n  --version\n  --verbose           log more")
 
 
-def _empty_parser() -> tuple[Parser, argparse._SubParsersAction]:
-    parser = Parser(prog="worldprobe", description="Does a language model know how the world works?")
-    parser.add_argument("--version", action="version", version=__version__)
-    parser.add_argument("--verbose", action="store_true", help="log more")
-    return parser, parser.add_subparsers(title="stages", metavar="STAGE", required=True)
-
-
-def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line, importing the module of its stage only."""
-    stage = next((word for word in arguments if not word.startswith("-")), None)
-    parser = build_parser(ELSEWHERE.get(stage, stage)) if stage in COMMANDS else build_list()
-    parser.check_options_before_stage(arguments)
-    return parser.parse_args(arguments)
-
-
-def _with_file(error: UserError, args: argparse.Namespace) -> UserError:
+def _with_file(error: UserError, call: Call) -> UserError:
     """The error with the file in place of the argument that names it: functions below the commands see tables, not files."""
-    given = getattr(args, error.where, None) if error.where not in LABELS else None
-    files = given if isinstance(given, list) else [given]
+    given = call.values.get(error.where) if error.where not in LABELS else None
+    files = given if isinstance(given, list | tuple) else [given]
     is_file = len(files) == 1 and isinstance(files[0], str | Path) and Path(files[0]).is_file()
     return UserError(files[0], error.problem, error.fix) if is_file else error
 
@@ -120,15 +134,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A command may return a status of its own, such as 1 for an audit that found faults: its output is whole then, too.
     """
-    args = parse(sys.argv[1:] if arguments is None else arguments)
-    log.configure(args.verbose)
+    words = [str(word) for word in (sys.argv[1:] if arguments is None else arguments)]
+    log.configure("--verbose" in takewhile(lambda word: word.startswith("-"), words))
+    call = None
     try:
         # Of several files none takes its place before all are written: a late failure leaves what was there before.
-        with patient_output(), whole_files(check_paths(args)):
-            status: int | None = args.run(args)
+        with patient_output():
+            call = parse(words)
+            if call is None:
+                return 0
+            with whole_files(call.check_outputs()):
+                return call.run() or 0
     except UserError as error:
+        told = lack_of_memory(error) or (_with_file(error, call) if call else error)
         with contextlib.suppress(OSError):
-            print((lack_of_memory(error) or _with_file(error, args)).lines(), file=sys.stderr)
+            print(told.lines(), file=sys.stderr)
         return 2
     except Exception as error:
         lacking = missing_extra(error) if isinstance(error, ModuleNotFoundError) else lack_of_memory(error)
@@ -139,4 +159,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted: finished work is kept, and the same command continues from there", file=sys.stderr)
         return 130
-    return status or 0

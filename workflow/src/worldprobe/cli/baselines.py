@@ -1,95 +1,44 @@
-"""``worldprobe baselines``: word vectors, word2vec judgements and surface features, to compare the models with."""
+"""``baselines``: word vectors, word2vec judgements and surface features, to compare the models with."""
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import App, Parameter
 
 from worldprobe import methods
-from worldprobe.cli.arguments import add_seed_argument, whole_number
 from worldprobe.cli.extras import need
+from worldprobe.cli.options import Seed, between
 
 if TYPE_CHECKING:
     import pandas as pd
+
+app = App(name="baselines", help="Word2vec bag of words; number and frequency of words.")
 
 WORD2VEC_METHOD = 1
 SURFACE_METHOD = 1
 
 
-def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """Add the stage's commands."""
-    parser = stages.add_parser("baselines", help="word2vec bag of words; number and frequency of words")
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+@app.command(name="train-vectors")
+def train_vectors(
+    corpus: Path,
+    /,
+    *,
+    dimensions: Annotated[int, between(1, 100_000)] = 100,
+    epochs: Annotated[int, between(1, 100_000)] = 5,
+    seed: Seed = 0,
+    out: Path,
+) -> None:
+    """Train skip-gram vectors with gensim on the pipeline's own corpus; the same corpus and seed give the same file.
 
-    vectors = actions.add_parser(
-        "train-vectors",
-        help="train word vectors on the pipeline's own corpus",
-        description="Train skip-gram vectors with gensim; the same corpus and seed give the same file.",
-    )
-    vectors.add_argument("corpus", type=Path, metavar="CORPUS", help="folder that `controls write-corpus` wrote")
-    vectors.add_argument("--dimensions", type=whole_number(1, 100_000), default=100, metavar="N", help="length of a vector")
-    vectors.add_argument("--epochs", type=whole_number(1, 100_000), default=5, metavar="N", help="passes over the corpus")
-    add_seed_argument(vectors, "the vectors and the negative samples")
-    vectors.add_argument("--out", type=Path, required=True, metavar="FILE", help="word vectors, as a NumPy archive")
-    vectors.set_defaults(run=run_vectors)
-
-    word2vec = actions.add_parser(
-        "judge-word2vec",
-        help="judge items by cosines of bags of words",
-        description="A target is right when the context it fits lies nearer. The paper: Google News vectors, 300 dimensions.",
-    )
-    word2vec.add_argument("items", type=Path, metavar="ITEMS", help="items table")
-    word2vec.add_argument(
-        "--vectors",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="word2vec binary or text, or what `baselines train-vectors` wrote",
-    )
-    word2vec.add_argument(
-        "--allow-pickle", action="store_true", help="also read vectors that gensim saved; such a file can run any code"
-    )
-    word2vec.add_argument(
-        "--skip-classes",
-        nargs="*",
-        default=["agent"],
-        metavar="CLASS",
-        help="filler classes whose words do not count (default: agent)",
-    )
-    word2vec.add_argument("--similarities-out", type=Path, metavar="FILE", help="also write the cosines")
-    word2vec.add_argument("--out", type=Path, required=True, metavar="FILE", help="judgements table")
-    word2vec.set_defaults(run=run_word2vec)
-
-    surface = actions.add_parser(
-        "measure-surface",
-        help="number of words and mean log word frequency of each item",
-        description="Each is (C1 + C2) / 2 + T for both targets, as the paper's Appendix A.5 defines it.",
-    )
-    surface.add_argument("items", type=Path, metavar="ITEMS", help="items table")
-    surface.add_argument(
-        "--frequency",
-        choices=["wordfreq", "ngrams"],
-        default="wordfreq",
-        help="source of word frequencies (default: %(default)s)",
-    )
-    surface.add_argument(
-        "--ngrams",
-        type=Path,
-        nargs="*",
-        default=[],
-        metavar="FILE",
-        help="files of Google's 1-grams, googlebooks-eng-us-all-1gram-20120701-*.gz",
-    )
-    surface.add_argument(
-        "--compat", action="store_true", help="words, and with ngrams their counts, as the paper's script takes them"
-    )
-    surface.add_argument("--out", type=Path, required=True, metavar="FILE", help="surface_features table")
-    surface.set_defaults(run=run_surface)
-
-
-def run_vectors(args: argparse.Namespace) -> None:
-    """Train word vectors."""
+    Args:
+        corpus: folder that `controls write-corpus` wrote
+        dimensions: length of a vector
+        epochs: passes over the corpus
+        out: word vectors, as a NumPy archive
+    """
     need("gensim")
 
     from worldprobe.benchmarks.ewok.baselines import word2vec
@@ -100,23 +49,44 @@ def run_vectors(args: argparse.Namespace) -> None:
     from worldprobe.log import LOGGER
     from worldprobe.provenance import made
 
-    documents = args.corpus / "documents.parquet"
+    documents = corpus / "documents.parquet"
     texts = check_documents(read_table(documents, ControlDocuments), f"{documents}").text
-    vectors = word2vec.train_vectors(texts, args.seed, args.dimensions, args.epochs)
+    vectors = word2vec.train_vectors(texts, seed, dimensions, epochs)
     provenance = made(
         methods.VECTORS,
         {"documents": documents},
         ["gensim", "numpy"],
-        seed=args.seed,
-        details={"size": args.dimensions, "epochs": args.epochs},
+        seed=seed,
+        details={"size": dimensions, "epochs": epochs},
     ).to_json()
-    with whole_file(args.out) as temporary:
+    with whole_file(out) as temporary:
         word2vec.save_vectors(vectors, temporary, provenance)
-    LOGGER.info("%d vectors of %d dimensions from %d documents", len(vectors), args.dimensions, len(texts))
+    LOGGER.info("%d vectors of %d dimensions from %d documents", len(vectors), dimensions, len(texts))
 
 
-def run_word2vec(args: argparse.Namespace) -> None:
-    """Judge items by cosines."""
+@app.command
+def judge_word2vec(
+    items: Path,
+    /,
+    *,
+    vectors: Path,
+    allow_pickle: bool = False,
+    skip_classes: Annotated[Sequence[str], Parameter(consume_multiple=True)] = ("agent",),
+    similarities_out: Path | None = None,
+    out: Path,
+) -> None:
+    """Judge items by cosines of bags of words.
+
+    A target is right when the context it fits lies nearer. The paper: Google News vectors, 300 dimensions.
+
+    Args:
+        items: items table
+        vectors: word2vec binary or text, or what `baselines train-vectors` wrote
+        allow_pickle: also read vectors that gensim saved; such a file can run any code
+        skip_classes: filler classes whose words do not count
+        similarities_out: also write the cosines
+        out: judgements table
+    """
     from worldprobe.benchmarks.ewok.analysis.judge import judge_similarities
     from worldprobe.benchmarks.ewok.baselines import word2vec
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Similarities
@@ -124,21 +94,21 @@ def run_word2vec(args: argparse.Namespace) -> None:
     from worldprobe.log import LOGGER
     from worldprobe.provenance import made
 
-    items = read_table(args.items, Items)
-    _check_classes(args.skip_classes, items)
-    vectors = word2vec.read_vectors(args.vectors, args.allow_pickle)
-    similarities, counts = word2vec.bag_similarities(items, vectors, args.skip_classes)
-    judged = judge_similarities(items, similarities, "word2vec")
+    item_rows = read_table(items, Items)
+    _check_classes(skip_classes, item_rows)
+    words = word2vec.read_vectors(vectors, allow_pickle)
+    similarities, counts = word2vec.bag_similarities(item_rows, words, skip_classes)
+    judged = judge_similarities(item_rows, similarities, "word2vec")
     provenance = made(
         WORD2VEC_METHOD,
-        {"items": args.items, "vectors": args.vectors},
+        {"items": items, "vectors": vectors},
         ["gensim", "numpy"],
         model="word2vec",
-        details={"skip": sorted(args.skip_classes), "n_vectors": len(vectors)} | counts | judged.details,
+        details={"skip": sorted(skip_classes), "n_vectors": len(words)} | counts | judged.details,
     )
-    if args.similarities_out:
-        write_table(similarities, Similarities, args.similarities_out, provenance)
-    write_table(judged.table, Judgements, args.out, provenance)
+    if similarities_out:
+        write_table(similarities, Similarities, similarities_out, provenance)
+    write_table(judged.table, Judgements, out, provenance)
     LOGGER.info(
         "word2vec: accuracy %.3f over %d targets; %d ties, %d missing; %d distinct words are not in the vocabulary",
         judged.table.accuracy.mean(),
@@ -149,7 +119,7 @@ def run_word2vec(args: argparse.Namespace) -> None:
     )
 
 
-def _check_classes(skip: list[str], items: pd.DataFrame) -> None:
+def _check_classes(skip: Sequence[str], items: pd.DataFrame) -> None:
     """Refuse to skip a class that no item has a filler of; ``agent``, the default, may be absent.
 
     Raises:
@@ -164,42 +134,62 @@ def _check_classes(skip: list[str], items: pd.DataFrame) -> None:
         raise UserError("--skip-classes", f'no item has a filler of class "{unknown[0]}".', fix)
 
 
-def run_surface(args: argparse.Namespace) -> None:
-    """Measure surface properties."""
+@app.command
+def measure_surface(
+    items: Path,
+    /,
+    *,
+    frequency: Literal["wordfreq", "ngrams"] = "wordfreq",
+    ngrams: Annotated[Sequence[Path], Parameter(consume_multiple=True)] = (),
+    compat: bool = False,
+    out: Path,
+) -> None:
+    """Measure the number of words and the mean log word frequency of each item.
+
+    Each is (C1 + C2) / 2 + T for both targets, as the paper's Appendix A.5 defines it.
+
+    Args:
+        items: items table
+        frequency: source of word frequencies
+        ngrams: files of Google's 1-grams, googlebooks-eng-us-all-1gram-20120701-*.gz
+        compat: words, and with ngrams their counts, as the paper's script takes them
+        out: surface_features table
+    """
     from functools import partial
 
-    from worldprobe.benchmarks.ewok.baselines import frequency, surface
+    from worldprobe.benchmarks.ewok.baselines import frequency as frequencies
+    from worldprobe.benchmarks.ewok.baselines import surface
     from worldprobe.benchmarks.ewok.contracts import Items, SurfaceFeatures
     from worldprobe.contracts import read_table, write_table
     from worldprobe.errors import UserError
     from worldprobe.log import LOGGER
     from worldprobe.provenance import made
 
-    if (args.frequency == "ngrams") != bool(args.ngrams):
+    if (frequency == "ngrams") != bool(ngrams):
         raise UserError("--ngrams", "1-gram files go with --frequency ngrams, and only with it.", "Give both or neither.")
-    if len({path.resolve() for path in args.ngrams}) < len(args.ngrams):
+    if len({path.resolve() for path in ngrams}) < len(ngrams):
         raise UserError("--ngrams", "a file is given twice, so its counts would be doubled.", "Give each file once.")
-    items = read_table(args.items, Items)
-    if args.frequency == "wordfreq":
-        source, unit = frequency.frequencies_of_wordfreq, "ln(1 + occurrences per billion words)"
-    elif args.compat:
-        source = partial(frequency.records_that_begin_with, paths=args.ngrams)
+    item_rows = read_table(items, Items)
+    if frequency == "wordfreq":
+        source, unit = frequencies.frequencies_of_wordfreq, "ln(1 + occurrences per billion words)"
+    elif compat:
+        source = partial(frequencies.records_that_begin_with, paths=ngrams)
         unit = "ln(1 + records that begin with the word)"
     else:
-        source, unit = partial(frequency.frequencies_of_ngrams, paths=args.ngrams), "ln(1 + occurrences in books of all years)"
-    measured = surface.surface_features(items, source, args.compat)
+        source, unit = partial(frequencies.frequencies_of_ngrams, paths=ngrams), "ln(1 + occurrences in books of all years)"
+    measured = surface.surface_features(item_rows, source, compat)
     if empty := measured.counts["n_texts_without_words"]:
         LOGGER.warning("%d texts have no words, so their items have no mean log frequency", empty)
     provenance = made(
         SURFACE_METHOD,
-        {"items": args.items} | {path.name: path for path in args.ngrams},
-        ["wordfreq"] if args.frequency == "wordfreq" else ["pyarrow"],
-        details={"source": args.frequency, "unit": unit, "is_compat": args.compat} | measured.counts,
+        {"items": items} | {path.name: path for path in ngrams},
+        ["wordfreq"] if frequency == "wordfreq" else ["pyarrow"],
+        details={"source": frequency, "unit": unit, "is_compat": compat} | measured.counts,
     )
-    write_table(measured.features, SurfaceFeatures, args.out, provenance)
+    write_table(measured.features, SurfaceFeatures, out, provenance)
     LOGGER.info(
         "%d items; %d of %d distinct words have no frequency",
-        len(items),
+        len(item_rows),
         measured.counts["n_distinct_words_without_frequency"],
         measured.counts["n_distinct_words"],
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from worldprobe.cli.options import ConfigFiles
 from worldprobe.errors import UserError
 
 #: What a study's folder gives to a crate; items, trials, answers and logs stay where they are.
@@ -37,44 +37,35 @@ WORKFLOW = (
 )
 
 
-def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """Add the command."""
-    parser = stages.add_parser(
-        "crate",
-        help="pack a finished study as an RO-Crate",
-        description="Packs workflow, configuration, tables, figures, report and paper of a study as a Workflow RO-Crate, with "
-        "what made each table. Tables with item text, trials and answers are left out.",
-    )
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="the study's results, e.g. results/default")
-    parser.add_argument(
-        "--configfile", type=Path, nargs="+", default=[], metavar="FILE", help="configuration files, as given to snakemake"
-    )
-    parser.add_argument("--out", type=Path, required=True, metavar="ZIP", help="the crate")
-    parser.set_defaults(run=run)
+def crate(folder: Path, /, *, configfile: ConfigFiles = (), out: Path) -> None:
+    """Pack a finished study as a Workflow RO-Crate, with what made each table.
 
+    Workflow, configuration, tables, figures, report and paper. Tables with item text, trials and answers are left out.
 
-def run(args: argparse.Namespace) -> None:
-    """Collect, describe, pack."""
+    Args:
+        folder: the study's results, e.g. results/default
+        out: the crate (ZIP)
+    """
     from worldprobe import __version__
     from worldprobe.files import whole_file
     from worldprobe.log import LOGGER
     from worldprobe.paths import REPOSITORY
     from worldprobe.report.crate import build_crate, pack_crate
 
-    if not (args.folder / "report.html").is_file():
-        raise UserError(args.folder, "contains no report.html, so it is not a finished study.", "Give e.g. results/default.")
-    files, origins = read_results(args.folder)
+    if not (folder / "report.html").is_file():
+        raise UserError(folder, "contains no report.html, so it is not a finished study.", "Give e.g. results/default.")
+    files, origins = read_results(folder)
     for pattern in WORKFLOW:
         files |= {
             path.relative_to(REPOSITORY).as_posix(): path.read_bytes() for path in REPOSITORY.glob(pattern) if path.is_file()
         }
-    files |= read_configuration(args.configfile or [REPOSITORY / "config" / "config.yaml"], REPOSITORY)
+    files |= read_configuration(configfile or [REPOSITORY / "config" / "config.yaml"], REPOSITORY)
     citation = read_citation(REPOSITORY / "CITATION.cff")
     versions = {"snakemake": snakemake_version(), "worldprobe": __version__}
-    metadata = build_crate(files, origins, args.folder.resolve().name, citation, versions)
-    with whole_file(args.out) as temporary:
+    metadata = build_crate(files, origins, folder.resolve().name, citation, versions)
+    with whole_file(out) as temporary:
         temporary.write_bytes(pack_crate(files, metadata))
-    LOGGER.info("%d files, %d of them with what made them: %s", len(files), len(origins), args.out)
+    LOGGER.info("%d files, %d of them with what made them: %s", len(files), len(origins), out)
 
 
 def read_results(folder: Path) -> tuple[dict[str, bytes], dict[str, dict]]:

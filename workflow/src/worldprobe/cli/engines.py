@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from worldprobe.cli.arguments import whole_number
+from cyclopts import Parameter
+
+from worldprobe.cli.options import AllowPickle, Dtype, ModelName, Revision, TrustRemoteCode, between
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.model_types import CAUSAL, KINDS, MASKED, PSEUDO, WITHIN_WORD, refuse_prompting, with_article
 from worldprobe.operations.devices import claim_gpus
@@ -32,84 +35,105 @@ OF_WEIGHTS = ("revision", "dtype", "device", "allow_pickle", "gpus")
 OF_TOKENIZERS = ("trust_remote_code", "bos")
 
 
-def add_engine_flags(parser: argparse.ArgumentParser) -> None:
-    """The engine, and what only some engines need."""
-    parser.add_argument(
-        "--engine",
-        default="transformers",
-        metavar="ENGINE",
-        help="engine: transformers (default), vllm, openai (a server), or rule (WorldSense's controls)",
-    )
-    parser.add_argument(
-        "--kind",
-        choices=KINDS,
-        help="how the model reads: causal (default), masked (BERT and its like: pseudo-log-likelihoods) or encoder-decoder (T5)",
-    )
-    parser.add_argument(
-        "--pseudo",
-        choices=PSEUDO,
-        help="masked: what is hidden while a token is predicted: within_word_l2r (default: the rest of its word too), or "
-        "original (that token alone)",
-    )
-    parser.add_argument(
-        "--gpus",
-        type=whole_number(0, 1024),
-        metavar="N",
-        help="number of GPUs to take, waiting until no other worldprobe process uses them; 0: compute on the CPU "
-        "(default: all that are visible)",
-    )
-    parser.add_argument(
-        "--tensor-parallel",
-        type=whole_number(1, 1024),
-        metavar="N",
-        help="vllm: number of GPUs that share the model (default: all given)",
-    )
-    parser.add_argument("--endpoint", metavar="URL", help="openai: the server's base URL, e.g. http://127.0.0.1:8000/v1")
-    parser.add_argument(
-        "--tokenizer",
-        metavar="FOLDER",
-        help="openai: folder of the model's tokenizer, so that token ids are sent instead of text",
-    )
-    parser.add_argument(
-        "--concurrency", type=whole_number(1, 10_000), metavar="N", help="openai: number of requests in flight (default: 16)"
-    )
-    parser.add_argument(
-        "--max-requests",
-        type=whole_number(1, 1_000_000_000),
-        metavar="N",
-        help="openai: stop after so many requests of this run, retries included; finished answers are kept",
-    )
-    parser.add_argument(
-        "--max-tokens",
-        type=whole_number(1, 1_000_000_000_000),
-        metavar="N",
-        help="openai: stop after so many tokens of this run, read and written, as the server counts them",
-    )
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """Which model is loaded, how, and where its answers are kept.
+
+    Attributes:
+        checkpoint: model folder, or hub id that was fetched before
+        engine: engine: transformers (default), vllm, openai (a server), or rule (WorldSense's controls)
+        kind: how the model reads: causal (default), masked (BERT and its like: pseudo-log-likelihoods) or encoder-decoder (T5)
+        pseudo: masked: what is hidden while a token is predicted: within_word_l2r (default: the rest of its word too), or
+            original (that token alone)
+        gpus: number of GPUs to take, waiting until no other worldprobe process uses them; 0: compute on the CPU (default: all
+            that are visible)
+        tensor_parallel: vllm: number of GPUs that share the model (default: all given)
+        endpoint: openai: the server's base URL, e.g. http://127.0.0.1:8000/v1
+        tokenizer: openai: folder of the model's tokenizer, so that token ids are sent instead of text
+        concurrency: openai: number of requests in flight (default: 16)
+        max_requests: openai: stop after so many requests of this run, retries included; finished answers are kept
+        max_tokens: openai: stop after so many tokens of this run, read and written, as the server counts them
+        device: device: auto (default: all GPUs given, else the CPU), cpu, or e.g. cuda:0
+        bos: whether a start token precedes a text
+        answers: store of answers (default: .answers next to --out)
+        kept_since: ask again what was answered before this time, in seconds since 1970 (`date +%s`)
+        plain: take one sequence at a time, as the original did (slow)
+    """
+
+    checkpoint: str
+    model: ModelName = None
+    engine: str = "transformers"
+    kind: Annotated[str | None, Parameter(choices=KINDS)] = None
+    pseudo: Annotated[str | None, Parameter(choices=PSEUDO)] = None
+    revision: Revision = None
+    dtype: Dtype = None
+    device: str | None = None
+    gpus: Annotated[int | None, between(0, 1024)] = None
+    tensor_parallel: Annotated[int | None, between(1, 1024)] = None
+    endpoint: str | None = None
+    tokenizer: str | None = None
+    concurrency: Annotated[int | None, between(1, 10_000)] = None
+    max_requests: Annotated[int | None, between(1, 1_000_000_000)] = None
+    max_tokens: Annotated[int | None, between(1, 1_000_000_000_000)] = None
+    bos: Literal["auto", "always", "never"] = "auto"
+    allow_pickle: AllowPickle = False
+    trust_remote_code: TrustRemoteCode = False
+    answers: Path | None = None
+    kept_since: Annotated[float, between(0, 1e12)] = 0.0
+    plain: bool = False
+
+    @property
+    def name(self) -> str:
+        """The model's name in tables.
+
+        Raises:
+            UserError: it cannot be one.
+        """
+        return model_name(self.model, self.checkpoint)
 
 
-def open_engine(args: argparse.Namespace) -> Engine:
+def model_name(given: str | None, checkpoint: str) -> str:
+    """A model's name in tables: what is given, or the checkpoint's.
+
+    Raises:
+        UserError: it cannot be one.
+    """
+    from worldprobe.models.checkpoint import short_name
+    from worldprobe.models.registry import check_name
+
+    return short_name(checkpoint) if given is None else check_name(given, "--model")
+
+
+def open_engine(options: ModelOptions, skin_folder: Path | None = None) -> Engine:
     """Load the model, or reach the server, that the flags name.
 
     Raises:
         UserError: the engine is unknown, or a flag does not go with it.
     """
-    if args.engine not in ENGINES:
+    if options.engine not in ENGINES:
         raise UserError(
-            f"--engine {args.engine}", f"is unknown{did_you_mean(args.engine, ENGINES)}", f"Choose one of {', '.join(ENGINES)}."
+            f"--engine {options.engine}",
+            f"is unknown{did_you_mean(options.engine, ENGINES)}",
+            f"Choose one of {', '.join(ENGINES)}.",
         )
     for flag, engine in FLAGS.items():
-        given = getattr(args, flag)
-        if given is not None and given is not False and args.engine != engine:
+        given = getattr(options, flag)
+        if given is not None and given is not False and options.engine != engine:
             name = "--" + flag.replace("_", "-")
-            raise UserError(name, f"does nothing with --engine {args.engine}.", f"Leave it out, or add --engine {engine}.")
-    if args.engine == "openai":
-        _check_server_flags(args)
-    _check_kind(args)
-    claim_gpus(args.gpus)  # before torch looks for them
-    return {"transformers": _transformers, "vllm": _vllm, "openai": _openai, "rule": _rule}[args.engine](args)
+            raise UserError(name, f"does nothing with --engine {options.engine}.", f"Leave it out, or add --engine {engine}.")
+    if options.engine == "openai":
+        _check_server_flags(options)
+    _check_kind(options)
+    claim_gpus(options.gpus)  # before torch looks for them
+    if options.engine == "rule":
+        from worldprobe.benchmarks.worldsense.inference import reference_solvers
+
+        return reference_solvers.open_engine(options.checkpoint, skin_folder)
+    return {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[options.engine](options)
 
 
-def _check_server_flags(args: argparse.Namespace) -> None:
+def _check_server_flags(options: ModelOptions) -> None:
     """Refuse what a server decides, rather than let it seem to have an effect.
 
     Raises:
@@ -118,92 +142,90 @@ def _check_server_flags(args: argparse.Namespace) -> None:
     silent = [
         (flag, "the server decides it.", "Leave it out.")
         for flag in OF_WEIGHTS
-        if getattr(args, flag) not in (None, False, 0, "", "auto")
+        if getattr(options, flag) not in (None, False, 0, "", "auto")
     ]
-    if not args.tokenizer:
+    if not options.tokenizer:
         fix = "Leave it out, or name the model's tokenizer: --tokenizer FOLDER."
-        silent += [(flag, "no tokenizer is loaded.", fix) for flag in OF_TOKENIZERS if getattr(args, flag) not in (False, "auto")]
+        silent += [
+            (flag, "no tokenizer is loaded.", fix) for flag in OF_TOKENIZERS if getattr(options, flag) not in (False, "auto")
+        ]
     for flag, reason, fix in silent:
         raise UserError("--" + flag.replace("_", "-"), f"does nothing with --engine openai: {reason}", fix)
 
 
-def _check_kind(args: argparse.Namespace) -> None:
+def _check_kind(options: ModelOptions) -> None:
     """Refuse options that do nothing with a kind of model.
 
     Raises:
         UserError: one of them is given.
     """
-    kind = args.kind or CAUSAL
-    if args.pseudo and kind != MASKED:
+    kind = options.kind or CAUSAL
+    if options.pseudo and kind != MASKED:
         raise UserError("--pseudo", f"does nothing with {with_article(kind)}.", f"Leave it out, or add --kind {MASKED}.")
-    if kind == MASKED and args.bos != "auto":
+    if kind == MASKED and options.bos != "auto":
         problem = "does nothing with a masked language model, which reads a text between its tokenizer's own special tokens."
         raise UserError("--bos", problem, "Leave it out.")
 
 
-def refuse_to_prompt(args: argparse.Namespace) -> None:
+def refuse_to_prompt(options: ModelOptions) -> None:
     """Only causal models answer prompts: said before a model is loaded.
 
     Raises:
         UserError: the model is to be of another kind.
     """
-    if (args.kind or CAUSAL) != CAUSAL:
-        raise refuse_prompting(args.checkpoint, args.kind)
+    if (options.kind or CAUSAL) != CAUSAL:
+        raise refuse_prompting(options.checkpoint, str(options.kind))
 
 
-def _transformers(args: argparse.Namespace) -> Engine:
+def _transformers(options: ModelOptions) -> Engine:
     from worldprobe.models.transformers_engine import open_engine
 
     return open_engine(
-        args.checkpoint,
-        dtype="float32" if args.dtype is None else args.dtype,
-        revision=args.revision or None,
-        device=args.device or "auto",
-        bos=args.bos,
-        allow_pickle=args.allow_pickle,
-        trust_remote_code=args.trust_remote_code,
-        fastest="plain" if args.plain else "tries",
-        kind=args.kind or CAUSAL,
-        pseudo=args.pseudo or WITHIN_WORD,
+        options.checkpoint,
+        dtype="float32" if options.dtype is None else options.dtype,
+        revision=options.revision or None,
+        device=options.device or "auto",
+        bos=options.bos,
+        allow_pickle=options.allow_pickle,
+        trust_remote_code=options.trust_remote_code,
+        fastest="plain" if options.plain else "tries",
+        kind=options.kind or CAUSAL,
+        pseudo=options.pseudo or WITHIN_WORD,
     )
 
 
-def _vllm(args: argparse.Namespace) -> Engine:
-    if args.device not in (None, "auto"):
+def _vllm(options: ModelOptions) -> Engine:
+    if options.device not in (None, "auto"):
         raise UserError(
-            f"--device {args.device}", "is not for vLLM, which takes the GPUs that it sees.", "Set CUDA_VISIBLE_DEVICES instead."
+            f"--device {options.device}",
+            "is not for vLLM, which takes the GPUs that it sees.",
+            "Set CUDA_VISIBLE_DEVICES instead.",
         )
     from worldprobe.models.vllm_engine import open_engine
 
     return open_engine(
-        args.checkpoint,
-        dtype="float32" if args.dtype is None else args.dtype,
-        revision=args.revision or None,
-        bos=args.bos,
-        allow_pickle=args.allow_pickle,
-        trust_remote_code=args.trust_remote_code,
-        tensor_parallel=args.tensor_parallel,
+        options.checkpoint,
+        dtype="float32" if options.dtype is None else options.dtype,
+        revision=options.revision or None,
+        bos=options.bos,
+        allow_pickle=options.allow_pickle,
+        trust_remote_code=options.trust_remote_code,
+        tensor_parallel=options.tensor_parallel,
     )
 
 
-def _openai(args: argparse.Namespace) -> Engine:
-    if not args.endpoint:
+def _openai(options: ModelOptions) -> Engine:
+    if not options.endpoint:
         raise UserError("--engine openai", "needs the server's address.", "Add --endpoint URL, e.g. http://127.0.0.1:8000/v1.")
     from worldprobe.models.server.endpoint import Spending
     from worldprobe.models.server.engine import open_engine
 
     return open_engine(
-        args.endpoint,
-        args.checkpoint,
-        tokenizer=args.tokenizer,
-        bos=args.bos,
-        concurrency=args.concurrency,
-        trust_remote_code=args.trust_remote_code,
-        spending=Spending(max_requests=args.max_requests, max_tokens=args.max_tokens),
+        options.endpoint,
+        options.checkpoint,
+        tokenizer=options.tokenizer,
+        bos=options.bos,
+        concurrency=options.concurrency,
+        trust_remote_code=options.trust_remote_code,
+        spending=Spending(max_requests=options.max_requests, max_tokens=options.max_tokens),
     )
-
-
-def _rule(args: argparse.Namespace) -> Engine:
-    from worldprobe.benchmarks.worldsense.inference.reference_solvers import open_engine
-
-    return open_engine(args.checkpoint, getattr(args, "skin_folder", None))

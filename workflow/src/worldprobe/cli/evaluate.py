@@ -1,102 +1,85 @@
-"""``worldprobe evaluate``: one trusted score for one model in each benchmark, under one command."""
+"""``evaluate``: one trusted score for one model in each benchmark, under one command."""
 
 from __future__ import annotations
 
-import argparse
+import os
 import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from worldprobe import __version__
-from worldprobe.cli.arguments import add_dtype_argument, add_revision_argument, positive, shipped_file
-from worldprobe.cli.reading_materials import PASSWORD_HELP, version_range
-from worldprobe.errors import UserError
+from worldprobe.cli.options import (
+    PASSWORD_VARIABLE,
+    Compat,
+    Count,
+    Dtype,
+    Password,
+    ReleaseFilter,
+    Revision,
+    Versions,
+    shipped_file,
+)
+from worldprobe.errors import UserError, did_you_mean
 
-#: Option -> the benchmark that it belongs to, and its default, which does nothing for the others.
-OF_ONE_BENCHMARK: dict[str, tuple[str, Any]] = {
-    "materials": ("ewok", "builtin"),
-    "password": ("ewok", None),
-    "compat": ("ewok", False),
-    "release_filter": ("ewok", False),
-    "versions": ("ewok", [0, 1, 2, 3, 4]),
-    "per_cell": ("worldsense", 1),
+#: Option -> the benchmark that it belongs to; for the others it does nothing.
+OF_ONE_BENCHMARK = {
+    "materials": "ewok",
+    "password": "ewok",
+    "compat": "ewok",
+    "release_filter": "ewok",
+    "versions": "ewok",
+    "per_cell": "worldsense",
 }
 
 
-def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """Add the command."""
-    parser = stages.add_parser(
-        "evaluate",
-        help="score one model and print it next to the published numbers",
-        description="EWoK: builds the items, scores them by LogProbs, judges and summarises. WorldSense: generates trials, asks "
-        "(by basic prompting, as published, where the model converses, and by constrained prompting elsewhere), and summarises. "
-        "Each step is a command that it prints. A second call continues where the first one stopped.",
-    )
-    parser.add_argument("model", metavar="MODEL", help="model folder, fetched hub id, or a name of the registry")
-    parser.add_argument(
-        "--benchmark",
-        type=benchmark_names,
-        default=["ewok"],
-        metavar="NAMES",
-        help="ewok (default), worldsense, or ewok,worldsense",
-    )
-    parser.add_argument(
-        "--registry",
-        type=shipped_file,
-        metavar="FILE",
-        help="model registry (default: config/models.yaml here, or else the one of the package)",
-    )
-    add_revision_argument(parser)
-    add_dtype_argument(parser)
-    parser.add_argument("--work", type=Path, metavar="FOLDER", help="folder of the tables (default: results/evaluate/MODEL)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="JSON result (default: result.json in that folder)")
-    ewok = parser.add_argument_group("EWoK")
-    ewok.add_argument(
-        "--materials",
-        default="builtin",
-        metavar="MATERIALS",
-        help="materials: builtin (default), a folder or a .zip in EWoK's layout",
-    )
-    ewok.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
-    ewok.add_argument("--compat", action="store_true", help="compile exactly as the original did")
-    ewok.add_argument("--release-filter", action="store_true", help="keep the items of the official release only")
-    ewok.add_argument(
-        "--versions", type=version_range, default="0-4", metavar="FIRST-LAST", help="first and last version of the items"
-    )
-    worldsense = parser.add_argument_group("WorldSense")
-    worldsense.add_argument(
-        "--per-cell",
-        type=positive,
-        default=1,
-        metavar="K",
-        help="tuples of each problem, size, complexity, skin and wording of our own test set: 1 (default) is 2,808 trials, "
-        "31 is the whole set with 87,048",
-    )
-    parser.set_defaults(run=run)
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkOptions:
+    """What a benchmark asks, where that can be chosen.
 
-
-def benchmark_names(text: str) -> list[str]:
-    """An argparse type: names of benchmarks, in the order of reports.
-
-    >>> benchmark_names("worldsense,ewok")
-    ['ewok', 'worldsense']
+    Attributes:
+        materials: EWoK: builtin (default), a folder or a .zip in EWoK's layout
+        per_cell: WorldSense: tuples of each problem, size, complexity, skin and wording of our own test set: 1 is 2,808 trials,
+            31 is the whole set with 87,048
     """
-    from worldprobe.benchmarks import MODULES
-    from worldprobe.errors import did_you_mean
 
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in MODULES:
-            raise argparse.ArgumentTypeError(f'"{name}" is not a benchmark{did_you_mean(name, MODULES)}')
-    if not names:
-        raise argparse.ArgumentTypeError(f'"{text}" names no benchmark: give one or more of {", ".join(MODULES)}')
-    return [name for name in MODULES if name in names]
+    materials: str = "builtin"
+    password: Password = None
+    compat: Compat = False
+    release_filter: ReleaseFilter = False
+    versions: Versions = "0-4"
+    per_cell: Count = 1
 
 
-def run(args: argparse.Namespace) -> None:
-    """Every benchmark's steps; then its row, in print and as JSON."""
+def evaluate(
+    model: str,
+    /,
+    *,
+    benchmark: str = "ewok",
+    registry: Annotated[Path, Parameter(help="model registry; one comes with the package")] = Path("config/models.yaml"),
+    revision: Revision = None,
+    dtype: Dtype = None,
+    options: BenchmarkOptions = BenchmarkOptions(),
+    work: Path | None = None,
+    out: Path | None = None,
+) -> None:
+    """Score one model and print it next to the published numbers.
+
+    EWoK: builds the items, scores them by LogProbs, judges and summarises. WorldSense: generates trials, asks (by basic
+    prompting, as published, where the model converses, and by constrained prompting elsewhere), and summarises. Each step is a
+    command that it prints. A second call continues where the first one stopped.
+
+    Args:
+        model: model folder, fetched hub id, or a name of the registry
+        benchmark: ewok (default), worldsense, or ewok,worldsense
+        work: folder of the tables (default: results/evaluate/MODEL)
+        out: JSON result (default: result.json in that folder)
+    """
     import json
-    import os
 
     from worldprobe.files import write_text
     from worldprobe.models.checkpoint import short_name
@@ -104,60 +87,82 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.models.registry import loading_options, speed_options
     from worldprobe.report.results import SCHEMA_VERSION, check_result
 
-    refuse_what_does_nothing(args)
-    card = look_up(args.model, args.registry)
-    name = card.get("name") or short_name(args.model)
-    work = args.work or Path("results/evaluate") / name
+    benchmarks = benchmark_names(benchmark)
+    refuse_what_does_nothing(options, benchmarks)
+    card = look_up(model, registry)
+    name = card.get("name") or short_name(model)
+    work = work or Path("results/evaluate") / name
     refuse_another_models_folder(work / "result.json", str(card["checkpoint"]))
-    if args.password:
-        os.environ["WORLDPROBE_MATERIALS_PASSWORD"] = args.password  # inherited, so that no printed command shows it
-    entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
-    refuse_what_a_server_decides(args, entry)
+    if options.password:
+        os.environ[PASSWORD_VARIABLE] = options.password  # inherited, so that no printed command shows it
+    entry = {**card, "dtype": dtype or card.get("dtype"), "revision": revision or card.get("revision")}
+    refuse_what_a_server_decides(entry, {"dtype": dtype, "revision": revision})
     entry["kind"] = card.get("kind") or kind_of(entry)
-    if "worldsense" in args.benchmark and entry["kind"] != CAUSAL:
-        raise refuse_prompting(args.model, entry["kind"])
-    if "ewok" in args.benchmark and entry.get("engine") == "rule":
+    if "worldsense" in benchmarks and entry["kind"] != CAUSAL:
+        raise refuse_prompting(model, entry["kind"])
+    if "ewok" in benchmarks and entry.get("engine") == "rule":
         problem = "is a rule for WorldSense's trials, and EWoK asks about other things."
-        raise UserError(args.model, problem, "Add --benchmark worldsense.")
-    model = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
+        raise UserError(model, problem, "Add --benchmark worldsense.")
+    flags = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
     evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__}
     described = []
-    for benchmark in args.benchmark:
-        found, text = EVALUATE[benchmark](args, name, entry, model, work)
+    for one in benchmarks:
+        found, text = EVALUATE[one](options, name, entry, flags, work)
         evaluation |= found
         described.append(text)
-    out = args.out or work / "result.json"
+    out = out or work / "result.json"
     check_result(evaluation, str(out))
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     print("\n\n\n".join(described))
     print(f"JSON result: {out}")
 
 
+def benchmark_names(text: str) -> list[str]:
+    """Names of benchmarks, in the order of reports.
+
+    >>> benchmark_names("worldsense,ewok")
+    ['ewok', 'worldsense']
+
+    Raises:
+        UserError: one is none, or there is none.
+    """
+    from worldprobe.benchmarks import MODULES
+
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in MODULES:
+            problem = f'"{name}" is not a benchmark{did_you_mean(name, MODULES)}'
+            raise UserError("--benchmark", problem, f"Choose from {', '.join(MODULES)}.")
+    if not names:
+        raise UserError("--benchmark", f'"{text}" names no benchmark.', f"Give one or more of {', '.join(MODULES)}.")
+    return [name for name in MODULES if name in names]
+
+
 def evaluate_ewok(
-    args: argparse.Namespace, name: str, entry: dict[str, Any], model: list[str], work: Path
+    options: BenchmarkOptions, name: str, entry: dict[str, Any], model: list[str], work: Path
 ) -> tuple[dict[str, Any], str]:
     """Items, scores, judgements, summaries; the result, and how it is shown."""
     from worldprobe.benchmarks.ewok.report.evaluation import collect_evaluation, describe_evaluation
 
     items, scores, judgements, summaries = (work / f"{t}.parquet" for t in ("items", "target_scores", "judgements", "summaries"))
-    flags = ["--compat"] * args.compat + ["--release-filter"] * args.release_filter
-    step("items", "build", args.materials, "--versions", f"{args.versions[0]}-{args.versions[-1]}", *flags, "--out", items)
+    flags = ["--compat"] * options.compat + ["--release-filter"] * options.release_filter
+    step("items", "build", options.materials, "--versions", options.versions, *flags, "--out", items)
     step("score", "logprobs", items, *model, "--answers", work / ".answers", "--out", scores)
     step("judge", items, scores, "--out", judgements)
     step("summarize", judgements, "--out", summaries)
-    evaluation = collect_evaluation(name, args.materials, items, scores, summaries)
+    evaluation = collect_evaluation(name, options.materials, items, scores, summaries)
     return evaluation, describe_evaluation(evaluation) + told(summaries)
 
 
 def evaluate_worldsense(
-    args: argparse.Namespace, name: str, entry: dict[str, Any], model: list[str], work: Path
+    options: BenchmarkOptions, name: str, entry: dict[str, Any], model: list[str], work: Path
 ) -> tuple[dict[str, Any], str]:
     """Trials, answers, means; the result, and how it is shown."""
     from worldprobe.benchmarks.worldsense.report.evaluation import SHALLOW, collect_evaluation, describe_evaluation
 
     prompting = "basic" if converses(entry) else "constrained"
     trials, responses, summaries = (work / "worldsense" / f"{t}.parquet" for t in ("trials", "responses", "summaries"))
-    step("worldsense", "generate", "test", "--per-cell", args.per_cell, "--out", trials)
+    step("worldsense", "generate", "test", "--per-cell", options.per_cell, "--out", trials)
     asked = {responses: [*model, "--prompting", prompting]}
     for rule in SHALLOW:
         how = ["--model", f"rule {rule}", "--checkpoint", rule, "--engine", "rule", "--prompting", prompting]
@@ -203,29 +208,29 @@ def kind_of(entry: dict[str, Any]) -> str:
     return locate(entry["checkpoint"], *options, kind=None).kind
 
 
-def refuse_what_does_nothing(args: argparse.Namespace) -> None:
+def refuse_what_does_nothing(options: BenchmarkOptions, benchmarks: Sequence[str]) -> None:
     """Options of a benchmark that the model is not asked about.
 
     Raises:
         UserError: one is given.
     """
-    for option, (benchmark, default) in OF_ONE_BENCHMARK.items():
-        if benchmark not in args.benchmark and getattr(args, option) != default:
-            flag = f"--{option.replace('_', '-')}"
-            raise UserError(
-                flag, f"does nothing without the benchmark {benchmark}.", f"Add --benchmark {benchmark}, or leave it out."
-            )
+    defaults = asdict(BenchmarkOptions())
+    for option, value in asdict(options).items():
+        benchmark = OF_ONE_BENCHMARK[option]
+        if benchmark not in benchmarks and value != defaults[option]:
+            flag, fix = f"--{option.replace('_', '-')}", f"Add --benchmark {benchmark}, or leave it out."
+            raise UserError(flag, f"does nothing without the benchmark {benchmark}.", fix)
 
 
-def refuse_what_a_server_decides(args: argparse.Namespace, entry: dict[str, Any]) -> None:
+def refuse_what_a_server_decides(entry: dict[str, Any], given: dict[str, str | None]) -> None:
     """A model on a server has the weights and the precision that the server gives it.
 
     Raises:
         UserError: --dtype or --revision is given for one.
     """
-    for flag in ("dtype", "revision"):
-        if entry.get("engine") == "openai" and getattr(args, flag):
-            raise UserError(f"--{flag}", "does nothing for a model on a server, which decides it.", "Leave it out.")
+    for option, value in given.items():
+        if entry.get("engine") == "openai" and value:
+            raise UserError(f"--{option}", "does nothing for a model on a server, which decides it.", "Leave it out.")
 
 
 def refuse_another_models_folder(result: Path, checkpoint: str) -> None:
@@ -253,16 +258,16 @@ def step(*words: Any) -> None:
     Raises:
         UserError: the command's own.
     """
-    from worldprobe.cli import build_parser
+    from worldprobe.cli import parse
     from worldprobe.log import LOGGER
 
     line = [str(word) for word in words]
     LOGGER.info("worldprobe %s", shlex.join(line))
-    parsed = build_parser().parse_args(line)
-    parsed.run(parsed)
+    if (call := parse(line)) is not None:
+        call.run()
 
 
-def look_up(model: str, registry: Path | None) -> dict[str, Any]:
+def look_up(model: str, registry: Path) -> dict[str, Any]:
     """How to load a model: its registry entry, or just the folder or hub id as it was given.
 
     Raises:
@@ -270,7 +275,7 @@ def look_up(model: str, registry: Path | None) -> dict[str, Any]:
     """
     from worldprobe.config import read_registry
 
-    entries = read_registry(registry or shipped_file("config/models.yaml"))
+    entries = read_registry(shipped_file(registry))
     if model in entries and entries[model].get("control"):
         problem = "is trained by a study, so the registry does not know its folder."
         raise UserError(f"model {model}", problem, "Give its folder, e.g. one of results/controls/*/models/*/.")

@@ -1,20 +1,476 @@
-"""``human``: a study with people, from lists to accuracy. The commands are in the modules ``human_*``."""
+"""``human``: a study with people, from lists of questions to accuracy. The survey's own commands are in ``survey``."""
 
 from __future__ import annotations
 
-import argparse
+import math
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from worldprobe.cli import human_agreement, human_answers, human_likeness, human_lists, human_survey
+from cyclopts import App, Parameter
+
+from worldprobe.cli import survey
+from worldprobe.cli.options import Bounds, Count, Draws, Missing, OutFolder, Seed, Share, between, missing_models, pairs_of
+from worldprobe.errors import UserError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from worldprobe.human.cleaning import Cleaned
+    from worldprobe.human.lists import Layout, Lists
+
+app = App(name="human", help="Study with people: lists, survey, cleaning, agreement, likeness of models.")
+survey.add_commands(app)
+
+#: Bumped when the same files and options give another table.
+LISTS_METHOD, ANSWERS_METHOD, AGREEMENT_METHOD, LIKENESS_METHOD = 3, 2, 2, 1
+STEPS = ("returned", "incomplete", "duplicates", "invalid_answer", "failed_catch", "too_fast", "isc", "minimum")
+KINDS = ("reversed", "random", "constant", "straight_liner", "fast")
+_PARADIGMS = ("likert", "choice")
+
+Key = Annotated[Path, Parameter(help="answer key of the lists that were shown")]
 
 
-def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """The stage and its actions, in the order of a study."""
-    actions = stages.add_parser(
-        "human", help="study with people: lists, survey, cleaning, agreement, likeness of models"
-    ).add_subparsers(metavar="ACTION", required=True)
-    human_lists.add_parsers(actions)
-    human_survey.add_parsers(actions)
-    human_answers.add_simulate_parser(actions)
-    human_answers.add_clean_parser(actions)
-    human_agreement.add_parsers(actions)
-    human_likeness.add_parsers(actions)
+@app.command(name="lists")
+def lists_(
+    items: Path,
+    /,
+    *,
+    paradigms: Sequence[Literal["likert", "choice"]] = ("likert",),
+    unit: Literal["template", "meta_template", "shared_text"] = "template",
+    per_domain: bool = False,
+    length: Annotated[tuple[int, int], between(1)] = (40, 80),
+    catch: Annotated[int, between(0, 20)] = 2,
+    rounds: Annotated[int, between(1, 100)] = 1,
+    seed: Seed = 0,
+    plan: bool = False,
+    ratings: Annotated[int, between(1, 1000)] = 5,
+    wage: Annotated[float, between(0, 1e6)] = 12.0,
+    key_out: Path | None = None,
+    balance_out: Path | None = None,
+    out: Path | None = None,
+) -> None:
+    """Deal the questions to lists, one per person, and write the answer key.
+
+    Every sentence is asked in one list of a round; nobody sees a template twice; each list has as many plausible as implausible
+    trials (within 1), and its share of versions and domains. The survey needs the lists, but never the key.
+
+    Args:
+        items: items table
+        paradigms: ways of asking: likert, choice or both
+        unit: what nobody sees twice: a template, all templates of one target and context, or all that share a sentence
+        per_domain: a list is of one domain, as in the paper (default: each has all domains)
+        length: shortest and longest number of trials of a list; none is longer, shorter ones are reported
+        catch: number of catch trials in each list; the paper had none
+        rounds: ask everything N times, each time in other lists
+        plan: print the people, time and money needed; without --out nothing is written
+        ratings: ratings that each sub-item should have, for --plan
+        wage: pay per hour, in any currency, for --plan
+        key_out: answer key; keep it away from the survey (needed with --out)
+        balance_out: table of how balanced each list is
+        out: lists table, for the survey (needed without --plan)
+    """
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.human.questions import ask_people
+    from worldprobe.contracts import read_provenance, read_table, write_table
+    from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
+    from worldprobe.human.lists import Layout, build_lists, digest_lists
+    from worldprobe.human.plan import plan_study
+    from worldprobe.provenance import made
+
+    shortest, longest = length
+    if shortest > longest:
+        raise UserError("--length", f"{shortest} is more than {longest}.", f"Write --length {longest} {shortest}.")
+    if out is None and not plan:
+        raise UserError("--out", "is missing.", "Name the file of the lists, or give --plan to see what they would be.")
+    if out is not None and key_out is None:
+        raise UserError("--key-out", "is missing.", "Name a file for the answer key, apart from the lists: cleaning needs it.")
+    if out is None and (key_out or balance_out):
+        raise UserError("--out", "is missing.", "Name the file of the lists as well, or leave out the other files.")
+    layout = Layout(per_domain, shortest, longest, catch, rounds, seed)
+    ways = [one for one in _PARADIGMS if one in paradigms]
+    lists = build_lists(ask_people(read_table(items, Items), ways, unit), layout, unit)
+    _report_lists(lists, layout)
+    if plan:
+        for needed in plan_study(lists.balance, ratings, wage):
+            print("\n".join(needed.lines()))
+    if out is None:
+        return
+    digest = digest_lists(lists.trials)
+    details = {
+        "lists_digest": digest,
+        "paradigms": ways,
+        "unit": unit,
+        "per_domain": per_domain,
+        "length": [shortest, longest],
+        "n_catch": catch,
+        "rounds": rounds,
+        "n_shared_questions": lists.n_shared,
+        "n_contradictory_questions": lists.n_contradictory,
+    }
+    packages = ["numpy", "pandas"]
+    known = made(LISTS_METHOD, {"items": items}, packages, seed=seed, details=details)
+    with_texts = made(LISTS_METHOD, {"items": items}, packages, seed=seed, details=details, canary=read_provenance(items).canary)
+    write_table(lists.key, ListKeys, str(key_out), known)
+    if balance_out:
+        write_table(lists.balance, ListBalance, balance_out, known)
+    write_table(lists.trials, StudyLists, out, with_texts)
+
+
+def _report_lists(lists: Lists, layout: Layout) -> None:
+    """Log how many lists there are, how even they are, and which are shorter than was wanted."""
+    from worldprobe.log import LOGGER
+
+    for way, table in lists.balance.groupby("eval_type", sort=True):
+        length = table["n_trials"]
+        LOGGER.info(
+            "%s: %d lists of %d to %d trials and %d catch trials; "
+            "at most, expected answers differ by %d, versions by %d, domains by %d",
+            way,
+            len(table),
+            length.min(),
+            length.max(),
+            layout.n_catch,
+            (table["n_high"] - table["n_low"]).abs().max(),
+            table["version_spread"].max(),
+            table["domain_spread"].max(),
+        )
+        short = table[length < layout.shortest]
+        if len(short):
+            names = sorted(set(short["domains"])) if layout.per_domain else ["all domains"]
+            LOGGER.warning(
+                "%s: %d lists are shorter than %d, because there are too few templates: %s",
+                way,
+                len(short),
+                layout.shortest,
+                ", ".join(names),
+            )
+    if lists.n_shared:
+        LOGGER.info(
+            "%d questions have the same sentences in several items; each is asked once and counts for all", lists.n_shared
+        )
+    if lists.n_contradictory:
+        LOGGER.warning("%d questions are plausible in one item and implausible in another", lists.n_contradictory)
+
+
+@app.command(name="simulate")
+def simulate_(
+    lists: Path,
+    /,
+    *,
+    key: Key,
+    people_per_list: Annotated[int, between(1, 1000)] = 5,
+    noise: Annotated[float, between(0, 1)] = 0.22,
+    domain_noise: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    abandon: Share = 0.0,
+    seed: Seed = 0,
+    out: OutFolder,
+) -> None:
+    """Simulate people with known noise, and write their answers like an export.
+
+    Good raters give the expected answer, except for a share of guesses; others guess, or give one answer to everything.
+
+    Args:
+        lists: lists table
+        people_per_list: people who take each list
+        noise: share of a good rater's answers that are guesses
+        domain_noise: DOMAIN=SHARE: share of guesses in a domain, where it differs (default: none)
+        kinds: KIND=SHARE: share of people of another kind: reversed, random, constant, straight_liner, fast (default: all are
+            good)
+        abandon: share of the people who leave before the end
+        out: export, as `human export` writes it
+    """
+    from worldprobe.files import whole_folder
+    from worldprobe.human.exports import read_key, read_lists, write_export
+    from worldprobe.human.simulation import Crowd, simulate
+    from worldprobe.log import LOGGER
+    from worldprobe.provenance import made
+
+    trials, digest = read_lists(lists)
+    answers, key_digest = read_key(key)
+    if key_digest != digest:
+        raise UserError(key, "is the key of other lists.", "Give the key that was made with these lists.")
+    shares = shares_of("--kinds", kinds, KINDS)
+    by_domain = shares_of("--domain-noise", domain_noise, set(trials["domain"].dropna()))
+    if sum(shares.values()) > 1:
+        raise UserError("--kinds", f"the shares add up to {sum(shares.values()):g}.", "Give shares that add up to 1 or less.")
+    crowd = Crowd(people_per_list, noise, by_domain, shares, abandon, seed)
+    export, people = simulate(trials, answers, digest, crowd)
+    dealt = {str(kind): int(n) for kind, n in people["person_kind"].value_counts().sort_index().items()}
+    details = {
+        "is_simulated": True,
+        "lists_digest": digest,
+        "noise": noise,
+        "domain_noise": by_domain,
+        "kinds": dealt,
+        "abandon": abandon,
+    }
+    inputs = {"lists": lists, "key": key}
+    with whole_folder(out, "human simulate") as folder:
+        write_export(folder, export, made(ANSWERS_METHOD, inputs, ["numpy", "pandas"], seed=seed, details=details))
+    kinds_in_words = ", ".join(f"{n} {kind}" for kind, n in dealt.items())
+    LOGGER.info("%d simulated people (%s) gave %d answers", len(people), kinds_in_words, len(export.raw))
+
+
+@app.command(name="clean")
+def clean_(
+    export: Path,
+    /,
+    *,
+    key: Key,
+    skip: Annotated[Sequence[str], Parameter(choices=STEPS)] = (),
+    failed_catch: Annotated[int, between(0, 20)] = 2,
+    too_fast: Annotated[float, between(0, 1e7)] = 0.0,
+    isc: Annotated[float, between(-1, 1)] = 0.3,
+    passes: Annotated[int, between(0, 1000)] = 0,
+    min_corated: Annotated[int, between(3, 1000)] = 5,
+    minimum: Count = 5,
+    drop_below_minimum: bool = False,
+    steps_out: Path | None = None,
+    raters_out: Path | None = None,
+    excluded_out: Path | None = None,
+    sub_items_out: Path | None = None,
+    answers_out: Path | None = None,
+    people_out: Path | None = None,
+    out: Path,
+) -> None:
+    """Turn an export into ratings of items, in named and counted steps.
+
+    Steps, in this order: returned, incomplete, duplicates, invalid_answer, failed_catch, too_fast, isc, minimum. Decide this
+    after payment: that answers are left out here is not a reason to refuse anybody's pay.
+
+    Args:
+        export: folder that `human export` or `human simulate` wrote
+        skip: steps to leave out
+        failed_catch: leave out sessions with this many failed catch trials; 0: never
+        too_fast: lowest median time per answer, in milliseconds; 0: no limit
+        isc: lowest correlation of a person with the mean of the others
+        passes: largest number of passes of the step isc; 0: until nobody is below the limit
+        min_corated: number of answers in common with others that a correlation needs
+        minimum: number of answers that a sub-item should have; those with fewer are listed
+        drop_below_minimum: leave out sub-items with fewer answers than --minimum (default: they are kept)
+        steps_out: table of what each step left out
+        raters_out: table of each person's correlation and exclusion
+        excluded_out: table of the people whose answers do not count, for `human reopen`
+        sub_items_out: table of answers per sub-item
+        answers_out: table of the answers that count, for `human agreement`
+        people_out: table of people's age, gender, country and first language, as counts
+        out: ratings table, which `judge` takes like scores
+    """
+    from worldprobe.benchmarks.ewok.analysis.provenances import items_of
+    from worldprobe.benchmarks.ewok.contracts import Ratings
+    from worldprobe.benchmarks.ewok.human.questions import rate_items
+    from worldprobe.contracts import write_table
+    from worldprobe.human.answers import check_export, count_people, read_answers
+    from worldprobe.human.cleaning import Rules, clean
+    from worldprobe.human.contracts import CleanAnswers, CleaningSteps, PeopleCounts, Raters, SubItems
+    from worldprobe.human.exports import read_export, read_key
+    from worldprobe.provenance import made
+
+    answered = read_export(export)
+    answer_key, digest = read_key(key)
+    check_export(answered.raw, answered.participants, answer_key, digest)
+    rules = Rules(
+        skip=tuple(step for step in STEPS if step in skip),
+        failed_catch=failed_catch or None,
+        too_fast_ms=too_fast or None,
+        isc=isc,
+        passes=passes or None,
+        min_corated=min_corated,
+        minimum=minimum,
+        drop_below_minimum=drop_below_minimum,
+    )
+    cleaned = clean(read_answers(answered.raw, answer_key), answered.participants, answer_key, rules)
+    _report_cleaning(cleaned, rules.minimum)
+    if cleaned.answers.empty:
+        fix = "See in the lines above which step leaves them out, and --skip it."
+        raise UserError(export, "no answers are left after cleaning.", fix)
+    inputs = {"export": export, "key": key}
+    steps = [f"{row.step}: {row.n_ratings_before} to {row.n_ratings_after}" for row in cleaned.steps.itertuples()]
+    details = items_of([key]) | {
+        "lists_digest": digest,
+        "scale": [1, 5],
+        "steps": steps,
+        "isc": {"threshold": isc, "passes": passes, "min_corated": min_corated, "is_settled": cleaned.is_settled},
+        "skipped": list(rules.skip),
+        "minimum": minimum,
+        "n_ratings": len(cleaned.answers),
+        "n_people": int(cleaned.answers["participant"].nunique()),
+    }
+    provenance = made(ANSWERS_METHOD, inputs, ["numpy", "pandas"], model="human", details=details)
+    columns = list(CleanAnswers.columns)
+    for path, frame, contract in (
+        (steps_out, cleaned.steps, CleaningSteps),
+        (raters_out, cleaned.raters, Raters),
+        (excluded_out, cleaned.raters[cleaned.raters["excluded_by"] != ""], Raters),
+        (sub_items_out, cleaned.sub_items, SubItems),
+        (
+            answers_out,
+            cleaned.answers.astype({"answer": "int64", "value": "int64", "expected": "int64"})[columns],
+            CleanAnswers,
+        ),
+    ):
+        if path:
+            write_table(frame, contract, path, provenance)
+    if people_out:
+        kept = cleaned.answers["participant"].unique()
+        write_table(count_people(kept, answered.demographics), PeopleCounts, people_out, provenance)
+    write_table(rate_items(cleaned.answers, answer_key), Ratings, out, provenance)
+
+
+def _report_cleaning(cleaned: Cleaned, minimum: int) -> None:
+    """Log every step, every correlation that is not defined, and every sub-item with too few answers, as counts."""
+    from worldprobe.log import LOGGER
+
+    for row in cleaned.steps.to_dict("records"):
+        name = f"{row['step']}, pass {row['pass_number']}" if row["pass_number"] else row["step"]
+        if row["is_on"]:
+            n_people, n_ratings = row["n_people_after"], row["n_ratings_after"]
+            people, ratings = row["n_people_before"] - n_people, row["n_ratings_before"] - n_ratings
+            LOGGER.info("%s: %d people and %d ratings left out, %d and %d kept", name, people, ratings, n_people, n_ratings)
+        else:
+            LOGGER.info("%s: off", name)
+    if not cleaned.is_settled:
+        LOGGER.warning("isc: the last pass still left somebody out; with more passes others might go too")
+    undefined = cleaned.raters.loc[~cleaned.raters["isc_status"].isin(["defined", "not_measured"]), "isc_status"].value_counts()
+    if len(undefined):
+        LOGGER.warning("correlation not defined: %s", ", ".join(f"{n} {name}" for name, n in undefined.items()))
+    states = cleaned.sub_items["status"].value_counts()
+    few, none = int(states.get("below_minimum", 0)), int(states.get("missing", 0))
+    if few or none:
+        LOGGER.warning(
+            "%d of %d sub-items have fewer than %d answers, and %d have none", few, len(cleaned.sub_items), minimum, none
+        )
+
+
+def shares_of(option: str, texts: Sequence[str], known: Collection[str]) -> dict[str, float]:
+    """The values of an option of the form NAME=SHARE.
+
+    Raises:
+        UserError: an unknown name, or no share.
+    """
+    found = {}
+    for name, value in pairs_of(option, texts, "NAME=SHARE").items():
+        if name not in known:
+            problem = f'"{name}" is unknown{did_you_mean(name, known)}'
+            raise UserError(option, problem, f"Choose among: {', '.join(sorted(known))}.")
+        try:
+            found[name] = Bounds(0, 1).read(value, False)
+        except ValueError as error:
+            raise UserError(option, f"{error}.", "Write it as NAME=SHARE.") from error
+    return dict(sorted(found.items()))
+
+
+@app.command
+def agreement(
+    items: Path,
+    answers: Path,
+    /,
+    *,
+    key: Key,
+    draws: Draws = 200,
+    seed: Seed = 0,
+    matrix_out: Path | None = None,
+    out: Path,
+) -> None:
+    """Measure people's accuracy and reliability, and compare Likert with Choice; print the main numbers.
+
+    Accuracy by domain, version and design, with intervals over people; split-half reliability and what it lets a model reach;
+    correlation with the labels; and, where people were asked both ways, the confusion matrix of Figure 7.
+
+    Args:
+        items: items table
+        answers: answers that count, from `human clean --answers-out`
+        matrix_out: confusion matrix of Likert and Choice (agreements table)
+        out: table of statistics of people
+    """
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_items
+    from worldprobe.benchmarks.ewok.contracts import Agreements, HumanStatistics, Items
+    from worldprobe.benchmarks.ewok.human.statistics import Adder, confuse, measure
+    from worldprobe.contracts import read_provenance, read_table, write_table
+    from worldprobe.human.contracts import CleanAnswers
+    from worldprobe.human.exports import read_key
+    from worldprobe.provenance import made
+
+    item_rows = read_table(items, Items)
+    check_items(items, [answers, key])
+    answered = read_table(answers, CleanAnswers)
+    answer_key, digest = read_key(key)
+    if read_provenance(answers).details.get("lists_digest") != digest:
+        raise UserError(key, "is the key of other lists than the answers'.", "Give the key that the answers were cleaned with.")
+    strange = sorted(set(answer_key["item_id"]) - {""} - set(item_rows["item_id"]))
+    if strange:
+        problem = f"does not have {len(strange)} items of the key, the first is {strange[0]}."
+        raise UserError(items, problem, "Give the items that the lists were made from.")
+    statistics = measure(item_rows, answered, answer_key, draws, seed)
+    inputs = {"items": items, "answers": answers, "key": key}
+    provenance = made(AGREEMENT_METHOD, inputs, ["numpy", "pandas"], seed=seed, model="human", details={"n_draws": draws})
+    if matrix_out:
+        ordered = item_rows.sort_values("item_id").reset_index(drop=True)
+        ways = {way: answered[answered["eval_type"] == way] for way in ("likert", "choice")}
+        likert, choice = (Adder(ordered, part, answer_key, way).add() for way, part in ways.items())
+        write_table(confuse(likert, choice), Agreements, matrix_out, provenance)
+    _print_statistics(statistics)
+    write_table(statistics, HumanStatistics, out, provenance)
+
+
+def _print_statistics(statistics: pd.DataFrame) -> None:
+    """The numbers next to which a model's are shown."""
+    named = {
+        "accuracy": "accuracy (the paper: 0.951)",
+        "split_half_r": "split-half reliability (Spearman-Brown)",
+        "noise_ceiling_r": "correlation with people that a model without noise would reach",
+        "label_r": "correlation of mean ratings with the labels",
+        "label_r_binarised": "the same, with mean ratings binarised",
+        "likert_choice_r": "Likert difference against share choosing context 1, Pearson's r",
+    }
+    found = {(row["eval_type"], row["quantity"]): row for row in statistics.to_dict("records") if row["grouping"] == "overall"}
+    for way in sorted({way for way, _ in found}):
+        for quantity, words in named.items():
+            if row := found.get((way, quantity)):
+                interval = "" if math.isnan(row["ci_low"]) else f" ({row['ci_low']:.3f}-{row['ci_high']:.3f})"
+                print(f"{way}: {words}: {row['value']:.3f}{interval}")
+    versions = statistics.query("quantity == 'accuracy' and eval_type == 'likert' and grouping == 'version'")["value"]
+    if len(versions):
+        print(f"likert: range over versions (the paper: 0.942-0.957): {versions.min():.3f}-{versions.max():.3f}")
+
+
+@app.command
+def likeness(
+    items: Path,
+    ratings: Path,
+    evidence: list[Path],
+    /,
+    *,
+    draws: Draws = 1000,
+    seed: Seed = 0,
+    missing: Missing = (),
+    out: Path,
+) -> None:
+    """Correlate models' preferences with people's, next to what people's noise permits.
+
+    For every target, how much better one context fits than the other: people's mean ratings against a model's log
+    probabilities or ratings. Pearson's r with a bootstrap interval over pairs of concepts, and the r that a model of people
+    without noise would reach.
+
+    Args:
+        items: items table
+        ratings: people's ratings, from `human clean` or `import human-ratings`
+        evidence: target_scores and responses tables of models
+        out: likeness table
+    """
+    from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER
+    from worldprobe.benchmarks.ewok.analysis.judge import read_evidence
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_items
+    from worldprobe.benchmarks.ewok.contracts import Items, Likeness, Ratings
+    from worldprobe.benchmarks.ewok.human.human_correlation import measure_likeness
+    from worldprobe.contracts import read_table, write_table
+    from worldprobe.provenance import made
+
+    check_items(items, [ratings, *evidence])
+    people = read_table(ratings, Ratings)
+    table = measure_likeness(read_table(items, Items), people, map(read_evidence, evidence), draws, seed)
+    inputs = {"items": items, "ratings": ratings} | {str(path): path for path in evidence}
+    details = {"cluster": DEFAULT_CLUSTER, "n_draws": draws} | missing_models(missing, table["model"].unique())
+    write_table(table, Likeness, out, made(LIKENESS_METHOD, inputs, ["numpy", "pandas"], seed=seed, details=details))

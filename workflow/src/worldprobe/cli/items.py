@@ -1,17 +1,34 @@
-"""``items``: fill templates, or compile and fill in one go."""
+"""``items``: fill templates, or compile and fill in one go; pass items on, and take them in."""
 
 from __future__ import annotations
 
-import argparse
 import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import App, Parameter
 
 from worldprobe import methods
-from worldprobe.cli.arguments import LARGEST_SEED, add_processes_argument, whole_number
-from worldprobe.cli.items_export import add_export
-from worldprobe.cli.items_import import add_import
-from worldprobe.cli.reading_materials import MOST, PASSWORD_HELP, add_materials_arguments, password, version_range
+from worldprobe.cli.materials import made_from_materials, read_and_check
+from worldprobe.cli.options import (
+    MOST,
+    Compat,
+    Encrypt,
+    MaterialsPlace,
+    OutFolder,
+    Password,
+    Processes,
+    ReleaseFilter,
+    between,
+    export_password,
+    materials_place,
+    version_range,
+)
+from worldprobe.cli.options import (
+    password as password_of,
+)
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,149 +37,146 @@ if TYPE_CHECKING:
     from worldprobe.benchmarks.ewok.materials.materials import Materials
     from worldprobe.provenance import Provenance
 
+app = App(name="items", help="Fill templates into items.")
 
-def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``items build``, ``items fill``, ``items gather``, ``items export`` and ``items import``."""
-    actions = stages.add_parser("items", help="fill templates into items").add_subparsers(metavar="ACTION", required=True)
-    build = actions.add_parser("build", help="compile and fill in one go")
-    add_materials_arguments(build)
-    build.add_argument("--templates-out", type=Path, metavar="TEMPLATES", help="also write the templates table (Parquet)")
-    build.set_defaults(run=run_build, version=None)
-    fill = actions.add_parser("fill", help="fill compiled templates: all versions, or one alone")
-    fill.add_argument("templates", metavar="TEMPLATES", help="templates table, from `templates compile`")
-    add_materials_arguments(fill)
-    fill.set_defaults(run=run_fill)
-    _add_gather(actions)
-    add_export(actions)
-    add_import(actions)
-    for parser in (build, fill):
-        _add_filling_arguments(parser)
-        add_processes_argument(parser)
-    fill.add_argument(
-        "--version",
-        type=whole_number(0, MOST - 1),
-        metavar="N",
-        help="single version to fill, for `items gather` (fixed: a version; independent: each template's N-th sample, from 0)",
-    )
+#: Version of the reading of other files.
+IMPORT_METHOD = 1
+#: Format -> those of its options that other formats lack.
+OPTIONS = {"official": (), "lm-eval": ("task", "encrypt", "hub"), "lighteval": ("task",), "hf": ("encrypt",)}
+#: The name of a task, where none is given.
+TASK = "worldprobe_items"
+Format = Literal["official", "lm-eval", "lighteval", "hf"]
 
 
-def _add_filling_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "--mode",
-        choices=["fixed", "independent"],
-        default="fixed",
-        help="fixed: one constant filling per domain and version; independent: each item on its own (default: %(default)s)",
-    )
-    add("--versions", type=version_range, default="0-4", metavar="FIRST-LAST", help="fixed: first and last version")
-    add(
-        "--per-template",
-        type=whole_number(1, MOST),
-        default=5,
-        metavar="K",
-        help="independent: number of items per template",
-    )
-    add(
-        "--seed",
-        type=whole_number(0, LARGEST_SEED),
-        default=0,
-        metavar="N",
-        help="independent: seed of the fillings; with --compat, what the original calls version",
-    )
-    add(
-        "--swap",
-        action="append",
-        default=[],
-        metavar="FROM->TO",
-        help="fillers to use instead of others, e.g. object->nonword; may be repeated",
-    )
-    add("--filter", metavar="REGEX", help="keep items in whose slots (e.g. agent1:sex=male,object1) this is found")
-    add("--compat", action="store_true", help="repeat the original generator, quirks included")
-    add("--release-filter", action="store_true", help="keep only the items of the official release")
-    add(
-        "--flags",
-        type=Path,
-        metavar="FLAGS",
-        help="templates to exclude or reverse: flags from `materials review --read`, or the filled spreadsheet",
-    )
-    add("--out", type=Path, required=True, metavar="ITEMS", help="items table (Parquet)")
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class FillingOptions:
+    """How templates are filled.
+
+    Attributes:
+        mode: fixed: one constant filling per domain and version; independent: each item on its own
+        versions: fixed: first and last version
+        per_template: independent: number of items per template
+        seed: independent: seed of the fillings; with --compat, what the original calls version
+        swap: fillers to use instead of others, e.g. object->nonword; may be repeated
+        filter: keep items in whose slots (e.g. agent1:sex=male,object1) this regular expression is found
+        flags: templates to exclude or reverse: flags from `materials review --read`, or the filled spreadsheet
+    """
+
+    mode: Literal["fixed", "independent"] = "fixed"
+    versions: str = "0-4"
+    per_template: Annotated[int, between(1, MOST)] = 5
+    seed: Annotated[int, between(0, 2**32 - 1)] = 0
+    swap: Sequence[str] = ()
+    filter: str | None = None
+    compat: Compat = False
+    release_filter: ReleaseFilter = False
+    flags: Path | None = None
+    processes: Processes = 1
 
 
-def _add_gather(actions: argparse._SubParsersAction) -> None:
-    gather = actions.add_parser("gather", help="put the versions' tables together: the same bytes as filling them at once")
-    gather.add_argument("versions", nargs="+", type=Path, metavar="VERSION_TABLE", help="tables from `items fill --version N`")
-    gather.add_argument("--release-filter", action="store_true", help="keep only the items of the official release")
-    gather.add_argument(
-        "--materials", metavar="MATERIALS", help="materials with the list of released items, for --release-filter"
-    )
-    gather.add_argument("--password", metavar="PASSWORD", help=PASSWORD_HELP)
-    gather.add_argument("--out", type=Path, required=True, metavar="ITEMS", help="items table (Parquet)")
-    gather.set_defaults(run=run_gather)
+@app.command
+def build(
+    materials: MaterialsPlace,
+    /,
+    *,
+    password: Password = None,
+    how: FillingOptions = FillingOptions(),
+    templates_out: Path | None = None,
+    out: Path,
+) -> None:
+    """Compile and fill in one go.
 
-
-def run_build(args: argparse.Namespace) -> None:
-    """Read, check, compile, fill, write."""
+    Args:
+        templates_out: templates table to write as well (Parquet)
+        out: items table (Parquet)
+    """
     from worldprobe.benchmarks.ewok.contracts import Templates
     from worldprobe.benchmarks.ewok.materials.build import compile_all
-    from worldprobe.cli.reading_materials import made_from_materials, read_and_check
     from worldprobe.contracts import digest_table, write_table
 
-    materials = read_and_check(args)
-    made = made_from_materials(materials, args.compat)
-    templates = compile_all(materials)
-    if args.templates_out:
-        write_table(templates, Templates, args.templates_out, made)
+    versions = version_range(how.versions)
+    read = read_and_check(materials, password, how.compat)
+    made = made_from_materials(read, how.compat)
+    templates = compile_all(read)
+    if templates_out:
+        write_table(templates, Templates, templates_out, made)
     # The same bytes as of the two commands: the items state the digest of the templates, written or not.
     made.inputs["templates"] = digest_table(templates, Templates, made)
-    _fill_and_write(args, templates, materials, made)
+    _fill_and_write(how, versions, None, templates, read, made, out)
 
 
-def run_fill(args: argparse.Namespace) -> None:
-    """Read templates and fillers, fill, write."""
+@app.command
+def fill(
+    templates: Path,
+    materials: MaterialsPlace,
+    /,
+    *,
+    password: Password = None,
+    how: FillingOptions = FillingOptions(),
+    version: Annotated[int | None, between(0, MOST - 1)] = None,
+    out: Path,
+) -> None:
+    """Fill compiled templates: all versions, or one alone.
+
+    Args:
+        templates: templates table, from `templates compile`
+        version: single version to fill, for `items gather` (fixed: a version; independent: each template's N-th sample, from 0)
+        out: items table (Parquet)
+    """
     from worldprobe.benchmarks.ewok.contracts import Templates
-    from worldprobe.cli.reading_materials import made_from_materials, read_and_check
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.files import digest_file
 
-    if args.version is not None and args.release_filter:
+    versions = version_range(how.versions)
+    if version is not None and how.release_filter:
         fix = "Give --release-filter to `items gather`."
         raise UserError("--release-filter", "looks at all versions together, but --version fills one.", fix)
-    templates = read_table(args.templates, Templates)
-    compiled = read_provenance(args.templates)
-    if compiled.details.get("compat", args.compat) != args.compat:
-        problem = f"was compiled {'without' if args.compat else 'with'} --compat."
-        raise UserError(args.templates, problem, "Use the same --compat for both commands.")
-    materials = read_and_check(args)
-    provenance = made_from_materials(materials, args.compat)
-    if compiled.inputs.get("materials", provenance.inputs["materials"]) != provenance.inputs["materials"]:
+    table = read_table(templates, Templates)
+    compiled = read_provenance(templates)
+    if compiled.details.get("compat", how.compat) != how.compat:
+        problem = f"was compiled {'without' if how.compat else 'with'} --compat."
+        raise UserError(templates, problem, "Use the same --compat for both commands.")
+    read = read_and_check(materials, password, how.compat)
+    made = made_from_materials(read, how.compat)
+    if compiled.inputs.get("materials", made.inputs["materials"]) != made.inputs["materials"]:
         fix = "Compile the templates again, or give the materials that they were compiled from."
-        raise UserError(args.templates, f"was compiled from other materials than {args.materials}.", fix)
-    provenance.inputs["templates"] = digest_file(args.templates)
-    _fill_and_write(args, templates, materials, provenance)
+        raise UserError(templates, f"was compiled from other materials than {materials_place(materials)}.", fix)
+    made.inputs["templates"] = digest_file(templates)
+    _fill_and_write(how, versions, version, table, read, made, out)
 
 
-def _fill_and_write(args: argparse.Namespace, templates: pd.DataFrame, materials: Materials, made: Provenance) -> None:
+def _fill_and_write(
+    how: FillingOptions,
+    versions: list[int],
+    version: int | None,
+    templates: pd.DataFrame,
+    materials: Materials,
+    made: Provenance,
+    out: Path,
+) -> None:
     from worldprobe.benchmarks.ewok.materials.build import Filling, fill_items, filling_details, finish_items, stream_items
 
-    is_part = args.version is not None
-    many = args.versions if args.mode == "fixed" else range(args.per_template)
-    filling = Filling(args.mode, [args.version] if is_part else list(many), args.seed, tuple(args.swap), args.filter)
+    is_independent = how.mode == "independent"
+    many = [version] if version is not None else list(range(how.per_template)) if is_independent else versions
+    filling = Filling(how.mode, many, how.seed, tuple(how.swap), how.filter)
     made.method = methods.ITEMS
-    made.seed = args.seed if args.mode == "independent" else None
-    made.details |= filling_details(filling, is_part)
-    if args.mode == "independent" and not (args.flags or args.release_filter):
-        processes = min(args.processes, os.cpu_count() or 1)
-        _report(*stream_items(templates, materials, filling, args.out, made, processes), args.out)
+    made.seed = how.seed if is_independent else None
+    made.details |= filling_details(filling, version is not None)
+    if is_independent and not (how.flags or how.release_filter):
+        processes = min(how.processes, os.cpu_count() or 1)
+        _report(*stream_items(templates, materials, filling, out, made, processes), out)
         return
-    if args.processes > 1:
+    if how.processes > 1:
         problem = "has an effect with --mode independent, and without --flags and --release-filter, only."
         raise UserError("--processes", problem, "Leave it out.")
     items, fewer = fill_items(templates, materials, filling)
     if fewer:
         made.details["fewer_items"] = fewer
-    if args.flags:
-        items = _flagged(items, templates, made, args.flags)
-    _write(finish_items(items, materials.rules, materials.source if args.release_filter else None), made, args)
+    if how.flags:
+        items = _flagged(items, templates, made, how.flags)
+    source = materials.source if how.release_filter else None
+    _write(finish_items(items, materials.rules, source), made, how.release_filter, out)
 
 
 def _flagged(items: pd.DataFrame, templates: pd.DataFrame, made: Provenance, path: Path) -> pd.DataFrame:
@@ -177,8 +191,23 @@ def _flagged(items: pd.DataFrame, templates: pd.DataFrame, made: Provenance, pat
     return apply_flags(items, flags)
 
 
-def run_gather(args: argparse.Namespace) -> None:
-    """Read the versions, apply what looks across them, write."""
+@app.command
+def gather(
+    versions: list[Path],
+    /,
+    *,
+    release_filter: ReleaseFilter = False,
+    materials: str | None = None,
+    password: Password = None,
+    out: Path,
+) -> None:
+    """Put the versions' tables together: the same bytes as filling them at once.
+
+    Args:
+        versions: tables from `items fill --version N`
+        materials: materials with the list of released items, for --release-filter
+        out: items table (Parquet)
+    """
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.contracts import Items
@@ -187,28 +216,28 @@ def run_gather(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
     from worldprobe.contracts import read_provenance, read_table
 
-    if args.release_filter != bool(args.materials):
-        given, missing = ("--release-filter", "--materials") if args.release_filter else ("--materials", "--release-filter")
+    if release_filter != bool(materials):
+        given, missing = ("--release-filter", "--materials") if release_filter else ("--materials", "--release-filter")
         raise UserError(given, f"needs {missing}: the materials contain the list of released items.", f"Add {missing}.")
-    frames = [read_table(path, Items) for path in args.versions]
-    made = gather_provenance([(str(path), read_provenance(path)) for path in args.versions])
-    source = Source(args.materials, password(args)) if args.release_filter else None
+    frames = [read_table(path, Items) for path in versions]
+    made = gather_provenance([(str(path), read_provenance(path)) for path in versions])
+    source = Source(materials, password_of(password)) if materials else None
     if source is not None and source.digest() != made.inputs.get("materials"):
-        raise UserError(args.materials, "the versions were filled from other materials.", "Give the same materials.")
+        raise UserError(materials, "the versions were filled from other materials.", "Give the same materials.")
     rules = ORIGINAL if made.details.get("compat") else RIGHT
     items = pd.concat(frames, ignore_index=True).drop(columns="duplicate_of")
-    _write(finish_items(items, rules, source), made, args)
+    _write(finish_items(items, rules, source), made, release_filter, out)
 
 
-def _write(items: pd.DataFrame, made: Provenance, args: argparse.Namespace) -> None:
+def _write(items: pd.DataFrame, made: Provenance, release_filter: bool, out: Path) -> None:
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.contracts import write_table
 
     n_duplicates = int(items["duplicate_of"].notna().sum())
-    facts = {"release_filter": args.release_filter, "duplicates": n_duplicates}
+    facts = {"release_filter": release_filter, "duplicates": n_duplicates}
     made.details |= {key: value for key, value in facts.items() if value}
-    write_table(items, Items, args.out, made)
-    _report(len(items), n_duplicates, args.out)
+    write_table(items, Items, out, made)
+    _report(len(items), n_duplicates, out)
 
 
 def _report(n_items: int, n_duplicates: int, path: Path) -> None:
@@ -216,3 +245,191 @@ def _report(n_items: int, n_duplicates: int, path: Path) -> None:
 
     repeated = f", {n_duplicates} of them with the texts of another" if n_duplicates else ""
     LOGGER.info("%d items%s: %s", n_items, repeated, path)
+
+
+@app.command
+def export(
+    items: str | None = None,
+    templates: str | None = None,
+    /,
+    *,
+    format: Format = "official",
+    task: str | None = None,
+    encrypt: Encrypt = False,
+    hub: Annotated[Sequence[str] | None, Parameter(consume_multiple=(0, 1))] = None,
+    out: OutFolder,
+) -> None:
+    """Write items for other tools.
+
+    official: a folder per version, a CSV file per domain. lm-eval: a task folder for --include_path, asking the same
+    questions, ties counted 0.5. lighteval: a file for --custom-tasks and its questions, the same for some tokenizers only.
+    hf: a dataset folder of the Hugging Face hub, with a card and a Croissant description. Items of EWoK's own materials
+    leave only with --encrypt, or as lm-eval by name, with --hub and no ITEMS.
+
+    Args:
+        items: items table; none with --hub
+        templates: official: the templates table that the items were filled from
+        format: layout of the files
+        task: lm-eval, lighteval: the task's name (default: worldprobe_items)
+        hub: lm-eval: write no items; the task reads EWoK's gated dataset on the hub, or a local copy of it in this folder
+        out: folder to write
+    """
+    from worldprobe.benchmarks.ewok.exports.canaries import is_protected
+    from worldprobe.contracts import read_provenance
+    from worldprobe.files import digest_file, source_of, whole_folder, write_members
+
+    is_by_name, copy = hub is not None, next(iter(hub or ()), None)
+    if is_by_name and (items or encrypt):
+        raise UserError("--hub", "writes no items.", "Leave ITEMS and --encrypt out, or leave out --hub.")
+    if copy and not Path(copy).is_dir():
+        raise UserError(f"--hub {copy}", "is not a folder.", "Name a local copy of the dataset, or give --hub alone.")
+    if not is_by_name and not items:
+        raise UserError("items export", "needs the items.", "Name the items table, or add --format lm-eval --hub.")
+    _check_format(format, {"task": task is not None, "encrypt": encrypt, "hub": is_by_name}, templates, task)
+    if items and not encrypt and is_protected(read_provenance(items).canary):
+        pack = "`worldprobe release pack --items ITEMS --templates TEMPLATES --notices-from MATERIALS --out NAME.zip`"
+        fixes = {
+            "official": f"Write an encrypted archive: {pack}.",
+            "lm-eval": "Add --encrypt, or leave ITEMS out and add --hub.",
+            "lighteval": "Take --format lm-eval with --encrypt: lighteval reads plain files only.",
+            "hf": "Add --encrypt.",
+        }
+        problem = "comes from EWoK's own materials, whose terms forbid plain-text files of them."
+        raise UserError(items, problem, fixes[format])
+    files = _exported(format, items, templates, task or TASK, encrypt, copy)
+    source = source_of(format, task, *(digest_file(path) for path in (items, templates) if path))
+    with whole_folder(out, "items export", source) as folder:
+        write_members(folder, files)
+
+
+def _check_format(format: str, given: dict[str, bool], templates: str | None, task: str | None) -> None:
+    """Refuse options that do nothing in a format, and demand what it needs.
+
+    Raises:
+        UserError: one of them.
+    """
+    from worldprobe.inference.lm_eval import check_task
+
+    for option in OPTIONS["lm-eval"]:
+        if option not in OPTIONS[format] and given[option]:
+            why = ", which reads plain files only" if format == "lighteval" else ""
+            problem = f"does nothing with --format {format}{why}."
+            raise UserError(f"--{option}", problem, "Leave it out, or take --format lm-eval.")
+    if format == "official" and not templates:
+        raise UserError("items export", "needs the templates.", "Name the templates table after the items table.")
+    if format != "official" and templates:
+        raise UserError(templates, f"does nothing with --format {format}.", "Leave the templates out.")
+    check_task(task)
+
+
+def _exported(
+    format: str, path: str | None, templates: str | None, task: str, encrypt: bool, copy: str | None
+) -> Iterator[tuple[str, bytes]]:
+    """Name and content of each file.
+
+    Raises:
+        UserError: a table cannot be read, or there is no password.
+    """
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.exports.dataset import describe_items
+    from worldprobe.benchmarks.ewok.exports.lighteval_task import lighteval_files
+    from worldprobe.benchmarks.ewok.exports.lm_eval_task import hub_files, task_files
+    from worldprobe.benchmarks.ewok.vocabulary import RELEASE
+    from worldprobe.contracts import read_provenance, read_table
+    from worldprobe.report.dataset_folder import dataset_files
+
+    if path is None:
+        return hub_files(copy, None, task) if copy else hub_files(RELEASE["id"], RELEASE["revision"], task)
+    if format == "official":
+        return ((name, text.encode()) for name, text in read_official_files(Path(path), Path(str(templates))))
+    word = export_password(encrypt)
+    items, canary = read_table(path, Items), read_provenance(path).canary
+    if format == "lm-eval":
+        return task_files(items, task, canary, word)
+    if format == "lighteval":
+        return lighteval_files(items, task, canary)
+    # The rows are the table itself, byte for byte.
+    return dataset_files(describe_items(items, canary, encrypt), Path(path).read_bytes(), word)
+
+
+def read_official_files(items_path: Path, templates_path: Path) -> Iterator[tuple[str, str]]:
+    """Items in the original's format: name and text of each file.
+
+    Raises:
+        UserError: a table cannot be read, or the templates are not those of the items.
+    """
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_templates
+    from worldprobe.benchmarks.ewok.contracts import Items, Templates
+    from worldprobe.benchmarks.ewok.materials.official_files import official_files
+    from worldprobe.contracts import read_provenance, read_table
+
+    made = read_provenance(items_path)
+    items, templates = read_table(items_path, Items), read_table(templates_path, Templates)  # their own faults say more
+    check_templates(templates_path, items_path)
+    is_sampled_like_original = made.details.get("compat") and made.details.get("mode") == "independent"
+    return official_files(items, templates, made.canary, made.seed if is_sampled_like_original else None)
+
+
+@app.command(name="import")
+def import_(source: Path, /, *, password: Password = None, out: Path) -> None:
+    """Read items from EWoK's Parquet file on the Hugging Face hub, or from CSV files in its format.
+
+    Reads columns by EWoK's names (Domain, ConceptA, Context1, ...) and says whether the texts are those of the release
+    EWoK-core-1.0. Ids and versions that the files lack are counted. Also reads the archive of
+    `items export --format hf --encrypt`.
+
+    Args:
+        source: .csv or .parquet file, or a folder or .zip file of them
+        out: items table (Parquet)
+    """
+    from worldprobe.archives import EXPORT_VARIABLE
+    from worldprobe.benchmarks.ewok.analysis.published import is_release, read_published
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.exports.canaries import is_protected
+    from worldprobe.benchmarks.ewok.materials.official_files import RELEASE_CANARY, read_items
+    from worldprobe.contracts import write_table
+    from worldprobe.log import LOGGER
+    from worldprobe.paths import RESOURCES
+    from worldprobe.provenance import made
+
+    word = password_of(password) or os.environ.get(EXPORT_VARIABLE)
+    if _copy_of_export(source, word, out):
+        LOGGER.info("the items table that was exported: %s", out)
+        return
+    found = read_items(source, word)
+    is_official = is_release(found.items, read_published(RESOURCES / "published"))
+    details = {"imported": "items", "release": is_official} | ({"counted": list(found.made_up)} if found.made_up else {})
+    # The release's texts are protected whatever canary the file states.
+    canary = f"{found.canary}\n{RELEASE_CANARY}" if is_official and not is_protected(found.canary) else found.canary
+    write_table(found.items, Items, out, made(IMPORT_METHOD, {"source": source}, details=details, canary=canary))
+    if found.made_up:
+        LOGGER.warning("%s has no %s: they were counted in the order of its rows", source, " and no ".join(found.made_up))
+    whose = "those" if is_official else "not those"
+    LOGGER.info("%d items, whose texts are %s of the release EWoK-core-1.0: %s", len(found.items), whose, out)
+
+
+def _copy_of_export(source: Path, word: str | None, out: Path) -> bool:
+    """Write the table in an archive of `items export --format hf --encrypt`; False where the source is anything else.
+
+    Raises:
+        UserError: the password is missing or wrong, or the archive's table is not one of items.
+    """
+    from worldprobe.archives import Archive, is_encrypted
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.materials.official_files import PASSWORD_HINT
+    from worldprobe.contracts import read_table
+    from worldprobe.files import whole_file
+    from worldprobe.report.dataset_folder import MEMBER
+
+    if not is_encrypted(source):
+        return False
+    archive = Archive(source, word, PASSWORD_HINT)
+    if archive.names != [MEMBER]:
+        return False
+    with whole_file(out) as temporary:
+        archive.copy_member(MEMBER, temporary)  # a million items exceed what is read into memory
+        try:
+            read_table(temporary, Items)
+        except UserError as error:
+            raise UserError(f"{source}, {MEMBER}", error.problem, "Export the items again.") from error
+    return True

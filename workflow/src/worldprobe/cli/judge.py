@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from worldprobe.cli.arguments import number
+from worldprobe.cli.options import between
 
 if TYPE_CHECKING:
     from worldprobe.benchmarks.ewok.analysis.judge import Judged
@@ -15,63 +14,50 @@ if TYPE_CHECKING:
 METHOD = 2
 
 
-def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """Add the stage's command."""
-    parser = stages.add_parser(
-        "judge",
-        help="accuracy of every target from scores, answers, similarities or ratings",
-        description="A target is right when the context it fits wins; ties count 0.5 and are counted.",
-    )
-    parser.add_argument("items", type=Path, metavar="ITEMS", help="items table")
-    parser.add_argument(
-        "evidence",
-        type=Path,
-        nargs="+",
-        metavar="EVIDENCE",
-        help="target_scores, responses, similarities or ratings tables, any number",
-    )
-    parser.add_argument("--model", metavar="NAME", help="name of the model in the tables (default: what the evidence names)")
-    parser.add_argument(
-        "--compare-targets",
-        choices=["sum", "mean", "pmi"],
-        help="log probabilities: compare both targets under one context, by their sum, their mean per token, or the sum minus "
-        "the target's log probability without context (default: one target under both contexts, as in the paper)",
-    )
-    parser.add_argument(
-        "--near-tie",
-        type=number(0, 1e6),
-        metavar="DIFFERENCE",
-        help="differences up to this count as near ties (default: by the evidence; log probabilities: 1e-3 nats for float32, "
-        "0.025 for float16, 0.2 for bfloat16)",
-    )
-    parser.add_argument(
-        "--out", type=Path, nargs="+", required=True, metavar="FILE", help="judgements tables, one for each table of evidence"
-    )
-    parser.set_defaults(run=run)
+def judge(
+    items: Path,
+    evidence: list[Path],
+    /,
+    *,
+    model: str | None = None,
+    compare_targets: Literal["sum", "mean", "pmi"] | None = None,
+    near_tie: Annotated[float | None, between(0, 1e6)] = None,
+    out: list[Path],
+) -> None:
+    """Judge every target by scores, answers, similarities or ratings; nothing is written before all are judged.
 
+    A target is right when the context it fits wins; ties count 0.5 and are counted.
 
-def run(args: argparse.Namespace) -> None:
-    """Judge every table of evidence by itself; nothing is written before all are judged."""
-    from worldprobe.benchmarks.ewok.analysis.judge import judge_evidence, kind_of, read_evidence
+    Args:
+        items: items table
+        evidence: target_scores, responses, similarities or ratings tables, any number
+        model: name of the model in the tables (default: what the evidence names)
+        compare_targets: log probabilities: compare both targets under one context, by their sum, their mean per token, or the
+            sum minus the target's log probability without context (default: one target under both contexts, as in the paper)
+        near_tie: differences up to this count as near ties (default: by the evidence; log probabilities: 1e-3 nats for float32,
+            0.025 for float16, 0.2 for bfloat16)
+        out: judgements tables, one for each table of evidence
+    """
+    from worldprobe.benchmarks.ewok.analysis.judge import judge_evidence, read_evidence
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements
     from worldprobe.contracts import read_provenance, read_table, validate, write_table
     from worldprobe.provenance import made
 
-    _check_arguments(args, [kind_of(path) for path in args.evidence])
-    items = read_table(args.items, Items)
-    filled = {key: value for key, value in read_provenance(args.items).details.items() if key == "mode"}
-    check_items(args.items, args.evidence)
+    _check_arguments(evidence, out, near_tie, compare_targets)
+    item_rows = read_table(items, Items)
+    filled = {key: value for key, value in read_provenance(items).details.items() if key == "mode"}
+    check_items(items, evidence)
     finished = []
-    for path, out in zip(args.evidence, args.out, strict=True):
-        evidence = read_evidence(path, args.model)
-        judged = judge_evidence(items, evidence, args.near_tie, args.compare_targets)
-        source = evidence.provenance
+    for path, place in zip(evidence, out, strict=True):
+        found = read_evidence(path, model)
+        judged = judge_evidence(item_rows, found, near_tie, compare_targets)
+        source = found.provenance
         provenance = made(
             METHOD,
-            {"items": args.items, evidence.kind: path},
+            {"items": items, found.kind: path},
             ["numpy", "pandas"],
-            model=evidence.model,
+            model=found.model,
             checkpoint=source.checkpoint,
             revision=source.revision,
             dtype=source.dtype,
@@ -81,27 +67,29 @@ def run(args: argparse.Namespace) -> None:
             | filled
             | {key: source.details[key] for key in ("pseudo_log_likelihood",) if key in source.details},
         )
-        finished.append((validate(judged.table, Judgements), out, provenance))
-        _report(judged, evidence.model)
-    for table, out, provenance in finished:
-        write_table(table, Judgements, out, provenance)
+        finished.append((validate(judged.table, Judgements), place, provenance))
+        _report(judged, found.model)
+    for table, place, provenance in finished:
+        write_table(table, Judgements, place, provenance)
 
 
-def _check_arguments(args: argparse.Namespace, kinds: list[str]) -> None:
+def _check_arguments(evidence: list[Path], out: list[Path], near_tie: float | None, compare_targets: str | None) -> None:
     """Refuse options that would do nothing.
 
     Raises:
         UserError: an option does not apply to a table of evidence, or the numbers of files differ.
     """
+    from worldprobe.benchmarks.ewok.analysis.judge import kind_of
     from worldprobe.errors import UserError
 
-    if len(args.evidence) != len(args.out):
-        problem = f"names {len(args.out)} files for {len(args.evidence)} tables of evidence."
+    kinds = [kind_of(path) for path in evidence]
+    if len(evidence) != len(out):
+        problem = f"names {len(out)} files for {len(evidence)} tables of evidence."
         raise UserError("--out", problem, "Name one file for each table, in the same order.")
-    for path, kind in zip(args.evidence, kinds, strict=True):
-        if args.near_tie is not None and kind == "responses":
+    for path, kind in zip(evidence, kinds, strict=True):
+        if near_tie is not None and kind == "responses":
             raise UserError("--near-tie", f"{path} contains answers, which tie exactly or not at all.", "Leave --near-tie out.")
-        if args.compare_targets and kind != "target_scores":
+        if compare_targets and kind != "target_scores":
             problem = f"{path} contains {kind}, not log probabilities."
             raise UserError("--compare-targets", problem, "Leave it out, or give target_scores only.")
 

@@ -1,185 +1,207 @@
-"""``materials``: check, count, show, start and review them, and list what differs from the original generator."""
+"""``materials`` and ``templates``: check, count, show, start and review materials, and compile them."""
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from worldprobe.cli.arguments import LARGEST_SEED, whole_number
-from worldprobe.cli.reading_materials import MOST, add_materials_arguments, password
+from cyclopts import App
+
+from worldprobe import methods
+from worldprobe.cli.options import (
+    MOST,
+    Compat,
+    Count,
+    MaterialsPlace,
+    OutFolder,
+    Password,
+    Seed,
+    between,
+    materials_place,
+)
+from worldprobe.cli.options import (
+    password as password_of,
+)
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from worldprobe.benchmarks.ewok.materials.materials import Materials
+    from worldprobe.provenance import Provenance
+
+app = App(name="materials", help="Check, count, show, start and review materials.")
+templates = App(name="templates", help="Compile materials into templates.")
 
 
-def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``materials check``, ``stats``, ``preview``, ``new-domain``, ``review`` and ``differences``."""
-    actions = stages.add_parser("materials", help="check, count, show, start and review materials").add_subparsers(
-        metavar="ACTION", required=True
+def read_and_check(place: str, password: str | None, compat: bool) -> Materials:
+    """The materials that a command names, free of errors."""
+    from worldprobe.benchmarks.ewok.materials.check import check_materials
+    from worldprobe.benchmarks.ewok.materials.materials import read_materials
+    from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
+    from worldprobe.log import LOGGER
+
+    materials = read_materials(materials_place(place), ORIGINAL if compat else RIGHT, password_of(password), is_lenient=compat)
+    check_materials(materials)
+    materials.problems.raise_first()
+    if materials.problems:
+        LOGGER.info("The materials have %d warnings; `worldprobe materials check` lists them.", len(materials.problems))
+    return materials
+
+
+def made_from_materials(materials: Materials, is_compat: bool) -> Provenance:
+    """What a table compiled from materials says of them."""
+    from worldprobe.provenance import made
+
+    return made(
+        methods.TEMPLATES,
+        packages=["numpy", "PyYAML", "inflection"],
+        digests={"materials": materials.source.digest()},
+        canary=materials.canary,
+        details={"compat": is_compat},
     )
-    check = actions.add_parser("check", help="list every error and warning, with file, line and fix")
-    add_materials_arguments(check)
-    check.add_argument("--compat", action="store_true", help="judge as the original generator would")
-    check.add_argument(
-        "--n-versions",
-        type=whole_number(1, MOST),
-        default=5,
-        metavar="N",
-        help="number of versions for which the fillers must suffice",
-    )
-    check.set_defaults(run=run_check)
-    _add_stats(actions)
-    _add_preview(actions)
-    _add_new_domain(actions)
-    _add_review(actions)
-    differ = actions.add_parser(
-        "differences", help="what fixing each quirk of the original changes here: counts and ids, no text"
-    )
-    add_materials_arguments(differ)
-    differ.add_argument(
-        "--n-versions", type=whole_number(1, MOST), default=5, metavar="N", help="number of versions to fill, 0 to N-1"
-    )
-    differ.add_argument("--limit", type=whole_number(0), default=8, metavar="N", help="number of ids of each kind to print")
-    differ.add_argument("--out", type=Path, metavar="CSV", help="CSV file of all ids: quirk, change, id")
-    differ.set_defaults(run=run_differences)
 
 
-def _add_stats(actions: argparse._SubParsersAction) -> None:
-    stats = actions.add_parser(
-        "stats", help="counts, crossing of design and domain, lengths and frequencies of the two sides, telltale words"
-    )
-    add_materials_arguments(stats)
-    stats.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N", help="seed of the random turns")
-    stats.add_argument("--out", type=Path, metavar="FOLDER", help="also write the tables as CSV files into this folder")
-    stats.set_defaults(run=run_stats)
+@templates.command(name="compile")
+def compile_(materials: MaterialsPlace, /, *, password: Password = None, compat: Compat = False, out: Path) -> None:
+    """Compile every concept pair's targets with every fitting context, and their swaps.
+
+    Args:
+        out: templates table (Parquet)
+    """
+    from worldprobe.benchmarks.ewok.contracts import Templates
+    from worldprobe.benchmarks.ewok.materials.build import compile_all
+    from worldprobe.contracts import write_table
+    from worldprobe.log import LOGGER
+
+    read = read_and_check(materials, password, compat)
+    table = compile_all(read)
+    write_table(table, Templates, out, made_from_materials(read, compat))
+    LOGGER.info("%d templates in %d domains: %s", len(table), table["domain"].nunique(), out)
 
 
-def _add_preview(actions: argparse._SubParsersAction) -> None:
-    preview = actions.add_parser("preview", help="show the filled templates of a concept")
-    add_materials_arguments(preview)
-    preview.add_argument("concept", metavar="CONCEPT", help="name of a concept, in quotes if it has several words")
-    preview.add_argument("--domain", metavar="DOMAIN", help="look in this domain only")
-    preview.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N", help="seed of the fillings")
-    preview.add_argument("--limit", type=whole_number(1), default=20, metavar="N", help="most templates to show (default: 20)")
-    preview.set_defaults(run=run_preview)
+@app.command
+def check(
+    materials: MaterialsPlace,
+    /,
+    *,
+    password: Password = None,
+    compat: Compat = False,
+    n_versions: Annotated[int, between(1, MOST)] = 5,
+) -> None:
+    """List every error and warning, with file, line and fix.
 
-
-def _add_new_domain(actions: argparse._SubParsersAction) -> None:
-    start = actions.add_parser("new-domain", help="write a commented start for a domain of your own, which compiles as it is")
-    start.add_argument("materials", type=Path, metavar="FOLDER", help="folder of materials; made if there is none")
-    start.add_argument("name", metavar="NAME", help="two words joined by a hyphen, e.g. garden-work")
-    start.set_defaults(run=run_new_domain)
-
-
-def _add_review(actions: argparse._SubParsersAction) -> None:
-    review = actions.add_parser(
-        "review", help="a spreadsheet for a second reader's verdicts, and back: flags for `items --flags`"
-    )
-    add_materials_arguments(review)
-    review.add_argument("--read", type=Path, metavar="SHEET", help="filled spreadsheet to turn into flags (CSV)")
-    review.add_argument("--compat", action="store_true", help="templates as the original generator compiles them")
-    review.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N", help="seed of the examples")
-    review.add_argument(
-        "--out", type=Path, required=True, metavar="CSV", help="spreadsheet to write; with --read, the flags to write"
-    )
-    review.set_defaults(run=run_review)
-
-
-def run_check(args: argparse.Namespace) -> None:
-    """Print what is wrong; fail if there are errors."""
+    Args:
+        n_versions: number of versions for which the fillers must suffice
+    """
     from worldprobe.benchmarks.ewok.materials.check import check_all
     from worldprobe.benchmarks.ewok.materials.materials import read_materials
     from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 
-    materials = read_materials(args.materials, ORIGINAL if args.compat else RIGHT, password(args), is_lenient=args.compat)
-    templates = check_all(materials, args.n_versions)
-    for problem in materials.problems.by_place():
+    place = materials_place(materials)
+    read = read_materials(place, ORIGINAL if compat else RIGHT, password_of(password), is_lenient=compat)
+    n_templates = check_all(read, n_versions)
+    for problem in read.problems.by_place():
         print(problem)
-    n_errors = len(materials.problems.errors())
+    n_errors = len(read.problems.errors())
     if n_errors:
-        raise UserError(args.materials, f"{n_errors} errors are listed above.", "Fix them from the top; one may cause others.")
-    print(f"{args.materials}: {templates} templates, no errors, {len(materials.problems)} warnings")
+        raise UserError(place, f"{n_errors} errors are listed above.", "Fix them from the top; one may cause others.")
+    print(f"{place}: {n_templates} templates, no errors, {len(read.problems)} warnings")
 
 
-def run_differences(args: argparse.Namespace) -> None:
-    """Build once per quirk, compare, print."""
-    from worldprobe.benchmarks.ewok.materials.differences import as_table, differences, report
-    from worldprobe.benchmarks.ewok.materials.materials import Source
-    from worldprobe.files import write_text
+@app.command
+def stats(materials: MaterialsPlace, /, *, password: Password = None, seed: Seed = 0, out: OutFolder | None = None) -> None:
+    """Print counts, crossing of design and domain, lengths and frequencies of the two sides, and telltale words.
 
-    found = differences(Source(args.materials, password(args)), range(args.n_versions))
-    print(report(found, args.limit))
-    if args.out:
-        write_text(args.out, as_table(found).to_csv(index=False, lineterminator="\n"))
-
-
-def _compile(args: argparse.Namespace) -> tuple[Materials, pd.DataFrame]:
-    """The materials, free of errors, and their templates."""
-    from worldprobe.benchmarks.ewok.materials.build import compile_all
-    from worldprobe.cli.reading_materials import read_and_check
-
-    materials = read_and_check(args)
-    return materials, compile_all(materials)
-
-
-def run_stats(args: argparse.Namespace) -> None:
-    """Compile, count and compare, print, write."""
+    Args:
+        out: folder into which the tables are written as CSV files, too
+    """
     from worldprobe.benchmarks.ewok.baselines.frequency import frequencies_of_wordfreq
     from worldprobe.benchmarks.ewok.materials.balance import overview
+    from worldprobe.benchmarks.ewok.materials.build import compile_all
     from worldprobe.files import whole_folder
 
-    args.compat = False
-    _, templates = _compile(args)
-    tables, text = overview(templates, frequencies_of_wordfreq, args.seed)
+    tables, text = overview(compile_all(read_and_check(materials, password, False)), frequencies_of_wordfreq, seed)
     print(text)
-    if args.out:
-        with whole_folder(args.out, "materials stats") as folder:
+    if out:
+        with whole_folder(out, "materials stats") as folder:
             for name, table in tables.items():
                 csv = table.to_csv(index=False, float_format="%.9g", lineterminator="\n")
                 (folder / f"{name}.csv").write_text(csv, encoding="utf-8", newline="")
 
 
-def run_preview(args: argparse.Namespace) -> None:
-    """Compile, fill, print."""
+@app.command
+def preview(
+    materials: MaterialsPlace,
+    concept: str,
+    /,
+    *,
+    password: Password = None,
+    domain: str | None = None,
+    seed: Seed = 0,
+    limit: Count = 20,
+) -> None:
+    """Show the filled templates of a concept.
+
+    Args:
+        concept: name of a concept, in quotes if it has several words
+        domain: the only domain to look in
+        limit: most templates to show
+    """
     from worldprobe.benchmarks.ewok.materials.review import preview_concept
-    from worldprobe.cli.reading_materials import read_and_check
 
-    args.compat = False
-    print(preview_concept(read_and_check(args), args.concept, args.domain, args.seed, args.limit))
+    print(preview_concept(read_and_check(materials, password, False), concept, domain, seed, limit))
 
 
-def run_new_domain(args: argparse.Namespace) -> None:
-    """Write the files of a new domain."""
+@app.command
+def new_domain(materials: Path, name: str, /) -> None:
+    """Write a commented start for a domain of your own, which compiles as it is.
+
+    Args:
+        materials: folder of materials; made if there is none
+        name: two words joined by a hyphen, e.g. garden-work
+    """
     from worldprobe.benchmarks.ewok.materials.materials import canary_lines
     from worldprobe.benchmarks.ewok.materials.new_domain import start_domain
 
-    others = sorted(args.materials.glob("contexts/context-*.yml"))
+    others = sorted(materials.glob("contexts/context-*.yml"))
     canary = "\n".join(canary_lines(others[0].read_bytes())) if others else None
-    for path in start_domain(args.materials, args.name, canary):
+    for path in start_domain(materials, name, canary):
         print(path)
-    print(f"Next: change what you like, then `worldprobe materials check {args.materials}`.")
+    print(f"Next: change what you like, then `worldprobe materials check {materials}`.")
 
 
-def run_review(args: argparse.Namespace) -> None:
-    """Write the spreadsheet, or read the filled one back as flags."""
+@app.command
+def review(
+    materials: MaterialsPlace,
+    /,
+    *,
+    password: Password = None,
+    read: Path | None = None,
+    compat: Compat = False,
+    seed: Seed = 0,
+    out: Path,
+) -> None:
+    """Write a spreadsheet for a second reader's verdicts, and turn it into flags for `items --flags`.
+
+    Args:
+        read: filled spreadsheet to turn into flags (CSV)
+        out: spreadsheet to write; with --read, the flags to write (CSV)
+    """
     from worldprobe.benchmarks.ewok.exports.canaries import is_protected
+    from worldprobe.benchmarks.ewok.materials.build import compile_all
     from worldprobe.benchmarks.ewok.materials.review import fill_once, flags_text, read_sheet, review_sheet
     from worldprobe.files import write_text
     from worldprobe.log import LOGGER
 
-    materials, templates = _compile(args)
-    if args.read:
-        flags = read_sheet(args.read, templates)
-        write_text(args.out, flags_text(flags, materials.canary))
+    checked = read_and_check(materials, password, compat)
+    compiled = compile_all(checked)
+    if read:
+        flags = read_sheet(read, compiled)
+        write_text(out, flags_text(flags, checked.canary))
         counts = flags["verdict"].value_counts()
-        LOGGER.info("%d templates excluded, %d reversed: %s", counts.get("exclude", 0), counts.get("reverse", 0), args.out)
+        LOGGER.info("%d templates excluded, %d reversed: %s", counts.get("exclude", 0), counts.get("reverse", 0), out)
         return
-    if is_protected(materials.canary):
+    if is_protected(checked.canary):
         problem = "is EWoK's own, whose terms forbid plain-text files of it."
-        raise UserError(args.materials, problem, "Review materials of your own.")
-    write_text(args.out, review_sheet(templates, fill_once(templates, materials, args.seed), materials.canary))
-    LOGGER.info("%d templates to read: %s", len(templates), args.out)
+        raise UserError(materials, problem, "Review materials of your own.")
+    write_text(out, review_sheet(compiled, fill_once(compiled, checked, seed), checked.canary))
+    LOGGER.info("%d templates to read: %s", len(compiled), out)

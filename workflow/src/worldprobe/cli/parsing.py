@@ -1,179 +1,111 @@
-"""The parser of every command: closed, brief about mistakes, and silent about values that may be secrets."""
+"""A command line as a call of a command's function: mistakes in the three lines of every other error, outputs checked first."""
 
 from __future__ import annotations
 
-import argparse
-import re
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from inspect import BoundArguments
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, get_type_hints
 
+from cyclopts.exceptions import (
+    CoercionError,
+    CycloptsError,
+    MissingArgumentError,
+    RepeatArgumentError,
+    UnknownCommandError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+    ValidationError,
+)
+
+from worldprobe.cli.options import FOLDER
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import check_place
 
+if TYPE_CHECKING:
+    from cyclopts import App
+
 #: Arguments whose value is a label, never a path that is read.
-LABELS = {"model", "filter", "password", "eval_type", "eval_types", "versions", "skip", "swap", "replace"}
+LABELS = {
+    "name",
+    "model",
+    "filter",
+    "password",
+    "eval_type",
+    "eval_types",
+    "versions",
+    "skip",
+    "swap",
+    "prompting",
+    "both_orders",
+}
 #: Folders that are read whole: no output may be written over one of their files.
 READ_WHOLE = {"materials", "source", "corpus", "tokenizer", "checkpoint"}
 
 
-class Formatter(argparse.HelpFormatter):
-    """Appends the default to the help of every option that has one."""
+@dataclass(frozen=True)
+class Call:
+    """A command with the values of its arguments."""
 
-    def _get_help_string(self, action: argparse.Action) -> str | None:
-        text = action.help
-        if (
-            text
-            and action.option_strings
-            and "default" not in text
-            and action.default not in (None, False, [], argparse.SUPPRESS)
-        ):
-            return f"{text} (default: %(default)s)"
-        return text
+    command: str
+    function: Callable[..., int | None]
+    bound: BoundArguments
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """Argument -> value, defaults included, and the fields of what several commands share beside the others."""
+        self.bound.apply_defaults()
+        found: dict[str, Any] = {}
+        for name, value in self.bound.arguments.items():
+            found |= {one.name: getattr(value, one.name) for one in fields(value)} if is_dataclass(value) else {name: value}
+        return found
 
-class _StoreOnce(argparse._StoreAction):
-    """An option that stores a value may be given once: of two values, neither is silently dropped."""
+    def run(self) -> int | None:
+        """Run it."""
+        return self.function(*self.bound.args, **self.bound.kwargs)
 
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: str | None = None
-    ) -> None:
-        seen: set[str] = namespace.__dict__.setdefault("_seen", set())
-        if self.option_strings and self.dest in seen:
-            raise argparse.ArgumentError(self, "is given twice; give it once")
-        seen.add(self.dest)
-        super().__call__(parser, namespace, values, option_string)
+    def check_outputs(self) -> list[Path]:
+        """Refuse outputs that cannot be written, are inputs as well, or are named twice, before anything is computed.
 
+        Returns:
+            The outputs.
 
-class Parser(argparse.ArgumentParser):
-    """A closed parser: no abbreviations, no option twice, and mistakes in the three lines of every other error."""
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        settings.setdefault("allow_abbrev", False)
-        settings.setdefault("formatter_class", Formatter)
-        super().__init__(*args, **settings)
-        self.register("action", None, _StoreOnce)
-        self.register("action", "store", _StoreOnce)
-
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
-        """Parse; unknown options are named without their values, which may be a misplaced password."""
-        parsed, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            leaf: Parser = getattr(parsed, "leaf", self)
-            options = [word.partition("=")[0] for word in unknown if word.startswith("--")]
-            if options:
-                leaf.fail_unknown(options[0])
-            leaf.fail("too many arguments: the last ones have no meaning here.")
-        parsed.__dict__.pop("_seen", None)
-        return parsed
-
-    def check_options_before_stage(self, arguments: Sequence[str]) -> None:
-        """Name an unknown option before the stage: argparse would only say that the stage, or what it needs, is missing."""
-        for word in arguments:
-            if not word.startswith("-"):
-                return
-            option = word.partition("=")[0] if word.startswith("--") else word[:2]
-            if option not in self._option_string_actions:
-                self.fail_unknown(option)
-
-    def fail_unknown(self, option: str) -> NoReturn:
-        """Name an unknown option, with the nearest known one, and exit with status 2."""
-        self.fail(f"unknown option {option}{did_you_mean(option, self._option_string_actions)}")
-
-    def error(self, message: str) -> NoReturn:
-        """Print the mistake; a word that is not a known stage, action or name is repeated only where it resembles one."""
-        if found := re.fullmatch(r"(?:argument (.+?): )?invalid choice: '?(.*?)'? \(choose from (.*)\)", message, re.DOTALL):
-            argument, given, listed = found.groups()
-            known = [word.strip(" '\"") for word in listed.split(",")]
-            near = did_you_mean(given, known, "")
-            if argument and argument.startswith("-"):
-                message = f'{argument}: "{given[:40]}" is unknown{near or ": choose one of " + ", ".join(known)}'
-            else:
-                what = f'"{given}"{near}' if near else f"choose one of {', '.join(known)}."
-                message = f"unknown {(argument or 'word').lower()}: {what}"
-        self.fail(message)
-
-    def fail(self, problem: str) -> NoReturn:
-        """Print a mistake on the command line in three lines and exit with status 2."""
-        end = "" if problem.endswith((".", "?")) else "."
-        message = UserError(self.prog, problem.removeprefix("argument ") + end, f"Run: {self.prog} --help")
-        print(message.lines(), file=sys.stderr)
-        raise SystemExit(2)
-
-
-def mark_leaves(parser: argparse.ArgumentParser) -> None:
-    """Let every command's parsed arguments name the parser that knows them, and its ``--help`` begin with what it does."""
-    _describe(parser)
-    for leaf in leaves(parser):
-        leaf.set_defaults(leaf=leaf)
-
-
-def _describe(parser: argparse.ArgumentParser) -> None:
-    for group in parser._actions:
-        if isinstance(group, argparse._SubParsersAction):
-            for entry in group._choices_actions:
-                inner = group.choices[entry.dest]
-                if inner.description is None and entry.help:
-                    inner.description = f"{entry.help[:1].upper()}{entry.help[1:]}."
-                _describe(inner)
-
-
-def leaves(parser: argparse.ArgumentParser) -> Iterable[argparse.ArgumentParser]:
-    """The parsers of all commands."""
-    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    if not groups:
-        yield parser
-    for group in groups:
-        for inner in group.choices.values():
-            yield from leaves(inner)
-
-
-def is_output(action: argparse.Action) -> bool:
-    """Whether an argument names what is written: ``--out``, ``--tokens-out`` and their like."""
-    return action.dest == "out" or action.dest.endswith("_out")
-
-
-def check_paths(args: argparse.Namespace) -> list[Path]:
-    """Refuse outputs that cannot be written, are inputs as well, or are named twice, before anything is computed.
-
-    Returns:
-        The outputs.
-
-    Raises:
-        UserError: naming the option.
-    """
-    leaf: argparse.ArgumentParser | None = getattr(args, "leaf", None)
-    if leaf is None:
-        return []
-    inputs: list[tuple[str, Path]] = []
-    outputs: list[tuple[str, Path]] = []
-    for action in leaf._actions:
-        given = getattr(args, action.dest, None)
-        values = given if isinstance(given, list | tuple) else [given]
-        name = max(action.option_strings, key=len, default=action.metavar if isinstance(action.metavar, str) else action.dest)
-        for value in values:
-            if not isinstance(value, str | Path):
-                continue
-            if is_output(action):
+        Raises:
+            UserError: naming the option.
+        """
+        hints = get_type_hints(self.function, include_extras=True)
+        inputs: list[tuple[str, Path]] = []
+        outputs: list[tuple[str, Path]] = []
+        for argument, given in self.values.items():
+            option = "--" + argument.replace("_", "-")
+            for value in given if isinstance(given, list | tuple) else [given]:
+                if not isinstance(value, str | Path):
+                    continue
                 path = Path(value)
-                is_folder = str(action.metavar).startswith("FOLDER") and path.suffix != ".zip"
-                if not is_folder or path.name in ("", ".."):
-                    check_place(path)
-                outputs.append((name, path))
-            elif action.dest not in LABELS and not action.choices and _exists(value):
-                inputs.append((action.dest if action.dest in READ_WHOLE else name, Path(value)))
-    for number, (name, path) in enumerate(outputs):
-        for other, twin in outputs[:number]:
-            if path.resolve() == twin.resolve():
-                raise UserError(f"{name} {path}", f"is named by {other} too; one would overwrite the other.", "Name two files.")
-        for other, source in inputs:
-            if path.exists() and path.samefile(source):
-                raise UserError(f"{name} {path}", "is one of the inputs; it would be overwritten.", "Choose another name.")
-            if other in READ_WHOLE and source.is_dir() and path.exists() and path.resolve().is_relative_to(source.resolve()):
-                problem = f"is a file of the input folder {source}; it would be overwritten."
-                raise UserError(f"{name} {path}", problem, "Choose another name.")
-    return [path for _, path in outputs]
+                if argument == "out" or argument.endswith("_out"):
+                    is_folder = FOLDER in getattr(hints[argument], "__metadata__", ()) and path.suffix != ".zip"
+                    if not is_folder or path.name in ("", ".."):
+                        check_place(path)
+                    outputs.append((option, path))
+                elif argument not in LABELS and "Literal" not in str(hints.get(argument)) and _exists(value):
+                    inputs.append((argument, path))
+        for place, (option, path) in enumerate(outputs):
+            for other, twin in outputs[:place]:
+                if path.resolve() == twin.resolve():
+                    problem = f"is named by {other} too; one would overwrite the other."
+                    raise UserError(f"{option} {path}", problem, "Name two files.")
+            _check_is_no_input(option, path, inputs)
+        return [path for _, path in outputs]
+
+
+def _check_is_no_input(option: str, path: Path, inputs: list[tuple[str, Path]]) -> None:
+    for argument, source in inputs:
+        if path.exists() and path.samefile(source):
+            raise UserError(f"{option} {path}", "is one of the inputs; it would be overwritten.", "Choose another name.")
+        if argument in READ_WHOLE and source.is_dir() and path.exists() and path.resolve().is_relative_to(source.resolve()):
+            problem = f"is a file of the input folder {source}; it would be overwritten."
+            raise UserError(f"{option} {path}", problem, "Choose another name.")
 
 
 def _exists(value: str | Path) -> bool:
@@ -181,3 +113,48 @@ def _exists(value: str | Path) -> bool:
         return bool(str(value)) and Path(value).exists()
     except (OSError, ValueError):  # no path at all: too long, or with a null character
         return False
+
+
+def in_our_words(error: CycloptsError) -> UserError:
+    """A mistake on the command line; no value is repeated that may be a misplaced password."""
+    where = " ".join(("worldprobe", *(error.command_chain or ())))
+    return UserError(where, _problem(error), f"Run: {where} --help")
+
+
+def _problem(error: CycloptsError) -> str:
+    if isinstance(error, UnknownCommandError):
+        word = (error.unused_tokens or [""])[0]
+        known = [name for name in error.app or () if not name.startswith("-")] if error.app is not None else []
+        near = did_you_mean(word, known, "")
+        return f'unknown action: "{word}"{near}' if near else f"unknown action: choose one of {', '.join(known)}."
+    if isinstance(error, UnknownOptionError):
+        option = error.token.value.partition("=")[0]
+        known = [name for argument in error.argument_collection for name in argument.names if name.startswith("--")]
+        return f"unknown option {option}{did_you_mean(option, known)}"
+    if isinstance(error, RepeatArgumentError):
+        return f"{error.token.keyword} is given twice; give it once."
+    if isinstance(error, UnusedCliTokensError):
+        return "too many arguments: the last ones have no meaning here."
+    name = error.argument.name if error.argument is not None else ""
+    if isinstance(error, MissingArgumentError):
+        return f"{name} is missing." if error.keyword is None else f"{error.keyword} needs a value."
+    if isinstance(error, CoercionError | ValidationError):
+        token = getattr(error, "token", None)
+        choices = error.argument.get_choices() if error.argument is not None else None
+        if token is not None and choices:
+            near = did_you_mean(token.value, choices, f": choose one of {', '.join(choices)}.")
+            return f'{name}: "{token.value[:40]}" is unknown{near}'
+        return f"{name}: {getattr(error, 'msg', None) or error}."
+    return str(error)
+
+
+def commands(app: App, words: tuple[str, ...] = ()) -> Iterator[tuple[str, App]]:
+    """Every command below an app: its words, and the app that knows its arguments."""
+    for name in app:
+        if name.startswith("-"):
+            continue
+        inner = app[name]
+        if inner.default_command is None:
+            yield from commands(inner, (*words, name))
+        else:
+            yield " ".join((*words, name)), inner

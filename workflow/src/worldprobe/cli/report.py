@@ -1,43 +1,81 @@
-"""``report build``: one HTML page that opens offline."""
+"""``report``, ``paper`` and ``notebook``: a study as one HTML page, as a LaTeX article, and a notebook that ran over it."""
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from worldprobe.cli.report_parts import add_content_arguments, read_parts
+from cyclopts import App, Parameter
+
+from worldprobe.cli.options import Names, Registry, shipped_file
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
+
+if TYPE_CHECKING:
+    from worldprobe.benchmark import Benchmark
+    from worldprobe.report.page import ShownPart
+
+report = App(name="report", help="Build the HTML report.")
+paper = App(name="paper", help="Write a study as a LaTeX article, and typeset it.")
+notebook = App(name="notebook", help="Run a notebook.")
 
 RULEGRAPH = (
     "The rules of the workflow; an arrow leads from a rule to one that reads its output. Arrows implied by others are left out."
 )
+Files = Annotated[Sequence[str], Parameter(consume_multiple=True)]
 
 
-def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """Add the stage's command."""
-    actions = stages.add_parser("report", help="build the HTML report").add_subparsers(metavar="ACTION", required=True)
-    help_text = "build one HTML page that opens offline"
-    build = actions.add_parser("build", help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
-    add_content_arguments(build)
-    build.add_argument("--title", metavar="TITLE", help="heading of the page (default: the question of the benchmark)")
-    build.add_argument("--benchmarks", metavar="FOLDER", help="Snakemake's benchmark files, for the run times")
-    build.add_argument("--answers", type=Path, metavar="FOLDER", help="store of all answers, for what each model's answers cost")
-    build.add_argument("--rulegraph", metavar="SVG", help="picture of the workflow's rules")
-    build.add_argument(
-        "--notebooks", nargs="*", default=[], metavar="HTML", help="notebooks that were run (from `worldprobe notebook run`)"
-    )
-    build.add_argument(
-        "--item-text",
-        nargs="*",
-        default=[],
-        metavar="ITEMS",
-        help="items of which one per domain is shown; only worldprobe's own (one table per benchmark)",
-    )
-    build.add_argument("--out", type=Path, required=True, metavar="HTML", help="the page")
-    build.set_defaults(run=run)
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """The tables and figures of a study.
+
+    Attributes:
+        study: name of the study, shown at the top
+        tables: printed tables (.json, from `worldprobe table`)
+        figures: figures (.svg, from `worldprobe figure`)
+        made_from: tables that the methods paragraph describes
+        headlines: way of asking of each part's headline, one per summary table; auto: the first one in the table (default)
+    """
+
+    registry: Names = None
+    study: str = ""
+    tables: Files = ()
+    figures: Files = ()
+    made_from: Files = ()
+    headlines: Sequence[str] | None = None
 
 
-def run(args: argparse.Namespace) -> None:
-    """Read the parts, build, write."""
+Summaries = Annotated[list[str], Parameter(help="summary table (Parquet), one per benchmark of the study")]
+
+
+@report.command
+def build(
+    summaries: Summaries,
+    /,
+    *,
+    contents: Contents = Contents(),
+    title: str | None = None,
+    benchmarks: str | None = None,
+    answers: Path | None = None,
+    item_text: Files = (),
+    rulegraph: str | None = None,
+    notebooks: Files = (),
+    out: Path,
+) -> None:
+    """Build one HTML page that opens offline.
+
+    Args:
+        title: heading of the page (default: the question of the benchmark)
+        benchmarks: Snakemake's benchmark files, for the run times
+        answers: store of all answers, for what each model's answers cost
+        item_text: items of which one per domain is shown; only worldprobe's own (one table per benchmark)
+        rulegraph: picture of the workflow's rules (SVG)
+        notebooks: notebooks that were run (from `worldprobe notebook run`)
+        out: the page (HTML)
+    """
     from worldprobe.inference.cost import cost_by_model
     from worldprobe.report.model_names import read_roster
     from worldprobe.report.origins import read_origins
@@ -45,19 +83,222 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.report.pictures import read_picture
     from worldprobe.report.runtimes import AnswerTime, read_run_times, with_all_attempts
 
-    parts = read_parts(args)
-    roster = read_roster(args.registry)
-    spent = cost_by_model(args.answers, [one.provenance for one in read_origins(args.made_from)]) if args.answers else {}
+    _check_folders(benchmarks, answers, notebooks)
+    parts = read_parts(summaries, contents, item_text)
+    roster = read_roster(shipped_file(contents.registry) if contents.registry else None)
+    spent = cost_by_model(answers, [one.provenance for one in read_origins(contents.made_from)]) if answers else {}
     answer_times = [
         AnswerTime(roster[model].name, **vars(spent[model]), prices=roster[model].prices) for model in roster.in_order(spent)
     ]
     page = Page(
         parts=parts,
-        study=args.study,
-        title=args.title,
-        run_times=with_all_attempts(read_run_times(args.benchmarks), answer_times),
+        study=contents.study,
+        title=title,
+        run_times=with_all_attempts(read_run_times(benchmarks), answer_times),
         answer_times=answer_times,
-        rulegraph=read_picture(args.rulegraph, RULEGRAPH) if args.rulegraph else None,
-        notebooks={Path(path).stem.replace("_", " "): read_fragment(path) for path in args.notebooks},
+        rulegraph=read_picture(rulegraph, RULEGRAPH) if rulegraph else None,
+        notebooks={Path(path).stem.replace("_", " "): read_fragment(path) for path in notebooks},
     )
-    write_page(page, args.out)
+    write_page(page, out)
+
+
+@paper.command
+def write(summaries: Summaries, /, *, contents: Contents = Contents(), out: list[Path]) -> None:
+    """Write paper.tex, with all tables and figures of a study and how it was made, and numbers.tex.
+
+    numbers.tex has a LaTeX macro for every number in the article, named by what it is. Quotes no item.
+
+    Args:
+        out: paper.tex and numbers.tex, in one folder
+    """
+    from worldprobe.files import write_text
+    from worldprobe.report.paper import write_paper
+
+    if [path.name for path in out[1:]] != ["numbers.tex"] or out[1].parent != out[0].parent:
+        problem = "the files are not an article and numbers.tex in one folder."
+        raise UserError("--out", problem, "Name FOLDER/paper.tex FOLDER/numbers.tex.")
+    place, numbers = out
+    parts = read_parts(summaries, contents)
+    article, macros = write_paper(parts, contents.study, [Path(path) for path in contents.figures], place.parent)
+    write_text(place, article)
+    write_text(numbers, macros)
+    LOGGER.info("%d numbers: %s", macros.count("newcommand"), numbers)
+
+
+@paper.command
+def typeset(paper: Path, /, *, out: Path) -> None:
+    """Make a PDF of a paper with latexmk.
+
+    Args:
+        paper: paper.tex of `worldprobe paper write`
+        out: the typeset paper (PDF)
+
+    Raises:
+        UserError: latexmk is missing, or LaTeX finds a mistake.
+    """
+    import os
+    import shutil
+    import subprocess
+    import tempfile
+
+    from worldprobe.files import whole_file
+
+    if shutil.which("latexmk") is None:
+        fix = "sudo apt-get install latexmk texlive-latex-recommended texlive-fonts-recommended, or typeset paper.tex elsewhere."
+        raise UserError("latexmk", "is not installed, so the paper cannot be typeset.", fix)
+    if not paper.is_file():
+        raise UserError(paper, "there is no such file.", "Write it first: worldprobe paper write.")
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            "latexmk",
+            "-pdf",
+            "-interaction=nonstopmode",
+            "-halt-on-error",
+            f"-output-directory={folder}",
+            paper.name,
+        ]
+        dates = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}  # same paper, same bytes
+        environment = os.environ | dates
+        done = subprocess.run(command, cwd=paper.parent, env=environment, capture_output=True, text=True, errors="replace")
+        if done.returncode:
+            found = next((line for line in done.stdout.splitlines() if line.startswith("!")), "! LaTeX failed")
+            raise UserError(paper, f"LaTeX stops: {found[2:].rstrip('.')}.", "Correct it there, or write the paper again.")
+        with whole_file(out) as temporary:
+            shutil.copyfile(Path(folder) / paper.with_suffix(".pdf").name, temporary)
+
+
+@notebook.command(name="run")
+def run_notebook(
+    notebook: str,
+    /,
+    *,
+    results: str = "results/default/ewok",
+    condition: str = "main",
+    registry: Registry = Path("config/models.yaml"),
+    materials: str | None = None,
+    out: Path,
+) -> None:
+    """Run a notebook over a finished study.
+
+    Args:
+        notebook: an .ipynb file; it is read, never written
+        results: results that it reads
+        condition: condition whose judgements it reads
+        materials: materials that it may copy and extend (default: built-in ones)
+        out: HTML fragment for `worldprobe report build --notebooks`
+    """
+    from worldprobe.files import write_text
+    from worldprobe.report import notebooks
+
+    settings = {
+        "WORLDPROBE_STUDY": str(Path(results).resolve()),
+        "WORLDPROBE_REGISTRY": str(Path(shipped_file(registry)).resolve()),
+    }
+    settings["WORLDPROBE_CONDITION"] = condition
+    if materials:
+        settings["WORLDPROBE_MATERIALS"] = str(Path(materials).resolve())
+    write_text(out, notebooks.run_notebook(notebook, settings))
+
+
+def read_parts(paths: Sequence[str], contents: Contents, item_text: Sequence[str] = ()) -> list[ShownPart]:
+    """Each benchmark's part, from its summary table, printed tables and figures.
+
+    Raises:
+        UserError: files that do not belong together, or cannot be read.
+    """
+    from worldprobe.report.model_names import read_roster
+    from worldprobe.report.origins import read_origins
+    from worldprobe.report.page import Material, build_part
+    from worldprobe.report.printed import read_printed
+
+    roster = read_roster(shipped_file(contents.registry) if contents.registry else None)
+    summaries = [Path(path) for path in paths]
+    _check_parts(summaries, contents)
+    eval_types = list(contents.headlines or ()) or ["auto"] * len(summaries)
+    if len(eval_types) != len(summaries):
+        problem = f"names {len(eval_types)} for {len(summaries)} summary tables."
+        raise UserError("--headlines", problem, "Name one per summary table, or auto.")
+    parts = []
+    for path, eval_type in zip(summaries, eval_types, strict=True):
+
+        def own(files: Iterable[str], path: Path = path) -> list[Path]:
+            return _of_part(files, path, summaries)
+
+        material = Material(
+            summary=path,
+            roster=roster,
+            origins=read_origins(own(contents.made_from)),
+            item_text=next(iter(own(item_text)), None),
+            eval_type=None if eval_type == "auto" else eval_type,
+        )
+        tables = [read_printed(one) for one in own(contents.tables)]
+        parts.append(build_part(_benchmark_of(path), material, tables, own(contents.figures)))
+    return parts
+
+
+def _check_parts(summaries: list[Path], contents: Contents) -> None:
+    """Refuse what would be shown twice.
+
+    Raises:
+        UserError: two summaries of one benchmark, or a file given twice.
+    """
+    known: dict[str, Path] = {}
+    for path in summaries:
+        name = _benchmark_of(path).name
+        if name in known:
+            problem = f"is a second summary table of {name}, after {known[name]}."
+            raise UserError(path, problem, "Give one summary table per benchmark; a report is about one study.")
+        known[name] = path
+    for option, files in (("tables", contents.tables), ("figures", contents.figures), ("made-from", contents.made_from)):
+        _check_different(option, files)
+
+
+def _check_different(option: str, files: Iterable[str]) -> None:
+    seen: set[Path] = set()
+    for path in (Path(one).resolve() for one in files):
+        if path in seen:
+            raise UserError(f"--{option}", f"names {path.name} twice.", "Give each file once.")
+        seen.add(path)
+
+
+def _check_folders(benchmarks: str | None, answers: Path | None, notebooks: Sequence[str]) -> None:
+    """Refuse folders that are not there, and a notebook given twice.
+
+    Raises:
+        UserError: one of them.
+    """
+    _check_different("notebooks", notebooks)
+    if benchmarks is not None and not Path(benchmarks).is_dir():
+        problem = "there is no such folder."
+        raise UserError(f"--benchmarks {benchmarks}", problem, "Check the path, or leave the option out.")
+    if answers is not None and not answers.is_dir():  # released results have none, and it may be deleted
+        LOGGER.warning("there is no folder %s, so what answers cost is left out", answers)
+
+
+def _benchmark_of(path: Path) -> Benchmark:
+    """The benchmark whose summary table a file is.
+
+    Raises:
+        UserError: not a table of ours, or one that no report is built around.
+    """
+    from worldprobe.benchmark import load
+    from worldprobe.benchmarks import benchmarks
+    from worldprobe.report.origins import read_origins
+
+    kind = read_origins([path])[0].kind
+    known = {load(one.page.summary.contract).Config.name: one for one in benchmarks().values() if one.page}
+    if kind not in known:
+        raise UserError(path, f"contains {kind}, not {' or '.join(known)}.", "Give the summary table of a benchmark.")
+    return known[kind]
+
+
+def _of_part(files: Iterable[str | Path], summary: Path, summaries: list[Path]) -> list[Path]:
+    """The files that belong to a part: those in its summary's folder, and to the first part also all in no part's folder."""
+    folders = [path.resolve().parent for path in summaries]
+    mine = summary.resolve().parent
+    found = []
+    for path in map(Path, files):
+        home = next((folder for folder in folders if path.resolve().is_relative_to(folder)), folders[0])
+        if home == mine:
+            found.append(path)
+    return found

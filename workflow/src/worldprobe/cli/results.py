@@ -1,47 +1,18 @@
-"""``results``: check the results of single models, and write them in the forms that others read."""
+"""``results`` and ``leaderboard``: check the results of single models, write them as others read them, and rank them."""
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from cyclopts import App
 
 if TYPE_CHECKING:
     from worldprobe.report.results import Score
 
-FORMATS = ("lm-eval", "eee", "hub")
-
-
-def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``results check`` and ``results export``."""
-    stage = stages.add_parser("results", help="check and export what `evaluate` wrote")
-    actions = stage.add_subparsers(title="actions", metavar="ACTION", required=True)
-    checking = actions.add_parser("check", help="whether results follow the schema (workflow/schemas/result.schema.yaml)")
-    checking.add_argument("results", type=Path, nargs="+", metavar="RESULT", help="result.json of `worldprobe evaluate`")
-    checking.set_defaults(run=run_check)
-    exporting = actions.add_parser(
-        "export",
-        help="write a result for lm-eval's readers, Every Eval Ever or the hub",
-        description="Writes a result in another form. No form has any item's text.",
-    )
-    exporting.add_argument("results", type=Path, metavar="RESULT", help="result.json of `worldprobe evaluate`")
-    exporting.add_argument(
-        "--format",
-        choices=FORMATS,
-        required=True,
-        help="lm-eval: a results file of lm-evaluation-harness; eee: a record of Every Eval Ever; hub: .eval_results/*.yaml",
-    )
-    exporting.add_argument("--date", metavar="DAY", help="day of the evaluation, e.g. 2026-01-31 (default: the file's own)")
-    exporting.add_argument(
-        "--organization", default="unknown", metavar="NAME", help="eee: who computed the numbers (default: %(default)s)"
-    )
-    exporting.add_argument(
-        "--dataset", metavar="ID", help="hub: the dataset with these items (default: EWoK's release, for its items)"
-    )
-    exporting.add_argument("--out", type=Path, required=True, metavar="FILE", help="JSON, or YAML for the hub")
-    exporting.set_defaults(run=run_export)
+app = App(name="results", help="Check and export what `evaluate` wrote.")
 
 
 def scores_of(result: Mapping[str, Any]) -> list[Score]:
@@ -52,11 +23,16 @@ def scores_of(result: Mapping[str, Any]) -> list[Score]:
     return [*ewok.list_scores(dict(result)), *worldsense.list_scores(dict(result))]
 
 
-def run_check(args: argparse.Namespace) -> None:
-    """Check each, and say what is in it."""
+@app.command
+def check(results: list[Path], /) -> None:
+    """Check whether results follow the schema (workflow/schemas/result.schema.yaml), and print what is in them.
+
+    Args:
+        results: result.json of `worldprobe evaluate`, any number
+    """
     from worldprobe.report.results import read_result
 
-    for path in args.results:
+    for path in results:
         result = read_result(path)
         overall = [
             f"{s.benchmark} {s.metric} {s.value:.3f}" for s in scores_of(result) if s.group == "overall" and s.value is not None
@@ -64,8 +40,27 @@ def run_check(args: argparse.Namespace) -> None:
         print(f"{path}: {result['model']}: {', '.join(overall) or 'no number'}")
 
 
-def run_export(args: argparse.Namespace) -> None:
-    """Read, convert, write."""
+@app.command
+def export(
+    results: Path,
+    /,
+    *,
+    format: Literal["lm-eval", "eee", "hub"],
+    date: str | None = None,
+    organization: str = "unknown",
+    dataset: str | None = None,
+    out: Path,
+) -> None:
+    """Write a result for lm-eval's readers, Every Eval Ever or the hub; no form has any item's text.
+
+    Args:
+        results: result.json of `worldprobe evaluate`
+        format: lm-eval: a results file of lm-evaluation-harness; eee: a record of Every Eval Ever; hub: .eval_results/*.yaml
+        date: day of the evaluation, e.g. 2026-01-31 (default: the file's own)
+        organization: eee: who computed the numbers
+        dataset: hub: the dataset with these items (default: EWoK's release, for its items)
+        out: JSON, or YAML for the hub
+    """
     import json
 
     import yaml
@@ -74,22 +69,22 @@ def run_export(args: argparse.Namespace) -> None:
     from worldprobe.report import exports
     from worldprobe.report.results import read_result
 
-    result = read_result(args.results)
-    scores, date = scores_of(result), day_of(args)
-    if args.format == "hub":
-        entries = exports.to_hub(result, scores, args.dataset)
-        write_text(args.out, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=200))
+    result = read_result(results)
+    scores, day = scores_of(result), day_of(date, results)
+    if format == "hub":
+        entries = exports.to_hub(result, scores, dataset)
+        write_text(out, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=200))
         return
     record = (
-        exports.to_lm_eval(result, scores, date)
-        if args.format == "lm-eval"
-        else exports.to_every_eval_ever(result, scores, date, args.organization)
+        exports.to_lm_eval(result, scores, day)
+        if format == "lm-eval"
+        else exports.to_every_eval_ever(result, scores, day, organization)
     )
-    write_text(args.out, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(out, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def day_of(args: argparse.Namespace) -> float:
-    """Seconds since 1970 of the day that is given, at midnight UTC, or of the file.
+def day_of(date: str | None, path: Path) -> float:
+    """Seconds since 1970 of the day that is given, at midnight UTC, or of the file at ``path``.
 
     Raises:
         UserError: what is given is not a day.
@@ -98,11 +93,39 @@ def day_of(args: argparse.Namespace) -> float:
 
     from worldprobe.errors import UserError
 
-    if args.date is None:
-        return float(int(args.results.stat().st_mtime))
+    if date is None:
+        return float(int(path.stat().st_mtime))
     try:
-        if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", args.date):
+        if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
             raise ValueError
-        return datetime.fromisoformat(args.date).replace(tzinfo=UTC).timestamp()
+        return datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp()
     except ValueError as error:
-        raise UserError("--date", f'"{args.date}" is not a day.', "Write it as 2026-01-31.") from error
+        raise UserError("--date", f'"{date}" is not a day.', "Write it as 2026-01-31.") from error
+
+
+def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: Path) -> None:
+    """Rank the models of a folder of results on one page that loads nothing.
+
+    Reads every result.json below the folder: a ranking per benchmark, items and way of asking, sortable, with 95% intervals,
+    and with ranks shared by models that cannot be told apart.
+
+    Args:
+        folder: where results are, e.g. results/evaluate
+        title: heading of the page
+        out: the page (HTML)
+    """
+    from worldprobe.benchmarks import benchmarks
+    from worldprobe.errors import UserError
+    from worldprobe.files import write_text
+    from worldprobe.log import LOGGER
+    from worldprobe.report.leaderboard import build_page, build_rankings
+    from worldprobe.report.results import read_result
+
+    paths = sorted(folder.rglob("result.json"))
+    if not paths:
+        problem = "contains no result.json."
+        raise UserError(folder, problem, "Give the folder that `worldprobe evaluate` wrote, e.g. results/evaluate.")
+    results = [read_result(path) for path in paths]
+    rankings = build_rankings([(result, scores_of(result)) for result in results])
+    write_text(out, build_page(rankings, title, {name: benchmark.title for name, benchmark in benchmarks().items()}))
+    LOGGER.info("%d results in %d rankings: %s", len(results), len(rankings), out)

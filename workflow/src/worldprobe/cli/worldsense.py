@@ -1,158 +1,153 @@
-"""``worldsense``: audit trials, check skins, show and generate sets."""
+"""``worldsense``: generate, audit and pass on trials, ask models about them, and analyse what they answer."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import App, Parameter
 
 from worldprobe import methods
-from worldprobe.cli import worldsense_analysis
-from worldprobe.cli.arguments import (
-    add_processes_argument,
-    add_seed_argument,
-    add_skin_folder_argument,
-    add_wording_version_argument,
-    positive,
-    whole_number,
+from worldprobe.cli import finetuning
+from worldprobe.cli.engines import ModelOptions, open_engine, refuse_to_prompt
+from worldprobe.cli.importing import made_by_lm_eval
+from worldprobe.cli.options import (
+    Count,
+    Encrypt,
+    Groups,
+    Missing,
+    ModelName,
+    OutFolder,
+    Processes,
+    Samples,
+    Seed,
+    SkinFolder,
+    Trials,
+    WordingVersion,
+    between,
+    export_password,
+    missing_models,
 )
-from worldprobe.cli.worldsense_asking import add_asking_parsers
-from worldprobe.cli.worldsense_exchange import add_exchange_parsers
-from worldprobe.cli.worldsense_external import add_external_parsers
-from worldprobe.cli.worldsense_finetuning import add_finetuning_parsers
-from worldprobe.cli.worldsense_lessons import add_lessons_parsers
-from worldprobe.cli.worldsense_start_model import add_start_parser
 from worldprobe.errors import UserError
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``worldsense audit``, ``skins check``, ``preview``, ``generate``, ``counts``, and what asks models."""
-    stage = stages.add_parser("worldsense", help="WorldSense: generate and audit trials, ask models, analyse answers")
-    actions = stage.add_subparsers(metavar="ACTION", required=True)
-    trials_help = "official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)"
-    audit = actions.add_parser(
-        "audit",
-        help="compare the gold answers of a set with an exact solver's",
-        description="Compare every gold answer with an exact solver's. Exit status 1 where one is wrong, 0 where none is.",
-    )
-    audit.add_argument("trials", metavar="TRIALS", help=trials_help)
-    audit.add_argument("--out", type=Path, metavar="FILE.csv", help="one row for each trial whose gold answer is wrong")
-    audit.add_argument(
-        "--from-text",
-        action="store_true",
-        help="decide every answer by what the text states in the words of its skin, and compare it with the abstract fields",
-    )
-    add_skin_folder_argument(audit)
-    audit.set_defaults(run=run_audit)
-    skins = actions.add_parser("skins", help="check skins: the words of relations and entities").add_subparsers(
-        metavar="ACTION", required=True
-    )
-    check = skins.add_parser("check", help="check skins: every fault by file and line")
-    check.add_argument(
-        "skins", nargs="?", type=Path, metavar="FOLDER_OR_FILE", help="skins to check (default: the skins of this repository)"
-    )
-    check.set_defaults(run=run_skins_check)
-    preview = actions.add_parser("preview", help="print one trial of each problem in the words of a skin")
-    preview.add_argument("--skin", required=True, metavar="NAME", help="name of the skin as in its file, e.g. tall/short")
-    preview.add_argument("--size", type=whole_number(3, 8), default=4, metavar="N", help="number of entities")
-    add_seed_argument(preview, "all draws")
-    add_skin_folder_argument(preview)
-    add_wording_version_argument(preview)
-    preview.set_defaults(run=run_preview)
-    generate = actions.add_parser("generate", help="generate a set of trials")
-    generate.add_argument(
-        "set",
-        metavar="SET",
-        help="set to generate: test, test-new, train-10k, train-100k, train-1m, memorisation, same-skins, ood-size, "
-        "ood-query or ood-problem",
-    )
-    generate.add_argument(
-        "--sizes",
-        type=whole_number(3, 8),
-        nargs="+",
-        default=[],
-        metavar="N",
-        help="numbers of entities, 3 to 8 (default: those of the set)",
-    )
-    generate.add_argument(
-        "--problems",
-        nargs="+",
-        default=[],
-        metavar="PROBLEM",
-        help="problems to generate, e.g. Infer.normal (default: those of the set)",
-    )
-    generate.add_argument(
-        "--skins", nargs="+", default=[], metavar="NAME", help="names of the skins to use (default: those of the set)"
-    )
-    generate.add_argument(
-        "--per-cell",
-        type=positive,
-        metavar="K",
-        help="tuples for each problem, size, complexity, skin and wording (default: the set's)",
-    )
-    add_seed_argument(generate, "all draws")
-    add_skin_folder_argument(generate)
-    add_wording_version_argument(generate)
-    add_processes_argument(generate)
-    generate.add_argument("--dialogues-out", type=Path, metavar="FILE.jsonl.gz", help="also write training dialogues")
-    generate.add_argument("--out", type=Path, required=True, metavar="TRIALS", help="table of trials (Parquet)")
-    generate.set_defaults(run=run_generate)
-    counts = actions.add_parser("counts", help="count the trials of each cell, next to the release's")
-    counts.add_argument("trials", metavar="TRIALS", help=trials_help)
-    counts.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="table of counts, as CSV")
-    counts.set_defaults(run=run_counts)
-    add_asking_parsers(actions, trials_help)
-    add_lessons_parsers(actions)
-    add_finetuning_parsers(actions)
-    add_start_parser(actions)
-    add_external_parsers(actions)
-    add_exchange_parsers(actions, trials_help)
-    worldsense_analysis.add_actions(actions)
+    from worldprobe.benchmarks.worldsense.analysis.answers import Series
+    from worldprobe.benchmarks.worldsense.analysis.questions import Questions
+    from worldprobe.benchmarks.worldsense.inference.prompts import Pool
+
+app = App(name="worldsense", help="WorldSense: generate and audit trials, ask models, analyse answers.")
+skins = App(name="skins", help="Check skins: the words of relations and entities.")
+app.command(skins)
+finetuning.add_commands(app)
+
+#: Bumped when the numbers of the same answers change.
+METHOD = 2
+SAMPLES_METHOD = 1
+
+Size = Annotated[int, between(3, 8)]
+Sets = Annotated[
+    Groups,
+    Parameter(name="--set", help="name of a set, its trials, and results or tables of responses; once for each set"),
+]
 
 
-def run_audit(args: argparse.Namespace) -> int:
-    """Read, solve, print, write; exit status 1 where a gold answer is wrong."""
+@app.command
+def audit(trials: Trials, /, *, from_text: bool = False, skin_folder: SkinFolder = None, out: Path | None = None) -> int:
+    """Compare every gold answer with an exact solver's. Exit status 1 where one is wrong, 0 where none is.
+
+    Args:
+        from_text: decide every answer by what the text states in the words of its skin, and compare it with the abstract fields
+        out: one row for each trial whose gold answer is wrong (CSV)
+    """
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
     from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
     from worldprobe.benchmarks.worldsense.trials.audit_text import write_audit
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.files import write_text
 
-    if args.skin_folder and not args.from_text:
+    if skin_folder and not from_text:
         raise UserError("--skin-folder", "has no effect without --from-text.", "Add --from-text, or leave it out.")
-    skins = read_all_wordings(args.skin_folder or FOLDER) if args.from_text else None
-    audit = audit_trials(read_trials(args.trials), args.trials, skins)
-    if args.out:
-        write_text(args.out, audit.wrong.to_csv(index=False, lineterminator="\n"))
-    print(write_audit(audit, args.trials, is_from_text=args.from_text))
-    return 1 if len(audit.wrong) else 0
+    known = read_all_wordings(skin_folder or FOLDER) if from_text else None
+    found = audit_trials(read_trials(trials), trials, known)
+    if out:
+        write_text(out, found.wrong.to_csv(index=False, lineterminator="\n"))
+    print(write_audit(found, trials, is_from_text=from_text))
+    return 1 if len(found.wrong) else 0
 
 
-def run_skins_check(args: argparse.Namespace) -> None:
-    """Read, print every fault; the last is the error."""
+@skins.command(name="check")
+def check_skins_(folder: Path | None = None, /) -> None:
+    """Check skins: every fault by file and line.
+
+    Args:
+        folder: folder or file of skins (default: the skins of this repository)
+    """
     from worldprobe.benchmarks.worldsense.skins.misreading import find_misreading
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, check_skins
 
-    skins, faults = check_skins(args.skins or FOLDER)
-    faults += [fault for skin in skins if (fault := find_misreading(skin)) is not None]
+    found, faults = check_skins(folder or FOLDER)
+    faults += [fault for skin in found if (fault := find_misreading(skin)) is not None]
     for fault in faults[:-1]:
         print(fault.lines(), file=sys.stderr)
     if faults:
         raise faults[-1]
-    print(f"{len(skins)} skins are right: {', '.join(skin.name for skin in skins)}")
+    print(f"{len(found)} skins are right: {', '.join(skin.name for skin in found)}")
 
 
-def run_preview(args: argparse.Namespace) -> None:
-    """Render, print."""
+@app.command
+def preview(
+    *,
+    skin: str,
+    size: Size = 4,
+    seed: Seed = 0,
+    skin_folder: SkinFolder = None,
+    wording_version: WordingVersion = 2,
+) -> None:
+    """Print one trial of each problem in the words of a skin.
+
+    Args:
+        skin: name of the skin as in its file, e.g. tall/short
+        size: number of entities
+    """
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials.trial_maker import preview_skin
 
-    print(preview_skin(read_skins(args.skin_folder or FOLDER, args.wording_version), args.skin, args.size, args.seed))
+    print(preview_skin(read_skins(skin_folder or FOLDER, wording_version), skin, size, seed))
 
 
-def run_generate(args: argparse.Namespace) -> None:
-    """Plan, check that the set can be balanced, draw, write."""
+@app.command
+def generate(
+    set: str,
+    /,
+    *,
+    sizes: Annotated[Sequence[int], between(3, 8)] = (),
+    problems: Sequence[str] = (),
+    skins: Sequence[str] = (),
+    per_cell: Annotated[int | None, between(1)] = None,
+    seed: Seed = 0,
+    skin_folder: SkinFolder = None,
+    wording_version: WordingVersion = 2,
+    processes: Processes = 1,
+    dialogues_out: Path | None = None,
+    out: Path,
+) -> None:
+    """Generate a set of trials.
+
+    Args:
+        set: test, test-new, train-10k, train-100k, train-1m, memorisation, same-skins, ood-size, ood-query or ood-problem
+        sizes: numbers of entities, 3 to 8 (default: those of the set)
+        problems: problems to generate, e.g. Infer.normal (default: those of the set)
+        skins: names of the skins to use (default: those of the set)
+        per_cell: tuples for each problem, size, complexity, skin and wording (default: the set's)
+        dialogues_out: training dialogues to write as well (.jsonl.gz)
+        out: table of trials (Parquet)
+    """
     from worldprobe.benchmarks.worldsense.skins.misreading import find_misreading
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
@@ -162,35 +157,425 @@ def run_generate(args: argparse.Namespace) -> None:
     from worldprobe.log import LOGGER
     from worldprobe.provenance import made
 
-    if is_official(args.out):
+    if is_official(out):
         problem = "is the name of JSON lines, but a Parquet table is written."
-        raise UserError(f"--out {args.out}", problem, "Name a .parquet file; `worldsense export` writes the official layout.")
-    if args.out.suffix != ".parquet":
-        raise UserError(f"--out {args.out}", "is not the name of a Parquet table.", "Name a file that ends with .parquet.")
-    folder = args.skin_folder or FOLDER
-    plan = sets.plan_set(args.set, args.sizes, args.problems, args.per_cell)
-    blocks = sets.blocks_of(plan, read_skins(folder, args.wording_version), args.skins)
+        raise UserError(f"--out {out}", problem, "Name a .parquet file; `worldsense export` writes the official layout.")
+    if out.suffix != ".parquet":
+        raise UserError(f"--out {out}", "is not the name of a Parquet table.", "Name a file that ends with .parquet.")
+    folder = skin_folder or FOLDER
+    plan = sets.plan_set(set, list(sizes), list(problems), per_cell)
+    blocks = sets.blocks_of(plan, read_skins(folder, wording_version), list(skins))
     if Path(folder).resolve() != FOLDER.resolve():  # tests read the texts of the repository's own skins
         for fault in filter(None, map(find_misreading, {block.skin.name: block.skin for block in blocks}.values())):
             raise fault
-    details = {"set": plan.name, "sizes": plan.sizes, "problems": plan.problems, "per_cell": plan.per_cell, "skins": args.skins}
-    details["wording_version"] = args.wording_version
+    details = {"set": plan.name, "sizes": plan.sizes, "problems": plan.problems, "per_cell": plan.per_cell, "skins": list(skins)}
+    details["wording_version"] = wording_version
     stated = {key: value for key, value in details.items() if value}
-    provenance = made(methods.TRIALS, {"skins": folder}, seed=args.seed, canary=CANARY, details=stated)
+    provenance = made(methods.TRIALS, {"skins": folder}, seed=seed, canary=CANARY, details=stated)
     empty = sets.empty_cells(plan)
     if empty:
         named = "; ".join(f"{c.problem}, size {c.size}, complexity {c.complexity}, arity {c.arity}" for c in empty)
         cells = "1 cell of the set is" if len(empty) == 1 else f"{len(empty)} cells of the set are"
         LOGGER.info("%s empty (the paper admits no such problem): %s", cells, named)
-    batches = sets.stream_set(plan, blocks, args.seed, min(args.processes, os.cpu_count() or 1))
-    n_trials = write_set(batches, args.out, provenance, args.dialogues_out)
-    LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, args.out)
+    batches = sets.stream_set(plan, blocks, seed, min(processes, os.cpu_count() or 1))
+    n_trials = write_set(batches, out, provenance, dialogues_out)
+    LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, out)
 
 
-def run_counts(args: argparse.Namespace) -> None:
-    """Read, count, write."""
+@app.command
+def analyse(trials: Trials, results: list[str], /, *, skin_folder: SkinFolder = None, out: OutFolder) -> None:
+    """Compute accuracy and bias by problem, size, domain and more, as CSV.
+
+    Accuracy and response bias by tuples with the paper's weights, rebalancing and 95% intervals. Writes statistics.csv, and
+    answers.csv with what was answered and what was invalid.
+
+    Args:
+        results: PROMPTING___MODEL___results.jsonl (also .bz2, .gz), or a table of responses (.parquet); any number
+        out: folder of statistics.csv and answers.csv
+    """
+    from worldprobe.benchmarks.worldsense.analysis.analyse import compute_statistics, count_answers
+    from worldprobe.benchmarks.worldsense.analysis.answers import read_series
+    from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
+    from worldprobe.files import whole_files, write_text
+
+    questions = read_questions(trials, skin_folder)
+    series = read_series(results, questions)
+    statistics, counts = compute_statistics(questions, series), count_answers(questions, series)
+    places = {out / "statistics.csv": statistics, out / "answers.csv": counts}
+    with whole_files(places):
+        for place, table in places.items():
+            write_text(place, table.to_csv(index=False, lineterminator="\n"))
+    print(describe_analysis(statistics, counts))
+
+
+@app.command(name="summarize")
+def summarize_(*, sets: Sets, skin_folder: SkinFolder = None, seed: Seed = 0, missing: Missing = (), out: Path) -> None:
+    """Compute means of one or more sets by every grouping, with intervals over skins.
+
+    Computes what analyse does, and also strict scores, invalid answers, consistency across skins and intervals over skins and
+    abstract problems.
+
+    Args:
+        out: summaries table
+    """
+    import pandas as pd
+
+    from worldprobe.benchmarks.worldsense.analysis.answers import told_of
+    from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
+    from worldprobe.benchmarks.worldsense.contracts import Summaries
+    from worldprobe.contracts import write_table
+    from worldprobe.log import LOGGER
+    from worldprobe.provenance import made
+
+    tables, counts = [], []
+    for name, questions, series in _read_sets(sets, skin_folder):
+        tables.append(summarize(name, questions, series, seed))
+        counts += [{"set": name, **row} for row in _counts(questions, series)]
+    table = pd.concat(tables, ignore_index=True).sort_values(list(Summaries.Config.metadata["key"]), ignore_index=True)
+    lacking = missing_models(missing, table["model"].unique())
+    told = told_of({name: paths for name, _, *paths in sets})
+    details = {"answers": counts} | told | lacking
+    write_table(
+        table[list(Summaries.columns)],
+        Summaries,
+        out,
+        made(METHOD, _inputs(sets), ["numpy", "pandas", "scipy"], seed=seed, details=details),
+    )
+    LOGGER.info("%d means of %d models", len(table), table["model"].nunique())
+    for model, reason in lacking.get("missing_models", {}).items():
+        LOGGER.warning("%s is missing: %s", model, reason)
+
+
+@app.command(name="compare")
+def compare_(*, sets: Sets, skin_folder: SkinFolder = None, out: Path) -> None:
+    """Compare every pair of models on the same tuples.
+
+    Args:
+        out: comparisons table
+    """
+    import pandas as pd
+
+    from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models
+    from worldprobe.benchmarks.worldsense.contracts import Comparisons
+    from worldprobe.contracts import write_table
+    from worldprobe.provenance import made
+
+    tables = [compare_models(name, questions, series) for name, questions, series in _read_sets(sets, skin_folder)]
+    table = pd.concat(tables, ignore_index=True).sort_values(list(Comparisons.Config.metadata["key"]), ignore_index=True)
+    provenance = made(METHOD, _inputs(sets), ["numpy", "pandas", "scipy"])
+    write_table(table, Comparisons, out, provenance)
+
+
+def _read_sets(sets: list[list[str]], skin_folder: Path | None) -> Iterator[tuple[str, Questions, list[Series]]]:
+    """Name, trials and answers of each set.
+
+    Raises:
+        UserError: a set without trials or answers, or two of one name.
+    """
+    from worldprobe.benchmarks.worldsense.analysis.answers import read_series
+    from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
+    from worldprobe.benchmarks.worldsense.analysis.questions import from_frame
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
-    from worldprobe.benchmarks.worldsense.trials.sets import count_cells
-    from worldprobe.files import write_text
 
-    write_text(args.out, count_cells(read_trials(args.trials)).to_csv(index=False, lineterminator="\n"))
+    names = [given[0] for given in sets]
+    for name, *paths in sets:
+        if not name.strip() or name != name.strip() or not name.isprintable():
+            raise UserError(f"--set {name!r}", "is not a name for a set.", "Choose a name such as test or ood-size.")
+        if len(paths) < 2:
+            raise UserError(f"--set {name}", "names no trials, or no answers.", "Give NAME TRIALS RESULTS...")
+        if names.count(name) > 1:
+            raise UserError(f"--set {name}", "is given twice.", "Give all results of a set at once.")
+        trials = read_trials(paths[0])
+        questions = add_properties(from_frame(trials, paths[0], skin_folder), trials)
+        yield name, questions, read_series(paths[1:], questions)
+
+
+def _inputs(sets: list[list[str]]) -> dict[str, str]:
+    return {path: path for _, *paths in sets for path in paths}
+
+
+def _counts(questions: Questions, series: list[Series]) -> list[dict[str, object]]:
+    from worldprobe.benchmarks.worldsense.analysis.analyse import count_answers
+
+    return [{str(key): value for key, value in row.items()} for row in count_answers(questions, series).to_dict("records")]
+
+
+def describe_analysis(statistics: pd.DataFrame, counts: pd.DataFrame) -> str:
+    """The averages in print, and what was left out."""
+    whole = statistics[(statistics["gold"] == "released") & (statistics.loc[:, "problemname":"intraining"] == "all").all(axis=1)]
+    lines = [f"{'prompting':<12} {'model':<20} {'accuracy':>14} {'bias':>14} {'invalid':>8}"]
+    for row in counts.to_dict("records"):
+        mine = whole[(whole["prompting"] == row["prompting"]) & (whole["model"] == row["model"])].set_index("measure")
+        if mine.empty:
+            lines.append(f"{row['prompting']:<12} {row['model']:<20} no tuple was answered as a whole")
+            continue
+        accuracy, bias = mine.loc["accuracy"], mine.loc["bias"]
+        shown = f"{100 * accuracy['mean']:8.1f} ± {100 * accuracy['conf95']:.1f} {bias['mean']:8.2f} ± {bias['conf95']:.2f}"
+        lines.append(f"{row['prompting']:<12} {row['model']:<20} {shown} {row['invalid']:>8}")
+    dropped, foreign = int(counts["incomplete_tuples"].sum()), int(counts["not_in_set"].sum())
+    if dropped:
+        lines.append(f"{dropped:,} tuples were left out, as some of their trials have no answer.")
+    if foreign:
+        lines.append(f"{foreign:,} answers were left out, as the set does not have their trials.")
+    return "\n".join(lines)
+
+
+@app.command(name="ask")
+def ask_(
+    trials: list[str],
+    /,
+    *,
+    model: ModelOptions,
+    prompting: str,
+    chat: Literal["never", "auto", "always"] = "auto",
+    examples: Sequence[str] = (),
+    examples_seed: Seed = 0,
+    temperature: Annotated[float, between(0, 100)] = 0.0,
+    samples: Count = 1,
+    seed: Annotated[int, between(0, 2**31)] = 0,
+    thoughts: Annotated[int, between(0, 1_000_000)] = 0,
+    reading: Literal["explicit", "last_word"] = "explicit",
+    skin_folder: SkinFolder = None,
+    out: list[Path],
+) -> None:
+    """Ask a model about trials, by one or more prompting strategies, loading it once.
+
+    Takes one --out per set of trials and strategy: all strategies of the first set, then those of the second.
+
+    Args:
+        trials: sets of trials: official (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)
+        prompting: comma-separated strategies: sets of resources/prompts/worldsense, or YAML files, e.g. basic,cot
+        chat: use the chat template: auto (where there is one), always, or never (as text that the model continues)
+        examples: solved trials for examples, one file for all sets or one each (default: TRIALS)
+        examples_seed: seed of the examples
+        temperature: sampling temperature; 0 takes the likeliest token
+        samples: how often each trial is asked
+        seed: seed of the samples; sample k has seed N + k
+        thoughts: limit of tokens for thoughts, in addition to each reply's own limit, for models that think first
+        reading: how replies are read: by what they say, flagging several answers and refusals, or by the last word, as in the
+            paper
+        out: tables of responses: all strategies of the first set, then those of the second
+    """
+    from worldprobe.benchmarks.worldsense.contracts import Responses
+    from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask, write_prompts
+    from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+    from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
+    from worldprobe.benchmarks.worldsense.trials.official import is_official
+    from worldprobe.contracts import write_table
+    from worldprobe.files import digest_file
+    from worldprobe.inference.store import open_store
+    from worldprobe.models.model_provenance import made_by_model
+
+    prompt_sets = [load_prompt_set(name.strip()) for name in prompting.split(",") if name.strip()]
+    names = [one.name for one in prompt_sets]
+    wanted = len(names) * len(trials)
+    if wanted != len(out) or len(set(names)) != len(names) or not names:
+        problem = f"{len(trials)} sets and {len(set(names))} different strategies need {wanted} --out files."
+        raise UserError(
+            "worldsense ask", problem, "Give one per set and strategy: all strategies of the first set, then the second's."
+        )
+    if samples > 1 and not temperature:
+        raise UserError(f"--samples {samples}", "are all alike without a temperature.", "Add --temperature 1, or ask once.")
+    refuse_to_prompt(model)
+    tables = [read_trials(path) for path in trials]
+    sources = _sources_of_examples(trials, examples)
+    needs_examples = any(one.examples for one in prompt_sets)
+    pools = _pools(sources, tables, examples_seed, skin_folder) if needs_examples else [None] * len(tables)
+    for rows, pool in zip(tables, pools, strict=True):
+        for prompts in prompt_sets:  # too few examples, or texts that a set cannot rewrite, are found before a model is loaded
+            write_prompts(rows, prompts, pool)
+    since = time.monotonic()
+    engine = open_engine(model, skin_folder)
+    if isinstance(engine, RuleEngine):
+        for path, rows in zip(trials, tables, strict=True):
+            if is_official(path):
+                engine.know(rows)
+    store = open_store(model.answers or out[0].parent / ".answers", engine, since=since, kept_since=model.kept_since)
+    for path, rows in zip(trials, tables, strict=True):
+        store.add_canary(canary_of(path, rows))
+    is_chat = chat == "always" or (chat == "auto" and engine.facts.has_chat)
+    asking = Asking(is_chat, samples, temperature, seed, thoughts, reading)
+    outs = iter(out)
+    finished = []
+    for path, rows, pool, source in zip(trials, tables, pools, sources, strict=True):
+        for prompts in prompt_sets:
+            frame, facts = ask(rows, engine, prompts, store, asking, pool, methods.ASK, model.name)
+            inputs = {"trials": digest_file(path), "prompts": prompts.digest}
+            if pool is not None and prompts.examples is not None:
+                inputs["examples"] = digest_file(source)
+            drawn = asking.seed if asking.temperature and not prompts.compares else None
+            facts |= {"reading_method": methods.READING}
+            canary = canary_of(path, rows)
+            made = made_by_model(engine.facts, methods.ASK, model.name, inputs, facts, seed=drawn, canary=canary)
+            finished.append((next(outs), frame, made))
+    for place, frame, made in finished:
+        write_table(frame, Responses, place, made)
+
+
+def _sources_of_examples(trials: Sequence[str], examples: Sequence[str]) -> list[str]:
+    """For each set of trials the file of its examples.
+
+    Raises:
+        UserError: there are neither one nor as many as sets.
+    """
+    if examples and len(examples) not in (1, len(trials)):
+        problem = f"has {len(examples)} files for {len(trials)} sets."
+        raise UserError("--examples", problem, "Give one file, or one per set.")
+    given = list(examples or trials)
+    return given if len(given) == len(trials) else given * len(trials)
+
+
+def _pools(sources: Sequence[str], tables: Sequence[pd.DataFrame], seed: int, skin_folder: Path | None) -> list[Pool]:
+    """Where the examples of each set come from."""
+    from worldprobe.benchmarks.worldsense.inference.prompts import Pool
+    from worldprobe.benchmarks.worldsense.skins.groups import KNOWN
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
+
+    domains = {name: group.domain for name, group in KNOWN.items() if group.domain}
+    domains |= {skin.name: skin.domain for skin in read_skins(skin_folder or FOLDER)}
+    read = {path: read_trials(path) for path in dict.fromkeys(sources)}
+    return [Pool(read[path], seed, domains) for path in sources]
+
+
+def canary_of(path: str, trials: pd.DataFrame) -> str | None:
+    """The canary of trials of ours; the official layout has it in the tuples' ids."""
+    from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
+    from worldprobe.benchmarks.worldsense.trials.official import is_official
+    from worldprobe.contracts import read_provenance
+
+    if is_official(path):
+        return CANARY if trials["tuple_id"].str.startswith(CANARY).any() else None
+    return read_provenance(path).canary
+
+
+@app.command
+def export_results(responses: list[Path], /, *, uncompressed: bool = False, out: OutFolder) -> None:
+    """Write responses in the official layout: one file PROMPTING___MODEL___results.jsonl.bz2 per strategy and model.
+
+    Args:
+        responses: tables of responses
+        uncompressed: write .jsonl, not compressed
+        out: folder for the files
+    """
+    from worldprobe.benchmarks.worldsense.contracts import Responses
+    from worldprobe.benchmarks.worldsense.exports.results import results_name, write_results
+    from worldprobe.contracts import read_provenance, read_table
+
+    found: dict[str, tuple[Path, str, pd.DataFrame]] = {}
+    for path in responses:
+        model = read_provenance(path).model or path.stem
+        rows = read_table(path, Responses)
+        for prompting in sorted(set(rows["prompting"])):
+            name = results_name(prompting, model, not uncompressed)
+            if name in found:
+                problem = f"contains {prompting} answers of {model}, and so does {found[name][0]}."
+                raise UserError(path, problem, "Export each set of trials to a folder of its own.")
+            found[name] = (path, model, rows[rows["prompting"] == prompting])
+    for _, model, rows in found.values():
+        write_results(rows, model, out, not uncompressed)
+
+
+@app.command
+def export(
+    trials: Trials,
+    /,
+    *,
+    format: Literal["official", "lm-eval", "hf"] = "official",
+    task: str | None = None,
+    encrypt: Encrypt = False,
+    out: OutFolder,
+) -> None:
+    """Write trials in the official layout, as a task of lm-evaluation-harness, or as a dataset.
+
+    official: one file of JSON lines. lm-eval: a task folder for --include_path that asks as the prompting strategy constrained
+    does. hf: a dataset folder of the Hugging Face hub, with a card and a Croissant description, of trials that were generated
+    here only.
+
+    Args:
+        format: layout of the files
+        task: lm-eval: the task's name (default: worldprobe_worldsense)
+        out: official: a file, .jsonl.bz2, .jsonl.gz or .jsonl; lm-eval, hf: a folder
+    """
+    from worldprobe.benchmarks.worldsense.contracts import Trials
+    from worldprobe.benchmarks.worldsense.trials.files import read_batches
+    from worldprobe.benchmarks.worldsense.trials.official import is_official, read_official, write_official
+    from worldprobe.contracts import check_kind, read_provenance
+    from worldprobe.files import digest_file, source_of, whole_folder, write_members
+
+    if format != "lm-eval":
+        for option, is_given in (("task", task is not None), ("encrypt", encrypt)):
+            if is_given:
+                fix = "Leave it out, or take --format lm-eval."
+                raise UserError(f"--{option}", f"does nothing with --format {format}.", fix)
+    if format != "official":
+        files = _task_files(trials, task, encrypt) if format == "lm-eval" else _dataset_files(trials)
+        with whole_folder(out, "worldsense export", source_of(format, task, digest_file(trials))) as folder:
+            write_members(folder, files)
+        return
+    if not is_official(out):
+        raise UserError(f"--out {out}", "is not the name of JSON lines.", "Name a file that ends with .jsonl.bz2.")
+    if is_official(trials):
+        write_official([read_official(trials)], out)
+        return
+    check_kind(trials, Trials)
+    write_official(read_batches(trials), out, read_provenance(trials).canary)
+
+
+def _task_files(trials: str, task: str | None, encrypt: bool) -> Iterator[tuple[str, bytes]]:
+    from worldprobe.benchmarks.worldsense.exports.lm_eval_task import task_files
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
+    from worldprobe.inference.lm_eval import check_task
+
+    check_task(task)
+    word = export_password(encrypt)
+    rows = read_trials(trials)
+    return task_files(rows, task or "worldprobe_worldsense", canary_of(trials, rows), word)
+
+
+def _dataset_files(trials: str) -> Iterator[tuple[str, bytes]]:
+    """Our own trials as a dataset, whose rows are the table itself, byte for byte.
+
+    Raises:
+        UserError: the trials may be the release's, or are not a whole table of ours.
+    """
+    from worldprobe.benchmarks.worldsense.contracts import Trials
+    from worldprobe.benchmarks.worldsense.exports.dataset import describe_trials
+    from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
+    from worldprobe.benchmarks.worldsense.trials.files import read_batches
+    from worldprobe.benchmarks.worldsense.trials.official import is_official
+    from worldprobe.contracts import check_kind, read_provenance
+    from worldprobe.report.dataset_folder import dataset_files
+
+    provenance = None
+    if not is_official(trials):
+        check_kind(trials, Trials)
+        provenance = read_provenance(trials)
+    if provenance is None or provenance.canary != CANARY:
+        problem = "may be the release, which is not ours to pass on (CC BY-NC): it does not carry our canary."
+        raise UserError(trials, problem, "Export a set of `worldsense generate`.")
+    n_rows = sum(len(batch) for batch in read_batches(trials))
+    dataset = describe_trials(n_rows, provenance.details.get("set"), provenance.canary)
+    return dataset_files(dataset, Path(trials).read_bytes())
+
+
+@app.command
+def import_samples(trials: Trials, samples: Samples, /, *, model: ModelName = None, out: Path) -> None:
+    """Read the samples that lm-evaluation-harness logged of a task of `worldsense export --format lm-eval`.
+
+    Reads results_DATE.json and samples_TASK_DATE.jsonl of the newest run. Samples of other trials, or asked with a chat
+    template, examples or a system instruction, are refused.
+
+    Args:
+        out: table of responses, for `worldsense analyse`
+    """
+    from worldprobe.benchmarks.worldsense.contracts import Responses
+    from worldprobe.benchmarks.worldsense.exports.lm_eval_task import BENCHMARK, read_responses
+    from worldprobe.benchmarks.worldsense.trials.files import read_trials
+    from worldprobe.contracts import write_table
+    from worldprobe.inference.lm_eval import read_run
+
+    run, rows = read_run(samples, BENCHMARK), read_trials(trials)
+    made = made_by_lm_eval(run, SAMPLES_METHOD, model, out, {"trials": trials}, canary=canary_of(trials, rows))
+    write_table(read_responses(run, rows), Responses, out, made)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from worldprobe.cli.arguments import whole_number
-from worldprobe.cli.reading_materials import PASSWORD_HELP, password
+from cyclopts import App, Parameter
+
+from worldprobe.cli.options import OutFolder, Password, between
+from worldprobe.cli.options import password as password_of
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,105 +27,64 @@ if TYPE_CHECKING:
 #: Bumped when the same answers give another export.
 METHOD = 1
 
-
-def add_parsers(actions: argparse._SubParsersAction) -> None:
-    """Add the actions."""
-    _add_serve(actions)
-    status = _add(actions, "status", "count a survey's people and answers, and what is still needed; changes nothing", run_status)
-    status.add_argument("--lists", action="store_true", help="also print one line per list")
-    backup = _add(actions, "backup", "copy a survey's databases as they are at one moment, while it runs", run_backup)
-    backup.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="new folder for the copies")
-    export = _add(
-        actions, "export", "write ratings, sessions and demographics as tables, without texts or identities", run_export
-    )
-    export.add_argument(
-        "--with-text", type=Path, metavar="LISTS", help="lists table whose texts are added; --out must then be a .zip"
-    )
-    export.add_argument("--password", metavar="PASSWORD", help=f"{PASSWORD_HELP}, for --with-text")
-    export.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the tables, or a .zip")
-    pay = _add(actions, "identities", "list whom to pay: recruiter's ids, codes, minutes, failed catch trials", run_identities)
-    pay.add_argument("--token", type=Path, required=True, metavar="FILE", help="the file identities-token of the survey")
-    pay.add_argument("--out", type=Path, required=True, metavar="FILE", help="CSV file outside the repository")
-    withdraw = _add(actions, "withdraw", "delete one person's answers and identity", run_withdraw)
-    withdraw.add_argument(
-        "person", metavar="PERSON", help="the recruiter's id, or the completion key; - reads it from standard input"
-    )
-    purge = _add(actions, "purge", "delete identities whose retention period is over; answers stay, without a name", run_purge)
-    days = whole_number(0, 36_500)
-    purge.add_argument(
-        "--older-than",
-        type=days,
-        metavar="DAYS",
-        help="delete identities older than this, in days since consent (default: retention_days of the settings)",
-    )
-    returned = _add(
-        actions, "import-submissions", "free the lists of people who returned their submission on Prolific", run_import
-    )
-    returned.add_argument("submissions", type=Path, metavar="CSV", help="Prolific's export of the study's submissions")
-    reopen = _add(actions, "reopen", "reopen the lists of people whose answers are excluded", run_reopen)
-    reopen.add_argument(
-        "people", type=Path, metavar="TABLE", help="CSV or Parquet table of these people, in its column participant"
-    )
+Survey = Annotated[Path, Parameter(help="folder of the survey, as given to `human serve`")]
 
 
-def _add(
-    actions: argparse._SubParsersAction, name: str, what: str, run: Callable[[argparse.Namespace], None]
-) -> argparse.ArgumentParser:
-    """An action on the folder of a survey."""
-    parser: argparse.ArgumentParser = actions.add_parser(name, help=what)
-    parser.add_argument("folder", type=Path, metavar="SURVEY", help="folder of the survey, as given to `human serve`")
-    parser.set_defaults(run=run)
-    return parser
+def add_commands(app: App) -> None:
+    """Add the actions on a survey to the stage ``human``."""
+    for action in (serve, status, backup, export, identities, withdraw, purge, import_submissions, reopen):
+        app.command(action)
 
 
-def _add_serve(actions: argparse._SubParsersAction) -> None:
-    parser = actions.add_parser(
-        "serve",
-        help="serve the survey until it is stopped with Ctrl-C",
-        description="Serves lists to people and stores their answers in one folder. Stop it with Ctrl-C or SIGTERM and start it "
-        "again at any time: everybody continues where they were.",
-    )
-    add = parser.add_argument
-    add("lists", type=Path, metavar="LISTS", help="lists table, from `human lists`")
-    add("settings", type=Path, metavar="SETTINGS", help="settings (YAML); copy resources/survey/settings.yaml")
-    add("folder", type=Path, metavar="SURVEY", help="folder of this survey; created, and readable by you only")
-    add(
-        "--prompts",
-        default="ewok",
-        metavar="PROMPTS",
-        help="prompts whose words are shown: a set in resources/prompts, or a file",
-    )
-    add("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on")
-    add("--port", type=whole_number(0, 65_535), default=8080, metavar="N", help="port to listen on; 0 takes a free one")
-    add("--public", action="store_true", help="allow a --host that other machines can reach")
-    add("--public-url", metavar="URL", help="address under which people reach the survey through your proxy, with its path")
-    parser.set_defaults(run=run_serve)
+def serve(
+    lists: Path,
+    settings: Path,
+    folder: Path,
+    /,
+    *,
+    prompts: str = "ewok",
+    host: str = "127.0.0.1",
+    port: Annotated[int, between(0, 65_535)] = 8080,
+    public: bool = False,
+    public_url: str | None = None,
+) -> None:
+    """Serve the survey until it is stopped with Ctrl-C.
 
+    Serves lists to people and stores their answers in one folder. Stop it with Ctrl-C or SIGTERM and start it again at any
+    time: everybody continues where they were.
 
-def run_serve(args: argparse.Namespace) -> None:
-    """Check everything, then serve."""
+    Args:
+        lists: lists table, from `human lists`
+        settings: settings (YAML); copy resources/survey/settings.yaml
+        folder: folder of this survey; created, and readable by you only
+        prompts: prompts whose words are shown: a set in resources/prompts, or a file
+        host: address to listen on
+        port: port to listen on; 0 takes a free one
+        public: allow a --host that other machines can reach
+        public_url: address under which people reach the survey through your proxy, with its path
+    """
     from worldprobe.log import LOGGER
     from worldprobe.survey.serve import listen, serve, site_of
     from worldprobe.survey.settings import read_settings
     from worldprobe.survey.study import open_survey
 
-    is_local = args.host in ("127.0.0.1", "::1", "localhost")
-    if not is_local and not args.public:
+    is_local = host in ("127.0.0.1", "::1", "localhost")
+    if not is_local and not public:
         fix = "Put a proxy with TLS in front of 127.0.0.1 (docs/human_study.md), or add --public to allow it all the same."
-        raise UserError(f"--host {args.host}", "can be reached by other machines.", fix)
-    settings = read_settings(args.settings)
-    plan = _read_plan(args.lists, args.prompts)
-    bound = listen(args.host, args.port)
-    port = bound.getsockname()[1]
+        raise UserError(f"--host {host}", "can be reached by other machines.", fix)
+    chosen = read_settings(settings)
+    plan = _read_plan(lists, prompts)
+    bound = listen(host, port)
+    listening = bound.getsockname()[1]
     try:
-        site = site_of(args.public_url, args.host, port)
-        survey = open_survey(args.folder, plan, settings)
+        site = site_of(public_url, host, listening)
+        survey = open_survey(folder, plan, chosen)
     except UserError:
         bound.close()
         raise
     if not is_local and not site.is_secure:
         LOGGER.warning("Without TLS, answers and ids can be read on their way; put a proxy with TLS in front")
-    LOGGER.info("Survey %s: %d lists, answers in %s", settings.study, len(plan.lists), args.folder)
+    LOGGER.info("Survey %s: %d lists, answers in %s", chosen.study, len(plan.lists), folder)
     LOGGER.info("Serving %s; stop with Ctrl-C", site.url)
     serve(survey, site, bound)
 
@@ -163,46 +123,54 @@ def _databases(folder: Path) -> Iterator[tuple[Database, Database]]:
         identities.close()
 
 
-def run_status(args: argparse.Namespace) -> None:
-    """Count and print."""
+def status(folder: Survey, /, *, lists: bool = False) -> None:
+    """Count a survey's people and answers, and what is still needed; changes nothing.
+
+    Args:
+        lists: also print one line per list
+    """
     from worldprobe.survey.status import count
     from worldprobe.survey.study import read_setting
 
-    with _databases(args.folder) as (answers, _):
+    with _databases(folder) as (answers, _):
         before = answers.now() - read_setting(answers, "expiry_ms")
         wanted = read_setting(answers, "wanted_per_list")
         with answers.read() as connection:
-            status = count(connection, before, wanted)
-    print(status.line())
-    print(f"{len(status.lists)} lists, {wanted} people wanted from each; {status.n_late} finished after their place had expired")
-    for kind, n in status.tallies.items():
+            found = count(connection, before, wanted)
+    print(found.line())
+    print(f"{len(found.lists)} lists, {wanted} people wanted from each; {found.n_late} finished after their place had expired")
+    for kind, n in found.tallies.items():
         print(f"{kind}: {n}")
-    if status.tallies.get("newcomers over the limit"):
+    if found.tallies.get("newcomers over the limit"):
         print("ALARM: more people began in a minute than new_per_minute allows; ids may be invented")
-    if args.lists:
+    if lists:
         names = ("complete", "live", "expired", "returned", "reopened", "needed")
-        width = max(len(one.name) for one in status.lists)
+        width = max(len(one.name) for one in found.lists)
         print(f"{'list':{width}}  " + "  ".join(names))
-        for one in status.lists:
+        for one in found.lists:
             print(f"{one.name:{width}}  " + "  ".join(f"{getattr(one, name):{len(name)}d}" for name in names))
 
 
-def run_backup(args: argparse.Namespace) -> None:
-    """Copy both databases, and the two small files that belong to them."""
+def backup(folder: Survey, /, *, out: OutFolder) -> None:
+    """Copy a survey's databases as they are at one moment, while it runs.
+
+    Args:
+        out: new folder for the copies
+    """
     from worldprobe.files import whole_folder
     from worldprobe.survey.store import ANSWERS, IDENTITIES
     from worldprobe.survey.study import KEY, TOKEN
 
-    with _databases(args.folder) as (answers, identities), whole_folder(args.out, "human backup") as temporary:
-        _check_backup(args.out / ANSWERS, answers)
+    with _databases(folder) as (answers, identities), whole_folder(out, "human backup") as temporary:
+        _check_backup(out / ANSWERS, answers)
         temporary.chmod(0o700)
         # Identities last: everybody in the answers is in them.
         for database, name in ((answers, ANSWERS), (identities, IDENTITIES)):
             database.back_up(temporary / name)
             (temporary / name).chmod(0o600)
         for name in (KEY, TOKEN):
-            if (args.folder / name).is_file():
-                shutil.copy2(args.folder / name, temporary / name)
+            if (folder / name).is_file():
+                shutil.copy2(folder / name, temporary / name)
 
 
 def _check_backup(backup: Path, answers: Database) -> None:
@@ -226,34 +194,39 @@ def _check_backup(backup: Path, answers: Database) -> None:
         raise UserError(backup.parent, problem, "Choose a new folder, and keep this one.")
 
 
-def run_export(args: argparse.Namespace) -> None:
-    """Write the three tables, or the archive with texts."""
+def export(folder: Survey, /, *, with_text: Path | None = None, password: Password = None, out: OutFolder) -> None:
+    """Write ratings, sessions and demographics as tables, without texts or identities.
+
+    Args:
+        with_text: lists table whose texts are added; --out must then be a .zip
+        out: folder for the tables, or a .zip
+    """
     from worldprobe.files import source_of, whole_folder
     from worldprobe.human.exports import Export, write_export
     from worldprobe.provenance import made
-    from worldprobe.survey import export
+    from worldprobe.survey import export as exports
     from worldprobe.survey.study import read_setting
 
-    if args.with_text is not None:
-        _export_texts(args)
+    if with_text is not None:
+        _export_texts(folder, with_text, password_of(password), out)
         return
-    if args.password:
+    if password:
         raise UserError("--password", "is only for an export with texts.", "Add --with-text, or leave it out.")
-    with _databases(args.folder) as (answers, identities):
+    with _databases(folder) as (answers, identities):
         with identities.read() as connection:
             token = connection.execute("SELECT value FROM facts WHERE name = 'token_digest'").fetchone()[0]
         before = answers.now() - read_setting(answers, "expiry_ms")
         with answers.read() as connection:
             tables = Export(
-                export.export_ratings(connection),
-                export.export_participants(connection, before),
-                export.export_demographics(connection),
+                exports.export_ratings(connection),
+                exports.export_participants(connection, before),
+                exports.export_demographics(connection),
             )
-    with whole_folder(args.out, "human export", source_of(token)) as temporary:
+    with whole_folder(out, "human export", source_of(token)) as temporary:
         write_export(temporary, tables, made(METHOD, packages=["pandas", "pyarrow"]))
 
 
-def _export_texts(args: argparse.Namespace) -> None:
+def _export_texts(folder: Path, with_text: Path, word: str | None, out: Path) -> None:
     """Ratings with the sentences that were shown, in an encrypted archive only."""
     import pyzipper
 
@@ -262,41 +235,45 @@ def _export_texts(args: argparse.Namespace) -> None:
     from worldprobe.human.contracts import StudyLists
     from worldprobe.human.exports import as_csv
     from worldprobe.human.lists import digest_lists
-    from worldprobe.survey import export
+    from worldprobe.survey import export as exports
 
-    word = password(args)
     if not word:
         raise UserError("--password", "is missing: texts of items leave this machine encrypted only.", "Give a password.")
-    if args.out.suffix != ".zip":
+    if out.suffix != ".zip":
         problem = "is not a .zip file: texts of items are written encrypted only."
-        raise UserError(f"--out {args.out}", problem, "Name a .zip file.")
-    lists = read_table(args.with_text, StudyLists)
-    with _databases(args.folder) as (answers, _), answers.read() as connection:
-        ratings = export.export_ratings(connection)
+        raise UserError(f"--out {out}", problem, "Name a .zip file.")
+    lists = read_table(with_text, StudyLists)
+    with _databases(folder) as (answers, _), answers.read() as connection:
+        ratings = exports.export_ratings(connection)
     if len(ratings) and ratings["lists_digest"].iloc[0] != digest_lists(lists):
-        raise UserError(args.with_text, "is not the table of lists that this survey shows.", "Give the one it was served with.")
+        raise UserError(with_text, "is not the table of lists that this survey shows.", "Give the one it was served with.")
     texts = lists[["question", "first_context", "second_context", "target"]].drop_duplicates("question")
     joined = ratings.merge(texts, on="question", how="left").sort_values(["participant", "session", "presented"])
-    canary = read_provenance(args.with_text).canary
-    with whole_file(args.out) as temporary, pyzipper.AESZipFile(temporary, "w", encryption=pyzipper.WZ_AES) as archive:
+    canary = read_provenance(with_text).canary
+    with whole_file(out) as temporary, pyzipper.AESZipFile(temporary, "w", encryption=pyzipper.WZ_AES) as archive:
         archive.setpassword(word.encode())
         archive.writestr("ratings_with_texts.csv", (f"# {canary}\n" if canary else "") + as_csv(joined))
 
 
-def run_identities(args: argparse.Namespace) -> None:
-    """Write whom to pay; never into the repository or a results folder."""
+def identities(folder: Survey, /, *, token: Path, out: Path) -> None:
+    """List whom to pay: recruiter's ids, codes, minutes, failed catch trials; never into the repository or a results folder.
+
+    Args:
+        token: the file identities-token of the survey
+        out: CSV file outside the repository
+    """
     from worldprobe.files import whole_file
     from worldprobe.human.exports import neutralize
     from worldprobe.paths import REPOSITORY
     from worldprobe.survey.export import list_identities
     from worldprobe.survey.study import check_token
 
-    place = args.out.resolve()
+    place = out.resolve()
     if place.is_relative_to(REPOSITORY) or "results" in place.parts:
         fix = "Name a file elsewhere: it contains identities."
-        raise UserError(f"--out {args.out}", "is in the repository or in results/.", fix)
-    with _databases(args.folder) as (answers, identities):
-        check_token(identities, args.token)
+        raise UserError(f"--out {out}", "is in the repository or in results/.", fix)
+    with _databases(folder) as (answers, identities):
+        check_token(identities, token)
         rows = list_identities(answers, identities)
     stream = io.StringIO()
     names = ["pid", "study", "submission", "participant", "code", "outcome", "status", "is_late"]
@@ -304,43 +281,55 @@ def run_identities(args: argparse.Namespace) -> None:
     writer = csv.DictWriter(stream, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows({name: neutralize("" if row[name] is None else row[name]) for name in names} for row in rows)
-    with whole_file(args.out) as temporary:
+    with whole_file(out) as temporary:
         temporary.chmod(0o600)
         temporary.write_text(stream.getvalue(), encoding="utf-8", newline="")
     print(f"{len(rows)} submissions. Excluding answers from an analysis is no reason not to pay for them.")
 
 
-def run_withdraw(args: argparse.Namespace) -> None:
-    """Delete one person."""
+def withdraw(folder: Survey, person: str, /) -> None:
+    """Delete one person's answers and identity.
+
+    Args:
+        person: the recruiter's id, or the completion key; - reads it from standard input
+    """
     from worldprobe.survey.export import find_person, withdraw
 
-    name = sys.stdin.readline().strip() if args.person == "-" else args.person
-    with _databases(args.folder) as (answers, identities):
+    name = sys.stdin.readline().strip() if person == "-" else person
+    with _databases(folder) as (answers, identities):
         participant = find_person(identities, name) or name
         if not withdraw(answers, identities, participant):
             raise UserError("PERSON", "is not known to this survey.", "Give the recruiter's id, or the key of the last page.")
     print("Deleted. Copies made by `human backup` or `human export` still contain the answers: delete or renew them.")
 
 
-def run_purge(args: argparse.Namespace) -> None:
-    """Delete old identities."""
+def purge(folder: Survey, /, *, older_than: Annotated[int | None, between(0, 36_500)] = None) -> None:
+    """Delete identities whose retention period is over; answers stay, without a name.
+
+    Args:
+        older_than: delete identities older than this, in days since consent (default: retention_days of the settings)
+    """
     from worldprobe.survey.export import purge
     from worldprobe.survey.study import read_setting
 
-    with _databases(args.folder) as (answers, identities):
-        days = args.older_than if args.older_than is not None else read_setting(answers, "retention_days")
+    with _databases(folder) as (answers, identities):
+        days = older_than if older_than is not None else read_setting(answers, "retention_days")
         n = purge(identities, days)
     print(f"{n} identities of people who consented more than {days} days ago were deleted; their answers stay.")
 
 
-def run_import(args: argparse.Namespace) -> None:
-    """Read the recruiter's file."""
+def import_submissions(folder: Survey, submissions: Path, /) -> None:
+    """Free the lists of people who returned their submission on Prolific.
+
+    Args:
+        submissions: Prolific's export of the study's submissions (CSV)
+    """
     from worldprobe.commented_csv import read_frame
     from worldprobe.survey.people import import_submissions
 
-    frame = read_frame(args.submissions, _read_bytes(args.submissions))
-    with _databases(args.folder) as (answers, identities):
-        found = import_submissions(answers, identities, frame, args.submissions)
+    frame = read_frame(submissions, _read_bytes(submissions))
+    with _databases(folder) as (answers, identities):
+        found = import_submissions(answers, identities, frame, submissions)
     print(", ".join(f"{n} {status.lower()}" for status, n in found.statuses.items()))
     print(f"{found.n_freed} lists are free again")
     print(f"{found.n_kept} gave their place back but had finished here: their answers are kept")
@@ -348,12 +337,16 @@ def run_import(args: argparse.Namespace) -> None:
     print(f"{found.n_unknown} never consented here")
 
 
-def run_reopen(args: argparse.Namespace) -> None:
-    """Reopen lists."""
+def reopen(folder: Survey, people: Path, /) -> None:
+    """Reopen the lists of people whose answers are excluded.
+
+    Args:
+        people: CSV or Parquet table of these people, in its column participant
+    """
     from worldprobe.survey.people import reopen
 
-    with _databases(args.folder) as (answers, _):
-        n_changed, n_unknown = reopen(answers, _read_people(args.people))
+    with _databases(folder) as (answers, _):
+        n_changed, n_unknown = reopen(answers, _read_people(people))
     print(f"{n_changed} lists reopened")
     if n_unknown:
         print(f"{n_unknown} people of the table are not in this survey")

@@ -1,0 +1,222 @@
+"""Options that several commands share, each declared once: its type, its bounds and its help."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
+
+from cyclopts import Parameter
+
+from worldprobe.archives import EXPORT_VARIABLE
+from worldprobe.errors import UserError
+from worldprobe.paths import REPOSITORY, RESOURCES
+
+if TYPE_CHECKING:
+    from cyclopts import Token
+
+#: The variable with the password of materials.
+PASSWORD_VARIABLE = "WORLDPROBE_MATERIALS_PASSWORD"
+#: The most versions, or items per template, that one command makes.
+MOST = 10_000
+#: Marks an output that is a folder: it may replace what the same command wrote.
+FOLDER = "folder"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Reads the numbers of an option, whole or not by its type, and refuses those out of bounds."""
+
+    low: float
+    high: float
+    is_open: bool = False
+
+    def __call__(self, hint: Any, tokens: Sequence[Token]) -> Any:
+        """The option's value; cyclopts says which option it is when this raises."""
+        numbers = [self.read(token.value, "float" not in str(hint)) for token in tokens]
+        kind = get_origin(hint)
+        return tuple(numbers) if kind is tuple else numbers if kind in (list, Sequence) else numbers[0]
+
+    def read(self, text: str, is_whole: bool) -> float:
+        """One number.
+
+        >>> Bounds(1, 10).read("3", True), Bounds(0, 1).read("1e-3", False)
+        (3, 0.001)
+
+        Raises:
+            ValueError: it is none, or out of bounds.
+        """
+        try:
+            value: float = int(text) if is_whole else float(text)
+        except ValueError:
+            value = math.nan
+        if not (self.low <= value <= self.high) or math.isinf(value) or (self.is_open and value == self.high):
+            raise ValueError(f'"{text}" is not a {"whole " * is_whole}number {self}')
+        return value
+
+    def __str__(self) -> str:
+        if math.isinf(self.high):
+            return f"of {self.low:g} or more"
+        return f"from {self.low} to {'below ' * self.is_open}{self.high}"
+
+
+def between(low: float, high: float = 10_000_000) -> Parameter:
+    """The bounds of a number, both included."""
+    return Parameter(converter=Bounds(low, high))
+
+
+def groups_of(_hint: Any, tokens: Sequence[Token]) -> list[list[str]]:
+    """The values of an option that is repeated, one list for each time."""
+    groups: list[list[str]] = []
+    for token in tokens:
+        if token.index == 0:
+            groups.append([])
+        groups[-1].append(token.value)
+    return groups
+
+
+#: An option that takes several values and is repeated.
+Groups = Annotated[list[list[str]], Parameter(converter=groups_of)]
+#: A share of a whole that is never all of it.
+BELOW_ONE = Parameter(converter=Bounds(0, 1, is_open=True))
+
+Count = Annotated[int, between(1)]
+Share = Annotated[float, BELOW_ONE]
+OutFolder = Annotated[Path, FOLDER]
+
+#: The largest seed that numpy, torch and gensim all take.
+Seed = Annotated[int, between(0, 2**32 - 1), Parameter(help="seed of everything that is drawn")]
+Draws = Annotated[int, between(10, 100_000), Parameter(help="number of bootstrap samples")]
+Processes = Annotated[int, between(1, 4096), Parameter(help="number of processes; the files are the same for any number")]
+Judgements = Annotated[list[Path], Parameter(help="judgements tables, any number")]
+Surface = Annotated[Path, Parameter(help="surface features table")]
+EvalType = Annotated[str, Parameter(help="way of asking whose judgements are used")]
+Cluster = Annotated[
+    Literal["concept_pair", "template"],
+    Parameter(help="what is a sample of more, as versions are; templates of a pair of concepts share sentences"),
+]
+Missing = Annotated[
+    Sequence[str],
+    Parameter(help="MODEL=REASON: models of the study that have no answers; named in what is built from the file"),
+]
+Registry = Annotated[Path, Parameter(help="model registry; one of that name comes with the package")]
+Names = Annotated[Path | None, Parameter(name="--registry", help="model registry, for names and order (default: ids are shown)")]
+Revision = Annotated[str | None, Parameter(help="branch, tag or commit of the hub id")]
+Dtype = Annotated[str | None, Parameter(help="precision of the weights: float32 (default), bfloat16 or float16")]
+AllowPickle = Annotated[bool, Parameter(help="accept weights that exist as pickles only (which can run code)")]
+TrustRemoteCode = Annotated[bool, Parameter(help="run the Python code that comes with the model")]
+ModelName = Annotated[str | None, Parameter(help="the model's name in tables (default: the checkpoint's)")]
+ConfigFiles = Annotated[Sequence[Path], Parameter(help="configuration files, as given to snakemake")]
+Samples = Annotated[Path, Parameter(help="what lm-eval's --output_path named")]
+
+MaterialsPlace = Annotated[str, Parameter(help="builtin (our own), a folder in EWoK's official layout, or a .zip file of one")]
+Password = Annotated[str | None, Parameter(help=f"password of the .zip (or the environment variable {PASSWORD_VARIABLE})")]
+Compat = Annotated[bool, Parameter(help="repeat the original generator, quirks included")]
+ReleaseFilter = Annotated[bool, Parameter(help="keep only the items of the official release")]
+Versions = Annotated[str, Parameter(help="first and last version, FIRST-LAST")]
+
+Trials = Annotated[str, Parameter(help="official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)")]
+SkinFolder = Annotated[Path | None, Parameter(help="folder of skins (default: the skins of this repository)")]
+WordingVersion = Annotated[
+    int, between(1, 2), Parameter(help="version of the wording; 1 gives the texts of earlier releases, byte for byte")
+]
+Encrypt = Annotated[
+    bool, Parameter(help=f"encrypt texts with the password in {EXPORT_VARIABLE}, which whoever uses them then needs as well")
+]
+
+
+def shipped_file(path: Path) -> Path:
+    """A file, or, where there is none of that name, the one of that name that the package brings.
+
+    >>> shipped_file(Path("config/models.yaml")).is_file(), shipped_file(Path("no/such.yaml"))
+    (True, PosixPath('no/such.yaml'))
+    """
+    packaged = REPOSITORY / path
+    return packaged if not path.exists() and packaged.is_file() else path
+
+
+def materials_place(text: str) -> str:
+    """The folder or archive that a word names; ``builtin`` are the materials that the package brings.
+
+    >>> materials_place("mine.zip"), materials_place("builtin").endswith("ewok-builtin")
+    ('mine.zip', True)
+    """
+    return str(RESOURCES / "materials" / "ewok-builtin") if text == "builtin" else text
+
+
+def password(given: str | None) -> str | None:
+    """The password of materials: what is given, or else the environment's."""
+    return given or os.environ.get(PASSWORD_VARIABLE)
+
+
+def export_password(is_encrypted: bool) -> str | None:
+    """The password of what is exported; None where it is not encrypted.
+
+    Raises:
+        UserError: there is none in the environment.
+    """
+    word = os.environ.get(EXPORT_VARIABLE)
+    if is_encrypted and not word:
+        raise UserError("--encrypt", "needs a password.", f"Set the environment variable {EXPORT_VARIABLE}.")
+    return word if is_encrypted else None
+
+
+def version_range(text: str) -> list[int]:
+    """Versions as the command line gives them.
+
+    >>> version_range("0-2"), version_range("7")
+    ([0, 1, 2], [7])
+
+    Raises:
+        UserError: this is no range, or one of too many versions.
+    """
+    first, dash, last = text.partition("-")
+    try:
+        start, end = (Bounds(0, MOST - 1).read(word, True) for word in (first, last if dash else first))
+    except ValueError as error:
+        problem = f'"{text}" is not a range of versions from 0 to {MOST - 1}.'
+        raise UserError("--versions", problem, "Write e.g. 0-4, or 0.") from error
+    if end < start:
+        raise UserError("--versions", f'"{text}" ends before it starts.', "Write the smaller number first.")
+    return list(range(int(start), int(end) + 1))
+
+
+def pairs_of(option: str, texts: Iterable[str], form: str) -> dict[str, str]:
+    """The values of an option of the form NAME=VALUE.
+
+    Args:
+        option: its name.
+        texts: its values.
+        form: how they are written, e.g. ``MODEL=REASON``.
+
+    Raises:
+        UserError: one of them has another form, or names something twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, _, value = (part.strip() for part in text.partition("="))
+        if not (name and value):
+            raise UserError(option, f'"{text}" is not of the form {form}.', f"Write it as {form}.")
+        if name in found:
+            raise UserError(option, f"names {name} twice.", "Name it once.")
+        found[name] = value
+    return found
+
+
+def missing_models(missing: Iterable[str], present: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Provenance details that name the missing models: ``{"missing_models": {model: reason}}``, or nothing.
+
+    Args:
+        missing: the values of ``--missing``.
+        present: models that the tables do have.
+
+    Raises:
+        UserError: a model is named twice, or it is not missing.
+    """
+    named = pairs_of("--missing", missing, "MODEL=REASON")
+    for model in sorted(named.keys() & set(present)):
+        raise UserError("--missing", f"names {model}, but the tables contain it.", "Leave it out, or leave its tables out.")
+    return {"missing_models": dict(sorted(named.items()))} if named else {}

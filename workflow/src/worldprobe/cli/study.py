@@ -1,0 +1,141 @@
+"""``config``, ``fetch``, ``workflow``, ``status`` and ``unlock``: what surrounds a run of the workflow."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from cyclopts import App
+
+from worldprobe.cli.options import ConfigFiles, shipped_file
+from worldprobe.errors import UserError
+
+config = App(name="config", help="Check configuration files.")
+
+
+@config.command
+def check(files: list[Path], /) -> None:
+    """Check configuration files, each laid over the ones before it, and the model registry that they name.
+
+    Prints every problem, with file, line and key.
+
+    Args:
+        files: configuration files, the strongest last
+    """
+    from worldprobe.benchmarks import settings_checks
+    from worldprobe.config import check_models, merge, read_registry, read_study, read_yaml, registry_complaints, study_complaints
+
+    checks = settings_checks()
+    sources = [read_yaml(path) for path in files]
+    found = study_complaints(sources, checks)
+    settings: dict = {}
+    for source in sources:
+        settings = merge(settings, source.document or {}) if isinstance(source.document, dict | None) else settings
+    registry = shipped_file(Path(str(settings.get("registry", "config/models.yaml"))))
+    if registry.is_file():  # otherwise one of the complaints says so
+        found += registry_complaints(read_yaml(registry))
+    for complaint in found[:-1]:
+        print(complaint.lines(), file=sys.stderr)
+    if found:
+        raise found[-1]
+    study = read_study(settings, files, checks=checks)
+    check_models(study, read_registry(registry), files, str(registry))
+    asked = ", ".join(f"{name}: {len(study[name].get('conditions', {}))} condition(s)" for name in checks if study.get(name))
+    print(f"{', '.join(map(str, files))}: study {study['study']}, {len(study['models'])} models, {asked}; no problem found")
+
+
+def fetch(source: str, /, *, sources: Path = Path("resources/sources.yaml"), out: Path) -> None:
+    """Download a file that resources/sources.yaml lists.
+
+    Args:
+        source: name of the file in the listing
+        sources: YAML listing of the files that may be downloaded
+        out: where to keep the downloaded file
+    """
+    from worldprobe.log import LOGGER
+    from worldprobe.sources import download, read_source
+
+    listed = read_source(shipped_file(sources), source)
+    LOGGER.info("terms: %s", listed["licence"])
+    download(listed["url"], listed["sha256"], out)
+    LOGGER.info("%s is at %s", source, out)
+
+
+def workflow() -> None:
+    """Print the path of the Snakefile that belongs to this installation.
+
+    So a study runs in any folder: `snakemake -s "$(worldprobe workflow)" --cores all --configfile STUDY.yaml` makes it there.
+    """
+    from worldprobe.paths import REPOSITORY
+
+    print(REPOSITORY / "workflow" / "Snakefile")
+
+
+def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Path = Path()) -> None:
+    """Print every model of a study, whether it is done, running, waiting or failed, and the next step.
+
+    From the results tree, the processes of this machine and SLURM's queue, with the last line of each log. Changes nothing.
+
+    Args:
+        directory: working folder, as given to snakemake
+        prefix: prefix of the module, where another workflow uses this one as a module with a prefix
+    """
+    from worldprobe.benchmarks import add_models, asked_models, complete_registry, evidence_by_rule, settings_checks
+    from worldprobe.config import merge, read_yaml
+    from worldprobe.operations import locks, status
+    from worldprobe.operations.settings import read_settings
+    from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
+
+    settings: dict = {}
+    base = Path("config/config.yaml")  # the Snakefile lays the others over it
+    files = [*([base] if base.exists() else []), *configfile]
+    for path in files:
+        settings = merge(settings, read_yaml(path).document or {})
+    results = (prefix / RESULTS).as_posix()
+    study, registry, _, _ = read_settings(
+        settings, files, {}, REPOSITORY, settings_checks(), complete_registry, results, add_models, asked_models
+    )
+    print(f"Study {study['study']}")
+    models = asked_models(study)
+    if not any(evidence_by_rule(study, model) for model in models):
+        print("No model is asked: this study uses released results, or none of its benchmarks asks models.")
+        return
+    found = status.read_queue(directory)
+    queue, silence = found or ([], "")
+    pids = locks.running(directory)
+    on_cluster = bool(queue) or locks.is_on_cluster(pids)
+    is_running = bool(pids or locks.held_elsewhere(directory))
+    states = status.model_states(study, registry, evidence_by_rule, directory, queue, is_running, on_cluster, silence, models)
+    width = max(len(state.model) for state in states)
+    for state in states:
+        print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())
+    print()
+    options = "".join(f" {shlex.quote(str(path))}" for path in configfile)
+    options = f" --configfile{options}" if options else ""
+    options += f" --directory {shlex.quote(str(directory))}" if directory != Path() else ""
+    logs = StudyPaths.of(study).logs
+    for step in status.next_steps(states, directory, queue, pids, found is not None, silence, options, logs):
+        print(step)
+
+
+def unlock(folder: Path = Path(), /) -> None:
+    """Remove the lock of a run that was killed.
+
+    It stays where a Snakemake of this machine is still at work there, the run began on another machine, or jobs of the killed
+    one are still in SLURM's queue, whose work would be done twice.
+
+    Args:
+        folder: folder where Snakemake ran
+    """
+    from worldprobe.operations import locks, status
+
+    if locks.is_locked(folder):
+        jobs, _silence = status.read_queue(folder) or ([], "")
+        if alive := " ".join(job.number for job in jobs if job.is_alive):
+            problem = (
+                "jobs of the run that held this lock are still in SLURM's queue; a new run would do their work a second time."
+            )
+            raise UserError(folder, problem, f"scancel {alive}, or wait for them; then run this command again.")
+    if locks.unlock(folder):
+        print("An earlier run was cut short; its lock is removed, and this run continues from what it finished.")
