@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Iterator
@@ -68,35 +67,24 @@ def _links(text: str, folder: Path) -> str:
 
 
 def commands() -> str:
-    """Every command with its arguments, from the parser."""
-    from worldprobe.cli import build_parser
+    """Every command with its arguments, from the functions' signatures."""
+    from worldprobe.cli import build_app
+    from worldprobe.cli.parsing import arguments_of, commands
 
-    lines = ["# Commands", "", "Made from the parser; `worldprobe COMMAND --help` says the same.", ""]
-    for words, parser in _leaves(build_parser(), ()):
-        lines += [f"## {' '.join(words)}", "", _cell(parser.description or ""), "", "| argument | meaning |", "|---|---|"]
-        for action in parser._actions:
-            if isinstance(action, argparse._HelpAction):
-                continue
-            flag = (action.option_strings or [""])[-1]
-            shown = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
-            value = "" if action.nargs == 0 else shown
-            chosen = f" ({', '.join(map(str, action.choices))})" if action.choices else ""
-            needed = ", required" if action.required and flag else ""
-            default = action.default
-            is_told = default in (None, False, [], argparse.SUPPRESS) or "default" in (action.help or "")
+    lines = ["# Commands", "", "Made from the commands' signatures; `worldprobe COMMAND --help` says the same.", ""]
+    for words, app in commands(build_app()):
+        described = (app.default_command.__doc__ or "").partition("\n    Args:")[0]
+        lines += [f"## {words}", "", _cell(" ".join(described.split())), "", "| argument | meaning |", "|---|---|"]
+        for argument in arguments_of(app):
+            choices = argument.get_choices()
+            chosen = f" ({', '.join(choices)})" if choices else ""
+            needed = ", required" if argument.required and argument.name.startswith("-") else ""
+            default = argument.field_info.default
+            is_told = argument.required or default in (None, False, (), "") or "default" in (argument.parameter.help or "")
             told = "" if is_told else f" Default: `{default}`."
-            lines.append(f"| `{f'{flag} {value}'.strip()}`{needed} | {_cell(action.help or '')}{chosen}.{told} |")
+            lines.append(f"| `{argument.name}`{needed} | {_cell(' '.join(argument.parameter.help.split()))}{chosen}.{told} |")
         lines.append("")
     return "\n".join(lines)
-
-
-def _leaves(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
-    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    if not groups:
-        yield words, parser
-    for group in groups:
-        for name, inner in group.choices.items():
-            yield from _leaves(inner, (*words, name))
 
 
 def configuration() -> str:

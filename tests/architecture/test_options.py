@@ -1,31 +1,38 @@
 """An option means one thing, whichever command takes it."""
 
-import argparse
+import re
 from collections import defaultdict
 from itertools import pairwise
 
-from worldprobe.cli import build_parser
-from worldprobe.cli.parsing import leaves
+from cyclopts import Argument
 
-#: Options whose values are called differently, and why.
-CALLED_DIFFERENTLY = {"--out": "its values are called after what the command writes"}
+from worldprobe.cli import build_app
+from worldprobe.cli.parsing import arguments_of, commands
 
 
-def options() -> dict[str, dict[str, argparse.Action]]:
+def options() -> dict[str, dict[str, Argument]]:
     """Option -> command -> what the command does with it."""
-    found: dict[str, dict[str, argparse.Action]] = defaultdict(dict)
-    for parser in leaves(build_parser()):
-        for action in parser._actions:
-            for option in action.option_strings:
-                found[option][parser.prog] = action
+    found: dict[str, dict[str, Argument]] = defaultdict(dict)
+    for words, app in commands(build_app()):
+        for argument in arguments_of(app):
+            if argument.name.startswith("--"):
+                found[argument.name][words] = argument
     return found
 
 
-def takes(action: argparse.Action) -> str:
+def takes(argument: Argument) -> str:
     """What follows the option: nothing, values (one, or one for each of several inputs), or a fixed number of values."""
-    if action.nargs in (None, "+", "*", "?"):
-        return "values"
-    return f"{action.nargs} values" if action.nargs else "nothing"
+    if argument.hint is bool:
+        return "nothing"
+    fixed = re.match(r"tuple\[(.*)\]", str(argument.hint))
+    return f"{len(fixed[1].split(','))} values" if fixed else "values"
+
+
+def kind(argument: Argument) -> str:
+    """The type of one value; words may be places, too, where a name is also taken."""
+    found = re.search(r"int|float|bool|Literal|Path|str", str(argument.hint))
+    assert found, argument.hint
+    return "word" if found[0] in ("Path", "str", "Literal") else found[0]
 
 
 def test_an_option_of_several_commands_means_the_same_in_each() -> None:
@@ -33,12 +40,9 @@ def test_an_option_of_several_commands_means_the_same_in_each() -> None:
     assert len(several) > 30
     differing = []
     for option, by_command in several.items():
-        meanings = {
-            (action.dest, takes(action), getattr(action.type, "__qualname__", action.type)) for action in by_command.values()
-        }
-        names = {str(action.metavar) for action in by_command.values() if not action.choices}
-        if len(meanings) > 1 or (len(names) > 1 and option not in CALLED_DIFFERENTLY):
-            differing.append(f"{option}: {sorted(map(str, meanings | names))} in {sorted(by_command)}")
+        meanings = {(takes(argument), kind(argument)) for argument in by_command.values()}
+        if len(meanings) > 1:
+            differing.append(f"{option}: {sorted(map(str, meanings))} in {sorted(by_command)}")
     assert not differing, "\n".join(differing)
 
 
@@ -46,12 +50,14 @@ def test_the_choices_of_an_option_are_taken_from_one_list() -> None:
     for option, by_command in options().items():
         if option == "--format":  # of items, and of results: each has other readers
             continue
-        offered = sorted({tuple(action.choices) for action in by_command.values() if action.choices}, key=len)
+        choices = [argument.get_choices() for argument in by_command.values()]
+        offered = sorted({tuple(one) for one in choices if one}, key=len)
         for fewer, more in pairwise(offered):
             assert set(fewer) <= set(more), option
 
 
 def test_no_option_offers_a_choice_twice() -> None:
     for option, by_command in options().items():
-        for action in by_command.values():
-            assert len(set(action.choices or ())) == len(tuple(action.choices or ())), option
+        for argument in by_command.values():
+            choices = argument.get_choices() or ()
+            assert len(set(choices)) == len(tuple(choices)), option

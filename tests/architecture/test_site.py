@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.cli import build_parser
-from worldprobe.cli.parsing import leaves
+from worldprobe.cli import build_app
+from worldprobe.cli.parsing import commands as commands_of
 from worldprobe.config import read_schema
 
 pytest.importorskip("mkdocs", reason="mkdocs is not installed (pinned in envs/requirements-dev.txt)")
@@ -56,7 +56,7 @@ def test_links_and_pictures_between_the_built_pages_lead_somewhere(site: Path) -
 def test_the_reference_has_every_command_and_every_key(site: Path) -> None:
     commands = (site / "reference" / "commands.html").read_text()
     found = re.findall(r"<h2 id=\"?[^>]*>([^<]+)", commands)
-    assert set(found) == {parser.prog.removeprefix("worldprobe ") for parser in leaves(build_parser())}
+    assert set(found) == {words for words, _ in commands_of(build_app())}
     configuration = (site / "reference" / "configuration.html").read_text()
     assert [key for key in read_schema("config")["properties"] if f"<code>{key}" not in configuration] == []
 

@@ -1,79 +1,84 @@
 """What all options of all commands have in common: a bounded type, and a help that can be read alone."""
 
-import argparse
 import re
 from pathlib import Path
 
 import pytest
 
-from worldprobe.cli import build_parser
-from worldprobe.cli.arguments import one_of, shipped_file
-from worldprobe.cli.reading_materials import materials_place
-from worldprobe.cli.worldsense_external import task_and_examples
+from worldprobe.cli import STAGES, build_app, main
+from worldprobe.cli.options import Bounds, between
+from worldprobe.cli.parsing import arguments_of, commands
 
 ABSURD = ("99999999999999999999999", "-99999999999999999999999", "nan", "inf", "")
 #: A help that begins so is the rest of a sentence that nobody has read.
 FRAGMENT = re.compile(r"(\(|default|of |only |as |from |for |with |to |where the )", re.IGNORECASE)
 
-
-def walk(parser, words=()):
-    """Every command and group of commands: its words, its parser and its own line of help."""
-    for group in parser._actions:
-        if isinstance(group, argparse._SubParsersAction):
-            lines = {entry.dest: entry.help for entry in group._choices_actions}
-            for name, inner in group.choices.items():
-                yield " ".join((*words, name)), inner, lines.get(name)
-                yield from walk(inner, (*words, name))
-
-
-COMMANDS = list(walk(build_parser()))
+COMMANDS = list(commands(build_app()))
 OPTIONS = [
-    pytest.param(action, id=f"{words} {(action.option_strings or [action.dest])[-1]}")
-    for words, parser, _ in COMMANDS
-    for action in parser._actions
-    if not isinstance(action, argparse._HelpAction | argparse._SubParsersAction)
+    pytest.param(argument, id=f"{words} {argument.name}")
+    for words, app in COMMANDS
+    for argument in arguments_of(app)
 ]
 
 
-@pytest.mark.parametrize("action", OPTIONS)
-def test_no_option_takes_an_absurd_number(action):
-    assert action.type not in (int, float), "its type comes from cli/arguments.py, with the least and the largest value"
-    if action.type in (None, Path, shipped_file, materials_place, task_and_examples):
+@pytest.mark.parametrize("argument", OPTIONS)
+def test_no_option_takes_an_absurd_number(argument):
+    kind = str(argument.hint)
+    if not re.search(r"\b(int|float)\b", kind):
         return
+    bounds = argument.parameter.converter
+    assert isinstance(bounds, Bounds), "cli/options.py declares numbers with the least and the largest value"
+    is_whole = "float" not in kind
     for text in ABSURD:
-        with pytest.raises(argparse.ArgumentTypeError, match=f'"{re.escape(text)}"'):
-            action.type(text)
-    if isinstance(action.default, int | float):
-        assert action.type(str(action.default)) == action.default
+        with pytest.raises(ValueError, match=f'"{re.escape(text)}"'):
+            bounds.read(text, is_whole)
+    default = argument.field_info.default
+    for one in default if isinstance(default, tuple) else [default]:
+        if isinstance(one, int | float):
+            assert bounds.read(str(one), is_whole) == one
 
 
-@pytest.mark.parametrize("action", OPTIONS)
-def test_every_help_can_be_read_alone(action):
-    assert action.help, "no help"
-    assert not FRAGMENT.match(action.help), action.help
-    assert len(action.help.split()) > 1, action.help
-    assert not action.help.endswith((".", ";")), action.help
-    assert ";;" not in action.help
+@pytest.mark.parametrize("argument", OPTIONS)
+def test_every_help_can_be_read_alone(argument):
+    told = argument.parameter.help
+    assert told, "no help"
+    assert not FRAGMENT.match(told), told
+    assert len(told.split()) > 1, told
+    assert not told.endswith((".", ";")), told
 
 
-@pytest.mark.parametrize(("words", "parser", "line"), COMMANDS, ids=[words for words, _, _ in COMMANDS])
-def test_every_command_says_what_it_does(words, parser, line):
-    assert line, "a line in the list of commands"
-    assert not line.endswith(".")
-    assert parser.description[0].isupper()
-    assert parser.description.endswith((".", "?"))
-    shown = parser.format_help()
-    assert "%%" not in shown
-    assert not re.search(r"(?<!\.)\b(csv|latex|html|pdf|png)\b", parser.description), parser.description
+@pytest.mark.parametrize(("words", "app"), COMMANDS, ids=[words for words, _ in COMMANDS])
+def test_every_command_says_what_it_does(words, app):
+    first = app.default_command.__doc__.partition("\n")[0]
+    assert first[0].isupper()
+    assert first.endswith((".", "?"))
+    assert not re.search(r"(?<!\.)\b(csv|latex|html|pdf|png)\b", first), first
+
+
+def test_every_stage_has_its_line(capsys):
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for stage, (_, line) in STAGES.items():
+        assert re.search(rf"^  {stage} +\w.*[^.]$", shown, re.MULTILINE), stage
+        assert not line.endswith(".")
 
 
 def test_registry_is_one_flag_everywhere():
-    for words, parser, _ in COMMANDS:
-        for action in parser._actions:
-            if action.metavar == "FILE" and action.help and "registry" in action.help:
-                assert action.option_strings == ["--registry"], words
+    for words, app in COMMANDS:
+        for argument in arguments_of(app):
+            if Path in (argument.hint, getattr(argument.hint, "__args__", ("",))[0]) and "registry" in argument.parameter.help:
+                assert argument.name == "--registry", words
 
 
-def test_one_of_suggests_the_nearest_word():
-    with pytest.raises(argparse.ArgumentTypeError, match='did you mean "mean"'):
-        one_of(("mean", "sum"))("maen")
+def test_a_number_is_whole_where_its_type_is(capsys, tmp_path):
+    assert main(["items", "build", "builtin", "--per-template", "1.5", "--out", str(tmp_path / "x")]) == 2
+    assert '--per-template: "1.5" is not a whole number from 1 to 10000.' in capsys.readouterr().err
+
+
+def test_bounds_are_included():
+    assert [between(1, 3).converter.read(text, True) for text in "13"] == [1, 3]
+
+
+def test_the_nearest_choice_is_suggested(capsys, tmp_path):
+    assert main(["items", "build", "builtin", "--mode", "fixd", "--out", str(tmp_path / "x")]) == 2
+    assert '--mode: "fixd" is unknown; did you mean "fixed"?' in capsys.readouterr().err

@@ -19,7 +19,7 @@ from cyclopts.exceptions import CycloptsError
 from worldprobe import __version__, log
 from worldprobe.benchmarks import MODULES
 from worldprobe.cli.extras import missing_extra
-from worldprobe.cli.parsing import LABELS, Call, in_our_words
+from worldprobe.cli.parsing import LABELS, Call, in_our_words, unknown_options
 from worldprobe.cli.streams import patient_output
 from worldprobe.errors import UserError, did_you_mean, lack_of_memory
 from worldprobe.files import whole_files
@@ -64,12 +64,17 @@ STAGES = {
 OPTIONS = ("--help", "-h", "--version", "--verbose")
 
 
+def _shown_default(value: object) -> object:
+    return None if value is False or value in ((), "") else value
+
+
+#: Several values after one option, no ``--no-...``, no defaults that say nothing.
+DEFAULTS = Parameter(negative=(), consume_multiple=(1, None), show_default=_shown_default)
+
+
 def build_app(stages: Sequence[str] = tuple(STAGES)) -> App:
     """The parser of these stages; the modules are imported when one of their commands is looked up."""
-    defaults = Parameter(
-        negative=(), consume_multiple=(1, None), show_default=lambda value: value if value not in ((), "") else None
-    )
-    app = App(name="worldprobe", default_parameter=defaults, version=__version__, help_format="plaintext")
+    app = App(name="worldprobe", default_parameter=DEFAULTS, version=__version__, help_format="plaintext")
     for stage in stages:
         place = STAGES[stage][0]
         app.command(f"worldprobe.cli.{place}", name=stage)
@@ -100,10 +105,11 @@ def parse(words: Sequence[str]) -> Call | None:
     if not rest or rest[0] not in STAGES:
         near = did_you_mean(rest[0], STAGES, "") if rest else ""
         raise UserError("worldprobe", f'unknown stage: "{rest[0]}"{near}' if near else "needs a stage.", "Run: worldprobe --help")
+    app = build_app(rest[:1])
     try:
-        function, bound, _ = build_app(rest[:1]).parse_args(rest, exit_on_error=False, print_error=False)
+        function, bound, _ = app.parse_args(rest, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        raise in_our_words(error) from error
+        raise in_our_words(error, unknown_options(app, rest)) from error
     if isinstance(getattr(function, "__self__", None), App):  # prints help
         if not {"--help", "-h"} & set(rest):
             command = " ".join(("worldprobe", *rest))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from inspect import BoundArguments
 from pathlib import Path
@@ -24,7 +24,7 @@ from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import check_place
 
 if TYPE_CHECKING:
-    from cyclopts import App
+    from cyclopts import App, Argument
 
 #: Arguments whose value is a label, never a path that is read.
 LABELS = {
@@ -115,10 +115,20 @@ def _exists(value: str | Path) -> bool:
         return False
 
 
-def in_our_words(error: CycloptsError) -> UserError:
+def unknown_options(app: App, words: Sequence[str]) -> list[str]:
+    """What is wrong with the options that a command does not know: of several mistakes the one that explains the others."""
+    _, apps, _ = app.parse_commands(words)
+    if apps[-1].default_command is None:
+        return []
+    known = [name for argument in arguments_of(apps[-1]) for name in argument.names] + ["--help"]
+    given = [word.partition("=")[0] for word in words if word.startswith("--")]
+    return [f"unknown option {option}{did_you_mean(option, known)}" for option in given if option not in known]
+
+
+def in_our_words(error: CycloptsError, unknown: Sequence[str] = ()) -> UserError:
     """A mistake on the command line; no value is repeated that may be a misplaced password."""
     where = " ".join(("worldprobe", *(error.command_chain or ())))
-    return UserError(where, _problem(error), f"Run: {where} --help")
+    return UserError(where, unknown[0] if unknown else _problem(error), f"Run: {where} --help")
 
 
 def _problem(error: CycloptsError) -> str:
@@ -127,10 +137,8 @@ def _problem(error: CycloptsError) -> str:
         known = [name for name in error.app or () if not name.startswith("-")] if error.app is not None else []
         near = did_you_mean(word, known, "")
         return f'unknown action: "{word}"{near}' if near else f"unknown action: choose one of {', '.join(known)}."
-    if isinstance(error, UnknownOptionError):
-        option = error.token.value.partition("=")[0]
-        known = [name for argument in error.argument_collection for name in argument.names if name.startswith("--")]
-        return f"unknown option {option}{did_you_mean(option, known)}"
+    if isinstance(error, UnknownOptionError):  # of one letter
+        return f"unknown option {error.token.value[:2]}."
     if isinstance(error, RepeatArgumentError):
         return f"{error.token.keyword} is given twice; give it once."
     if isinstance(error, UnusedCliTokensError):
@@ -158,3 +166,8 @@ def commands(app: App, words: tuple[str, ...] = ()) -> Iterator[tuple[str, App]]
             yield from commands(inner, (*words, name))
         else:
             yield " ".join((*words, name)), inner
+
+
+def arguments_of(app: App) -> list[Argument]:
+    """The arguments of a command, with their help; what a class of shared options holds counts one by one."""
+    return [one for one in app.assemble_argument_collection(parse_docstring=True) if one.parse and one.name != "*"]
