@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from worldprobe import benchmarks
+from worldprobe.cli import STAGES
 from worldprobe.models.registry import loading_options
 from worldprobe.paths import PACKAGE
 
@@ -98,13 +99,13 @@ ANY = {"all", "set"}
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_rule_is_called_like_its_command(name: str) -> None:
-    """``fill_items`` is ``items fill`` in ``cli/items.py``; of ``baselines judge-word2vec`` the action alone is the name."""
+    """``fill_items`` is ``items fill`` in the stage ``items``; of ``baselines judge-word2vec`` the action alone is the name."""
     stage, action = [*re.sub(r"\{[^}]*\}", "{}", shell_of(name)).split()[1:3], ""][:2]
     verbs = [word for word in re.split("[-_]", action) if re.fullmatch(r"\w+", word)]
     words = verbs if len(verbs) > 1 or stage in benchmarks.MODULES else [*re.split("[-_]", stage), *verbs]
     of_rule = {word.removesuffix("s") for word in name.split("_")}
     assert {word.removesuffix("s") for word in words} - ANY <= of_rule, f"{name} runs {stage} {action}"
-    assert (PACKAGE / "cli" / f"{stage.partition('-')[0]}.py").is_file() or stage == "import"
+    assert stage in STAGES
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -158,8 +159,8 @@ def test_a_rule_reruns_when_code_that_moves_its_numbers_changes(name: str) -> No
     if not is_fetched:
         assert found[0].startswith("methods." if is_numbered else "CODE")
     if is_numbered and name not in ("ask_external", "write_lessons"):  # whose files say nothing of what made them
-        stage = re.split("[ {]", shell_of(name))[1]
-        commands = [*(PACKAGE / "cli").glob(f"{stage}*.py"), PACKAGE / "cli" / "reading_materials.py"]
+        module = STAGES[re.split("[ {]", shell_of(name))[1]][0].partition(":")[0]
+        commands = [PACKAGE / "cli" / f"{one}.py" for one in (module, "materials", "finetuning")]
         assert any(found[0] in path.read_text() for path in commands)
 
 

@@ -29,10 +29,7 @@ MATERIALS = Path(__file__).resolve().parents[2] / "resources" / "materials" / "e
 
 def run(line: str) -> int:
     """Exit status of a command line, in this process."""
-    try:
-        return main(shlex.split(line))
-    except SystemExit as stop:  # argparse
-        return int(stop.code or 0)
+    return main(shlex.split(line))
 
 
 @pytest.fixture(scope="session")

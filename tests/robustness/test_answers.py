@@ -21,7 +21,7 @@ torch = pytest.importorskip("torch")
 
 
 def run(line: str) -> int:
-    """Exit status of a command that argparse understands."""
+    """Exit status of a command."""
     return main(line.split())
 
 

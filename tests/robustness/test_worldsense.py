@@ -41,11 +41,8 @@ def pair(first: dict | None = None, **changes) -> list[dict]:
 
 
 def run(arguments: list[str]) -> int:
-    """The exit status, also where the parser already refuses."""
-    try:
-        return main(["worldsense", *arguments])
-    except SystemExit as status:
-        return int(status.code or 0)
+    """The exit status."""
+    return main(["worldsense", *arguments])
 
 
 CASES = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.cli import build_parser
+from worldprobe.cli import parse
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -34,4 +34,4 @@ def test_the_paper_is_planned_and_typeset_only_where_latexmk_is(
     ]
     assert len(lines) == (2 if has_tex else 1)
     for line in lines:
-        build_parser().parse_args(shlex.split(line)[1:-2])
+        assert parse(shlex.split(line)[1:-2]) is not None

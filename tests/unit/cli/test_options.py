@@ -14,11 +14,7 @@ ABSURD = ("99999999999999999999999", "-99999999999999999999999", "nan", "inf", "
 FRAGMENT = re.compile(r"(\(|default|of |only |as |from |for |with |to |where the )", re.IGNORECASE)
 
 COMMANDS = list(commands(build_app()))
-OPTIONS = [
-    pytest.param(argument, id=f"{words} {argument.name}")
-    for words, app in COMMANDS
-    for argument in arguments_of(app)
-]
+OPTIONS = [pytest.param(argument, id=f"{words} {argument.name}") for words, app in COMMANDS for argument in arguments_of(app)]
 
 
 @pytest.mark.parametrize("argument", OPTIONS)

@@ -10,7 +10,7 @@ from worldprobe.benchmarks.ewok.contracts import Items, Judgements
 from worldprobe.benchmarks.ewok.contracts.people import HumanStatistics
 from worldprobe.benchmarks.ewok.contracts.scores import Ratings
 from worldprobe.cli import main
-from worldprobe.cli.human_survey import _read_plan
+from worldprobe.cli.survey import _read_plan
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.human.contracts import ListKeys, Raters, StudyLists
 from worldprobe.paths import RESOURCES

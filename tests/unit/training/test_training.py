@@ -61,10 +61,7 @@ def train(folder, name, *options, architecture="gpt2"):
         *small,
         *options,
     ]
-    try:
-        return cli.main([*command, "--out", str(folder / name)])
-    except SystemExit as stop:  # argparse
-        return stop.code
+    return cli.main([*command, "--out", str(folder / name)])
 
 
 @pytest.mark.parametrize("architecture", scratch.ARCHITECTURES)

@@ -63,13 +63,9 @@ def test_the_variants_of_the_study_run_too(section: str, folder: Path) -> None:
 
 @pytest.mark.parametrize(("lessons", "steps", "warm_up"), [(11_232, 351, 4), (101_088, 3_159, 32), (6_400_000, 200_000, 2_000)])
 def test_the_rate_rises_in_the_papers_share_of_the_steps(lessons: int, steps: int, warm_up: int) -> None:
-    from worldprobe.cli import build_parser
-    from worldprobe.cli.worldsense_finetuning import _settings
+    from worldprobe.cli.finetuning import FinetuningOptions, _settings
 
-    args = build_parser("worldsense").parse_args(
-        ["worldsense", "finetune", "a", "b", "--tuning", "full", "--precision", "float32", "--out", "c"]
-    )
-    how, _ = _settings(args, None, _Many(lessons), None)  # type: ignore[arg-type]
+    how, _ = _settings(FinetuningOptions(tuning="full", precision="float32"), None, _Many(lessons), None)  # type: ignore[arg-type]
     assert (how.steps, how.warm_up) == (steps, warm_up)
 
 

@@ -136,8 +136,7 @@ def test_a_password_is_asked_for_twice(garden, tmp_path, monkeypatch, typed, sta
 
 def test_no_option_takes_the_password(capsys):
     for action in ("pack", "unpack", "check"):
-        with pytest.raises(SystemExit):
-            main(["release", action, "--help"])
+        assert main(["release", action, "--help"]) == 0
         assert "--password" not in capsys.readouterr().out
 
 

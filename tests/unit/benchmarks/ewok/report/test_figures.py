@@ -336,12 +336,12 @@ def test_a_path_that_is_no_figure_format_is_refused_before_anything_is_written(s
 
 
 def test_every_plan_has_a_command_and_names_code_that_is_there():
-    from worldprobe.cli import build_parser
+    from worldprobe.cli.displays import DisplayOptions, find_plan, options_of
 
     for plan in EWOK.plans:
-        args = build_parser().parse_args([plan.kind, plan.name, *(["x.parquet"] * len(plan.inputs)), "--out", "x.csv"])
-        assert args.plan is plan
-        assert all(hasattr(args, option.name) for option in (*plan.options, *plan.inputs))
+        assert find_plan(plan.kind, plan.name, ["x.parquet"] * len(plan.inputs)) is plan
+        chosen = {option.name: option.choices[-1] for option in plan.options}
+        assert options_of(plan, DisplayOptions(**chosen)) == chosen
         assert callable(load(plan.build))
         assert plan.kind == "table" or callable(load(plan.draw))
 
