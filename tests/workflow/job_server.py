@@ -51,7 +51,6 @@ def import_libraries() -> None:
     """Import, then make sure that nothing has started a thread: a forked process would lack it."""
     before = dict(os.environ)
     os.environ.update(SET_BEFORE)
-    import_module("worldprobe.models.library")  # before anything else imports the whole of transformers
     modules = walk_packages(import_module("worldprobe").__path__, "worldprobe.")
     for name in (*LIBRARIES, *(module.name for module in modules if not LEFT_OUT.search(module.name))):
         import_module(name)

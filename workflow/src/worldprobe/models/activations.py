@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+import transformers
 from torch import nn
 
 #: Numbers of a piece, for each thread: with what is computed from them they fit into a core's cache.
@@ -49,8 +50,6 @@ def split_gelu(model: nn.Module) -> Callable[[], None]:
     Returns:
         What puts the model's own modules back.
     """
-    from worldprobe.models.library import transformers
-
     own = (transformers.activations.NewGELUActivation, transformers.activations.FastGELUActivation)
     # The very classes: one that is derived from them may compute something else.
     places = [(parent, *child) for parent in model.modules() for child in parent.named_children() if type(child[1]) in own]

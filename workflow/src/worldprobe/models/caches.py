@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+import transformers
 
 from worldprobe.models.forward import Passes, Prefix
-from worldprobe.models.library import transformers
 from worldprobe.models.prefix_trie import Row, pack, row_width
 
 #: Cuts packed rows into those of one pass each.

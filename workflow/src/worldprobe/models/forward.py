@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 
 from worldprobe.models.prefix_trie import Row
 
@@ -37,8 +38,6 @@ class Prefix:
 
     def cache(self, batch: int) -> Any:
         """A cache of transformers that starts with this prefix in each of ``batch`` rows."""
-        from worldprobe.models.library import transformers
-
         cache = transformers.DynamicCache()
         for layer, (keys, values) in enumerate(self.layers):
             cache.update(keys.expand(batch, -1, -1, -1), values.expand(batch, -1, -1, -1), layer)
@@ -111,8 +110,6 @@ class Passes:
         self, rows: Sequence[Row], prefix: Prefix | None
     ) -> tuple[torch.Tensor, list[tuple[torch.Tensor, torch.Tensor]]]:
         """Final hidden states of all nodes of packed rows, and per layer the keys and values of prefix and nodes."""
-        from worldprobe.models.library import transformers
-
         cache = prefix.cache(len(rows)) if prefix else transformers.DynamicCache()
         states = self._row_states(rows, prefix, cache)
         return states, [(layer.keys, layer.values) for layer in cache.layers]
@@ -163,8 +160,6 @@ class Passes:
     @torch.inference_mode()
     def prefix(self, ids: Sequence[int]) -> Prefix:
         """Read a beginning once."""
-        from worldprobe.models.library import transformers
-
         cache: Any = transformers.DynamicCache()
         self.body(input_ids=torch.tensor([list(ids)], device=self.device), past_key_values=cache, use_cache=True)
         return Prefix([(layer.keys, layer.values) for layer in cache.layers], len(ids))

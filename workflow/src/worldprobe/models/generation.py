@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 
 from worldprobe.models.answers import Transcript
 from worldprobe.models.caches import CutRows, read_prompts
@@ -120,8 +121,6 @@ class Batch:
         cut: CutRows | None = None,
         room: int = 1,
     ) -> None:
-        from worldprobe.models.library import transformers
-
         self.passes, self.own_head, self.device = passes, own_head, passes.device
         self.prompts = list(prompts)
         begun = prefix.length if prefix else 0

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from tokenizers import Tokenizer
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER, Progress
-from worldprobe.models.library import transformers
 from worldprobe.provenance import Provenance
 from worldprobe.training.tokenizer import END_OF_TEXT, PADDING
 
