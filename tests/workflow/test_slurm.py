@@ -25,7 +25,7 @@ import pytest
 from worldprobe.benchmarks import settings_checks
 from worldprobe.benchmarks.ewok import targets
 from worldprobe.config import merge, read_registry, read_yaml
-from worldprobe.operations.plan import plan
+from worldprobe.operations.resources import plan
 from worldprobe.operations.settings import Settings, read_settings, source_key
 
 pytestmark = pytest.mark.slurm

@@ -12,10 +12,9 @@ import yaml
 
 from worldprobe.cli import main
 from worldprobe.errors import UserError
-from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate, short_name
-from worldprobe.models.fetch import fetch
+from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, fetch, locate, short_name
 from worldprobe.models.registry import availability
-from worldprobe.operations.plan import plan
+from worldprobe.operations.resources import plan
 
 REGISTRY = """
 tiny:
@@ -74,7 +73,7 @@ def test_a_model_is_planned_for_as_many_attempts_as_the_profile_makes_each_longe
 
 def test_planning_and_help_import_nothing_heavy():
     code = (
-        "import sys, worldprobe.cli, worldprobe.operations.plan, worldprobe.models.registry, worldprobe.models.engine;"
+        "import sys, worldprobe.cli, worldprobe.operations.resources, worldprobe.models.registry, worldprobe.models.engine;"
         "worldprobe.cli.build_parser();"
         "print([m for m in ('torch', 'transformers', 'pandas', 'huggingface_hub') if m in sys.modules])"
     )
@@ -138,7 +137,7 @@ def test_a_hub_id_needs_no_slash_and_a_name_of_the_registry_means_its_checkpoint
         asked.append(given[0])
         raise UserError("the hub", "is not asked here.", "Stop.")
 
-    monkeypatch.setattr("worldprobe.models.fetch.fetch", note)
+    monkeypatch.setattr("worldprobe.models.checkpoint.fetch", note)
     assert main(["models", "fetch", *words, "--registry", str(registry)]) == 2
     assert asked == [name]
 

@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 
 from worldprobe.errors import UserError
-from worldprobe.inference import collect as module
+from worldprobe.inference import requests as module
 from worldprobe.inference import store as storing
-from worldprobe.inference.collect import collect
 from worldprobe.inference.cost import cost, cost_by_model
 from worldprobe.inference.preemption import PREEMPTED
-from worldprobe.inference.requests import describe_origins, question_id, run_requests
+from worldprobe.inference.requests import collect, describe_origins, question_id, run_requests
 from worldprobe.inference.store import Store
 from worldprobe.models.engine import Loglikelihood
 from worldprobe.provenance import Provenance
@@ -250,7 +249,7 @@ def test_answers_go_to_disk_while_the_run_goes_on(tmp_path, monkeypatch):
 
 SLOW = """
 import sys, time
-from worldprobe.inference import collect
+from worldprobe.inference import requests
 from worldprobe.inference import store
 def ask(questions, skip):
     for i in range(100):
@@ -258,7 +257,7 @@ def ask(questions, skip):
             time.sleep(0.02)
             print(i, flush=True)
             yield i, i * 0.1
-collect.collect([f"q{i}" for i in range(100)], ask, store.Store(sys.argv[1], {}))
+requests.collect([f"q{i}" for i in range(100)], ask, store.Store(sys.argv[1], {}))
 """
 
 

@@ -10,9 +10,8 @@ from starlette.testclient import TestClient
 
 from worldprobe.survey import export
 from worldprobe.survey.app import Site, build_app
-from worldprobe.survey.plan import Plan, Trial, TrialList, Wording
 from worldprobe.survey.settings import Settings, read_settings
-from worldprobe.survey.study import Survey, open_survey
+from worldprobe.survey.study import Plan, Survey, Trial, TrialList, Wording, open_survey
 
 URL = "http://127.0.0.1:8000/"
 LIKERT = Wording(

@@ -7,8 +7,7 @@ import anyio
 import pytest
 
 from worldprobe.survey import guard
-from worldprobe.survey.app import STATIC, Site, build_app
-from worldprobe.survey.serve import site_of
+from worldprobe.survey.app import STATIC, Site, build_app, site_of
 
 OWN = {"origin": "http://127.0.0.1:8000", "content-type": "application/json"}
 

@@ -9,8 +9,7 @@ from transformers import PreTrainedTokenizerFast
 from worldprobe.errors import UserError
 from worldprobe.models.chat import Encoder
 from worldprobe.models.engine import Loglikelihood, Message
-from worldprobe.training.collating import IGNORED, Collator, pack
-from worldprobe.training.lessons import Lesson, encode_lessons, plan_order
+from worldprobe.training.lessons import IGNORED, Collator, Lesson, encode_lessons, pack, plan_order
 from worldprobe.training.tokenizer import END_OF_TEXT, phrase_tokenizer, save_tokenizer, train_tokenizer
 
 TEMPLATE = (

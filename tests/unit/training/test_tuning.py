@@ -216,7 +216,7 @@ def test_a_chat_template_that_drops_the_question_is_refused(folder: Path, tmp_pa
 def test_a_killed_run_continues_to_the_same_losses_and_weights(folder: Path, tuned: Path) -> None:
     out = folder / "killed"
     command = ["finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, "--checkpoint-every", "2", "--out", out]
-    slow = "import time, worldprobe.training.collating as c; old = c.Collator.__call__\n"
+    slow = "import time, worldprobe.training.lessons as c; old = c.Collator.__call__\n"
     slow += "def new(self, lessons): time.sleep(0.3); return old(self, lessons)\n"
     slow += "c.Collator.__call__ = new\nfrom worldprobe.cli import main; import sys; sys.exit(main(sys.argv[1:]))"
     environment = os.environ | {"PYTHONPATH": str(Path(worldprobe.__file__).parents[1])}

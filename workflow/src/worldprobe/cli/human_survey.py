@@ -20,8 +20,8 @@ from worldprobe.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.survey.plan import Plan
     from worldprobe.survey.store import Database
+    from worldprobe.survey.study import Plan
 
 #: Bumped when the same answers give another export.
 METHOD = 1
@@ -104,7 +104,7 @@ def _add_serve(actions: argparse._SubParsersAction) -> None:
 def run_serve(args: argparse.Namespace) -> None:
     """Check everything, then serve."""
     from worldprobe.log import LOGGER
-    from worldprobe.survey.serve import listen, serve, site_of
+    from worldprobe.survey.app import listen, serve, site_of
     from worldprobe.survey.settings import read_settings
     from worldprobe.survey.study import open_survey
 
@@ -134,7 +134,7 @@ def _read_plan(path: Path, prompts: str) -> Plan:
     from worldprobe.contracts import read_table
     from worldprobe.human.contracts import StudyLists
     from worldprobe.human.lists import digest_lists
-    from worldprobe.survey.plan import read_plan, read_wording
+    from worldprobe.survey.study import read_plan, read_wording
 
     frame = read_table(path, StudyLists)
     texts = load_prompts(prompts)
@@ -165,7 +165,7 @@ def _databases(folder: Path) -> Iterator[tuple[Database, Database]]:
 
 def run_status(args: argparse.Namespace) -> None:
     """Count and print."""
-    from worldprobe.survey.status import count
+    from worldprobe.survey.progress import count
     from worldprobe.survey.study import read_setting
 
     with _databases(args.folder) as (answers, _):

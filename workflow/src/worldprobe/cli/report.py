@@ -41,8 +41,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.inference.cost import cost_by_model
     from worldprobe.report.model_names import read_roster
     from worldprobe.report.origins import read_origins
-    from worldprobe.report.page import Page, read_fragment, write_page
-    from worldprobe.report.pictures import read_picture
+    from worldprobe.report.page import Page, read_fragment, read_picture, write_page
     from worldprobe.report.runtimes import AnswerTime, read_run_times, with_all_attempts
 
     parts = read_parts(args)

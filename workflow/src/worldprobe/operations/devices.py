@@ -20,7 +20,7 @@ from typing import Any, TextIO
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.operations.needs import Needs, needs, tuning_needs
+from worldprobe.operations.resources import Needs, needs, tuning_needs
 
 #: Locks that this process has taken; they end with it.
 _HELD: dict[Path, TextIO] = {}

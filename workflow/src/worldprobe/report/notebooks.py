@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from worldprobe.errors import UserError
-from worldprobe.report.text_files import read_text
+from worldprobe.files import read_text
 
 NOTEBOOK_FIX = "Give an .ipynb file, e.g. from notebooks/."
 #: Seconds that a cell may take; the notebooks read finished tables, so they are quick.

@@ -9,11 +9,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 from worldprobe.errors import UserError
-from worldprobe.survey import schema
 
 T = TypeVar("T")
 ANSWERS = "answers.sqlite"
@@ -175,7 +175,7 @@ def create(path: Path, tables: str, facts: Mapping[str, str], rows: Callable[[sq
         try:
             connection.executescript(tables)
             connection.execute("BEGIN")
-            known = {"schema_version": str(schema.VERSION)} | dict(facts)
+            known = {"schema_version": str(SCHEMA_VERSION)} | dict(facts)
             connection.executemany("INSERT INTO facts VALUES (?, ?)", known.items())
             if rows:
                 rows(connection)
@@ -205,7 +205,116 @@ def read_facts(path: Path) -> dict[str, str]:
         problem = f"is not a readable survey database ({error})."
         raise UserError(path, problem, "Stop what is using it, or restore a backup made by `human backup`.") from error
     version = facts.get("schema_version", "?")
-    if version != str(schema.VERSION):
-        problem = f"has version {version} of the tables; this worldprobe uses version {schema.VERSION}."
+    if version != str(SCHEMA_VERSION):
+        problem = f"has version {version} of the tables; this worldprobe uses version {SCHEMA_VERSION}."
         raise UserError(path, problem, "Use the worldprobe that created it.")
     return facts
+
+
+#: Bumped when the tables change.
+SCHEMA_VERSION = 1
+
+#: Every rule that the server follows is a constraint here too, so that no fault of ours can store what must not be.
+ANSWER_TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE lists (
+    list TEXT PRIMARY KEY,
+    eval_type TEXT NOT NULL CHECK (eval_type IN ('likert', 'choice')),
+    domain TEXT NOT NULL
+) STRICT;
+CREATE TABLE list_trials (
+    list TEXT NOT NULL REFERENCES lists,
+    number INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('test', 'catch', 'practice')),
+    question TEXT NOT NULL,
+    PRIMARY KEY (list, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE sessions (
+    session TEXT PRIMARY KEY,
+    participant TEXT NOT NULL,
+    list TEXT NOT NULL REFERENCES lists,
+    domain TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('active', 'complete', 'expired', 'returned', 'ineligible')),
+    consent_digest TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    touched_at INTEGER NOT NULL,
+    asked_at INTEGER,
+    instructed_at INTEGER,
+    finished_at INTEGER,
+    is_late INTEGER NOT NULL DEFAULT 0 CHECK (is_late IN (0, 1)),
+    is_reopened INTEGER NOT NULL DEFAULT 0 CHECK (is_reopened IN (0, 1)),
+    UNIQUE (participant, domain),
+    CHECK ((status = 'complete') <= (finished_at IS NOT NULL))
+) STRICT;
+CREATE INDEX sessions_of_list ON sessions (list, status);
+CREATE TABLE demographics (
+    session TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    question TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    PRIMARY KEY (session, question)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE trials (
+    session TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    position INTEGER NOT NULL CHECK (position >= 1),
+    list TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    token TEXT NOT NULL UNIQUE,
+    shown_at INTEGER,
+    answered_at INTEGER,
+    answer INTEGER CHECK (answer BETWEEN 1 AND 5),
+    rt_ms INTEGER CHECK (rt_ms BETWEEN 0 AND 86400000),
+    n_blurs INTEGER CHECK (n_blurs BETWEEN 0 AND 1000000),
+    is_resumed INTEGER NOT NULL DEFAULT 0 CHECK (is_resumed IN (0, 1)),
+    PRIMARY KEY (session, position),
+    UNIQUE (session, number),
+    FOREIGN KEY (list, number) REFERENCES list_trials (list, number),
+    CHECK ((answer IS NULL) = (answered_at IS NULL)),
+    CHECK (answer IS NULL OR shown_at IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE events (
+    event INTEGER PRIMARY KEY,
+    session TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL
+) STRICT;
+CREATE INDEX events_of_session ON events (session);
+CREATE TABLE tallies (day TEXT NOT NULL, kind TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (day, kind)) STRICT, WITHOUT ROWID;
+"""
+
+IDENTITY_TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE people (
+    participant TEXT PRIMARY KEY,
+    pid TEXT NOT NULL UNIQUE,
+    consented_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE submissions (
+    participant TEXT NOT NULL REFERENCES people ON DELETE CASCADE,
+    submission TEXT NOT NULL,
+    study TEXT NOT NULL,
+    first_at INTEGER NOT NULL,
+    code TEXT,
+    outcome TEXT,
+    PRIMARY KEY (participant, submission)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+def add_tally(answers: Database, kind: str) -> None:
+    """Count one event of today; a database that is busy loses the count, never the request."""
+    with contextlib.suppress(UnavailableError), answers.write() as connection:
+        count_tally(connection, kind, answers.now())
+
+
+def count_tally(connection: sqlite3.Connection, kind: str, now: int) -> None:
+    """Count one event within a transaction.
+
+    Args:
+        connection: of the answers.
+        kind: what happened.
+        now: milliseconds since 1970.
+    """
+    day = datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
+    connection.execute("INSERT INTO tallies VALUES (?, ?, 1) ON CONFLICT (day, kind) DO UPDATE SET n = n + 1", (day, kind))

@@ -28,8 +28,7 @@ from worldprobe.log import LOGGER, Progress
 from worldprobe.models.batching import is_out_of_memory
 from worldprobe.training import processes
 from worldprobe.training.checkpoints import last_checkpoint, written
-from worldprobe.training.collating import IGNORED, Collator
-from worldprobe.training.lessons import Material
+from worldprobe.training.lessons import IGNORED, Collator, Material
 
 #: Tokens of one pass of a process, from which on a step is done in several passes.
 TOKENS_PER_PASS = 16_384

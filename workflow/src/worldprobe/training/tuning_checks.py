@@ -12,8 +12,7 @@ from transformers import PreTrainedModel
 
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import Checkpoint, read_object
-from worldprobe.training.collating import Collator
-from worldprobe.training.lessons import Material
+from worldprobe.training.lessons import Collator, Material
 from worldprobe.training.tuning import Plan, Tuning
 
 #: Largest number that float16 has.

@@ -12,8 +12,7 @@ from worldprobe.benchmarks.ewok.human.questions import ask_people, rate_items
 from worldprobe.benchmarks.ewok.human.statistics import Adder, Sums, compare_ways, confuse, judge_sums, measure, prefer
 from worldprobe.benchmarks.ewok.tables.people import human_accuracy
 from worldprobe.contracts import validate
-from worldprobe.human.answers import read_answers
-from worldprobe.human.cleaning import Rules, clean
+from worldprobe.human.cleaning import Rules, clean, read_answers
 from worldprobe.human.lists import Layout, build_lists, digest_lists
 from worldprobe.human.simulation import Crowd, expected_accuracy, simulate
 from worldprobe.report.model_names import Roster

@@ -25,16 +25,14 @@ from worldprobe.benchmarks.ewok.tables import accuracy
 from worldprobe.cli import main
 from worldprobe.contracts import write_table
 from worldprobe.errors import UserError
-from worldprobe.inference.collect import collect
-from worldprobe.inference.requests import describe_origins
+from worldprobe.inference.requests import collect, describe_origins
 from worldprobe.inference.store import Store
 from worldprobe.provenance import Provenance
-from worldprobe.report.figure_files import render
 from worldprobe.report.markup import find_harm
 from worldprobe.report.origins import TableOrigin, read_origins
-from worldprobe.report.page import Material, Page, build_page, build_part, read_fragment
-from worldprobe.report.pictures import read_picture
+from worldprobe.report.page import Material, Page, build_page, build_part, read_fragment, read_picture
 from worldprobe.report.runtimes import AnswerTime, RunTime, read_run_times, with_all_attempts
+from worldprobe.report.style import render
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 OWN = "# worldprobe canary 0000: our own materials"
