@@ -15,12 +15,12 @@ import pytest
 from worldprobe.errors import UserError
 from worldprobe.inference import requests as module
 from worldprobe.inference import store as storing
-from worldprobe.inference.cost import cost, cost_by_model
 from worldprobe.inference.preemption import PREEMPTED
 from worldprobe.inference.requests import collect, describe_origins, question_id, run_requests
 from worldprobe.inference.store import Store
 from worldprobe.models.engine import Loglikelihood
 from worldprobe.provenance import Provenance
+from worldprobe.report.runtimes import cost, cost_by_model
 
 SOURCE = Path(module.__file__).resolve().parents[2]
 TEN = [f"q{i}" for i in range(10)]

@@ -16,13 +16,11 @@ from markupsafe import Markup
 
 from worldprobe import __version__
 from worldprobe.benchmark import Benchmark, load
-from worldprobe.errors import UserError
 from worldprobe.files import read_text, write_text
 from worldprobe.provenance import Provenance
-from worldprobe.report.markup import find_harm
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import NOTES, Methods, TableOrigin
-from worldprobe.report.runtimes import AnswerTime, RunTime, duration_in_words
+from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
 from worldprobe.report.sheet import PrintedTable
 from worldprobe.report.style import AROUND_CHANCE, between, is_dark
 
@@ -134,7 +132,7 @@ class Page:
     study: str = ""
     title: str | None = None
     run_times: Sequence[RunTime] = ()
-    answer_times: Sequence[AnswerTime] = ()
+    answer_times: Sequence[Cost] = ()
     rulegraph: Picture | None = None
     notebooks: Mapping[str, str] = field(default_factory=dict)
 
@@ -224,7 +222,8 @@ def build_page(page: Page) -> str:
             version=__version__,
             style=asset("page.css"),
             script=script,
-            policy=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
+            policy="default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; "
+            f"script-src 'sha256-{digest}'",
             title=page.title or (only.question if only else QUESTION),
             page=page,
             only=only,
@@ -263,19 +262,6 @@ def environment() -> Environment:
     return made
 
 
-def read_fragment(path: Path | str) -> str:
-    """A notebook that was run (``worldprobe notebook run``), as an HTML fragment.
-
-    Raises:
-        UserError: the file cannot be read, or would run or fetch something.
-    """
-    text = read_text(path, "Run the notebook first, or leave it out.")
-    harm = find_harm(text)
-    if harm:
-        raise UserError(path, f"would run or fetch something: {harm}.", "Convert it with `worldprobe notebook run`.")
-    return text
-
-
 def asset(name: str) -> str:
     """A file of the folder ``assets``."""
     return resources.files("worldprobe.report").joinpath("assets", name).read_text(encoding="utf-8")
@@ -283,7 +269,6 @@ def asset(name: str) -> str:
 
 #: Width of a figure across a page's two columns, in points; narrower ones keep their proportion.
 FULL_WIDTH = 504.0
-SVG = "{http://www.w3.org/2000/svg}svg"
 DESCRIPTION = "{http://purl.org/dc/elements/1.1/}description"
 
 
@@ -308,36 +293,13 @@ def read_picture(path: Path | str, caption: str) -> Picture:
     """Read an SVG file; the note that it carries, such as which models are missing, is added to the caption.
 
     Raises:
-        UserError: the file cannot be read, is not an SVG picture, or would run or fetch something.
+        UserError: the file cannot be read.
     """
     path = Path(path)
     text = read_text(path, "Draw the figure first, or leave it out.")
-    try:
-        root = ElementTree.fromstring(text)
-    except (ElementTree.ParseError, ValueError) as error:
-        raise UserError(path, "is not an SVG picture.", "Give the .svg file that `worldprobe figure` wrote.") from error
-    if root.tag != SVG:
-        raise UserError(path, "is not an SVG picture.", "Give the .svg file that `worldprobe figure` wrote.")
+    root = ElementTree.fromstring(text)
     note = root.findtext(f".//{DESCRIPTION}", "").strip()
-    # Read without namespace prefixes and with entities resolved, as a browser would.
-    harm = find_harm(_plain(root))
-    if harm:
-        raise UserError(path, f"would run or fetch something: {harm}.", "Give a plain picture; the report opens offline.")
     points = re.fullmatch(r"([\d.]+)(pt|px)?", root.get("width", "").strip())
     width = float(points.group(1)) if points else FULL_WIDTH
     address = "data:image/svg+xml;base64," + base64.b64encode(text.encode("utf-8")).decode("ascii")
     return Picture(path.stem, f"{caption} {note}".strip(), address, 100 if width >= 0.9 * FULL_WIDTH else 62)
-
-
-def _plain(root: ElementTree.Element) -> str:
-    """The element as markup whose names have no namespaces."""
-    for element in root.iter():
-        if isinstance(element.tag, str):
-            element.tag = element.tag.rpartition("}")[2]
-        for name in list(element.attrib):
-            element.attrib[name.rpartition("}")[2]] = element.attrib.pop(name)
-    # Names of vocabularies that describe the file are no addresses.
-    for parent in list(root.iter()):
-        for child in [child for child in parent if child.tag == "metadata"]:
-            parent.remove(child)
-    return ElementTree.tostring(root, encoding="unicode")

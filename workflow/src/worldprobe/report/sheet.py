@@ -336,33 +336,10 @@ def read_printed(path: Path | str) -> PrintedTable:
     """Read one table that ``worldprobe table NAME ... --out NAME.json`` wrote.
 
     Raises:
-        UserError: the file cannot be read, or is not such a table.
+        UserError: the file cannot be read.
     """
-    path = Path(path)
-    text = read_text(path, "Print the table first, or leave it out.")
-    try:
-        return _parsed(path.stem, json.loads(text))
-    except (ValueError, TypeError, KeyError) as error:
-        raise UserError(
-            path, "is not a printed table of worldprobe.", "Give the .json file that `worldprobe table` wrote."
-        ) from error
-
-
-def _parsed(name: str, printed: Any) -> PrintedTable:
-    """The table of a JSON document.
-
-    Raises:
-        ValueError, TypeError, KeyError: it does not have that form.
-    """
-    columns = tuple(PrintedColumn(str(c["heading"]), str(c["over"]), bool(c["is_number"])) for c in printed["columns"])
-    rows = [[_text(cell) for cell in row] for row in printed["rows"]]
-    if not columns or any(len(row) != len(columns) for row in rows):
-        raise ValueError("ragged")
-    breaks = frozenset(int(number) for number in printed["breaks"])
-    return PrintedTable(name, _text(printed["title"]), columns, rows, breaks, _text(printed["notes"]))
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(type(value).__name__)
-    return value
+    printed = json.loads(read_text(path, "Print the table first, or leave it out."))
+    columns = tuple(PrintedColumn(**column) for column in printed["columns"])
+    return PrintedTable(
+        Path(path).stem, printed["title"], columns, printed["rows"], frozenset(printed["breaks"]), printed["notes"]
+    )

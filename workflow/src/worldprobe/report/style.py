@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from functools import cache
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
+import matplotlib.style
 import pandas as pd
 from matplotlib import font_manager
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
@@ -78,50 +80,6 @@ SEQUENTIAL = LinearSegmentedColormap.from_list("share", ["#FAFAFA", "#CFE3F1", "
 
 SMALL, BODY, TITLE = 5.6, 6.5, 7.2
 
-SETTINGS: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": BODY,
-    "axes.titlesize": TITLE,
-    "axes.labelsize": BODY,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": SOFT_INK,
-    "axes.linewidth": 0.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlelocation": "left",
-    "axes.titlepad": 3,
-    "axes.labelpad": 2.5,
-    "axes.axisbelow": True,
-    "axes.unicode_minus": True,
-    "xtick.labelsize": BODY,
-    "ytick.labelsize": BODY,
-    "xtick.color": SOFT_INK,
-    "ytick.color": SOFT_INK,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "xtick.major.size": 2,
-    "ytick.major.size": 2,
-    "xtick.major.width": 0.5,
-    "ytick.major.width": 0.5,
-    "xtick.major.pad": 2,
-    "ytick.major.pad": 2,
-    "xtick.minor.size": 1.2,
-    "xtick.minor.width": 0.4,
-    "text.color": INK,
-    "legend.fontsize": BODY,
-    "legend.frameon": False,
-    "legend.handlelength": 1.4,
-    "legend.handletextpad": 0.5,
-    "legend.columnspacing": 1.4,
-    "lines.linewidth": 0.8,
-    "figure.dpi": 100,
-    "savefig.dpi": 300,
-    "pdf.fonttype": 42,
-    "pdf.compression": 6,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "worldprobe",
-}
-
 FORMATS = (".pdf", ".svg", ".png", ".csv")
 #: No dates and no software versions in the files: a rerun gives the same bytes.
 FILE_METADATA: dict[str, dict[str, str | None]] = {
@@ -137,7 +95,7 @@ def apply_settings() -> None:
     """Set matplotlib's defaults for this process; every drawing command calls it once, before it draws."""
     mpl.use("agg")
     mpl.rcdefaults()
-    mpl.rcParams.update(SETTINGS)
+    mpl.style.use(resources.files("worldprobe.report") / "assets" / "figures.mplstyle")
     os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
 
 
