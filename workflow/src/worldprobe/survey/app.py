@@ -25,6 +25,7 @@ from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
+from starlette.middleware.base import BaseHTTPMiddleware
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
@@ -290,7 +291,7 @@ class Application:
         )
 
 
-def build_app(survey: Survey, site: Site) -> Guard:
+def build_app(survey: Survey, site: Site) -> FastAPI:
     """The whole ASGI application of a survey."""
     application = Application(survey, site)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
@@ -329,15 +330,13 @@ def build_app(survey: Survey, site: Site) -> Guard:
             return application._page("not_found", status=404)
         return _error(status, "the request cannot be answered")
 
-    async def broken(request: Request, error: Exception) -> Response:
-        return _error(500, "internal error")  # the guard logs it
-
     app.add_exception_handler(UnavailableError, unavailable)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http_error)
-    app.add_exception_handler(Exception, broken)
     settings = survey.settings
-    return Guard(app, settings.cookie, site.all_hosts, site.origins, settings.return_origin, site.is_secure)
+    guard = Guard(settings.cookie, site.all_hosts, site.origins, settings.return_origin, site.is_secure)
+    app.add_middleware(BaseHTTPMiddleware, dispatch=guard)
+    return app
 
 
 def _error(status: int, reason: str) -> JSONResponse:
