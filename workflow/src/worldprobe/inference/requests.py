@@ -240,24 +240,6 @@ ANSWERS_PER_PART = 50_000
 Ask = Callable[[Sequence[str], Collection[int]], Iterator[tuple[int, Any]]]
 
 
-def seconds_per_part() -> float:
-    """How often answers go to disk.
-
-    Raises:
-        UserError: the environment variable is not a number of seconds.
-    """
-    text = os.environ.get(VARIABLE, "")
-    if not text:
-        return SECONDS_PER_PART
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < 86_400:
-        raise UserError(f"{VARIABLE}={text}", "is not a number of seconds.", "Set it to a number such as 20, or unset it.")
-    return seconds
-
-
 def collect(questions: Sequence[str], ask: Ask, store: Store, progress: Progress | None = None) -> list[Kept]:
     """All answers in the order of the questions.
 
@@ -271,10 +253,9 @@ def collect(questions: Sequence[str], ask: Ask, store: Store, progress: Progress
         progress: counts answers in units of its own total.
 
     Raises:
-        UserError: the environment variable for the interval is not a number.
         Preempted: SIGTERM came; what was finished is on disk.
     """
-    seconds = seconds_per_part()
+    seconds = float(os.environ.get(VARIABLE) or SECONDS_PER_PART)
     known = store.load()
     count = sum(question in known for question in questions)
     if count == len(questions):
