@@ -46,14 +46,11 @@ def line(*messages: object, **more: object) -> str:
 
 
 FILES = {
-    "nothing": ("", "contains no lines"),
     "no JSON": ("{", "line 1"),
     "no object": ("[1]", "is not a JSON object"),
-    "no messages": ("{}", "no list of at least two messages"),
     "one message": (line("Left?"), "no list of at least two messages"),
     "a question at the end": (line("Left?", "TRUE", "Why?"), "does not end with a message of the user and one of the assistant"),
     "an empty answer": (line("Left?", " "), "empty answer"),
-    "a number as text": (line("Left?", 1), "without text as its content"),
     "an unknown role": ('{"messages": [{"role": "judge", "content": "a"}, {"role": "assistant", "content": "b"}]}', "judge"),
     "half a character": (line("Left \ud800?", "TRUE"), "half a character (U+D800)"),
     "a second line that is none": (line("Left?", "TRUE") + "\n{}", "line 2"),

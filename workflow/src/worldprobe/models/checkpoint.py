@@ -357,46 +357,31 @@ def fetch(name: str, revision: str | None = None, allow_pickle: bool = False, tr
         UserError: not there, gated, no network, or unsafe.
     """
     name = check_hub_id(name)
-    from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        HfHubHTTPError,
-        HFValidationError,
-        LocalEntryNotFoundError,
-        OfflineModeIsEnabled,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
+    from huggingface_hub import HfApi, errors, snapshot_download
 
+    #: Error -> what to say; the first that fits.
+    said: dict[type[Exception], tuple[str, str]] = {
+        errors.GatedRepoError: (
+            "is gated: its owner asks you to accept terms, and this machine has no token that did.",
+            f"Accept them on {HUB}/{name}, make a token on {HUB}/settings/tokens, and set it as HF_TOKEN.",
+        ),
+        errors.RevisionNotFoundError: (f"has no revision {revision}.", f"Look at {HUB}/{name}/commits/main."),
+        errors.RepositoryNotFoundError: (
+            "is not on the hub, or private and this machine has no token for it.",
+            f"Check the spelling on {HUB}/{name}; for a private model set HF_TOKEN.",
+        ),
+        errors.OfflineModeIsEnabled: ("cannot be fetched: HF_HUB_OFFLINE is set.", "Unset it for this command only."),
+        errors.HFValidationError: (f"is not a valid hub id, or {revision} not a valid revision.", "Check the spelling."),
+    }
     try:
         files = [sibling.rfilename for sibling in HfApi().model_info(name, revision=revision).siblings or []]
         patterns = _patterns(name, files, allow_pickle, trust_remote_code)
         LOGGER.info("fetching %s", name)
         snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"])
-    except GatedRepoError as error:
-        raise UserError(
-            name,
-            "is gated: its owner asks you to accept terms, and this machine has no token that did.",
-            f"Accept them on {HUB}/{name}, make a token on {HUB}/settings/tokens, and set it as HF_TOKEN.",
-        ) from error
-    except RevisionNotFoundError as error:
-        raise UserError(name, f"has no revision {revision}.", f"Look at {HUB}/{name}/commits/main.") from error
-    except RepositoryNotFoundError as error:
-        raise UserError(
-            name,
-            "is not on the hub, or private and this machine has no token for it.",
-            f"Check the spelling on {HUB}/{name}; for a private model set HF_TOKEN.",
-        ) from error
-    except OfflineModeIsEnabled as error:
-        raise UserError(name, "cannot be fetched: HF_HUB_OFFLINE is set.", "Unset it for this command only.") from error
-    except UserError:
-        raise
-    except HFValidationError as error:
-        raise UserError(
-            f"{name} {revision or ''}".strip(), "is not a valid hub id or revision.", "Check the spelling."
-        ) from error
+    except tuple(said) as error:
+        raise UserError(name, *next(words for kind, words in said.items() if isinstance(error, kind))) from error
     except Exception as error:
-        expected = (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError)
+        expected = (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError, ValueError)
         if not isinstance(error, expected) and type(error).__module__.partition(".")[0] not in TRANSPORTS:
             raise
         raise UserError(
