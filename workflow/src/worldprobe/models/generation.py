@@ -18,18 +18,13 @@ import transformers
 from worldprobe.models.answers import Transcript
 from worldprobe.models.engine import Decoding, Finish, Written
 from worldprobe.models.forward import Passes, Prefix
-from worldprobe.models.prefix_trie import Row, pack, row_width
+from worldprobe.models.prefix_trie import Row, pack, row_width, shared
 
 
 def shared_beginning(prompts: Sequence[Sequence[int]]) -> int:
     """Length of the beginning that all prompts share, leaving each at least one token."""
-    first, last = min(prompts, key=tuple), max(prompts, key=tuple)
-    count = 0
-    for a, b in zip(first, last, strict=False):
-        if a != b:
-            break
-        count += 1
-    return min(count, min(len(p) for p in prompts) - 1)
+    common = shared(min(prompts, key=tuple), max(prompts, key=tuple))
+    return min(common, min(len(p) for p in prompts) - 1)
 
 
 class Writer:
