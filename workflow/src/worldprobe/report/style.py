@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,7 +94,7 @@ def apply_settings() -> None:
     """Set matplotlib's defaults for this process; every drawing command calls it once, before it draws."""
     mpl.use("agg")
     mpl.rcdefaults()
-    mpl.style.use(resources.files("worldprobe.report") / "assets" / "figures.mplstyle")
+    mpl.style.use(Path(__file__).parent / "assets" / "figures.mplstyle")
     os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
 
 
