@@ -245,15 +245,15 @@ def test_a_model_in_which_packed_lessons_see_each_other_is_refused(folder: Path,
     from transformers import AutoModelForCausalLM
 
     from worldprobe.training.lessons import Material
-    from worldprobe.training.tuning import Plan
+    from worldprobe.training.tuning import Curriculum
 
     model = AutoModelForCausalLM.from_pretrained(folder / "start")
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(20)
     ids = np.arange(40, 80, dtype=np.int32)
-    plan = Plan(Material(ids, np.array([8, 20, 40]), np.ones(40, bool), ("a", "b", "c")), None, np.arange(3))
-    tuning_checks.check_pass("base", model, plan, 0, Tuning(1))
+    curriculum = Curriculum(Material(ids, np.array([8, 20, 40]), np.ones(40, bool), ("a", "b", "c")), None, np.arange(3))
+    tuning_checks.check_pass("base", model, curriculum, 0, Tuning(1))
     before = type(model).forward
 
     def blind(self, *args, position_ids=None, **more):
@@ -261,5 +261,5 @@ def test_a_model_in_which_packed_lessons_see_each_other_is_refused(folder: Path,
 
     monkeypatch.setattr(type(model), "forward", blind)
     with pytest.raises(UserError, match="see each other"):
-        tuning_checks.check_pass("base", model, plan, 0, Tuning(1))
-    tuning_checks.check_pass("base", model, plan, 0, Tuning(1, packing=False))
+        tuning_checks.check_pass("base", model, curriculum, 0, Tuning(1))
+    tuning_checks.check_pass("base", model, curriculum, 0, Tuning(1, packing=False))

@@ -90,7 +90,8 @@ import os, signal, sys
 import peft, torch, torch.distributed.fsdp
 from accelerate import state
 from worldprobe.cli import main
-from worldprobe.training import processes, tuning
+from worldprobe.training import processes
+from worldprobe.training import tuning
 from worldprobe.training import lessons
 
 def begin(self, *words, _begin=state.PartialState.__init__, **options):

@@ -27,8 +27,7 @@ from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import locate
 from worldprobe.training.checkpoints import last_checkpoint, written
 from worldprobe.training.lessons import Material
-from worldprobe.training.tuned_folder import save_tuned
-from worldprobe.training.tuning import Plan, Tuning, _run, add_matrices, lessons_per_pass
+from worldprobe.training.tuning import Curriculum, Tuning, _run, add_matrices, lessons_per_pass, save_tuned
 
 TEXT = ("--chat", "never", "--prompt-set", "constrained")
 SHORT = ("--steps", "8", "--warm-up", "2", "--batch", "8", "--learning-rate", "0.003", "--trials", "60")
@@ -290,4 +289,4 @@ def test_the_plan_masks_what_does_not_count() -> None:
     import numpy as np
 
     material = Material(np.arange(5, dtype=np.int32), np.array([2, 5]), np.array([False, True, False, False, True]), ("a", "b"))
-    assert Plan(material, None, np.array([1]))[0]["labels"].tolist() == [-100, -100, 4]
+    assert Curriculum(material, None, np.array([1]))[0]["labels"].tolist() == [-100, -100, 4]

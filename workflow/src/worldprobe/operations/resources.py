@@ -108,7 +108,7 @@ def tuning_needs(card: Mapping[str, Any], settings: Mapping[str, Any], gpu_memor
 
 
 @dataclass(frozen=True)
-class PlannedModel:
+class ModelRequest:
     """One model's request, as the workflow makes it to the scheduler.
 
     Attributes:
@@ -136,21 +136,23 @@ class PlannedModel:
     minutes: tuple[int, ...]
 
 
-def plan(registry: Mapping[str, Mapping[str, Any]], models: Iterable[str], gpu_memory_gb: float = 80.0) -> list[PlannedModel]:
+def list_requests(
+    registry: Mapping[str, Mapping[str, Any]], models: Iterable[str], gpu_memory_gb: float = 80.0
+) -> list[ModelRequest]:
     """Requests of some models, from their registry entries alone.
 
-    >>> [big] = plan({"big": {"parameters": 70_553_706_496, "dtype": "bfloat16", "engine": "vllm"}}, ["big"])
+    >>> [big] = list_requests({"big": {"parameters": 70_553_706_496, "dtype": "bfloat16", "engine": "vllm"}}, ["big"])
     >>> big.gpus, big.tensor_parallel, big.weights_gb
     (4, 4, 141.1)
     """
-    planned = []
+    requests = []
     for model in models:
         entry = registry[model]
         dtype, engine = entry.get("dtype", "float32"), entry.get("engine", "transformers")
         wanted = needs({**entry, "dtype": dtype}, gpu_memory_gb)
         weights = round(entry["parameters"] * BYTES[dtype] / 1e9, 1) if entry.get("parameters") else None
-        planned.append(
-            PlannedModel(
+        requests.append(
+            ModelRequest(
                 model=model,
                 engine=engine,
                 dtype=dtype,
@@ -163,4 +165,4 @@ def plan(registry: Mapping[str, Mapping[str, Any]], models: Iterable[str], gpu_m
                 minutes=tuple(wanted.in_attempt(attempt).runtime for attempt in range(1, ATTEMPTS + 1)),
             )
         )
-    return planned
+    return requests

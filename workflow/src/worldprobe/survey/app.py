@@ -136,7 +136,7 @@ class Application:
             return self._page("complete", code=code, link=self._link("complete"), participant=participant)
         if state.stage == "ineligible":
             return self._page("ineligible", code=survey.settings.codes["ineligible"], link=self._link("ineligible"))
-        one, wording = survey.plan.lists[state.name], survey.plan.wording(state.name)
+        one, wording = survey.questionnaire.lists[state.name], survey.questionnaire.wording(state.name)
         asked = {"evalType": one.eval_type, "task": wording.task, "answers": wording.answers}
         config = asked | {"response": survey.settings.response}
         return self._page(state.stage, eval_type=one.eval_type, wording=wording, n_trials=len(one.trials), config=config)

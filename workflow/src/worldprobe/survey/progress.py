@@ -153,7 +153,7 @@ def take_answer(survey: Survey, participant: str, answer: Answer) -> tuple[str, 
         row = connection.execute(query, (answer.token, state.session)).fetchone()
         if row is None:
             return UNKNOWN, {}
-        if answer.answer > len(survey.plan.wording(state.name).answers):
+        if answer.answer > len(survey.questionnaire.wording(state.name).answers):
             return IMPOSSIBLE, {}
         outcome = _store(connection, survey, row, answer)
         return outcome, _show(connection, survey, state.session, is_loaded=False)
@@ -254,7 +254,7 @@ def reserve(survey: Survey, participant: str) -> str:
         connection.execute(
             "INSERT INTO sessions (session, participant, list, domain, seed, status, consent_digest, started_at, touched_at)"
             " VALUES (?, ?, ?, ?, ?, 'active', ?, ?, ?)",
-            (session, participant, name, survey.plan.lists[name].domain, seed, settings.consent_digest, now, now),
+            (session, participant, name, survey.questionnaire.lists[name].domain, seed, settings.consent_digest, now, now),
         )
         trials = survey.trials[name]
         n_practice = sum(trial.kind == "practice" for trial in trials)
@@ -290,7 +290,7 @@ def places(connection: sqlite3.Connection, before: int) -> dict[str, int]:
 
 def wanted_per_list(survey: Survey) -> int:
     """How many people each list is wanted from: every round of lists asks each question once."""
-    return -(-survey.settings.ratings_per_item // survey.plan.n_rounds)
+    return -(-survey.settings.ratings_per_item // survey.questionnaire.n_rounds)
 
 
 def has_place(survey: Survey) -> bool:
@@ -303,7 +303,9 @@ def has_place(survey: Survey) -> bool:
 def _choose(connection: sqlite3.Connection, survey: Survey, done: set[str]) -> str:
     taken = places(connection, survey.answers.now() - survey.settings.expiry_ms)
     open_lists = {
-        name: n for name, n in taken.items() if n < wanted_per_list(survey) and survey.plan.lists[name].domain not in done
+        name: n
+        for name, n in taken.items()
+        if n < wanted_per_list(survey) and survey.questionnaire.lists[name].domain not in done
     }
     if not open_lists:
         raise FullError

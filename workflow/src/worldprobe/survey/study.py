@@ -34,7 +34,7 @@ class Survey:
 
     Attributes:
         settings: of the study.
-        plan: its lists.
+        questionnaire: its lists.
         answers: ratings and sessions, under random keys.
         identities: who the people are.
         key: signs cookies.
@@ -42,7 +42,7 @@ class Survey:
     """
 
     settings: Settings
-    plan: Plan
+    questionnaire: Questionnaire
     answers: Database
     identities: Database
     key: bytes
@@ -54,12 +54,12 @@ class Survey:
         self.identities.close()
 
 
-def open_survey(folder: Path, plan: Plan, settings: Settings, clock: Callable[[], float] = time.time) -> Survey:
+def open_survey(folder: Path, questionnaire: Questionnaire, settings: Settings, clock: Callable[[], float] = time.time) -> Survey:
     """Open the folder of a survey, creating what is missing.
 
     Args:
         folder: of this survey alone; created, readable by its owner only.
-        plan: its lists.
+        questionnaire: its lists.
         settings: of the study.
         clock: the time in seconds since 1970.
 
@@ -69,17 +69,22 @@ def open_survey(folder: Path, plan: Plan, settings: Settings, clock: Callable[[]
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         key = _read_key(folder / KEY)
-        facts = {"study": settings.study, "lists_digest": plan.digest, "participation": settings.participation}
+        facts = {"study": settings.study, "lists_digest": questionnaire.digest, "participation": settings.participation}
         facts["practice"] = str(settings.practice).lower()
-        for name, tables, rows in ((ANSWERS, ANSWER_TABLES, _list_rows(plan, settings)), (IDENTITIES, IDENTITY_TABLES, None)):
+        for name, tables, rows in (
+            (ANSWERS, ANSWER_TABLES, _list_rows(questionnaire, settings)),
+            (IDENTITIES, IDENTITY_TABLES, None),
+        ):
             path = folder / name
             if not path.exists():
                 own = facts | ({"token_digest": _write_token(folder / TOKEN)} if name == IDENTITIES else {})
                 with contextlib.suppress(FileExistsError):
                     create(path, tables, own, rows)
             _check_facts(path, facts)
-        trials = {name: shown_trials(plan, settings, name) for name in plan.lists}
-        survey = Survey(settings, plan, Database(folder / ANSWERS, clock), Database(folder / IDENTITIES, clock), key, trials)
+        trials = {name: shown_trials(questionnaire, settings, name) for name in questionnaire.lists}
+        survey = Survey(
+            settings, questionnaire, Database(folder / ANSWERS, clock), Database(folder / IDENTITIES, clock), key, trials
+        )
         _note_settings(survey)
         return survey
     except OSError as error:
@@ -89,9 +94,9 @@ def open_survey(folder: Path, plan: Plan, settings: Settings, clock: Callable[[]
         raise UserError(folder, f"its databases cannot be used ({error}).", "Free disk space, or choose a local disk.") from error
 
 
-def shown_trials(plan: Plan, settings: Settings, name: str) -> tuple[Trial, ...]:
+def shown_trials(questionnaire: Questionnaire, settings: Settings, name: str) -> tuple[Trial, ...]:
     """What a list shows: examples first where the settings want them, then its own trials."""
-    return (*(plan.wording(name).practice if settings.practice else ()), *plan.lists[name].trials)
+    return (*(questionnaire.wording(name).practice if settings.practice else ()), *questionnaire.lists[name].trials)
 
 
 def open_databases(folder: Path, clock: Callable[[], float] = time.time) -> tuple[Database, Database]:
@@ -130,7 +135,7 @@ def read_setting(answers: Database, name: str) -> int:
 def _note_settings(survey: Survey) -> None:
     """Note what may change from one start to the next, such as a higher number of people."""
     settings = survey.settings
-    wanted = -(-settings.ratings_per_item // survey.plan.n_rounds)
+    wanted = -(-settings.ratings_per_item // survey.questionnaire.n_rounds)
     noted = {"expiry_ms": settings.expiry_ms, "wanted_per_list": wanted, "retention_days": settings.retention_days}
     with survey.answers.write() as connection:
         for name, value in noted.items():
@@ -162,10 +167,10 @@ def _read_key(path: Path) -> bytes:
     return key
 
 
-def _list_rows(plan: Plan, settings: Settings) -> Callable[[sqlite3.Connection], None]:
+def _list_rows(questionnaire: Questionnaire, settings: Settings) -> Callable[[sqlite3.Connection], None]:
     def insert(connection: sqlite3.Connection) -> None:
-        for one in plan.lists.values():
-            trials = shown_trials(plan, settings, one.name)
+        for one in questionnaire.lists.values():
+            trials = shown_trials(questionnaire, settings, one.name)
             connection.execute("INSERT INTO lists VALUES (?, ?, ?)", (one.name, one.eval_type, one.domain))
             rows = [(one.name, number, trial.kind, trial.question) for number, trial in enumerate(trials)]
             connection.executemany("INSERT INTO list_trials VALUES (?, ?, ?, ?)", rows)
@@ -241,7 +246,7 @@ class Wording:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Questionnaire:
     """All lists of a survey.
 
     Attributes:
@@ -264,7 +269,7 @@ class Plan:
         return max(one.round for one in self.lists.values())
 
 
-def read_plan(frame: pd.DataFrame, digest: str, wordings: Mapping[str, Wording]) -> Plan:
+def read_questionnaire(frame: pd.DataFrame, digest: str, wordings: Mapping[str, Wording]) -> Questionnaire:
     """The lists of a table (contracts.StudyLists of ``worldprobe.human``).
 
     Args:
@@ -281,7 +286,7 @@ def read_plan(frame: pd.DataFrame, digest: str, wordings: Mapping[str, Wording])
         )
         domain = str(domains[0]) if len(domains) == 1 else "mixed"
         lists[str(name)] = TrialList(str(name), str(rows["eval_type"].iloc[0]), domain, int(rows["round"].iloc[0]), trials)
-    return Plan(digest, lists, wordings)
+    return Questionnaire(digest, lists, wordings)
 
 
 def read_wording(instructions: str, block: str, answers: Sequence[str], examples: Sequence[Mapping[str, str]]) -> Wording:

@@ -158,7 +158,7 @@ def _turn(lesson: Lesson, tokenizer: Any, encoder: Encoder) -> list[int]:
     return list(tokenizer(turn, add_special_tokens=False, verbose=False)["input_ids"])
 
 
-def plan_order(
+def lesson_order(
     n_lessons: int,
     n_mixed: int,
     batch: int,
@@ -183,7 +183,7 @@ def plan_order(
     Returns:
         Shape (steps * batch), int64.
 
-    >>> plan_order(3, 2, batch=2, steps=3, share=0.5, is_shuffled=False)
+    >>> lesson_order(3, 2, batch=2, steps=3, share=0.5, is_shuffled=False)
     array([0, 3, 1, 4, 2, 3])
     """
     done = np.floor(np.arange(1, steps + 1) * batch * share + 1e-9).astype(np.int64)
