@@ -153,15 +153,15 @@ def test_a_share_of_which_no_lesson_would_be_seen_is_refused(folder: Path, tmp_p
 
 def test_a_second_run_is_kept_out_of_the_checkpoints_of_the_first(folder: Path, tmp_path: Path, capsys, monkeypatch) -> None:
     words = ("finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, "--out", tmp_path / "out")
-    check = tuning_checks.check_weights
+    check = tuning_checks.check_pass
     statuses = []
 
     def check_while_another_begins(*known: object) -> None:
-        monkeypatch.setattr(tuning_checks, "check_weights", check)
+        monkeypatch.setattr(tuning_checks, "check_pass", check)
         statuses.append(worldsense(*words))
         check(*known)
 
-    monkeypatch.setattr(tuning_checks, "check_weights", check_while_another_begins)
+    monkeypatch.setattr(tuning_checks, "check_pass", check_while_another_begins)
     assert worldsense(*words) == 0
     assert statuses == [2]
     assert "another process trains this model just now" in capsys.readouterr().err
@@ -202,18 +202,7 @@ def test_weights_that_are_not_numbers_are_refused(folder: Path, tmp_path: Path, 
     weights["model.norm.weight"][0] = float("nan")
     save_file(weights, base / "model.safetensors", {"format": "pt"})
     assert worldsense("finetune", base, folder / "train.parquet", *TEXT, *SHORT, "--out", tmp_path / "out") == 2
-    assert "not a finite number" in capsys.readouterr().err
-
-
-def test_weights_beyond_half_precision_are_refused_for_it(folder: Path) -> None:
-    from transformers import AutoModelForCausalLM
-
-    model = AutoModelForCausalLM.from_pretrained(folder / "start")
-    with torch.no_grad():
-        model.model.norm.weight[0] = 1e5
-    tuning_checks.check_weights("base", model, "bfloat16")
-    with pytest.raises(UserError, match="beyond float16"):
-        tuning_checks.check_weights("base", model, "float16")
+    assert "computes no finite loss" in capsys.readouterr().err
 
 
 LARGE = {"hidden_size": 8192, "num_hidden_layers": 80, "vocab_size": 32_000, "dtype": "bfloat16"}

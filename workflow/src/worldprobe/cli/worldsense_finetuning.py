@@ -324,7 +324,6 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
         model, _ = load(prepared.checkpoint, dtype, "cpu")
         ensure_unchanged(prepared.checkpoint, before)
         if processes.is_first():
-            tuning_checks.check_weights(prepared.checkpoint.name, model, how.precision)
             tuning_checks.check_pass(prepared.checkpoint.name, model, prepared.curriculum, prepared.padding, how)
         every = args.checkpoint_every or max(1, how.steps // CHECKPOINTS)
         record = tune(model, prepared.curriculum, how, prepared.padding, work, every, name)

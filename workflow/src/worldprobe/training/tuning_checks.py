@@ -16,8 +16,6 @@ from worldprobe.operations.resources import BYTES
 from worldprobe.training.lessons import Collator, Material
 from worldprobe.training.tuning import Curriculum, Tuning, stored_dtype
 
-#: Largest number that float16 has.
-LARGEST_HALF = 65_504.0
 #: Nats by which a log probability may move when lessons share a row: rounding moves it by less.
 TOLERANCE = 1e-3
 
@@ -122,22 +120,6 @@ def check_memory(
 
 def _gb(number: float) -> str:
     return f"{number / 1e9:.1f} GB"
-
-
-def check_weights(name: str, model: PreTrainedModel, precision: str) -> None:
-    """Raise UserError where a weight is not finite, or too large for the precision."""
-    for key, weight in model.named_parameters():
-        if weight.device.type == "meta" or not weight.numel():
-            continue
-        largest = weight.detach().abs().max().item()
-        if not np.isfinite(largest):
-            raise UserError(name, f"has a weight that is not a finite number ({key}).", "Fetch or save the model again.")
-        if precision == "float16" and largest > LARGEST_HALF:
-            raise UserError(
-                name,
-                f"has weights beyond float16 ({key}: {largest:.3g}), so it cannot be trained in it.",
-                "Take --precision bfloat16.",
-            )
 
 
 def check_lengths(material: Material, longest: int, where: str) -> None:
