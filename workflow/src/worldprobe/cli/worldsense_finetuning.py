@@ -292,7 +292,7 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
     from worldprobe.provenance import made
     from worldprobe.training import processes, tuning_checks
     from worldprobe.training.checkpoints import held, work_folder, written
-    from worldprobe.training.tuning import save_tuned, tune
+    from worldprobe.training.tuning import save_tuned, stored_dtype, tune
 
     how, name = prepared.how, args.out.name
     packages = ["torch", "transformers", "accelerate", "tokenizers", "safetensors", "numpy"]
@@ -320,7 +320,7 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
     with held(work) if processes.is_first() else nullcontext():
         processes.begin()
         before = prepared.checkpoint.state()
-        dtype = tuning_checks.stored_dtype(prepared.config) if how.method == "lora" else "float32"
+        dtype = stored_dtype(prepared.config) if how.method == "lora" else "float32"
         model, _ = load(prepared.checkpoint, dtype, "cpu")
         ensure_unchanged(prepared.checkpoint, before)
         if processes.is_first():
