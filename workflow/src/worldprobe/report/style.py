@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 from matplotlib import font_manager
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
@@ -194,6 +195,11 @@ def panel_letter(axes: Axes, letter: str, left: float = 0.0, up: float = 0.05, t
     axes.text(0, 1, letter, transform=axes.transAxes + shift, fontsize=8.5, fontweight="bold", ha="left", va="bottom")
     to_the_side = ScaledTranslation(0.14 - left, up, axes.figure.dpi_scale_trans)
     axes.text(0, 1, title, transform=axes.transAxes + to_the_side, fontsize=size, ha="left", va="bottom")
+
+
+def error_bars(rows: pd.DataFrame) -> np.ndarray:
+    """The lengths of the intervals below and above means, shape (2, rows); 0 where there is no interval."""
+    return np.nan_to_num([rows["mean"] - rows["ci_low"], rows["ci_high"] - rows["mean"]])
 
 
 def family_colours(families: Sequence[str]) -> dict[str, str]:
