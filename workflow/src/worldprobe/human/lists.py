@@ -1,4 +1,4 @@
-"""Lists of questions for people: every question once a round, no unit twice in a list, and every list balanced.
+"""Lists of questions for people: every question once a round, no unit twice in a list, every list balanced; and what they cost.
 
 The paper's lists (Appendix A.1) contained each sub-item once, but in shuffled order: one list of 15 templates could be plausible
 in 13 % or in 87 % of its trials. Here the order rotates, and what shared sentences remove is evened out again.

@@ -1,6 +1,6 @@
 """The contract between what a study wants to know and what answers it: score a text, write after a prompt, choose among options.
 
-A question's id is a digest of all that it asks. Every benchmark asks through ``answer``, which knows no benchmark: it reuses what
+A question's id is a digest of all that it asks. Every benchmark asks through ``run_requests``, which reuses what
 the store has, asks the engine the rest, and says which processes made the answers.
 """
 

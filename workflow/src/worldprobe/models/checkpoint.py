@@ -1,4 +1,4 @@
-"""Where a checkpoint is: an ordinary folder, or what ``models fetch`` put into the hub's cache; never the network."""
+"""Where a checkpoint is (a folder, or the hub's cache), whether it is whole and safe, and the one step that fetches it."""
 
 from __future__ import annotations
 

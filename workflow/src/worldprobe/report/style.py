@@ -6,17 +6,20 @@ Lengths are inches unless they are called points. Text is DejaVu Sans, which mat
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import matplotlib.style
+import numpy as np
 import pandas as pd
 from matplotlib import font_manager
-from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize, to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import ScaledTranslation
@@ -24,16 +27,6 @@ from matplotlib.transforms import ScaledTranslation
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file, write_text
 from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-import io
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, Normalize
 
 #: Accuracy from failing (vermilion) over chance (white) to knowing (blue); both ends differ in lightness from the middle.
 AROUND_CHANCE = ("#A63A00", "#E58B4A", "#FBE3CF", "#FAFAFA", "#CFE3F1", "#5A9BCB", "#003F72")
@@ -157,6 +150,11 @@ def panel_letter(axes: Axes, letter: str, left: float = 0.0, up: float = 0.05, t
     axes.text(0, 1, letter, transform=axes.transAxes + shift, fontsize=8.5, fontweight="bold", ha="left", va="bottom")
     to_the_side = ScaledTranslation(0.14 - left, up, axes.figure.dpi_scale_trans)
     axes.text(0, 1, title, transform=axes.transAxes + to_the_side, fontsize=size, ha="left", va="bottom")
+
+
+def error_bars(rows: pd.DataFrame) -> np.ndarray:
+    """The lengths of the intervals below and above means, shape (2, rows); 0 where there is no interval."""
+    return np.nan_to_num([rows["mean"] - rows["ci_low"], rows["ci_high"] - rows["mean"]])
 
 
 def family_colours(families: Sequence[str]) -> dict[str, str]:

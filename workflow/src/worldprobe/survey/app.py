@@ -1,4 +1,4 @@
-"""The web application: which page a person sees, and the few things that a page can change."""
+"""The web application: which page a person sees, the few things that a page can change, and how it is served."""
 
 from __future__ import annotations
 

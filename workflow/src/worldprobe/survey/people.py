@@ -1,4 +1,4 @@
-"""The recruiter's own list of submissions (Prolific's CSV): people who gave their place back free their lists."""
+"""Who the people are: links and cookies by which they come in, and the recruiter's list of their submissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One person's way: the list they take, which trial comes next, and what becomes of an answer."""
+"""One person's way (the list they take, which trial comes next, what becomes of an answer), and how far the survey is."""
 
 from __future__ import annotations
 

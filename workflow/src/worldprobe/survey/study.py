@@ -1,4 +1,4 @@
-"""The folder of one running survey: its two databases, its key, and the lists and settings that they were created for."""
+"""The folder of one running survey: its two databases, its key, and the questionnaire and settings that it is for."""
 
 from __future__ import annotations
 
