@@ -10,7 +10,7 @@ from worldprobe.benchmarks.ewok.contracts import Items, Judgements
 from worldprobe.benchmarks.ewok.contracts.people import HumanStatistics
 from worldprobe.benchmarks.ewok.contracts.scores import Ratings
 from worldprobe.cli import main
-from worldprobe.cli.survey import _read_plan
+from worldprobe.cli.survey import _read_questionnaire
 from worldprobe.contracts import read_provenance, read_table, write_table
 from worldprobe.human.contracts import ListKeys, Raters, StudyLists
 from worldprobe.paths import RESOURCES
@@ -30,13 +30,13 @@ def test_people_who_know_the_world_score_one_and_who_says_the_opposite_is_left_o
     every = read_table(tmp_path / "all.parquet", Items)
     write_table(every.iloc[:: len(every) // N_ITEMS][:N_ITEMS], Items, items, read_provenance(tmp_path / "all.parquet"))
     run("human", "lists", items, "--length", 3, 80, "--catch", 1, "--key-out", key, "--out", lists)
-    plan = _read_plan(lists, "ewok")
+    questionnaire = _read_questionnaire(lists, "ewok")
     right = read_table(key, ListKeys).set_index("question")["expected"].to_dict()
     right_of = {
         (*(text for text in (row.first_context, row.second_context) if isinstance(text, str)), row.target): right[row.question]
         for row in read_table(lists, StudyLists).itertuples()
     }
-    lab = make_lab(plan, break_every=0, ratings_per_item=6)
+    lab = make_lab(questionnaire, break_every=0, ratings_per_item=6)
     for number in range(N_PEOPLE):
         person = lab.person(number)
         person.begin()

@@ -74,8 +74,7 @@ def lists_(
     from worldprobe.benchmarks.ewok.human.questions import ask_people
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
-    from worldprobe.human.lists import Layout, build_lists, digest_lists
-    from worldprobe.human.plan import plan_study
+    from worldprobe.human.lists import Layout, build_lists, digest_lists, plan_study
     from worldprobe.provenance import made
 
     shortest, longest = length
@@ -262,8 +261,7 @@ def clean_(
     from worldprobe.benchmarks.ewok.contracts import Ratings
     from worldprobe.benchmarks.ewok.human.questions import rate_items
     from worldprobe.contracts import write_table
-    from worldprobe.human.answers import check_export, count_people, read_answers
-    from worldprobe.human.cleaning import Rules, clean
+    from worldprobe.human.cleaning import Rules, check_export, clean, count_people, read_answers
     from worldprobe.human.contracts import CleanAnswers, CleaningSteps, PeopleCounts, Raters, SubItems
     from worldprobe.human.exports import read_export, read_key
     from worldprobe.provenance import made

@@ -49,10 +49,10 @@ def plan_(
     """
     from worldprobe.config import read_registry
     from worldprobe.models.registry import select
-    from worldprobe.operations.plan import plan
+    from worldprobe.operations.resources import list_requests
 
     cards = read_registry(shipped_file(registry))
-    planned = plan(cards, select(cards, None if models is None else models.split(",")), gpu_memory)
+    planned = list_requests(cards, select(cards, None if models is None else models.split(",")), gpu_memory)
     rows = [
         (
             p.model,
@@ -108,7 +108,7 @@ def fetch_(
 
     from worldprobe.errors import UserError
     from worldprobe.files import write_text
-    from worldprobe.models.fetch import fetch
+    from worldprobe.models.checkpoint import fetch
 
     if (model is None) == (checkpoint is None):
         raise UserError("models fetch", "needs one model.", "Give a model of the registry, or --checkpoint HUB_ID.")

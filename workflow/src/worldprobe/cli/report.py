@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -76,19 +76,18 @@ def build(
         notebooks: notebooks that were run (from `worldprobe notebook run`)
         out: the page (HTML)
     """
-    from worldprobe.inference.cost import cost_by_model
+    from worldprobe.files import read_text
     from worldprobe.report.model_names import read_roster
     from worldprobe.report.origins import read_origins
-    from worldprobe.report.page import Page, read_fragment, write_page
-    from worldprobe.report.pictures import read_picture
-    from worldprobe.report.runtimes import AnswerTime, read_run_times, with_all_attempts
+    from worldprobe.report.page import Page, read_picture, write_page
+    from worldprobe.report.runtimes import cost_by_model, read_run_times, with_all_attempts
 
     _check_folders(benchmarks, answers, notebooks)
     parts = read_parts(summaries, contents, item_text)
     roster = read_roster(shipped_file(contents.registry) if contents.registry else None)
     spent = cost_by_model(answers, [one.provenance for one in read_origins(contents.made_from)]) if answers else {}
     answer_times = [
-        AnswerTime(roster[model].name, **vars(spent[model]), prices=roster[model].prices) for model in roster.in_order(spent)
+        replace(spent[model], name=roster[model].name, prices=roster[model].prices) for model in roster.in_order(spent)
     ]
     page = Page(
         parts=parts,
@@ -97,7 +96,9 @@ def build(
         run_times=with_all_attempts(read_run_times(benchmarks), answer_times),
         answer_times=answer_times,
         rulegraph=read_picture(rulegraph, RULEGRAPH) if rulegraph else None,
-        notebooks={Path(path).stem.replace("_", " "): read_fragment(path) for path in notebooks},
+        notebooks={
+            Path(path).stem.replace("_", " "): read_text(path, "Run the notebook first, or leave it out.") for path in notebooks
+        },
     )
     write_page(page, out)
 
@@ -209,7 +210,7 @@ def read_parts(paths: Sequence[str], contents: Contents, item_text: Sequence[str
     from worldprobe.report.model_names import read_roster
     from worldprobe.report.origins import read_origins
     from worldprobe.report.page import Material, build_part
-    from worldprobe.report.printed import read_printed
+    from worldprobe.report.sheet import read_printed
 
     roster = read_roster(shipped_file(contents.registry) if contents.registry else None)
     summaries = [Path(path) for path in paths]

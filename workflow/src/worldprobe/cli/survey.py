@@ -21,8 +21,8 @@ from worldprobe.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.survey.plan import Plan
     from worldprobe.survey.store import Database
+    from worldprobe.survey.study import Questionnaire
 
 #: Bumped when the same answers give another export.
 METHOD = 1
@@ -64,7 +64,7 @@ def serve(
         public_url: address under which people reach the survey through your proxy, with its path
     """
     from worldprobe.log import LOGGER
-    from worldprobe.survey.serve import listen, serve, site_of
+    from worldprobe.survey.app import listen, serve, site_of
     from worldprobe.survey.settings import read_settings
     from worldprobe.survey.study import open_survey
 
@@ -73,28 +73,28 @@ def serve(
         fix = "Put a proxy with TLS in front of 127.0.0.1 (docs/human_study.md), or add --public to allow it all the same."
         raise UserError(f"--host {host}", "can be reached by other machines.", fix)
     chosen = read_settings(settings)
-    plan = _read_plan(lists, prompts)
+    questionnaire = _read_questionnaire(lists, prompts)
     bound = listen(host, port)
     listening = bound.getsockname()[1]
     try:
         site = site_of(public_url, host, listening)
-        survey = open_survey(folder, plan, chosen)
+        survey = open_survey(folder, questionnaire, chosen)
     except UserError:
         bound.close()
         raise
     if not is_local and not site.is_secure:
         LOGGER.warning("Without TLS, answers and ids can be read on their way; put a proxy with TLS in front")
-    LOGGER.info("Survey %s: %d lists, answers in %s", chosen.study, len(plan.lists), folder)
+    LOGGER.info("Survey %s: %d lists, answers in %s", chosen.study, len(questionnaire.lists), folder)
     LOGGER.info("Serving %s; stop with Ctrl-C", site.url)
     serve(survey, site, bound)
 
 
-def _read_plan(path: Path, prompts: str) -> Plan:
+def _read_questionnaire(path: Path, prompts: str) -> Questionnaire:
     from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts
     from worldprobe.contracts import read_table
     from worldprobe.human.contracts import StudyLists
     from worldprobe.human.lists import digest_lists
-    from worldprobe.survey.plan import read_plan, read_wording
+    from worldprobe.survey.study import read_questionnaire, read_wording
 
     frame = read_table(path, StudyLists)
     texts = load_prompts(prompts)
@@ -104,7 +104,7 @@ def _read_plan(path: Path, prompts: str) -> Plan:
             raise UserError(f"--prompts {prompts}", f"has no prompt for {eval_type}.", "Use a set that has one.")
         prompt = texts[eval_type]
         wordings[eval_type] = read_wording(prompt.instructions, prompt.block, prompt.answers, prompt.trials)
-    return read_plan(frame, digest_lists(frame), wordings)
+    return read_questionnaire(frame, digest_lists(frame), wordings)
 
 
 @contextmanager
@@ -129,7 +129,7 @@ def status(folder: Survey, /, *, lists: bool = False) -> None:
     Args:
         lists: also print one line per list
     """
-    from worldprobe.survey.status import count
+    from worldprobe.survey.progress import count
     from worldprobe.survey.study import read_setting
 
     with _databases(folder) as (answers, _):
