@@ -46,7 +46,7 @@ FILES = [
 
 def ask(check: Callable[..., str], prompts: Path | str, words: str = "") -> None:
     check(
-        "score prompting {items} --checkpoint {folder}/nowhere --eval-type choice_free_two --prompts {prompts} --out {out}",
+        "score all {items} --checkpoint {folder}/nowhere --eval-types choice_free_two --prompts {prompts} --out {out}",
         words,
         prompts=prompts,
     )

@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 import pyzipper
 
-from worldprobe.contracts import read_provenance
-from worldprobe.files import digest_file
-
 LINE = "import released {release} --out {out}"
 DESIGN = "MetaTemplateID,TemplateID,Domain,ConceptA,ConceptB,TargetDiff,ContextDiff,ContextType,Context1,Context2,Target1,Target2"
 SCORES = ",".join(f"logp_target{t}_context{c}" for t in (1, 2) for c in (1, 2))
@@ -46,15 +43,6 @@ def write(files: dict[str, str | bytes], folder: Path) -> Path:
 
 def test_the_release_itself_is_read(check: Callable[..., str], tmp_path: Path) -> None:
     check(LINE.replace("{out}", "{folder}/j.parquet"), status=0, release=write(release(), tmp_path))
-
-
-def test_lists_given_by_hand_are_in_the_provenance(check: Callable[..., str], tmp_path: Path) -> None:
-    listed = tmp_path / "listed.csv"
-    listed.write_text("Domain,problem,Context1,Context2,Target1,Target2\n", encoding="utf-8")
-    line = f"{LINE} --flagged {{listed}} --removed {{listed}}".replace("{out}", "{folder}/j.parquet")
-    check(line, status=0, release=write(release(), tmp_path), listed=listed)
-    inputs = read_provenance(tmp_path / "j.parquet").inputs
-    assert inputs["flagged"] == inputs["removed"] == digest_file(listed)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +114,6 @@ def test_steps_that_leave_nothing_or_do_not_exist(check: Callable[..., str], tmp
     place = write(files, tmp_path)
     check(LINE, "step require_human", release=place)
     check(LINE + " --skip reverse", "there is no step", release=place)
-    check(LINE + " --flagged {folder}/no.csv", "cannot be read", release=place)
     check(LINE + " --surface-out {folder}/s.parquet --skip require_human", "no surface features", release=place)
 
 

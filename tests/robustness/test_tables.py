@@ -15,7 +15,7 @@ import pytest
 COMMANDS = [
     ("items", "judge {bad} {scores_a} --out {out}"),
     ("items", "score logprobs {bad} --checkpoint nowhere --out {out}"),
-    ("items", "score prompting {bad} --checkpoint nowhere --eval-type choice_constrained_zero --out {out}"),
+    ("items", "score all {bad} --checkpoint nowhere --eval-types choice_constrained_zero --out {out}"),
     ("items", "baselines measure-surface {bad} --out {out}"),
     ("items", "items export {bad} {templates} --out {folder}/new"),
     ("items", "table dataset {templates} {bad} --out {folder}/t.md"),

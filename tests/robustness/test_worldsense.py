@@ -299,7 +299,6 @@ def test_a_field_of_a_table_that_cannot_be_read_stops_every_command(
     change_table(table, lambda frame: frame.assign(**{column: frame[column].where(frame["number"] != 3, value)}))
     for command in (
         ["audit"],
-        ["counts", "--out", str(tmp_path / "made.jsonl")],
         ["export", "--out", str(tmp_path / "made.jsonl")],
     ):
         assert run([command[0], str(table), *command[1:]]) == 2

@@ -91,10 +91,8 @@ def test_evaluate_finds_the_kind_in_the_checkpoint(
     assert "does not continue a text" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("stage", ["score prompting", "score all"])
-def test_prompts_are_refused_before_a_model_is_loaded(work: Path, stage: str, capsys: pytest.CaptureFixture[str]) -> None:
-    kind = "--eval-type" if stage == "score prompting" else "--eval-types"
-    line = [*stage.split(), str(work / "items.parquet"), "--checkpoint", "nowhere/at-all", kind, "likert_free_two"]
+def test_prompts_are_refused_before_a_model_is_loaded(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["score", "all", str(work / "items.parquet"), "--checkpoint", "nowhere/at-all", "--eval-types", "likert_free_two"]
     assert main([*line, "--kind", "masked", "--out", str(work / "no.parquet")]) == 2
     assert "a masked language model is only scored here" in capsys.readouterr().err
 

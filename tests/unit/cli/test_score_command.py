@@ -107,8 +107,7 @@ def test_one_loading_answers_several_eval_types_each_into_its_file(item_table, t
     assert read_table(outs[2], Responses).presentation.value_counts().to_dict() == dict.fromkeys(["t1", "t2", "t1s", "t2s"], 6)
     assert read_provenance(outs[2]).canary == "test canary", "responses may repeat an item's words"
     alone = tmp_path / "alone.parquet"
-    command[1] = "prompting"
-    assert main([*command, "--eval-type", "likert_constrained_zero", "--out", str(alone)]) == 0
+    assert main([*command, "--eval-types", "likert_constrained_zero", "--out", str(alone)]) == 0
     assert alone.read_bytes() == outs[1].read_bytes()
 
 
@@ -250,7 +249,7 @@ def test_a_model_without_numbers_is_refused_before_anything_is_written(item_tabl
     with torch.no_grad():
         model.transformer.ln_f.weight[0] = float("nan")
     model.save_pretrained(folder)
-    command = ["score", "prompting", str(item_table), "--checkpoint", str(folder), "--eval-type", "choice_constrained_zero"]
+    command = ["score", "all", str(item_table), "--checkpoint", str(folder), "--eval-types", "choice_constrained_zero"]
     assert main([*command, "--out", str(out)]) == 2
     assert "NaN or infinite" in capsys.readouterr().err
     assert not out.exists()

@@ -1,7 +1,7 @@
 """What we do differently from the original EWoK generator, one switch per quirk.
 
 By default every switch is off and the compiler does the right thing; ``ORIGINAL`` (``--compat``) turns all of them on and
-repeats the original to the letter. ``worldprobe materials differences`` fixes one at a time and says what each is worth.
+repeats the original to the letter. A golden test fixes one at a time and counts what each changes.
 
 Behaviours of the original that have no switch here, with the numbers of our list: kept in both modes are the way quantities
 count as objects (Q6) and the choice of variables to swap (Q11); duplicates are flagged in both (Q9). File matters fall away:
