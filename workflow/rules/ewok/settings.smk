@@ -2,8 +2,8 @@
 
 
 from worldprobe.benchmarks.ewok import targets
-from worldprobe.benchmarks.ewok.human.settings import human_settings, is_simulated
-from worldprobe.benchmarks.ewok.named_files import ARCHIVE
+from worldprobe.benchmarks.ewok.human.settings import is_simulated
+from worldprobe.benchmarks.ewok.settings import ARCHIVE
 from worldprobe.files import files_below
 
 ewok = study["ewok"]
@@ -170,7 +170,7 @@ def published_folder(wildcards):
 
 def list_layout(wildcards):
     """How questions are dealt to lists, as options. A zero is a value here, not a missing one."""
-    chosen = human_settings(study, "lists")
+    chosen = ewok["human"]["lists"]
     return flags(
         flag("--paradigms", chosen["paradigms"]),
         flag("--unit", chosen["unit"]),
@@ -190,7 +190,7 @@ def own_answers(wildcards):
 
 def cleaning_steps(wildcards):
     """Whose answers count, as options."""
-    chosen = human_settings(study, "cleaning")
+    chosen = ewok["human"]["cleaning"]
     names = ("failed_catch", "too_fast_ms", "isc", "passes", "min_corated", "minimum")
     options = {name: f"--{name.removesuffix('_ms').replace('_', '-')}" for name in names}
     return flags(
