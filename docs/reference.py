@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import textwrap
@@ -57,16 +56,14 @@ WIDTH = 130
 
 def files() -> dict[Path, str]:
     """Every file that is written, with its content."""
-    found = {ROOT / "workflow" / "schemas" / f"{name}.schema.json": schema(kind) for name, kind in SCHEMAS.items()}
+    found = {ROOT / "workflow" / "schemas" / f"{name}.schema.yaml": schema(kind) for name, kind in SCHEMAS.items()}
     found[ROOT / "config" / "config.yaml"] = HEADER + "\n".join(_configuration(STUDY, ""))
     for name, references in REFERENCES.items():
         text = (ROOT / name).read_text(encoding="utf-8")
         for label, kind in references.items():
-            pattern = rf"(<!-- settings: {label} -->\n).*?(<!-- end -->)"
-            text, count = re.subn(
-                pattern, lambda found, kind=kind: f"{found[1]}\n{reference(kind)}\n{found[2]}", text, flags=re.DOTALL
-            )
-            assert count == 1, (name, label)
+            pattern = rf"(<!-- settings: {label} -->\n)(.*?)(<!-- end -->)"
+            before, begin, _, end, after = re.split(pattern, text, flags=re.DOTALL)
+            text = f"{before}{begin}\n{reference(kind)}\n{end}{after}"
         found[ROOT / name] = text
     return found
 
@@ -74,7 +71,7 @@ def files() -> dict[Path, str]:
 def schema(kind: type[BaseModel]) -> str:
     """A JSON Schema for editors."""
     whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **_cleaned(json_schema(kind))}
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=WIDTH)
 
 
 def _cleaned(part: Any) -> Any:

@@ -30,7 +30,7 @@ TEXTS = frozenset(
 WORKFLOW = (
     "workflow/Snakefile",
     "workflow/rules/**/*.smk",
-    "workflow/schemas/*.json",
+    "workflow/schemas/*.yaml",
     "workflow/report/*",
     "LICENSE",
     "CITATION.cff",

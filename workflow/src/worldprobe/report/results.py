@@ -150,7 +150,7 @@ class WorldSenseResult(Block):
 
 
 class Result(Block):
-    """What `worldprobe evaluate` writes about one model. A new key does not raise the version; one that changes its meaning does."""
+    """What `worldprobe evaluate` writes about one model. A new key raises nothing; one with another meaning the version."""
 
     schema_version: Literal[1]
     """Version of this schema."""

@@ -1,7 +1,7 @@
 """What every class of settings is made of: closed blocks of keys, and what is said where a document does not fit its class.
 
-A setting is an attribute with its type, bounds and default; the text below it is its meaning. The first sentence stands in messages
-and in ``config/config.yaml``, and all of it in the reference.
+A setting is an attribute with its type, bounds and default; the text below it is its meaning. The first sentence stands in
+messages and in ``config/config.yaml``, and all of it in the reference.
 """
 
 from __future__ import annotations
@@ -241,7 +241,8 @@ def _complaint(error: Any, kind: type[BaseModel], sources: Sequence[Source]) -> 
     meant = f" Meaning: {meaning(part)}" if "description" in part else ""
     if rule == "missing":
         return _found(keys, "is missing.", f"Add the key.{meant}", sources)
-    fix = f"{'Choose' if 'enum' in part else 'Write'} {in_words(part)}.{meant}"
+    quotes = ", in quotes" if rule == "string_type" and isinstance(value, bool | int | float) else ""
+    fix = f"{'Choose' if 'enum' in part or 'const' in part else 'Write'} {in_words(part)}{quotes}.{meant}"
     if rule == "value_error":
         problem, *better = error["ctx"]["error"].args
         return _found(keys, problem, better[0] if better else fix, sources)
