@@ -20,11 +20,12 @@ _SPEC = importlib.util.spec_from_file_location("reference", REPOSITORY / "docs" 
 reference = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(reference)
 KINDS = list(reference.SCHEMAS.values())
+FILES = reference.files()
 
 
-@pytest.mark.parametrize("path", reference.files(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_what_is_written_from_the_classes_is_up_to_date(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == reference.files()[path], "run `make settings`"
+    assert path.read_text(encoding="utf-8") == FILES[path], "run `make settings`"
 
 
 def objects(schema: object, where: str = "") -> Iterator[tuple[str, dict]]:

@@ -3,6 +3,7 @@
 
 from worldprobe.benchmarks.ewok import targets
 from worldprobe.benchmarks.ewok.human.settings import is_simulated
+from worldprobe.benchmarks.ewok.scoring.prompts import prompt_file as ewok_prompt_file
 from worldprobe.benchmarks.ewok.settings import ARCHIVE
 from worldprobe.files import files_below
 
@@ -104,7 +105,7 @@ def prompt_files():
     if ewok["eval_types"] == ["logprobs"]:
         return []
     names = {condition["prompting"]["prompts"] for condition in ewok["conditions"].values()}
-    files = [targets.prompt_file(name) for name in names]
+    files = [ewok_prompt_file(name) for name in names]
     return sorted(in_repository(path.relative_to(HOME)) if path.is_relative_to(HOME) else str(path) for path in files)
 
 
