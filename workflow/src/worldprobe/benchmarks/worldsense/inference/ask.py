@@ -71,7 +71,7 @@ def write_prompts(trials: pd.DataFrame, prompts: PromptSet, pool: Pool | None) -
         kind = problem_type(cell[0])
         solved: list[tuple[str, str]] = []
         if prompts.examples is not None and pool is not None:
-            drawn = pool.draw(prompts.examples.number, prompts.examples.skin == "other_domain", tuple(cell), skin, tuple_id)
+            drawn = pool.draw(prompts.examples.number, prompts.examples.other_domain, tuple(cell), skin, tuple_id)
             solved = [
                 (_body(prompts, example, kind, f"an example of {skin}"), prompts.written(kind, gold)) for example, gold in drawn
             ]

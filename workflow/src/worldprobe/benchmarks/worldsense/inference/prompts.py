@@ -110,6 +110,11 @@ class Examples(Block):
     solution: str = Field(pattern=r"\{answer\}")
     """What follows an example; {answer} is its answer."""
 
+    @property
+    def other_domain(self) -> bool:
+        """Whether they have another skin, of another domain; else the question's own."""
+        return self.skin == "other_domain"
+
     def findings(self) -> Iterator[Finding]:
         """Slots that are not filled."""
         yield from _slot_findings("solution", self.solution)
