@@ -48,7 +48,7 @@ def test_an_unknown_key_far_from_any_known_one_lists_the_known_ones(tmp_path: Pa
     [
         ("ewok:\n  items:\n    mode: fixd\n", 3, ["items.mode", 'did you mean "fixed"?']),
         ("ewok:\n  items:\n    versions: zero\n", 3, ["items.versions", "'zero'"]),
-        ("ewok:\n  items:\n    seed: -1\n", 3, ["items.seed", "greater than or equal to 0"]),
+        ("ewok:\n  items:\n    seed: -1\n", 3, ["items.seed", "at least 0"]),
         ("ewok:\n  mixed_model:\n    enabled: maybe\n", 3, ["mixed_model.enabled", "boolean"]),
         ("models: []\n", 1, ["models", "at least 1 item"]),
         ("models:\n  - a\n  - a\n", 1, ["models", "twice"]),
@@ -344,7 +344,7 @@ def test_only_a_control_model_may_do_without_a_checkpoint(tmp_path: Path) -> Non
     [
         (
             "worldsense:\n  sizes: [9]\n",
-            "worldsense.sizes[0]: 9 should be less than or equal to 8.",
+            "worldsense.sizes[0]: 9 should be at most 8.",
             "Write a whole number from 3 to 8.",
         ),
         (

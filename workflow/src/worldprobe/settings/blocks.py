@@ -165,7 +165,7 @@ def schema_at(kind: type[BaseModel], keys: Keys) -> dict[str, Any]:
         if isinstance(key, int):
             found = part.get("items", {})
         else:
-            free = part.get("additionalProperties") or next(iter(part.get("patternProperties", {}).values()), {})
+            free: Any = part.get("additionalProperties") or next(iter(part.get("patternProperties", {}).values()), {})
             found = part.get("properties", {}).get(key, free)
         part = _resolved(found, root)
     return part
@@ -247,6 +247,7 @@ def _complaint(error: Any, kind: type[BaseModel], sources: Sequence[Source]) -> 
         problem, *better = error["ctx"]["error"].args
         return _found(keys, problem, better[0] if better else fix, sources)
     text = re.sub(r"dictionary.*", "block of keys", error["msg"].replace(" after validation", ""))
+    text = text.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
     problem = re.sub(r"^(Input|String|List|Dictionary)", lambda _: _shown(value, part), text)
     near = did_you_mean(str(value), map(str, part["enum"])) if "enum" in part else "."
     return _found(keys, problem + near, fix, sources)

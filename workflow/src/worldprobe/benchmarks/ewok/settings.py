@@ -55,7 +55,7 @@ class Materials(Block):
     """Where the materials are, as `builtin`, a folder in the format of EWoK's config folder, or a .zip of one. Paper: Section
     3."""
 
-    password: str | None = Field("ewok", json_schema_extra={"writeOnly": True})
+    password: Annotated[str | None, Field(json_schema_extra={"writeOnly": True})] = "ewok"
     """Password of the .zip, in quotes. The environment variable `WORLDPROBE_MATERIALS_PASSWORD` takes precedence, and is the
     better place for a secret."""
 
@@ -77,9 +77,9 @@ class Items(Block):
     """How slots are filled. `fixed` is one constant substitution for a whole version, as in the paper; `independent` samples
     every item on its own. Paper: Section 3."""
 
-    versions: Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)] = Field(
-        "0-2", pattern=r"^\d+(-\d+)?$"
-    )
+    versions: Annotated[
+        str, Field(pattern=r"^\d+(-\d+)?$"), BeforeValidator(lambda value: str(value) if type(value) is int else value)
+    ] = "0-2"
     """Versions of the fixed filling, first and last, such as "0-4". Paper: Section 4."""
 
     per_template: Annotated[int, Field(ge=1, le=1000)] = 5

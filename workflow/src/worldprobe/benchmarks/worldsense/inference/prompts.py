@@ -62,14 +62,19 @@ class Rewrite(Block):
 class Answers(Block):
     """The order in which answers are listed, where it is not the problem's own."""
 
-    Infer: Annotated[Distinct[_Truth], Field(min_length=2)] = list(ANSWERS["Infer"])
+    Infer: Annotated[Distinct[_Truth], Field(min_length=2)] = ["TRUE", "FALSE"]
     """Order of TRUE and FALSE."""
 
-    Consist: Annotated[Distinct[_Possibility], Field(min_length=2)] = list(ANSWERS["Consist"])
+    Consist: Annotated[Distinct[_Possibility], Field(min_length=2)] = ["POSSIBLE", "IMPOSSIBLE"]
     """Order of POSSIBLE and IMPOSSIBLE."""
 
-    Compl: Annotated[Distinct[_Number], Field(min_length=3)] = list(ANSWERS["Compl"])
+    Compl: Annotated[Distinct[_Number], Field(min_length=3)] = ["1", "2", "3"]
     """Order of 1, 2 and 3."""
+
+    def __getitem__(self, kind: str) -> Sequence[str]:
+        """The answers of a kind of problem."""
+        listed: Sequence[str] = getattr(self, kind)
+        return listed
 
 
 class Meaning(Block):
@@ -240,7 +245,7 @@ class PromptSet(Block):
         return next((word for word in ANSWERS[kind] if self.meant(kind, word) == answer), answer)
 
     def _fill(self, template: str, kind: str, **more: str) -> str:
-        listed: Sequence[str] = getattr(self.answers, kind)
+        listed = self.answers[kind]
         quoted = ", ".join(f"\N{LEFT SINGLE QUOTATION MARK}{one}\N{RIGHT SINGLE QUOTATION MARK}" for one in listed)
         return _put(template, {"answers": ", ".join(listed), "quoted": quoted, "number": str(len(listed)), **more})
 

@@ -327,8 +327,8 @@ def faults_between(sources: Sequence[Source]) -> Iterator[tuple[Source, UserErro
         name, use = document["name"], document["use"]
         words = (document["situation"], *document["clauses"].values(), *document["entities"])
         if name.casefold() in named:
-            other, place = named[name.casefold()]
-            yield source, _at(source, ("name",), f"{name} is also the name in {place} ({other}).", "Choose another name.")
+            other, file = named[name.casefold()]
+            yield source, _at(source, ("name",), f"{name} is also the name in {file} ({other}).", "Choose another name.")
         elif words in worded:
             yield (
                 source,
