@@ -80,6 +80,9 @@ class TupleMean(Block):
     stderr: float | None
     """That interval's width divided by 2 x 1.96."""
 
+    n_skins: int
+    """Number of skins that the interval is over."""
+
     n_tuples: int
     """Number of tuples."""
 
