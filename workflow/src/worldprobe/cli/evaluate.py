@@ -273,7 +273,7 @@ def look_up(model: str, registry: Path) -> dict[str, Any]:
     Raises:
         UserError: the registry is broken.
     """
-    from worldprobe.config import read_registry
+    from worldprobe.settings import read_registry
 
     entries = read_registry(shipped_file(registry))
     if model in entries and entries[model].get("control"):

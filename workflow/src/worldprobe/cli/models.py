@@ -19,8 +19,8 @@ REGISTRY = Path("config/models.yaml")
 @app.command(name="list")
 def list_(*, registry: Registry = REGISTRY) -> None:
     """List the registry's models, and which of them are on this machine."""
-    from worldprobe.config import read_registry
     from worldprobe.models.registry import availability
+    from worldprobe.settings import read_registry
 
     rows = [
         (
@@ -47,9 +47,9 @@ def plan_(
         models: comma-separated names of models (default: all of the registry)
         gpu_memory: memory of one GPU, in GB
     """
-    from worldprobe.config import read_registry
     from worldprobe.models.registry import select
     from worldprobe.operations.resources import list_requests
+    from worldprobe.settings import read_registry
 
     cards = read_registry(shipped_file(registry))
     planned = list_requests(cards, select(cards, None if models is None else models.split(",")), gpu_memory)
@@ -129,10 +129,10 @@ def _card(name: str, place: Path) -> dict[str, Any]:
     Raises:
         UserError: there is no such model, or nothing to fetch of it.
     """
-    from worldprobe.config import read_registry
     from worldprobe.errors import UserError
     from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX
     from worldprobe.models.registry import card
+    from worldprobe.settings import read_registry
 
     registry = read_registry(place) if "/" not in name and not name.startswith(HUB_PREFIX) else {}
     if name not in registry:

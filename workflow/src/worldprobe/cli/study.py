@@ -23,25 +23,25 @@ def check(files: list[Path], /) -> None:
     Args:
         files: configuration files, the strongest last
     """
-    from worldprobe.benchmarks import settings_checks
-    from worldprobe.config import check_models, merge, read_registry, read_study, read_yaml, registry_complaints, study_complaints
+    from worldprobe.benchmarks import settings_classes
+    from worldprobe.settings import check_models, merge, read_registry, read_study, read_yaml, registry_problems, study_problems
 
-    checks = settings_checks()
+    blocks = settings_classes()
     sources = [read_yaml(path) for path in files]
-    found = study_complaints(sources, checks)
+    found = study_problems(sources, blocks)
     settings: dict = {}
     for source in sources:
         settings = merge(settings, source.document or {}) if isinstance(source.document, dict | None) else settings
     registry = shipped_file(Path(str(settings.get("registry", "config/models.yaml"))))
     if registry.is_file():  # otherwise one of the complaints says so
-        found += registry_complaints(read_yaml(registry))
+        found += registry_problems(read_yaml(registry))
     for complaint in found[:-1]:
         print(complaint.lines(), file=sys.stderr)
     if found:
         raise found[-1]
-    study = read_study(settings, files, checks=checks)
+    study = read_study(settings, files, blocks)
     check_models(study, read_registry(registry), files, str(registry))
-    asked = ", ".join(f"{name}: {len(study[name].get('conditions', {}))} condition(s)" for name in checks if study.get(name))
+    asked = ", ".join(f"{name}: {len(study[name].get('conditions', {}))} condition(s)" for name in blocks if study.get(name))
     print(f"{', '.join(map(str, files))}: study {study['study']}, {len(study['models'])} models, {asked}; no problem found")
 
 
@@ -81,11 +81,11 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
         directory: working folder, as given to snakemake
         prefix: prefix of the module, where another workflow uses this one as a module with a prefix
     """
-    from worldprobe.benchmarks import add_models, asked_models, complete_registry, evidence_by_rule, settings_checks
-    from worldprobe.config import merge, read_yaml
+    from worldprobe.benchmarks import add_models, asked_models, complete_registry, evidence_by_rule, settings_classes
     from worldprobe.operations import locks, status
     from worldprobe.operations.settings import read_settings
     from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
+    from worldprobe.settings import merge, read_yaml
 
     settings: dict = {}
     base = Path("config/config.yaml")  # the Snakefile lays the others over it
@@ -94,7 +94,7 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
         settings = merge(settings, read_yaml(path).document or {})
     results = (prefix / RESULTS).as_posix()
     study, registry, _, _ = read_settings(
-        settings, files, {}, REPOSITORY, settings_checks(), complete_registry, results, add_models, asked_models
+        settings, files, {}, REPOSITORY, settings_classes(), complete_registry, results, add_models, asked_models
     )
     print(f"Study {study['study']}")
     models = asked_models(study)
