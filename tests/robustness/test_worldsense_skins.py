@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.benchmarks.worldsense.skins.misreading import find_misreading
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, check_skins, read_skins
+from worldprobe.benchmarks.worldsense.trials.audit import find_misreading
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 

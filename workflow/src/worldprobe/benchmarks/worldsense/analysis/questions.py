@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as arrow
 
-from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation
 from worldprobe.benchmarks.worldsense.problems.solver import gold_answer
+from worldprobe.benchmarks.worldsense.problems.worlds import read_description, read_relation
 from worldprobe.benchmarks.worldsense.skins.groups import group_skins
+from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DISGUISE
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.benchmarks.worldsense.trials.official import encode
-from worldprobe.benchmarks.worldsense.trials.reading import read_planar_text
 from worldprobe.errors import UserError
 
 #: Every answer as a number, its place here; a trial without a valid answer has INVALID, one that was not asked ABSENT.

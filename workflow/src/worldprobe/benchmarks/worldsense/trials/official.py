@@ -19,8 +19,7 @@ import pandas as pd
 import pyarrow as arrow
 from pyarrow.json import ParseOptions, ReadOptions, read_json
 
-from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation, relation_fault
-from worldprobe.benchmarks.worldsense.problems.worlds import LARGEST, SMALLEST
+from worldprobe.benchmarks.worldsense.problems.worlds import LARGEST, SMALLEST, read_description, read_relation, relation_fault
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, DISGUISES, PROBLEMS, answers_of
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_file
