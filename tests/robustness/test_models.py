@@ -15,54 +15,28 @@ pytest.importorskip("transformers")
 
 #: File, change of its JSON (key -> value; None removes the key), and a word of the message.
 CHANGED: list[tuple[str, dict[str, Any], str]] = [
-    *(("config.json", {"n_embd": value}, "cannot be") for value in ("wide", 0, -8, 1.5, [8], {})),
-    *(("config.json", {"n_head": value}, "") for value in ("two", 0, -1, 3, [2])),
-    *(("config.json", {"n_layer": value}, "") for value in ("one", 2, 1.5, [1])),
-    *(("config.json", {"vocab_size": value}, "") for value in ("many", 0, 5, 100_000, [300])),
-    *(("config.json", {"model_type": value}, "") for value in (5, "gtp2", [], "bert", "t5", {})),
+    ("config.json", {"n_embd": "wide"}, "cannot be"),
+    ("config.json", {"n_head": 3}, ""),
+    ("config.json", {"n_layer": 2}, ""),
+    ("config.json", {"vocab_size": 5}, ""),
+    *(("config.json", {"model_type": value}, "") for value in ("gtp2", "bert")),
     ("config.json", {"n_embd": 16}, "shapes"),
-    ("config.json", {"n_positions": 8}, "shapes"),
-    ("config.json", {"activation_function": "nothing"}, "cannot be loaded"),
-    *(
-        ("config.json", {"architectures": [name]}, "not a causal")
-        for name in ("BertForMaskedLM", "GPT2ForSequenceClassification")
-    ),
+    ("config.json", {"architectures": ["BertForMaskedLM"]}, "not a causal"),
     ("config.json", {"is_encoder_decoder": True}, "not a causal"),
     ("config.json", {"auto_map": {"AutoModelForCausalLM": "x.Y"}, "model_type": "own"}, "Python code"),
-    *(("tokenizer.json", {"model": value}, "tokenizer") for value in (5, [], "text", {})),
-    ("tokenizer.json", {"version": 5}, "tokenizer"),
+    ("tokenizer.json", {"model": {}}, "tokenizer"),
 ]
 #: File and the whole of its new content; None removes it.
 REPLACED: list[tuple[str, bytes | None, str]] = [
-    *(
-        (name, content, name)
-        for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json")
-        for content in (b"", b"[]", b"null", b"5", b'"text"', b"{", b"\xff\xfe{}", b"[" * 100_000)
-    ),
-    *(("model.safetensors.index.json", content, "index") for content in (b"", b"[]", b"{}", b'{"weight_map": 5}')),
-    *(("model.safetensors.index.json", content, "index") for content in (b'{"weight_map": {"a": 5}}', b"\xff")),
+    *((name, b"{", name) for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json")),
+    ("config.json", b"[]", "config.json"),
     ("model.safetensors.index.json", b'{"weight_map": {"a": "nowhere.safetensors"}}', "missing"),
-    *(("model.safetensors", content, "cannot be loaded") for content in (b"", b"garbage", b"\xff" * 64, b"\0" * 64)),
+    *(("model.safetensors", content, "cannot be loaded") for content in (b"", b"garbage")),
     ("config.json", None, "no config.json"),
     ("model.safetensors", None, "no weights"),
     ("tokenizer.json", None, "no tokenizer"),
 ]
-NAMES = [
-    *(
-        "{folder}/nowhere",
-        "./nowhere",
-        "~/nowhere",
-        "~nobody-here/x",
-        "{out}",
-        "x" * 300,
-        "a/b/c",
-        "hub:",
-        "hub:a b",
-        "a b",
-        "''",
-    ),
-    *("nobody/no-such-model", "hub:nobody/no-such-model", "{folder}", "/dev/null", "a" * 97 + "/b", "-", "../nowhere"),
-]
+NAMES = ["{folder}/nowhere", "./nowhere", "~/nowhere", "{out}", "a/b/c", "hub:", "a b", "''", "nobody/no-such-model", "{folder}"]
 CARD = {"checkpoint": "someone/tiny", "family": "f", "display_name": "A"}
 CARDS: list[dict[Any, Any]] = [
     {5: CARD},
@@ -149,8 +123,7 @@ def test_token_ids_without_an_embedding_are_refused(check: Callable[..., str], m
     score(check, model, "embeddings for")
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-@pytest.mark.parametrize("options", ["", "--plain"])
+@pytest.mark.parametrize(("value", "options"), [(float("nan"), ""), (float("inf"), "--plain")])
 def test_weights_that_are_not_numbers_are_refused(check: Callable[..., str], model: Path, value: float, options: str) -> None:
     from safetensors.torch import load_file, save_file
 
@@ -160,20 +133,17 @@ def test_weights_that_are_not_numbers_are_refused(check: Callable[..., str], mod
     score(check, model, "NaN", options)
 
 
-@pytest.mark.parametrize("options", ["", "--plain"])
-def test_an_encoder_is_refused_also_where_its_configuration_hides_it(
-    check: Callable[..., str], model: Path, options: str
-) -> None:
+def test_an_encoder_is_refused_also_where_its_configuration_hides_it(check: Callable[..., str], model: Path) -> None:
     import torch
     from transformers import BertConfig, BertForMaskedLM
 
     size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     torch.manual_seed(0)
     BertForMaskedLM(BertConfig(vocab_size=260, initializer_range=0.3, **size)).save_pretrained(model)
-    score(check, model, "not a causal language model", options)
+    score(check, model, "not a causal language model")
     document = json.loads((model / "config.json").read_text(encoding="utf-8")) | {"architectures": None}
     (model / "config.json").write_text(json.dumps(document), encoding="utf-8")
-    score(check, model, "not a causal language model", options)
+    score(check, model, "not a causal language model")
 
 
 @pytest.mark.parametrize("name", NAMES)

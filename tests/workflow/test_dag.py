@@ -309,14 +309,3 @@ def test_the_steps_that_a_study_can_leave_out_are_those_of_the_released_analysis
 
     schema = yaml.safe_load((repository / "workflow" / "schemas" / "ewok.schema.yaml").read_text())
     assert schema["properties"]["released"]["properties"]["skip"]["items"]["enum"] == list(STEPS)
-
-
-def test_a_forked_snakemake_ends_and_prints_as_a_started_one(
-    snakemake: Snakemake, snakemake_command: Callable[..., list[str]], environment: dict[str, str], tmp_path: Path
-) -> None:
-    command = snakemake_command(tmp_path, "--no-such-option")
-    started = subprocess.run(command, env=environment, capture_output=True, text=True)
-    forked = snakemake(tmp_path, "--no-such-option")
-    assert (forked.returncode, forked.stdout) == (started.returncode, started.stdout) == (2, "")
-    assert forked.stderr.splitlines()[-1] == started.stderr.splitlines()[-1]  # above it, sets are shown in any order
-    assert "--no-such-option" in started.stderr.splitlines()[-1]

@@ -25,7 +25,7 @@ import pytest
 from worldprobe.benchmarks import settings_checks
 from worldprobe.benchmarks.ewok import targets
 from worldprobe.config import merge, read_registry, read_yaml
-from worldprobe.operations.plan import plan
+from worldprobe.operations.resources import list_requests
 from worldprobe.operations.settings import Settings, read_settings, source_key
 
 pytestmark = pytest.mark.slurm
@@ -461,7 +461,7 @@ def test_the_papers_models_are_twenty_jobs_with_what_their_cards_need_and_ctrl_c
             wait_until(lambda: not pending(slurm), study)
     finally:
         slurm.run("scontrol", "update", "PartitionName=node1", "State=UP")
-    assert jobs == {one.model: (one.gpus, one.mem_mb, one.minutes[0]) for one in plan(registry, models)}
+    assert jobs == {one.model: (one.gpus, one.mem_mb, one.minutes[0]) for one in list_requests(registry, models)}
     assert {jobs["Llama_3_70B"][0], jobs["Mixtral_8x7B"][0]} == {4}
 
 

@@ -19,7 +19,7 @@ def need(resource):
 
     @asked_often
     def look_up(wildcards, attempt):
-        wanted = devices.needs_of(registry[wildcards.model], site)
+        wanted = needs(registry[wildcards.model], site["gpu_memory_gb"])
         return getattr(wanted.in_attempt(attempt, site["longest_minutes"]), resource)
 
     return look_up
@@ -35,7 +35,7 @@ def on_site(fact):
 
     @asked_often
     def look_up(wildcards):
-        if not devices.gpus_wanted(registry[wildcards.model], site):
+        if not needs(registry[wildcards.model], site["gpu_memory_gb"]).gpus:
             return site["partition"] if fact == "partition" else None
         return site["gpu_partition"] or site["partition"] if fact == "partition" else site[fact]
 
@@ -52,7 +52,7 @@ def loading(wildcards):
 def speed(wildcards):
     """Options that change how fast a model answers and nothing else. A resource: unlike a parameter it reruns nothing."""
     entry = registry[wildcards.model]
-    gpus = devices.gpus_wanted(entry, site)
+    gpus = needs(entry, site["gpu_memory_gb"]).gpus
     return flags(
         flag("--gpus", str(gpus) if entry["engine"] == "transformers" else gpus or None),
         flag("--tensor-parallel", entry["engine"] == "vllm" and max(gpus, 1)),

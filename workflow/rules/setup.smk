@@ -70,6 +70,7 @@ from worldprobe.benchmark import FORMATS
 from worldprobe.errors import UserError
 from worldprobe.files import digest_state
 from worldprobe.operations import devices, locks
+from worldprobe.operations.resources import needs, tuning_needs
 from worldprobe.operations.missing import missing_models, share_with_jobs
 from worldprobe.operations.settings import by_strength, model_files, read_settings, shown_registry, source_key
 from worldprobe.paths import RESULTS, StudyPaths
@@ -165,7 +166,7 @@ def limit_resources(study, registry, site):
     if workflow.resource_settings.nodes is not None or not workflow.is_main_process:
         return
     given = set(workflow.global_resources)
-    wanted = {model: devices.gpus_wanted(registry[model], site) for model in benchmarks.asked_models(study)}
+    wanted = {model: needs(registry[model], site["gpu_memory_gb"]).gpus for model in benchmarks.asked_models(study)}
     for name, limit in devices.limits(wanted, given).items():
         workflow.register_resource(name, Resource(name, limit))
 

@@ -12,10 +12,9 @@ import yaml
 
 from worldprobe.cli import main
 from worldprobe.errors import UserError
-from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate, short_name
-from worldprobe.models.fetch import fetch
+from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, fetch, locate, short_name
 from worldprobe.models.registry import availability
-from worldprobe.operations.plan import plan
+from worldprobe.operations.resources import list_requests
 
 REGISTRY = """
 tiny:
@@ -60,21 +59,23 @@ def test_plan_counts_gpus_and_their_share_of_the_weights(registry, capsys):
     out = capsys.readouterr().out
     assert "141.1" in out
     assert "35.3" in out
-    [half] = plan({"vast": {"parameters": 70_553_706_496, "dtype": "bfloat16", "engine": "vllm"}}, ["vast"], gpu_memory_gb=40)
+    [half] = list_requests(
+        {"vast": {"parameters": 70_553_706_496, "dtype": "bfloat16", "engine": "vllm"}}, ["vast"], gpu_memory_gb=40
+    )
     assert (half.gpus, half.tensor_parallel) == (8, 8)
     assert main(["models", "plan", "--registry", str(registry), "--models", "vats"]) == 2
     assert 'did you mean "vast"' in capsys.readouterr().err
 
 
 def test_a_model_is_planned_for_as_many_attempts_as_the_profile_makes_each_longer_than_the_last(repository):
-    [one] = plan({"one": {"parameters": 7e9}}, ["one"])
+    [one] = list_requests({"one": {"parameters": 7e9}}, ["one"])
     assert len(one.minutes) == yaml.safe_load((repository / "slurm" / "config.yaml").read_text())["retries"] + 1
     assert sorted(set(one.minutes)) == list(one.minutes)
 
 
 def test_planning_and_help_import_nothing_heavy():
     code = (
-        "import sys, worldprobe.cli, worldprobe.operations.plan, worldprobe.models.registry, worldprobe.models.engine;"
+        "import sys, worldprobe.cli, worldprobe.operations.resources, worldprobe.models.registry, worldprobe.models.engine;"
         "worldprobe.cli.build_parser();"
         "print([m for m in ('torch', 'transformers', 'pandas', 'huggingface_hub') if m in sys.modules])"
     )
@@ -138,7 +139,7 @@ def test_a_hub_id_needs_no_slash_and_a_name_of_the_registry_means_its_checkpoint
         asked.append(given[0])
         raise UserError("the hub", "is not asked here.", "Stop.")
 
-    monkeypatch.setattr("worldprobe.models.fetch.fetch", note)
+    monkeypatch.setattr("worldprobe.models.checkpoint.fetch", note)
     assert main(["models", "fetch", *words, "--registry", str(registry)]) == 2
     assert asked == [name]
 

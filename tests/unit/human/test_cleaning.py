@@ -11,8 +11,7 @@ import pytest
 from worldprobe.cli import main
 from worldprobe.contracts import validate, write_table
 from worldprobe.errors import UserError
-from worldprobe.human.answers import check_export, read_answers
-from worldprobe.human.cleaning import STEPS, Cleaned, Rules, clean
+from worldprobe.human.cleaning import STEPS, Cleaned, Rules, check_export, clean, read_answers
 from worldprobe.human.contracts import CleaningSteps, ListKeys, Participants, Raters, RawRatings, SubItems
 from worldprobe.human.exports import Export, write_export
 from worldprobe.human.lists import Layout, build_lists, digest_lists

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from worldprobe.benchmarks.ewok.tables.people import human_cleaning, human_people
 from worldprobe.contracts import validate
-from worldprobe.human.answers import FEWEST, MERGED, UNKNOWN, count_people, merge_small
+from worldprobe.human.cleaning import FEWEST, MERGED, UNKNOWN, count_people, merge_small
 from worldprobe.human.contracts import CleaningSteps, PeopleCounts
 
 ATTRIBUTES = ("age", "gender", "country", "first_language")

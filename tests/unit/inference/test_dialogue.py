@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from worldprobe.inference.dialogue import OneRound, converse, extend, read_reply
-from worldprobe.inference.readers import first_numeral, last_word
+from worldprobe.inference.dialogue import OneRound, converse, extend, first_numeral, last_word, read_reply
 from worldprobe.inference.requests import Choose, Generate, question_id, run_requests
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Decoding, EngineFacts, Loglikelihood, Message, Scored, Written

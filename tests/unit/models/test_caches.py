@@ -8,8 +8,8 @@ from transformers.cache_utils import DynamicLayer
 
 from worldprobe.errors import UserError
 from worldprobe.models.batching import WRITERS, Budget
-from worldprobe.models.caches import RoomyLayer
 from worldprobe.models.engine import Decoding
+from worldprobe.models.generation import RoomyLayer
 from worldprobe.models.transformers_engine import open_engine
 
 BEGINNING = "The kettle is on the stove and the lamp is in the garden. "

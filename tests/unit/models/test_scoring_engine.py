@@ -13,10 +13,9 @@ transformers = pytest.importorskip("transformers")
 
 from worldprobe.errors import UserError  # noqa: E402
 from worldprobe.models import prefix_trie, selfcheck  # noqa: E402
-from worldprobe.models.activations import Piecewise, split_gelu  # noqa: E402
 from worldprobe.models.chat import Encoder  # noqa: E402
 from worldprobe.models.engine import Decoding, Loglikelihood, Message  # noqa: E402
-from worldprobe.models.forward import Passes, normalisers  # noqa: E402
+from worldprobe.models.forward import Passes, Piecewise, normalisers, split_gelu  # noqa: E402  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
 ARCHITECTURES = ("gpt2", "phi", "gemma", "mpt", "falcon", "falcon_alibi", "mistral", "mixtral", "llama")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worldprobe.inference.readers import first_numeral, last_word
+from worldprobe.inference.dialogue import first_numeral, last_word
 from worldprobe.inference.requests import Generate, question_id, run_requests
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Decoding, EngineFacts, Written

@@ -119,7 +119,7 @@ def test_locks_that_cannot_be_used_are_an_error_with_a_way_out(
     def without_locks(*_: object) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr(devices.fcntl, "flock", without_locks)
+    monkeypatch.setattr("fcntl.flock", without_locks)
     with pytest.raises(UserError, match="No locks available"):
         claim_gpus(1, {"CUDA_VISIBLE_DEVICES": "0"}, tmp_path / "locks")
 

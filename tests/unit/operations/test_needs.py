@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 from hypothesis import given
 
-from worldprobe.operations.needs import BYTES, WEIGHT_SHARE, needs
+from worldprobe.operations.resources import BYTES, WEIGHT_SHARE, needs
 
 
 def test_the_papers_two_largest_models_take_four_gpus_of_80_gb() -> None:

@@ -10,7 +10,7 @@ from worldprobe.cli import main
 from worldprobe.report.origins import Methods
 from worldprobe.report.page import Part, ShownPart, ShownSection
 from worldprobe.report.paper import Numbers, macro_name, write_paper
-from worldprobe.report.printed import PrintedColumn, PrintedTable
+from worldprobe.report.sheet import PrintedColumn, PrintedTable
 
 
 def table(rows):

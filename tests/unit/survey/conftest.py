@@ -10,9 +10,8 @@ from starlette.testclient import TestClient
 
 from worldprobe.survey import export
 from worldprobe.survey.app import Site, build_app
-from worldprobe.survey.plan import Plan, Trial, TrialList, Wording
 from worldprobe.survey.settings import Settings, read_settings
-from worldprobe.survey.study import Survey, open_survey
+from worldprobe.survey.study import Questionnaire, Survey, Trial, TrialList, Wording, open_survey
 
 URL = "http://127.0.0.1:8000/"
 LIKERT = Wording(
@@ -39,7 +38,9 @@ def clock() -> Clock:
     return Clock()
 
 
-def build_plan(n_lists: int = 4, n_tests: int = 6, eval_type: str = "likert", domains: tuple[str, ...] = ("plants",)) -> Plan:
+def build_plan(
+    n_lists: int = 4, n_tests: int = 6, eval_type: str = "likert", domains: tuple[str, ...] = ("plants",)
+) -> Questionnaire:
     """Lists of invented sentences with a catch trial in the middle of each."""
     lists = {}
     for number in range(n_lists):
@@ -58,7 +59,7 @@ def build_plan(n_lists: int = 4, n_tests: int = 6, eval_type: str = "likert", do
         name = f"{eval_type}-r1-{number:03d}"
         trials = (*tests[: n_tests // 2], catch, *tests[n_tests // 2 :])
         lists[name] = TrialList(name, eval_type, domains[number % len(domains)], 1, trials)
-    return Plan("ab" * 32, lists, {"likert": LIKERT, "choice": CHOICE})
+    return Questionnaire("ab" * 32, lists, {"likert": LIKERT, "choice": CHOICE})
 
 
 def pid(number: int) -> str:
@@ -136,14 +137,14 @@ class Person:
 
 
 @pytest.fixture
-def make_plan() -> Callable[..., Plan]:
+def make_plan() -> Callable[..., Questionnaire]:
     return build_plan
 
 
 class Lab:
     """A survey and everybody who takes part in it."""
 
-    def __init__(self, folder: Path, plan: Plan, settings: Settings, clock: Clock) -> None:
+    def __init__(self, folder: Path, plan: Questionnaire, settings: Settings, clock: Clock) -> None:
         self.folder, self.plan, self.settings, self.clock = folder, plan, settings, clock
         self._loop = start_blocking_portal()
         self.portal = self._loop.__enter__()
@@ -181,7 +182,7 @@ class Lab:
 def make_lab(tmp_path: Path, clock: Clock, write_settings: Callable[..., Settings]) -> Iterator[Callable[..., Lab]]:
     labs = []
 
-    def make(plan: Plan | None = None, **keys: Any) -> Lab:
+    def make(plan: Questionnaire | None = None, **keys: Any) -> Lab:
         labs.append(Lab(tmp_path / "survey", plan or build_plan(), write_settings(**keys), clock))
         return labs[-1]
 

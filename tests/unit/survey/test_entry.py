@@ -11,8 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from worldprobe.errors import UserError
-from worldprobe.survey.entry import BadLinkError, Doorkeeper
-from worldprobe.survey.people import Visitor
+from worldprobe.survey.people import BadLinkError, Doorkeeper, Visitor
 from worldprobe.survey.settings import read_settings
 
 AUDIENCE = "https://lab.example"

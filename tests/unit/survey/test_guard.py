@@ -3,12 +3,10 @@
 import hashlib
 import re
 
-import anyio
 import pytest
 
 from worldprobe.survey import guard
-from worldprobe.survey.app import STATIC, Site, build_app
-from worldprobe.survey.serve import site_of
+from worldprobe.survey.app import STATIC, Site, build_app, site_of
 
 OWN = {"origin": "http://127.0.0.1:8000", "content-type": "application/json"}
 
@@ -144,16 +142,6 @@ def test_what_is_remembered_of_addresses_is_bounded():
     for number in range(3 * guard.MOST_BUCKETS):
         buckets.take(str(number))
     assert len(buckets._levels) <= guard.MOST_BUCKETS + 1
-
-
-def test_a_body_that_never_ends_is_given_up(monkeypatch):
-    monkeypatch.setattr(guard, "BODY_SECONDS", 0.05)
-
-    async def receive():
-        await anyio.sleep(10)
-
-    refusal, _ = anyio.run(guard._read_body, receive)
-    assert refusal[0] == 408
 
 
 def test_a_fault_of_ours_shows_and_logs_nothing_that_a_person_sent(lab, person, monkeypatch, caplog):

@@ -5,7 +5,7 @@ import html
 import pytest
 
 from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts
-from worldprobe.survey.plan import read_wording
+from worldprobe.survey.study import read_wording
 
 PID = f"{1:024x}"
 

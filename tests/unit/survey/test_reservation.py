@@ -9,7 +9,7 @@ import pytest
 from worldprobe.errors import UserError
 from worldprobe.survey import progress
 from worldprobe.survey.people import Visitor, register
-from worldprobe.survey.status import summarize
+from worldprobe.survey.progress import summarize
 from worldprobe.survey.study import open_survey
 
 

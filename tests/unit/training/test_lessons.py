@@ -9,8 +9,7 @@ from transformers import PreTrainedTokenizerFast
 from worldprobe.errors import UserError
 from worldprobe.models.chat import Encoder
 from worldprobe.models.engine import Loglikelihood, Message
-from worldprobe.training.collating import IGNORED, Collator, pack
-from worldprobe.training.lessons import Lesson, encode_lessons, plan_order
+from worldprobe.training.lessons import IGNORED, Collator, Lesson, encode_lessons, lesson_order, pack
 from worldprobe.training.tokenizer import END_OF_TEXT, phrase_tokenizer, save_tokenizer, train_tokenizer
 
 TEMPLATE = (
@@ -111,7 +110,7 @@ def test_a_conversation_needs_a_chat_template(encoder, tokenizer) -> None:
     share=st.sampled_from([0.0, 0.1, 0.5, 0.9]),
 )
 def test_every_pass_sees_each_lesson_once_and_the_share_is_exact(n, mixed, batch, steps, share) -> None:
-    order = plan_order(n, mixed, batch, steps, share, seed=3)
+    order = lesson_order(n, mixed, batch, steps, share, seed=3)
     assert len(order) == steps * batch
     own, others = order[order < n], order[order >= n]
     assert len(others) == int(np.floor(steps * batch * share + 1e-9))
@@ -119,18 +118,18 @@ def test_every_pass_sees_each_lesson_once_and_the_share_is_exact(n, mixed, batch
         for start in range(0, len(seen), number):
             part = seen[start : start + number]
             assert len(set(part)) == len(part)
-    assert np.array_equal(order, plan_order(n, mixed, batch, steps, share, seed=3))
+    assert np.array_equal(order, lesson_order(n, mixed, batch, steps, share, seed=3))
 
 
 def test_lessons_of_like_length_share_a_step_and_none_is_lost() -> None:
     lengths = np.arange(64)[::-1] * 2
-    plain, grouped = plan_order(64, 0, 8, 8, seed=1), plan_order(64, 0, 8, 8, seed=1, lengths=lengths)
+    plain, grouped = lesson_order(64, 0, 8, 8, seed=1), lesson_order(64, 0, 8, 8, seed=1, lengths=lengths)
     assert sorted(grouped) == sorted(plain)
     assert all(np.ptp(lengths[step]) == 14 for step in grouped.reshape(8, 8))
 
 
 def test_the_order_of_a_file_is_kept_where_it_is_a_curriculum() -> None:
-    assert plan_order(4, 0, 2, 3, is_shuffled=False).tolist() == [0, 1, 2, 3, 0, 1]
+    assert lesson_order(4, 0, 2, 3, is_shuffled=False).tolist() == [0, 1, 2, 3, 0, 1]
 
 
 @given(lengths=st.lists(st.integers(1, 9), min_size=1, max_size=20))

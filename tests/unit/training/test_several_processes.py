@@ -90,14 +90,16 @@ import os, signal, sys
 import peft, torch, torch.distributed.fsdp
 from accelerate import state
 from worldprobe.cli import main
-from worldprobe.training import collating, processes, tuning
+from worldprobe.training import processes
+from worldprobe.training import tuning
+from worldprobe.training import lessons
 
 def begin(self, *words, _begin=state.PartialState.__init__, **options):
     _begin(self, *words, **options)
     if self.distributed_type == state.DistributedType.MULTI_CPU:
         self.__dict__["distributed_type"] = state.DistributedType.MULTI_GPU
 
-def collate(self, lessons, _collate=collating.Collator.__call__, seen=[]):
+def collate(self, lessons, _collate=lessons.Collator.__call__, seen=[]):
     seen.append(1)
     if len(seen) == 5 and os.environ.get("STOPPED") == os.environ["RANK"]:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -122,7 +124,7 @@ def run(number, **more):
     return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 
 state.PartialState.__init__ = begin
-collating.Collator.__call__ = collate
+lessons.Collator.__call__ = collate
 print(run(2, STOPPED=1, **processes.SHARING), os.path.exists(sys.argv[-1]), run(2, **processes.SHARING))
 """
 TEXT = ("--chat", "never", "--prompt-set", "constrained")

@@ -27,8 +27,7 @@ from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import locate
 from worldprobe.training.checkpoints import last_checkpoint, written
 from worldprobe.training.lessons import Material
-from worldprobe.training.tuned_folder import save_tuned
-from worldprobe.training.tuning import Plan, Tuning, _run, add_matrices, lessons_per_pass
+from worldprobe.training.tuning import Curriculum, Tuning, _run, add_matrices, lessons_per_pass, save_tuned
 
 TEXT = ("--chat", "never", "--prompt-set", "constrained")
 SHORT = ("--steps", "8", "--warm-up", "2", "--batch", "8", "--learning-rate", "0.003", "--trials", "60")
@@ -216,7 +215,7 @@ def test_a_chat_template_that_drops_the_question_is_refused(folder: Path, tmp_pa
 def test_a_killed_run_continues_to_the_same_losses_and_weights(folder: Path, tuned: Path) -> None:
     out = folder / "killed"
     command = ["finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, "--checkpoint-every", "2", "--out", out]
-    slow = "import time, worldprobe.training.collating as c; old = c.Collator.__call__\n"
+    slow = "import time, worldprobe.training.lessons as c; old = c.Collator.__call__\n"
     slow += "def new(self, lessons): time.sleep(0.3); return old(self, lessons)\n"
     slow += "c.Collator.__call__ = new\nfrom worldprobe.cli import main; import sys; sys.exit(main(sys.argv[1:]))"
     environment = os.environ | {"PYTHONPATH": str(Path(worldprobe.__file__).parents[1])}
@@ -290,4 +289,4 @@ def test_the_plan_masks_what_does_not_count() -> None:
     import numpy as np
 
     material = Material(np.arange(5, dtype=np.int32), np.array([2, 5]), np.array([False, True, False, False, True]), ("a", "b"))
-    assert Plan(material, None, np.array([1]))[0]["labels"].tolist() == [-100, -100, 4]
+    assert Curriculum(material, None, np.array([1]))[0]["labels"].tolist() == [-100, -100, 4]

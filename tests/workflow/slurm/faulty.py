@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from worldprobe.cli import main
-from worldprobe.inference import collect as collecting
+from worldprobe.inference import requests as collecting
 from worldprobe.models import batching
 
 FAULT = Path(os.environ["FAULTS"]) / sys.argv[sys.argv.index("--model") + 1]

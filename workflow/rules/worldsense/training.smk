@@ -109,7 +109,7 @@ def tuning_need(resource):
     @asked_often
     def look_up(wildcards, attempt):
         one = TRAININGS[wildcards.tuned]
-        wanted = devices.tuning_needs_of(registry[one.base], site, one.settings)
+        wanted = tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"])
         return getattr(wanted.in_attempt(attempt, site["longest_minutes"]), resource)
 
     return look_up
@@ -121,7 +121,7 @@ def tuning_site(fact):
     @asked_often
     def look_up(wildcards):
         one = TRAININGS[wildcards.tuned]
-        if not devices.tuning_needs_of(registry[one.base], site, one.settings).gpus:
+        if not tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"]).gpus:
             return site["partition"] if fact == "partition" else None
         return site["gpu_partition"] or site["partition"] if fact == "partition" else site[fact]
 
@@ -131,7 +131,7 @@ def tuning_site(fact):
 def tuning_speed(wildcards):
     """Over how many GPUs a training is spread, as an option. A resource: unlike a parameter it reruns nothing."""
     one = TRAININGS[wildcards.tuned]
-    return flag("--gpus", str(devices.tuning_needs_of(registry[one.base], site, one.settings).gpus))
+    return flag("--gpus", str(tuning_needs(registry[one.base], one.settings, site["gpu_memory_gb"]).gpus))
 
 
 def forbidden_sets():

@@ -16,7 +16,7 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, CANARY
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table, validate
 from worldprobe.errors import UserError
-from worldprobe.inference.readers import last_word
+from worldprobe.inference.dialogue import last_word
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import EngineFacts, Scored, Written
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from markupsafe import Markup
+from matplotlib.collections import LineCollection
 
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
@@ -15,8 +16,11 @@ from worldprobe.benchmarks.worldsense.analysis.questions import from_frame
 from worldprobe.benchmarks.worldsense.analysis.reproduction import check_reproduction, summary_line
 from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries, Trials
+from worldprobe.benchmarks.worldsense.figures import dots, lines
+from worldprobe.benchmarks.worldsense.report.evaluation import _judge
 from worldprobe.benchmarks.worldsense.report.part import compose
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
+from worldprobe.benchmarks.worldsense.tables import accuracy
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.cli import main
 from worldprobe.contracts import read_table, write_table
@@ -81,11 +85,8 @@ def test_the_part_says_who_is_best_and_who_is_biased(folder: Path) -> None:
     part = compose(material(folder, None))
     assert part.lead.startswith("knows is above chance (0.5): the highest accuracy is 1.000 (knows, basic;")
     assert any("positive" in sentence and "+1.00" in sentence for sentence in part.more)
-    said = (
-        "Skins whose relation is in the training sets come to 0.750, those whose"
-        " relation is not, to 0.750 on average over models."
-    )
-    assert said in part.more
+    said = "Skins whose relation is in the training sets come to 0.750, others to 0.750 on average; the intervals over skins are"
+    assert f"{said} apart in 0 of 2 models." in part.more
     assert part.overview["all"] == {"knows": 1.0, "positive": 0.5}
     assert not part.has_item_text
     assert [row["name"] for row in part.methods.models] == ["knows", "positive"]
@@ -145,6 +146,57 @@ def test_the_best_of_several_models_must_be_above_chance_for_all_of_them(folder:
 def test_no_bias_is_named_whose_interval_contains_none(folder: Path, tmp_path: Path) -> None:
     part = rows_of(folder, tmp_path, one=("bias", (0.12, -0.2, 0.44)), two=("bias", (0.1, -0.1, 0.3)))
     assert not any("response bias" in sentence for sentence in part.more)
+
+
+def test_figures_and_sentences_never_take_the_papers_intervals(folder: Path) -> None:
+    """They hold for these skins only, and are up to six times narrower."""
+    summaries = read_table(folder / "summaries.parquet", Summaries).assign(conf95=7.0)
+    for tidy in (dots.tidy_problems, dots.tidy_sets, dots.tidy_promptings, lines.tidy_size, lines.tidy_depth):
+        frame = tidy(summaries, Roster())
+        known = frame["ci_low"].notna()
+        assert "conf95" not in frame
+        assert known.any() or set(frame["mean"]) <= {0.0, 0.5, 1.0}
+        assert (frame["ci_low"][known] <= frame["mean"][known] + 1e-12).all()
+        assert (frame["ci_high"][known] >= frame["mean"][known] - 1e-12).all()
+
+
+def test_a_bar_ends_where_the_interval_over_skins_does(folder: Path) -> None:
+    rows = read_table(folder / "summaries.parquet", Summaries)
+    wide = rows.assign(mean=0.6, ci_low=rows["mean"] * 0 + 0.45, ci_high=0.7, conf95=0.001)
+    axes = dots.draw(dots.tidy_problems(wide, Roster())).axes[0]
+    (first, *_) = [one for one in axes.collections if isinstance(one, LineCollection)]
+    assert first.get_segments()[0][:, 0].tolist() == [0.45, 0.7]
+    bars = lines.draw(lines.tidy_size(wide, Roster())).axes[0].containers[0].lines[2][0].get_segments()
+    assert bars[0][:, 1].tolist() == pytest.approx([0.45, 0.7])
+
+
+def test_the_size_of_a_bias_may_be_none_where_its_intervals_contain_none(folder: Path) -> None:
+    rows = read_table(folder / "summaries.parquet", Summaries)
+    bias = (rows["measure"] == "bias") & (rows["grouping"] == "problem")
+    rows.loc[bias, ["mean", "ci_low", "ci_high"]] = -0.1, -0.3, 0.1
+    sizes = dots.tidy_promptings(rows, Roster()).query("panel == 'size of the bias'")
+    assert sizes[["mean", "ci_low", "ci_high"]].to_numpy().tolist() == [pytest.approx([0.1, 0.0, 0.3])] * 2
+    rows.loc[bias, ["mean", "ci_low", "ci_high"]] = -0.3, -0.4, -0.2
+    sizes = dots.tidy_promptings(rows, Roster()).query("panel == 'size of the bias'")
+    assert sizes[["mean", "ci_low", "ci_high"]].to_numpy().tolist() == [pytest.approx([0.3, 0.2, 0.4])] * 2
+
+
+def test_consistency_in_the_first_table_has_its_interval(folder: Path) -> None:
+    rows = read_table(folder / "summaries.parquet", Summaries)
+    one = rows[(rows["measure"] == "consistency") & (rows["grouping"] == "all")]
+    rows.loc[one.index, ["mean", "ci_low", "ci_high"]] = 0.37, 0.29, 0.45
+    sheet = accuracy.mean_accuracy(rows, Roster())
+    assert [row[-2:] for row in sheet.cells()] == [["0.37", "0.29–0.45"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("n_skins", "said"), [(1, "knows is not shown to be above it, and so not to reason."), (18, "knows is above it.")]
+)
+def test_one_skin_shows_no_model_to_be_above_the_rule_that_counts(folder: Path, n_skins: int, said: str) -> None:
+    """With one skin there is no interval, and 0.9 above 0.878 says nothing; 18 skins in which all is right do."""
+    row = {"mean": 1.0, "conf95": 0.0, "ci_low": None, "ci_high": None, "stderr": None, "n_skins": n_skins, "n_tuples": 60}
+    (sentence,) = _judge("knows", {"accuracy": row, "baselines": {"counting": row | {"mean": 0.878}}})
+    assert sentence.endswith(f"; {said}")
 
 
 def test_no_problem_is_called_highest_where_intervals_overlap(folder: Path, tmp_path: Path) -> None:

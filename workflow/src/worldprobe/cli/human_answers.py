@@ -160,8 +160,7 @@ def run_clean(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.contracts import Ratings
     from worldprobe.benchmarks.ewok.human.questions import rate_items
     from worldprobe.contracts import write_table
-    from worldprobe.human.answers import check_export, count_people, read_answers
-    from worldprobe.human.cleaning import Rules, clean
+    from worldprobe.human.cleaning import Rules, check_export, clean, count_people, read_answers
     from worldprobe.human.contracts import CleanAnswers, CleaningSteps, PeopleCounts, Raters, SubItems
     from worldprobe.human.exports import read_export, read_key
     from worldprobe.provenance import made

@@ -78,8 +78,7 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.human.questions import ask_people
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
-    from worldprobe.human.lists import Layout, build_lists, digest_lists
-    from worldprobe.human.plan import plan_study
+    from worldprobe.human.lists import Layout, build_lists, digest_lists, plan_study
     from worldprobe.provenance import made
 
     _check_arguments(args)

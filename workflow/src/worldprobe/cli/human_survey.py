@@ -20,8 +20,8 @@ from worldprobe.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.survey.plan import Plan
     from worldprobe.survey.store import Database
+    from worldprobe.survey.study import Questionnaire
 
 #: Bumped when the same answers give another export.
 METHOD = 1
@@ -104,7 +104,7 @@ def _add_serve(actions: argparse._SubParsersAction) -> None:
 def run_serve(args: argparse.Namespace) -> None:
     """Check everything, then serve."""
     from worldprobe.log import LOGGER
-    from worldprobe.survey.serve import listen, serve, site_of
+    from worldprobe.survey.app import listen, serve, site_of
     from worldprobe.survey.settings import read_settings
     from worldprobe.survey.study import open_survey
 
@@ -113,28 +113,28 @@ def run_serve(args: argparse.Namespace) -> None:
         fix = "Put a proxy with TLS in front of 127.0.0.1 (docs/human_study.md), or add --public to allow it all the same."
         raise UserError(f"--host {args.host}", "can be reached by other machines.", fix)
     settings = read_settings(args.settings)
-    plan = _read_plan(args.lists, args.prompts)
+    questionnaire = _read_questionnaire(args.lists, args.prompts)
     bound = listen(args.host, args.port)
     port = bound.getsockname()[1]
     try:
         site = site_of(args.public_url, args.host, port)
-        survey = open_survey(args.folder, plan, settings)
+        survey = open_survey(args.folder, questionnaire, settings)
     except UserError:
         bound.close()
         raise
     if not is_local and not site.is_secure:
         LOGGER.warning("Without TLS, answers and ids can be read on their way; put a proxy with TLS in front")
-    LOGGER.info("Survey %s: %d lists, answers in %s", settings.study, len(plan.lists), args.folder)
+    LOGGER.info("Survey %s: %d lists, answers in %s", settings.study, len(questionnaire.lists), args.folder)
     LOGGER.info("Serving %s; stop with Ctrl-C", site.url)
     serve(survey, site, bound)
 
 
-def _read_plan(path: Path, prompts: str) -> Plan:
+def _read_questionnaire(path: Path, prompts: str) -> Questionnaire:
     from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts
     from worldprobe.contracts import read_table
     from worldprobe.human.contracts import StudyLists
     from worldprobe.human.lists import digest_lists
-    from worldprobe.survey.plan import read_plan, read_wording
+    from worldprobe.survey.study import read_questionnaire, read_wording
 
     frame = read_table(path, StudyLists)
     texts = load_prompts(prompts)
@@ -144,7 +144,7 @@ def _read_plan(path: Path, prompts: str) -> Plan:
             raise UserError(f"--prompts {prompts}", f"has no prompt for {eval_type}.", "Use a set that has one.")
         prompt = texts[eval_type]
         wordings[eval_type] = read_wording(prompt.instructions, prompt.block, prompt.answers, prompt.trials)
-    return read_plan(frame, digest_lists(frame), wordings)
+    return read_questionnaire(frame, digest_lists(frame), wordings)
 
 
 @contextmanager
@@ -165,7 +165,7 @@ def _databases(folder: Path) -> Iterator[tuple[Database, Database]]:
 
 def run_status(args: argparse.Namespace) -> None:
     """Count and print."""
-    from worldprobe.survey.status import count
+    from worldprobe.survey.progress import count
     from worldprobe.survey.study import read_setting
 
     with _databases(args.folder) as (answers, _):

@@ -74,10 +74,10 @@ def run_plan(args: argparse.Namespace) -> None:
     """Print what each model needs."""
     from worldprobe.config import read_registry
     from worldprobe.models.registry import select
-    from worldprobe.operations.plan import plan
+    from worldprobe.operations.resources import list_requests
 
     registry = read_registry(args.registry)
-    planned = plan(registry, select(registry, None if args.models is None else args.models.split(",")), args.gpu_memory)
+    planned = list_requests(registry, select(registry, None if args.models is None else args.models.split(",")), args.gpu_memory)
     rows = [
         (
             p.model,
@@ -115,7 +115,7 @@ def run_fetch(args: argparse.Namespace) -> None:
     import json
 
     from worldprobe.files import write_text
-    from worldprobe.models.fetch import fetch
+    from worldprobe.models.checkpoint import fetch
 
     name, revision, allow_pickle, trust = _what_to_fetch(args)
     checkpoint = fetch(name, revision, allow_pickle, trust)

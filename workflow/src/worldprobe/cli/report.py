@@ -38,18 +38,19 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read the parts, build, write."""
-    from worldprobe.inference.cost import cost_by_model
+    from dataclasses import replace
+
+    from worldprobe.files import read_text
     from worldprobe.report.model_names import read_roster
     from worldprobe.report.origins import read_origins
-    from worldprobe.report.page import Page, read_fragment, write_page
-    from worldprobe.report.pictures import read_picture
-    from worldprobe.report.runtimes import AnswerTime, read_run_times, with_all_attempts
+    from worldprobe.report.page import Page, read_picture, write_page
+    from worldprobe.report.runtimes import cost_by_model, read_run_times, with_all_attempts
 
     parts = read_parts(args)
     roster = read_roster(args.registry)
     spent = cost_by_model(args.answers, [one.provenance for one in read_origins(args.made_from)]) if args.answers else {}
     answer_times = [
-        AnswerTime(roster[model].name, **vars(spent[model]), prices=roster[model].prices) for model in roster.in_order(spent)
+        replace(spent[model], name=roster[model].name, prices=roster[model].prices) for model in roster.in_order(spent)
     ]
     page = Page(
         parts=parts,
@@ -58,6 +59,9 @@ def run(args: argparse.Namespace) -> None:
         run_times=with_all_attempts(read_run_times(args.benchmarks), answer_times),
         answer_times=answer_times,
         rulegraph=read_picture(args.rulegraph, RULEGRAPH) if args.rulegraph else None,
-        notebooks={Path(path).stem.replace("_", " "): read_fragment(path) for path in args.notebooks},
+        notebooks={
+            Path(path).stem.replace("_", " "): read_text(path, "Run the notebook first, or leave it out.")
+            for path in args.notebooks
+        },
     )
     write_page(page, args.out)

@@ -47,7 +47,7 @@ def read_parts(args: argparse.Namespace) -> list[ShownPart]:
     from worldprobe.report.model_names import read_roster
     from worldprobe.report.origins import read_origins
     from worldprobe.report.page import Material, build_part
-    from worldprobe.report.printed import read_printed
+    from worldprobe.report.sheet import read_printed
 
     roster = read_roster(args.registry)
     summaries = [Path(path) for path in args.summaries]

@@ -179,6 +179,7 @@ def describe_analysis(statistics: pd.DataFrame, counts: pd.DataFrame) -> str:
         accuracy, bias = mine.loc["accuracy"], mine.loc["bias"]
         shown = f"{100 * accuracy['mean']:8.1f} ± {100 * accuracy['conf95']:.1f} {bias['mean']:8.2f} ± {bias['conf95']:.2f}"
         lines.append(f"{row['prompting']:<12} {row['model']:<20} {shown} {row['invalid']:>8}")
+    lines.append("± is the paper's: 1.96 standard errors over tuples, for these skins only; `worldsense summarize` has others.")
     dropped, foreign = int(counts["incomplete_tuples"].sum()), int(counts["not_in_set"].sum())
     if dropped:
         lines.append(f"{dropped:,} tuples were left out, as some of their trials have no answer.")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from worldprobe.models.checkpoint import Checkpoint
     from worldprobe.training.contamination import TestContent
     from worldprobe.training.lessons import Material
-    from worldprobe.training.tuning import Plan, Tuning
+    from worldprobe.training.tuning import Curriculum, Tuning
 
 #: Bumped when the same records give another table.
 GATHER_METHOD = 1
@@ -94,7 +94,7 @@ class _Prepared:
     config: dict[str, Any]
     tokenizer: Any
     how: Tuning
-    plan: Plan
+    curriculum: Curriculum
     digests: dict[str, str]
     details: dict[str, Any]
     contamination: list[str]
@@ -151,7 +151,7 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
     from worldprobe.models.loading import load_tokenizer
     from worldprobe.training import tuning_checks
     from worldprobe.training.processes import is_process
-    from worldprobe.training.tuning import Plan, check_batch
+    from worldprobe.training.tuning import Curriculum, check_batch
 
     check_batch(args.batch, max(args.gpus, 1))
     if bool(args.mix) != bool(args.share):
@@ -174,11 +174,11 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
     material = reader.read_train(args.train, args.trials)
     tuning_checks.check_lengths(material, room, ", ".join(map(str, args.train)))
     mixed = reader.read_mixed(args.mix, room) if args.mix else None
-    how, plan_order = _settings(args, checkpoint, material, mixed)
-    if mixed is not None and not (plan_order >= len(material)).any():
-        problem = f"is too small for any lesson of --mix to be among the {len(plan_order):,} that are seen."
+    how, lesson_order = _settings(args, checkpoint, material, mixed)
+    if mixed is not None and not (lesson_order >= len(material)).any():
+        problem = f"is too small for any lesson of --mix to be among the {len(lesson_order):,} that are seen."
         raise UserError(f"--share {args.share}", problem, "Take a larger one, or leave both out.")
-    plan = Plan(material, mixed, plan_order)
+    curriculum = Curriculum(material, mixed, lesson_order)
     n_parameters = tuning_checks.count_parameters(checkpoint)
     if not is_process():  # else who started it has looked, before others took their part
         tokens = _tokens_per_pass(args, how, material, mixed)
@@ -191,11 +191,11 @@ def _prepare(args: argparse.Namespace) -> _Prepared:
         "n_mixed": len(mixed) if mixed is not None else 0,
         "form": "chat" if is_chat else "text",
         "prompting": prompts.name,
-        "n_seen": int((plan_order < len(material)).sum()),
-        "n_mixed_seen": int((plan_order >= len(material)).sum()),
+        "n_seen": int((lesson_order < len(material)).sum()),
+        "n_mixed_seen": int((lesson_order >= len(material)).sum()),
         "n_parameters": n_parameters,
     }
-    return _Prepared(checkpoint, config, tokenizer, how, plan, digests, details, reader.contamination, reader.canary)
+    return _Prepared(checkpoint, config, tokenizer, how, curriculum, digests, details, reader.contamination, reader.canary)
 
 
 def _add_items(paths: Sequence[Path], content: TestContent) -> None:
@@ -231,7 +231,7 @@ def _settings(args: argparse.Namespace, checkpoint: Checkpoint, material: Materi
     import numpy as np
 
     from worldprobe.training import tuning_checks
-    from worldprobe.training.lessons import plan_order
+    from worldprobe.training.lessons import lesson_order
     from worldprobe.training.tuning import Tuning
 
     method = args.tuning
@@ -259,7 +259,7 @@ def _settings(args: argparse.Namespace, checkpoint: Checkpoint, material: Materi
     )
     n_mixed = len(mixed) if mixed is not None else 0
     lengths = np.concatenate([part.lengths for part in (material, mixed) if part is not None]) if how.group_by_length else None
-    return how, plan_order(len(material), n_mixed, how.batch, steps, how.share, how.order == "shuffled", how.seed, lengths)
+    return how, lesson_order(len(material), n_mixed, how.batch, steps, how.share, how.order == "shuffled", how.seed, lengths)
 
 
 def _tokens_per_pass(args: argparse.Namespace, how: Tuning, material: Material, mixed: Material | None) -> int:
@@ -291,8 +291,7 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
     from worldprobe.provenance import made
     from worldprobe.training import processes, tuning_checks
     from worldprobe.training.checkpoints import held, work_folder, written
-    from worldprobe.training.tuned_folder import save_tuned
-    from worldprobe.training.tuning import tune
+    from worldprobe.training.tuning import save_tuned, stored_dtype, tune
 
     how, name = prepared.how, args.out.name
     packages = ["torch", "transformers", "accelerate", "tokenizers", "safetensors", "numpy"]
@@ -320,14 +319,13 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
     with held(work) if processes.is_first() else nullcontext():
         processes.begin()
         before = prepared.checkpoint.state()
-        dtype = tuning_checks.stored_dtype(prepared.config) if how.method == "lora" else "float32"
+        dtype = stored_dtype(prepared.config) if how.method == "lora" else "float32"
         model, _ = load(prepared.checkpoint, dtype, "cpu")
         ensure_unchanged(prepared.checkpoint, before)
         if processes.is_first():
-            tuning_checks.check_weights(prepared.checkpoint.name, model, how.precision)
-            tuning_checks.check_pass(prepared.checkpoint.name, model, prepared.plan, prepared.padding, how)
+            tuning_checks.check_pass(prepared.checkpoint.name, model, prepared.curriculum, prepared.padding, how)
         every = args.checkpoint_every or max(1, how.steps // CHECKPOINTS)
-        record = tune(model, prepared.plan, how, prepared.padding, work, every, name)
+        record = tune(model, prepared.curriculum, how, prepared.padding, work, every, name)
         if not processes.is_first():
             return
         with whole_folder(args.out, COMMAND, source) as folder, written(args.out):

@@ -93,23 +93,6 @@ def simulate(trials: pd.DataFrame, key: pd.DataFrame, lists_digest: str, crowd: 
     return Export(raw, _sessions(people, trials, raw, lists_digest), _draw_demographics(people, random)), people
 
 
-def expected_accuracy(noise: float, n_raters: int) -> float:
-    """The Likert accuracy that good raters of this noise reach on average, ties counting 0.5.
-
-    A target is right if the sum of ``n_raters`` ratings after its own context is higher than that of others after the other.
-
-    >>> expected_accuracy(0.0, 5), round(expected_accuracy(1.0, 5), 12)
-    (1.0, 0.5)
-    """
-    high = np.full(5, noise / 5) + np.array([0, 0, 0, 0, 1 - noise])
-    sums = np.array([1.0])
-    for _ in range(n_raters):
-        sums = np.convolve(sums, high)
-    low = sums[::-1]
-    below = np.concatenate([[0.0], np.cumsum(low)[:-1]])
-    return float((sums * (below + 0.5 * low)).sum())
-
-
 def _draw_people(lists: list[str], crowd: Crowd, random: np.random.Generator) -> pd.DataFrame:
     places = np.repeat(lists, crowd.n_per_list)[random.permutation(len(lists) * crowd.n_per_list)]
     kinds = np.full(len(places), "good", dtype=object)

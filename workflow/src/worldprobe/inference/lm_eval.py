@@ -151,8 +151,8 @@ def _yaml(document: dict[str, Any]) -> str:
 
 Key = TypeVar("Key", str, tuple[str, int])
 
-#: What reading JSON raises that is not lm-eval's: not JSON, nested too deep, numbers that are too large, other keys or types.
-NOT_OURS = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError)
+#: What reading a file raises that is not lm-eval's: not JSON, or other keys or types.
+NOT_OURS = (ValueError, KeyError, IndexError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -215,8 +215,8 @@ def read_run(folder: Path, benchmark: str) -> Run:
         asked = [name for name, task in stated["configs"].items() if (task.get("metadata") or {}).get(BENCHMARK) == benchmark]
         is_shot = any(int(stated["n-shot"].get(name) or 0) > 0 for name in asked)
         config = dict(stated.get("config") or {})
-        model, revision, dtype = _text(stated, "model_name"), _text(config, "model_sha"), _text(config, "model_dtype")
-        packages = {name: _text(stated, f"{name}_version") for name in ("lm_eval", "transformers")}
+        model, revision, dtype = stated.get("model_name"), config.get("model_sha"), config.get("model_dtype")
+        packages = {name: stated.get(f"{name}_version") for name in ("lm_eval", "transformers")}
     except (OSError, *NOT_OURS) as error:
         raise UserError(place, "is not a results file of lm-eval.", "Run lm-eval again.") from error
     if not asked:
@@ -233,19 +233,7 @@ def read_run(folder: Path, benchmark: str) -> Run:
     if not files:
         raise UserError(place, "has no samples next to it.", "Run lm-eval again with --log_samples.")
     known = {name: version for name, version in packages.items() if version}
-    return Run(place, files, model or "lm-eval", revision, dtype.removeprefix("torch.") if dtype else None, known)
-
-
-def _text(stated: Mapping[str, Any], name: str) -> str | None:
-    """A text that lm-eval states; None where it states none.
-
-    Raises:
-        TypeError: it is something else.
-    """
-    value = stated.get(name) or None
-    if not isinstance(value, str | None):
-        raise TypeError(name)
-    return value.encode(errors="replace").decode() if value else None
+    return Run(place, files, model or "lm-eval", revision or None, dtype.removeprefix("torch.") if dtype else None, known)
 
 
 def read_samples(files: Sequence[Path], fix: str) -> Iterator[Sample]:
@@ -259,10 +247,7 @@ def read_samples(files: Sequence[Path], fix: str) -> Iterator[Sample]:
         UserError: such a line, by file and number.
     """
     for path in files:
-        try:
-            lines = path.read_bytes().split(b"\n")  # not splitlines, which also splits at separators inside a text
-        except OSError as error:
-            raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path.") from error
+        lines = path.read_bytes().split(b"\n")  # not splitlines, which also splits at separators inside a text
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue

@@ -8,7 +8,7 @@ A store is a folder named by the digest of everything about the engine that can 
 * ``part-*.jsonl``: finished answers, written whole, with the process that computed them, its seconds and the canary lines in the
   first line.
 
-Parts and lists are named by their content. One that is damaged, by whatever, is ignored and its answers are computed again.
+Parts and lists are named by the digest of their content. One that is damaged is ignored and its answers are computed again.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class Store:
             if path.name in self._seen:
                 continue
             self._seen.add(path.name)
-            self._number = max(self._number, _number(path))
-            if path.is_file() and path.stat().st_mtime < self.kept_since:
+            self._number = max(self._number, int(path.name.split("-")[1]))
+            if path.stat().st_mtime < self.kept_since:
                 continue
             found = _read_part(path)
             if found is None:
@@ -174,13 +174,13 @@ class Store:
         elif found["identity"] != self.identity:
             problem = "describes another engine or model: the folder contains answers of another engine under this one's name."
             raise UserError(str(path), problem, "Remove this folder; its questions are asked again.")
-        elif not self.canaries <= {str(line) for line in found["canary"]}:
+        elif not self.canaries <= set(found["canary"]):
             self._write_identity()  # also where every answer is known already
 
     def _write_identity(self) -> None:
         path = self.folder / "identity.json"
         found = _read_identity(path)
-        known = {str(line) for line in found["canary"]} if found else set()
+        known = set(found["canary"]) if found else set()
         if found is None or not self.canaries <= known:
             write_text(path, json.dumps({"canary": sorted(known | self.canaries), "identity": self.identity}, indent=1) + "\n")
 
@@ -210,50 +210,34 @@ def read_parts(folder: Path) -> list[tuple[Part, list[Any]]]:
     return [(next(iter(kept.values())).part, [one.answer for one in kept.values()]) for kept in found if kept]
 
 
-def _number(path: Path) -> int:
-    """Which part it is; 0 where the name does not say."""
-    number = path.name.split("-")[1]
-    return int(number) if number.isdecimal() else 0
-
-
 def _read_identity(path: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        found: dict[str, Any] = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
         return None
-    is_whole = isinstance(found, dict) and isinstance(found.get("canary"), list) and isinstance(found.get("identity"), dict)
-    return found if is_whole else None
+    return found
 
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def _read_whole(path: Path) -> bytes | None:
-    """The bytes of a file whose name ends in their digest, or None where they do not fit, or cannot be read."""
-    try:
-        content = path.read_bytes() if path.is_file() else b""  # a pipe would never end
-    except OSError:
-        return None
-    return content if path.stem.endswith(f"-{_digest(content)}") else None
+def _read_lines(path: Path) -> list[Any] | None:
+    """The lines of a file whose name ends in its digest, or None where the digest does not fit."""
+    content = path.read_bytes()
+    is_whole = path.stem.endswith(f"-{_digest(content)}")
+    return [json.loads(line) for line in content.split(b"\n")[:-1]] if is_whole else None
 
 
 def _read_part(path: Path) -> dict[str, Kept] | None:
-    content = _read_whole(path)
-    if content is None:
+    lines = _read_lines(path)
+    if not lines:
         return None
-    try:
-        head, *lines = (json.loads(line) for line in content.split(b"\n")[:-1])
-        part = Part(str(head["questions"]), dict(head["process"]), float(head["seconds"]), int(head["devices"]))
-        return {str(question): Kept(answer, part) for question, answer in lines}
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
-        return None
+    head, *answers = lines
+    part = Part(head["questions"], head["process"], head["seconds"], head["devices"])
+    return {question: Kept(answer, part) for question, answer in answers}
 
 
 def _read_list(path: Path) -> list[str] | None:
-    content = _read_whole(path)
-    try:
-        questions = json.loads(content) if content is not None else None
-    except (ValueError, RecursionError):
-        return None
-    return [str(question) for question in questions] if isinstance(questions, list) else None
+    lines = _read_lines(path) if path.exists() else None
+    return lines[0] if lines else None

@@ -106,7 +106,7 @@ class Encoder:
         start_token = tokenizer.bos_token_id
         if start_token is None and config_bos is not None and config_bos in tokenizer.all_special_ids:
             start_token = config_bos
-        own = self._own_prefix()
+        own, _ = own_tokens(tokenizer)
         if bos == "never":
             self.prefix: tuple[int, ...] = ()
         elif own:
@@ -122,15 +122,6 @@ class Encoder:
         self.bare_prefix = self.prefix or ((start_token,) if start_token is not None else ())
         self.adds_space = self._adds_own_space()
         self.unknown = tokenizer.unk_token_id if tokenizer.unk_token_id not in (start_token, tokenizer.eos_token_id) else None
-
-    def _own_prefix(self) -> tuple[int, ...]:
-        """The tokens that the tokenizer itself puts before a text."""
-        bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
-        full = self.tokenizer("a")["input_ids"]
-        for k in range(len(full) - len(bare) + 1):
-            if full[k : k + len(bare)] == bare:
-                return tuple(full[:k])
-        return ()
 
     def _adds_own_space(self) -> bool:
         """Does the tokenizer put a space of its own before a text, as SentencePiece models in Llama's style do?"""
@@ -244,6 +235,16 @@ class Encoder:
         if isinstance(prompt, str):
             return prompt
         return render(self.tokenizer, [{"role": message.role, "content": message.content} for message in prompt])
+
+
+def own_tokens(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The tokens that the tokenizer itself puts before and behind a text."""
+    bare = tokenizer("a", add_special_tokens=False)["input_ids"]
+    full = tokenizer("a")["input_ids"]
+    for k in range(len(full) - len(bare) + 1):
+        if full[k : k + len(bare)] == bare:
+            return tuple(full[:k]), tuple(full[k + len(bare) :])
+    return (), ()
 
 
 def drops_text(text: str, offsets: Sequence[tuple[int, int]]) -> bool:

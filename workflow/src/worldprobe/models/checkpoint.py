@@ -1,4 +1,4 @@
-"""Where a checkpoint is: an ordinary folder, or what ``models fetch`` put into the hub's cache; never the network."""
+"""Where a checkpoint is (a folder, or the hub's cache), whether it is whole and safe, and the one step that fetches it."""
 
 from __future__ import annotations
 
@@ -120,18 +120,11 @@ def folder_of(name: str) -> Path | None:
 
     >>> folder_of("./gpt2"), folder_of("hub:gpt2"), folder_of("openai-community/gpt2-xl")
     (PosixPath('gpt2'), None, None)
-
-    Raises:
-        UserError: the name cannot be a path.
     """
     if name.startswith(HUB_PREFIX):
         return None
-    try:
-        path = Path(name).expanduser()
-        is_there = os.path.lexists(path)
-    except (RuntimeError, ValueError, OSError) as error:
-        raise UserError(repr(name)[:200], "is not a valid path.", "Check the path.") from error
-    if is_there or name.startswith((".", "/", "~")) or not HUB_ID.fullmatch(name):
+    path = Path(name).expanduser()
+    if os.path.lexists(path) or name.startswith((".", "/", "~")) or not HUB_ID.fullmatch(name):
         return path
     return None
 
@@ -181,30 +174,18 @@ def locate(
     if folder is None:
         snapshot = _cached_snapshot(hub_id(name), revision)
         checkpoint = Checkpoint(hub_id(name), snapshot, snapshot.name, allow_pickle, trust_remote_code, kind or CAUSAL)
-    elif is_folder(folder):
+    elif folder.is_dir():
         if revision not in (None, "main"):
             LOGGER.warning("%s is a folder, so revision %s is ignored: its files are loaded as they are", name, revision)
         checkpoint = Checkpoint(name, folder, None, allow_pickle, trust_remote_code, kind or CAUSAL)
     elif os.path.lexists(folder):
         raise UserError(name, "is a file, not a model folder.", "Give the folder that contains config.json and the weights.")
     else:
-        raise UserError(_shortened(name), f"there is no such model folder{_nearest_folder(folder)}", "Check the path.")
+        raise UserError(name, f"there is no such model folder{_nearest_folder(folder)}", "Check the path.")
     if kind is None and (checkpoint.folder / "config.json").is_file():
         checkpoint = replace(checkpoint, kind=stated_kind(read_object(checkpoint.folder / "config.json")))
     check_folder(checkpoint)
     return checkpoint
-
-
-def is_folder(path: Path) -> bool:
-    """Is there a folder? A path that is too long or cannot be read is not one."""
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= 200 and name.isprintable() else repr(name)[:200] + "..."
 
 
 def _unreadable(path: object, error: OSError) -> UserError:
@@ -212,11 +193,7 @@ def _unreadable(path: object, error: OSError) -> UserError:
 
 
 def _nearest_folder(folder: Path) -> str:
-    try:
-        siblings = [p.name for p in folder.parent.iterdir() if p.is_dir()] if is_folder(folder.parent) else []
-    except OSError:
-        siblings = []
-    return did_you_mean(folder.name, siblings)
+    return did_you_mean(folder.name, [path.name for path in folder.parent.glob("*") if path.is_dir()])
 
 
 def _cached_snapshot(name: str, revision: str | None) -> Path:
@@ -261,7 +238,7 @@ def read_object(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise _unreadable(path, error) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise UserError(path, f"is not valid JSON ({error}).", "Fetch or save the model again.") from error
     if not isinstance(document, dict):
         raise UserError(path, "is not a JSON object ({...}).", "Fetch or save the model again.")
@@ -337,3 +314,92 @@ def check_weights(checkpoint: Checkpoint) -> None:
             "has its weights as pickle files only, and reading a pickle can run any code.",
             "Convert it to safetensors, or, if you trust its source, set allow_pickle: true (or pass --allow-pickle).",
         )
+
+
+HUB = "https://huggingface.co"
+#: Packages whose errors mean that a connection failed.
+TRANSPORTS = ("httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3")
+
+
+def fetch(name: str, revision: str | None = None, allow_pickle: bool = False, trust_remote_code: bool = False) -> Checkpoint:
+    """Download what scoring needs of a hub model, and check it. A second call downloads nothing.
+
+    Args:
+        name: hub id, e.g. openai-community/gpt2-xl.
+        revision: branch, tag or commit.
+        allow_pickle: take weights that exist as pickles only.
+        trust_remote_code: also take the model's own code.
+
+    Raises:
+        UserError: not there, gated, no network, or unsafe.
+    """
+    name = check_hub_id(name)
+    from huggingface_hub import HfApi, errors, snapshot_download
+
+    #: Error -> what to say; the first that fits.
+    said: dict[type[Exception], tuple[str, str]] = {
+        errors.GatedRepoError: (
+            "is gated: its owner asks you to accept terms, and this machine has no token that did.",
+            f"Accept them on {HUB}/{name}, make a token on {HUB}/settings/tokens, and set it as HF_TOKEN.",
+        ),
+        errors.RevisionNotFoundError: (f"has no revision {revision}.", f"Look at {HUB}/{name}/commits/main."),
+        errors.RepositoryNotFoundError: (
+            "is not on the hub, or private and this machine has no token for it.",
+            f"Check the spelling on {HUB}/{name}; for a private model set HF_TOKEN.",
+        ),
+        errors.OfflineModeIsEnabled: ("cannot be fetched: HF_HUB_OFFLINE is set.", "Unset it for this command only."),
+        errors.HFValidationError: (f"is not a valid hub id, or {revision} not a valid revision.", "Check the spelling."),
+    }
+    try:
+        files = [sibling.rfilename for sibling in HfApi().model_info(name, revision=revision).siblings or []]
+        patterns = _patterns(name, files, allow_pickle, trust_remote_code)
+        LOGGER.info("fetching %s", name)
+        snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"])
+    except tuple(said) as error:
+        raise UserError(name, *next(words for kind, words in said.items() if isinstance(error, kind))) from error
+    except Exception as error:
+        expected = (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError, ValueError)
+        if not isinstance(error, expected) and type(error).__module__.partition(".")[0] not in TRANSPORTS:
+            raise
+        raise UserError(
+            name,
+            f"cannot be fetched ({type(error).__name__}).",
+            f"Check that this machine reaches {HUB} and that HF_TOKEN, if set, is one line of ASCII, then run it again.",
+        ) from error
+    return locate(HUB_PREFIX + name, revision, allow_pickle, trust_remote_code)
+
+
+def check_hub_id(name: str) -> str:
+    """The hub id that a checkpoint's name means.
+
+    Raises:
+        UserError: it means a folder, or is likelier a mistyped one.
+    """
+    if folder_of(name) is not None:
+        raise UserError(name, "is not a hub id, so there is nothing to fetch.", "A folder is loaded from where it is.")
+    bare = hub_id(name)
+    if not HUB_ID.fullmatch(bare):
+        raise UserError(repr(name)[:200], "is not a valid hub id.", "Give owner/name as on the hub, e.g. openai-community/gpt2.")
+    parent = bare.partition("/")[0]
+    if bare == name and "/" in bare and Path(parent).is_dir():
+        raise UserError(
+            name,
+            f"may be meant as a folder, since there is a folder {parent} here but none of this name in it.",
+            f"Write ./{name} for a folder, or hub:{name} for the hub.",
+        )
+    return bare
+
+
+def _patterns(name: str, files: list[str], allow_pickle: bool, trust_remote_code: bool) -> list[str]:
+    """What to download; pickles only where there is nothing safer and the registry allows them."""
+    patterns = list(SAFE_FILES)
+    top = [file for file in files if "/" not in file]
+    if not any(file.endswith(".safetensors") for file in top):
+        if not allow_pickle:
+            raise UserError(
+                name,
+                "has no safetensors on the hub, and reading a pickle can run any code.",
+                "Look for a converted revision (often refs/pr/N), or, if you trust its source, set allow_pickle: true.",
+            )
+        patterns += PICKLE_FILES
+    return patterns + list(CODE_FILES if trust_remote_code else ())

@@ -21,14 +21,11 @@ from worldprobe.models.engine import (
     FLAGS,
     TRUNCATED,
     UNKNOWN_TOKEN,
-    Decoding,
     EngineFacts,
     Loglikelihood,
-    Prompt,
     Scored,
-    Written,
+    ScoringEngine,
 )
-from worldprobe.models.model_types import ENCODER_DECODER, refuse_prompting
 from worldprobe.models.selfcheck import Yardstick
 
 MODES = ("batches", "plain")
@@ -106,7 +103,7 @@ class PairEncoder:
         return tuple(ids[max(len(ids) - self.max_length, 0) :]) or self.empty, flags
 
 
-class EncoderDecoderEngine:
+class EncoderDecoderEngine(ScoringEngine):
     """An encoder-decoder model of transformers.
 
     Args:
@@ -154,22 +151,6 @@ class EncoderDecoderEngine:
                 for pair, values in self.budget.run(batch, work):
                     if pair.query not in skip:
                         yield pair.query, self._scored(pair, values, per_token)
-
-    def write(
-        self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
-        """Refused: this kind is only scored."""
-        raise refuse_prompting(self.facts.checkpoint, ENCODER_DECODER)
-
-    def choose(
-        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
-        """Refused: this kind is only scored."""
-        raise refuse_prompting(self.facts.checkpoint, ENCODER_DECODER)
-
-    def rendered(self, prompt: Prompt) -> str:
-        """The prompt as it would be sent, were it not refused."""
-        return self.encoder.encoder.rendered(prompt)
 
     def _scored(self, pair: Pair, values: Sequence[float], per_token: bool) -> Scored:
         names = tuple(self.encoder.tokenizer.convert_ids_to_tokens(list(pair.target))) if per_token else None

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol, get_args
 
-from worldprobe.models.model_types import CAUSAL
+from worldprobe.models.model_types import CAUSAL, refuse_prompting
 
 #: Flags of a score, in the order in which they are written.
 STRADDLE = "straddle"
@@ -236,3 +236,18 @@ class Engine(Protocol):
 
     def rendered(self, prompt: Prompt) -> str:
         """The prompt as it is sent: text as it is, a conversation through the chat template."""
+
+
+class ScoringEngine:
+    """Base of engines whose models are only scored: they do not continue a text."""
+
+    facts: EngineFacts
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise refuse_prompting(self.facts.checkpoint, self.facts.kind)
+
+    write = choose = _refuse
+
+    def rendered(self, prompt: Prompt) -> str:
+        """See ``Engine.rendered``."""
+        return prompt if isinstance(prompt, str) else "\n\n".join(message.content for message in prompt)

@@ -7,11 +7,13 @@ vocabulary, so that full logits are never in memory at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+import transformers
+from torch import nn
 
 from worldprobe.models.prefix_trie import Row
 
@@ -37,8 +39,6 @@ class Prefix:
 
     def cache(self, batch: int) -> Any:
         """A cache of transformers that starts with this prefix in each of ``batch`` rows."""
-        from worldprobe.models.library import transformers
-
         cache = transformers.DynamicCache()
         for layer, (keys, values) in enumerate(self.layers):
             cache.update(keys.expand(batch, -1, -1, -1), values.expand(batch, -1, -1, -1), layer)
@@ -111,8 +111,6 @@ class Passes:
         self, rows: Sequence[Row], prefix: Prefix | None
     ) -> tuple[torch.Tensor, list[tuple[torch.Tensor, torch.Tensor]]]:
         """Final hidden states of all nodes of packed rows, and per layer the keys and values of prefix and nodes."""
-        from worldprobe.models.library import transformers
-
         cache = prefix.cache(len(rows)) if prefix else transformers.DynamicCache()
         states = self._row_states(rows, prefix, cache)
         return states, [(layer.keys, layer.values) for layer in cache.layers]
@@ -163,8 +161,6 @@ class Passes:
     @torch.inference_mode()
     def prefix(self, ids: Sequence[int]) -> Prefix:
         """Read a beginning once."""
-        from worldprobe.models.library import transformers
-
         cache: Any = transformers.DynamicCache()
         self.body(input_ids=torch.tensor([list(ids)], device=self.device), past_key_values=cache, use_cache=True)
         return Prefix([(layer.keys, layer.values) for layer in cache.layers], len(ids))
@@ -268,3 +264,53 @@ def _split(values: Sequence[float], counts: Sequence[int]) -> list[list[float]]:
         pieces.append(list(values[at : at + count]))
         at += count
     return pieces
+
+
+#: Numbers of a piece, for each thread: with what is computed from them they fit into a core's cache.
+PIECE = 1 << 16
+
+
+class Piecewise(nn.Module):
+    """An activation that treats each number alone, on a piece of its input at a time.
+
+    Args:
+        own: the model's module.
+    """
+
+    def __init__(self, own: nn.Module) -> None:
+        super().__init__()
+        self.own = own
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """As the model's module, number by number."""
+        size = PIECE * torch.get_num_threads()
+        if states.device.type != "cpu" or states.numel() <= size or torch.is_grad_enabled():
+            found: torch.Tensor = self.own(states)
+            return found
+        flat = states.reshape(-1)
+        whole = torch.empty_like(flat)
+        for piece, place in zip(flat.split(size), whole.split(size), strict=True):
+            place.copy_(self.own(piece))
+        return whole.view(states.shape)
+
+
+def split_gelu(model: nn.Module) -> Callable[[], None]:
+    """Compute every GELU that is approximated by tanh (``gelu_new``, ``gelu_fast``) piece by piece, by the model's own code.
+
+    Args:
+        model: any model of transformers.
+
+    Returns:
+        What puts the model's own modules back.
+    """
+    own = (transformers.activations.NewGELUActivation, transformers.activations.FastGELUActivation)
+    # The very classes: one that is derived from them may compute something else.
+    places = [(parent, *child) for parent in model.modules() for child in parent.named_children() if type(child[1]) in own]
+
+    def put_back() -> None:
+        for parent, name, module in places:
+            setattr(parent, name, module)
+
+    for parent, name, module in places:
+        setattr(parent, name, Piecewise(module))
+    return put_back

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from typing import Any
 
@@ -42,12 +41,10 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     import torch
-
-    from worldprobe.models.library import transformers
+    import transformers
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    keep_freed_memory()
     placement = _placement(torch, device)
     config = _read_configuration(checkpoint)
     tokenizer = load_tokenizer(checkpoint)
@@ -92,7 +89,7 @@ def attention(config: Any) -> dict[str, str]:
 
 def _read_configuration(checkpoint: Checkpoint) -> Any:
     """Read config.json first: the tokenizer reads it too, and would be blamed for its faults."""
-    from worldprobe.models.library import transformers
+    import transformers
 
     try:
         return transformers.AutoConfig.from_pretrained(
@@ -112,8 +109,6 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
     Raises:
         UserError: its files cannot be loaded.
     """
-    import worldprobe.models.library  # noqa: F401  (transformers, imported lightly)
-
     return tokenizers.load(str(checkpoint.folder), checkpoint.name, checkpoint.trust_remote_code)
 
 
@@ -210,16 +205,3 @@ def longest_sequence(config: Any) -> int:
     kinds = [kind for kind in (rope, *rope.values()) if isinstance(kind, dict) and kind.get("rope_type") == "longrope"]
     stated = [kind.get("original_max_position_embeddings") for kind in kinds]
     return min([longest, *(length for length in stated if isinstance(length, int) and length > 0)])
-
-
-#: Parameters of glibc's mallopt -> bytes. The first is the most that glibc takes: larger blocks are still given back.
-KEPT = {"M_MMAP_THRESHOLD": (-3, 32 << 20), "M_TRIM_THRESHOLD": (-1, 512 << 20)}
-
-
-def keep_freed_memory() -> bool:
-    """Keep up to 512 MB of freed memory in this process; False where the C library has no such setting."""
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, TypeError, AttributeError):  # not glibc, or Windows
-        return False
-    return all(mallopt(parameter, size) == 1 for parameter, size in KEPT.values())

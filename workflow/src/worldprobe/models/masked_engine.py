@@ -16,16 +16,16 @@ import torch
 from worldprobe.errors import UserError
 from worldprobe.models.answers import add_up
 from worldprobe.models.batching import Budget
-from worldprobe.models.chat import Encoder
-from worldprobe.models.engine import FIRST_UNSCORED, Decoding, EngineFacts, Loglikelihood, Prompt, Scored, Written
-from worldprobe.models.model_types import MASKED, PSEUDO, WITHIN_WORD, refuse_prompting
+from worldprobe.models.chat import Encoder, own_tokens
+from worldprobe.models.engine import FIRST_UNSCORED, EngineFacts, Loglikelihood, Scored, ScoringEngine
+from worldprobe.models.model_types import PSEUDO, WITHIN_WORD
 from worldprobe.models.selfcheck import Yardstick
 
 #: Fast to slow. gaps: padded rows, the head at hidden positions only. batches: padded rows. plain: one row at a time.
 MODES = ("gaps", "batches", "plain")
 
 
-class MaskedEngine:
+class MaskedEngine(ScoringEngine):
     """A masked language model of transformers.
 
     Args:
@@ -74,22 +74,6 @@ class MaskedEngine:
                 values.append(value)
                 if len(values) == encoded[row.query].end - encoded[row.query].start and row.query not in skip:
                     yield row.query, self._scored(encoded[row.query], found.pop(row.query), per_token)
-
-    def write(
-        self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
-        """Refused: a masked model does not continue a text."""
-        raise refuse_prompting(self.facts.checkpoint, MASKED)
-
-    def choose(
-        self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
-        """Refused: a masked model does not continue a text."""
-        raise refuse_prompting(self.facts.checkpoint, MASKED)
-
-    def rendered(self, prompt: Prompt) -> str:
-        """The prompt as it would be sent, were it not refused."""
-        return self.encoder.encoder.rendered(prompt)
 
     def _scored(self, gapped: Gapped, values: Sequence[float], per_token: bool) -> Scored:
         ids = list(gapped.ids[gapped.start : gapped.end])
@@ -230,7 +214,7 @@ class GapEncoder:
         if pseudo not in PSEUDO:
             raise ValueError(pseudo)
         self.tokenizer, self.pseudo = tokenizer, pseudo
-        self.suffix = own_suffix(tokenizer)
+        self.suffix = own_tokens(tokenizer)[1]
         self.encoder = Encoder(tokenizer, max_length=max_length - len(self.suffix), name=name)
         self.encoder.bare_prefix = self.encoder.prefix
         if tokenizer.mask_token_id is None:
@@ -267,16 +251,6 @@ class GapEncoder:
                     ids[gapped.start + later] = mask
             found.append(Row(query, position, gapped.ids[position], tuple(ids)))
         return found
-
-
-def own_suffix(tokenizer: Any) -> tuple[int, ...]:
-    """The tokens that the tokenizer itself puts behind a text."""
-    bare = tokenizer("a", add_special_tokens=False)["input_ids"]
-    full = tokenizer("a")["input_ids"]
-    for k in range(len(full) - len(bare) + 1):
-        if full[k : k + len(bare)] == bare:
-            return tuple(full[k + len(bare) :])
-    return ()
 
 
 def number_words(text: str, word_ids: Sequence[int | None], offsets: Sequence[tuple[int, int]]) -> list[int]:

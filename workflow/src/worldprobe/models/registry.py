@@ -95,12 +95,12 @@ def availability(entry: Mapping[str, Any]) -> str:
     """Where a model is: on a server, trained by a study, in a folder, fetched, or still to come."""
     if entry.get("engine") in ("openai", "rule"):
         return "on a server" if entry["engine"] == "openai" else "a rule"
-    from worldprobe.models.checkpoint import folder_of, is_folder, locate
+    from worldprobe.models.checkpoint import folder_of, locate
 
     if entry.get("control"):
         return "trained by a study"
     folder = folder_of(entry["checkpoint"])
-    if folder is not None and is_folder(folder):
+    if folder is not None and folder.is_dir():
         return "here"
     if folder is not None:
         return "no such folder"

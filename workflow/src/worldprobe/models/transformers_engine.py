@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import loading, model_provenance, selfcheck
-from worldprobe.models.activations import split_gelu
 from worldprobe.models.answers import scored
 from worldprobe.models.batching import Budget
 from worldprobe.models.chat import Encoder
@@ -19,7 +18,7 @@ from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.constrain import OPTION_ROOM, Answer, Options
 from worldprobe.models.encoder_decoder_engine import EncoderDecoderEngine, PairEncoder
 from worldprobe.models.engine import Decoding, Engine, EngineFacts, Loglikelihood, Prompt, Scored, Written
-from worldprobe.models.forward import Passes, Prefix, Sequenced
+from worldprobe.models.forward import Passes, Prefix, Sequenced, split_gelu
 from worldprobe.models.generation import Writer, one_by_one, padding_difference, shared_beginning
 from worldprobe.models.masked_engine import GapEncoder, MaskedEngine
 from worldprobe.models.model_types import CAUSAL, ENCODER_DECODER, MASKED, WITHIN_WORD

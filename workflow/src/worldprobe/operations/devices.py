@@ -6,7 +6,6 @@ Nothing here imports torch: a process must choose its GPUs before it does.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import itertools
 import os
 import re
@@ -16,30 +15,15 @@ import tempfile
 import time
 from collections.abc import Collection, Mapping, MutableMapping
 from pathlib import Path
-from typing import Any, TextIO
+
+from filelock import FileLock, Timeout
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.operations.needs import Needs, needs, tuning_needs
 
 #: Locks that this process has taken; they end with it.
-_HELD: dict[Path, TextIO] = {}
+_HELD: dict[Path, FileLock] = {}
 SECONDS_BETWEEN_TRIES = 2.0
-
-
-def needs_of(card: Mapping[str, Any], site: Mapping[str, Any]) -> Needs:
-    """What a model's job needs on this site."""
-    return needs(card, float(site["gpu_memory_gb"]))
-
-
-def tuning_needs_of(card: Mapping[str, Any], site: Mapping[str, Any], settings: Mapping[str, Any]) -> Needs:
-    """What fine-tuning a model needs on this site."""
-    return tuning_needs(card, settings, float(site["gpu_memory_gb"]))
-
-
-def gpus_wanted(card: Mapping[str, Any], site: Mapping[str, Any]) -> int:
-    """How many GPUs a model's job asks for."""
-    return needs_of(card, site).gpus
 
 
 def visible_gpus(environment: Mapping[str, str] | None = None) -> list[str]:
@@ -124,7 +108,6 @@ def claim_gpus(number: int | None, environment: MutableMapping[str, str] | None 
     job = environment.get("SLURM_JOB_ID")
     folder = folder or Path(tempfile.gettempdir()) / "worldprobe-gpus"
     folder = folder.with_name(f"{folder.name}-slurm-{_as_name(job)}") if job else folder
-    _make_common(folder)
     paths = {gpu: folder / f"{_as_name(gpu)}.lock" for gpu in gpus}
     has_waited = False
     while True:
@@ -136,7 +119,7 @@ def claim_gpus(number: int | None, environment: MutableMapping[str, str] | None 
             if is_enough and gpu in kept:
                 _HELD[paths[gpu]] = lock
             else:
-                lock.close()
+                lock.release()
         if is_enough:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(kept)
             return kept
@@ -150,37 +133,17 @@ def _as_name(text: str) -> str:
     return re.sub(r"[^\w.-]", "_", text)
 
 
-def _make_common(folder: Path) -> None:
-    """Make the folder of the locks, in which every user of this machine may lock."""
+def _try_lock(path: Path) -> FileLock | None:
+    """The lock of a GPU, which every user of this machine may take; None while another process has it."""
     try:
-        folder.mkdir(mode=0o777, exist_ok=True)
-    except OSError as error:
-        raise _cannot_lock(folder, error) from error
-    with contextlib.suppress(PermissionError):  # it is another user's
-        folder.chmod(0o777)  # whatever the umask
-
-
-def _try_lock(path: Path) -> TextIO | None:
-    try:
-        try:
-            stream = path.open("a")
-            with contextlib.suppress(PermissionError):  # it is another user's
-                path.chmod(0o666)
-        except PermissionError:
-            stream = path.open()  # another user's, which can be locked all the same
-    except OSError as error:
-        raise _cannot_lock(path, error) from error
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        stream.close()
+        path.parent.mkdir(mode=0o777, exist_ok=True)
+        with contextlib.suppress(PermissionError):  # it is another user's
+            path.parent.chmod(0o777)  # whatever the umask
+        lock = FileLock(path, timeout=0, mode=0o666)
+        lock.acquire()
+    except Timeout:
         return None
-    except OSError as error:  # a disk without locks, on which it would be waited for ever
-        stream.close()
-        raise _cannot_lock(path, error) from error
-    return stream
-
-
-def _cannot_lock(path: Path, error: OSError) -> UserError:
-    problem = f"cannot be used to keep GPUs apart ({error.strerror})."
-    return UserError(path, problem, "Remove it, or name another place for temporary files: TMPDIR.")
+    except (OSError, NotImplementedError) as error:  # a disk without locks, on which it would be waited for ever
+        problem = f"cannot be used to keep GPUs apart ({error})."
+        raise UserError(path, problem, "Remove it, or name another place for temporary files: TMPDIR.") from error
+    return lock

@@ -12,47 +12,10 @@ from worldprobe import __version__
 from worldprobe.archives import EXPORT_VARIABLE, encrypt
 from worldprobe.contracts.table import Column, Table
 from worldprobe.provenance import canary_comments
+from worldprobe.report.page import asset
 
 #: Where the rows are in an encrypted dataset: archive and member.
 ARCHIVE, MEMBER = "data/rows.zip", "rows.parquet"
-_CONTEXT = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
 _KINDS = {"int": "sc:Integer", "float": "sc:Float", "bool": "sc:Boolean", "str": "sc:Text"}
 _LOAD = """```python
 from datasets import load_dataset
@@ -197,7 +160,7 @@ def _croissant(dataset: Dataset, place: str, content: bytes) -> dict[str, Any]:
         "sha256": hashlib.sha256(content).hexdigest(),
     }
     described: dict[str, Any] = {
-        "@context": _CONTEXT,
+        "@context": json.loads(asset("croissant_context.json")),
         "@type": "sc:Dataset",
         "name": dataset.name,
         "description": " ".join([dataset.about, *(dataset.canary or "").split()]),

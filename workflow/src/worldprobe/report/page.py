@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from xml.etree import ElementTree
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from worldprobe import __version__
 from worldprobe.benchmark import Benchmark, load
-from worldprobe.errors import UserError
-from worldprobe.files import write_text
+from worldprobe.files import read_text, write_text
 from worldprobe.provenance import Provenance
-from worldprobe.report.markup import find_harm
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import NOTES, Methods, TableOrigin
-from worldprobe.report.pictures import Picture, read_picture
-from worldprobe.report.printed import PrintedTable
-from worldprobe.report.runtimes import AnswerTime, RunTime, duration_in_words
+from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
+from worldprobe.report.sheet import PrintedTable
 from worldprobe.report.style import AROUND_CHANCE, between, is_dark
-from worldprobe.report.text_files import read_text
 
 #: Cells of the overview are coloured in so many steps, one CSS class each.
 OVERVIEW_STEPS = 20
@@ -134,7 +132,7 @@ class Page:
     study: str = ""
     title: str | None = None
     run_times: Sequence[RunTime] = ()
-    answer_times: Sequence[AnswerTime] = ()
+    answer_times: Sequence[Cost] = ()
     rulegraph: Picture | None = None
     notebooks: Mapping[str, str] = field(default_factory=dict)
 
@@ -224,7 +222,8 @@ def build_page(page: Page) -> str:
             version=__version__,
             style=asset("page.css"),
             script=script,
-            policy=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
+            policy="default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; "
+            f"script-src 'sha256-{digest}'",
             title=page.title or (only.question if only else QUESTION),
             page=page,
             only=only,
@@ -263,19 +262,44 @@ def environment() -> Environment:
     return made
 
 
-def read_fragment(path: Path | str) -> str:
-    """A notebook that was run (``worldprobe notebook run``), as an HTML fragment.
-
-    Raises:
-        UserError: the file cannot be read, or would run or fetch something.
-    """
-    text = read_text(path, "Run the notebook first, or leave it out.")
-    harm = find_harm(text)
-    if harm:
-        raise UserError(path, f"would run or fetch something: {harm}.", "Convert it with `worldprobe notebook run`.")
-    return text
-
-
 def asset(name: str) -> str:
     """A file of the folder ``assets``."""
     return resources.files("worldprobe.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+#: Width of a figure across a page's two columns, in points; narrower ones keep their proportion.
+FULL_WIDTH = 504.0
+DESCRIPTION = "{http://purl.org/dc/elements/1.1/}description"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the page.
+
+    Attributes:
+        name: stem of its file.
+        caption: what a reader must know, also what a screen reader says.
+        address: the picture itself, as a ``data:`` address.
+        width: percent of the page's width.
+    """
+
+    name: str
+    caption: str
+    address: str
+    width: int
+
+
+def read_picture(path: Path | str, caption: str) -> Picture:
+    """Read an SVG file; the note that it carries, such as which models are missing, is added to the caption.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    path = Path(path)
+    text = read_text(path, "Draw the figure first, or leave it out.")
+    root = ElementTree.fromstring(text)
+    note = root.findtext(f".//{DESCRIPTION}", "").strip()
+    points = re.fullmatch(r"([\d.]+)(pt|px)?", root.get("width", "").strip())
+    width = float(points.group(1)) if points else FULL_WIDTH
+    address = "data:image/svg+xml;base64," + base64.b64encode(text.encode("utf-8")).decode("ascii")
+    return Picture(path.stem, f"{caption} {note}".strip(), address, 100 if width >= 0.9 * FULL_WIDTH else 62)

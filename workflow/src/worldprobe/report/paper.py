@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from worldprobe.report.page import ShownPart, ShownSection
-from worldprobe.report.printed import PrintedTable
-from worldprobe.report.sheet import LATEX_ESCAPES, latex
+from worldprobe.report.sheet import LATEX_ESCAPES, PrintedTable, latex
 
 DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 #: A number in a sentence; digits that are part of a name (GPT-2, word2vec) are not.

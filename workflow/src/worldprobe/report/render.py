@@ -11,10 +11,10 @@ from worldprobe.benchmark import Plan, load
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file
-from worldprobe.report.figure_files import render
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import notes
 from worldprobe.report.sheet import Sheet
+from worldprobe.report.style import render
 
 Paths = Sequence[Path | str]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from worldprobe.config import Source, complaints
 from worldprobe.errors import UserError
-from worldprobe.report.text_files import read_text
+from worldprobe.files import read_text
 
 #: Raised when a key changes its meaning or is removed.
 SCHEMA_VERSION = 1

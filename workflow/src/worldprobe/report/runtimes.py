@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from worldprobe.errors import UserError
+from worldprobe.inference.requests import tokens_of
+from worldprobe.inference.store import read_parts
+from worldprobe.provenance import Provenance
 
 #: Devices, as PyTorch names them, whose time is GPU time.
 GPUS = ("cuda", "mps", "xpu")
@@ -26,17 +29,13 @@ class RunTime:
 
 
 def read_run_times(folder: Path | str | None) -> list[RunTime]:
-    """Run times by rule, the slowest first; a rule's benchmarks are ``folder/rule.tsv`` or files under ``folder/rule/``.
-
-    Raises:
-        UserError: a file is not one of Snakemake's.
-    """
+    """Run times by rule, the slowest first; a rule's benchmarks are ``folder/rule.tsv`` or files under ``folder/rule/``."""
     if folder is None or not Path(folder).is_dir():
         return []
     rows: dict[str, list[tuple[float, float | None]]] = {}
     for path in sorted(Path(folder).rglob("*.tsv")):
         rule = path.relative_to(folder).parts[0].removesuffix(".tsv")
-        for line in _lines(path):
+        for line in csv.DictReader(path.read_text(encoding="utf-8").splitlines(), delimiter="\t"):
             seconds = _number(line.get("s"))
             if seconds is not None:
                 rows.setdefault(rule, []).append((seconds, _number(line.get("max_rss"))))
@@ -48,40 +47,33 @@ def read_run_times(folder: Path | str | None) -> list[RunTime]:
     return sorted(times, key=lambda time: (-time.seconds, time.rule))
 
 
-def _lines(path: Path) -> list[dict[str, str]]:
-    try:
-        with open(path, encoding="utf-8", newline="") as stream:
-            return list(csv.DictReader(stream, delimiter="\t"))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(path, "is not a benchmark file of Snakemake.", "Remove it, or leave out --benchmarks.") from error
-
-
 @dataclass(frozen=True)
-class AnswerTime:
+class Cost:
     """What one model's answers cost, all attempts together.
 
     Attributes:
-        name: of the model.
         seconds: wall-clock time.
         device_seconds: kind of device (cpu, cuda, ...) -> seconds times number of devices.
         answers: how many were computed.
-        prompt_tokens, completion_tokens: read, and written; 0 where not known.
-        prices: US dollars per million of each; None where the registry states none.
+        prompt_tokens: tokens that were read; 0 where not known.
+        completion_tokens: tokens that were written, thoughts included.
+        name: of the model.
+        prices: US dollars per million tokens read and written; None where the registry states none.
     """
 
-    name: str
-    seconds: float
-    device_seconds: Mapping[str, float]
-    answers: int
+    seconds: float = 0.0
+    device_seconds: Mapping[str, float] = field(default_factory=dict)
+    answers: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    name: str = ""
     prices: tuple[float, float] | None = None
 
     @property
     def dollars(self) -> float | None:
         """What the tokens cost; None where the registry states no prices.
 
-        >>> AnswerTime("m", 1.0, {}, 1, 2_000_000, 500_000, (0.5, 1.5)).dollars
+        >>> Cost(1.0, {}, 1, 2_000_000, 500_000, prices=(0.5, 1.5)).dollars
         1.75
         """
         if self.prices is None:
@@ -94,7 +86,51 @@ class AnswerTime:
         return sum(seconds for device, seconds in self.device_seconds.items() if device in GPUS)
 
 
-def with_all_attempts(times: Sequence[RunTime], answers: Sequence[AnswerTime], rule: str = "score") -> list[RunTime]:
+def cost(root: Path | str, origins: Iterable[Mapping[str, Any]]) -> Cost:
+    """What the answers of some tables cost, each part of the store counted once.
+
+    A part counts where its list of questions is one of the tables' lists. Time that a killed process spent after its last part is
+    lost; loading the model is part of a process's first part.
+
+    Args:
+        root: folder of all stores, for example results/.answers.
+        origins: ``provenance.details["answers"]`` of each table.
+    """
+    wanted: dict[str, set[str]] = {}
+    for one in origins:
+        wanted.setdefault(one["store"], set()).update(entry["list"] for entry in one["made_by"])
+    parts = [part for store, lists in wanted.items() for part in read_parts(Path(root) / store) if part[0].questions in lists]
+    seconds: dict[str, float] = {}
+    for part, _ in parts:
+        device = str(part.process.get("device") or "unknown")
+        seconds[device] = seconds.get(device, 0.0) + part.seconds * part.devices
+    tokens = [tokens_of(answer) for _, answers in parts for answer in answers]
+    return Cost(
+        sum(part.seconds for part, _ in parts),
+        seconds,
+        len(tokens),
+        sum(read for read, _ in tokens),
+        sum(written for _, written in tokens),
+    )
+
+
+def cost_by_model(root: Path | str, made: Iterable[Provenance]) -> dict[str, Cost]:
+    """What the answers of each model cost; models of whose answers the store has none left are missing.
+
+    Args:
+        root: folder of all stores, for example results/.answers.
+        made: provenance of tables; those that do not come from the store are passed over.
+    """
+    by_model: dict[str, list[Mapping[str, Any]]] = {}
+    for one in made:
+        origins = one.details.get("answers")
+        if one.model and isinstance(origins, dict) and origins.get("store"):
+            by_model.setdefault(one.model, []).append(origins)
+    spent = {model: cost(root, origins) for model, origins in by_model.items()}
+    return {model: one for model, one in spent.items() if one.answers}
+
+
+def with_all_attempts(times: Sequence[RunTime], answers: Sequence[Cost], rule: str = "score") -> list[RunTime]:
     """The run times, where the rule that computes answers has the time of all its attempts.
 
     Snakemake's benchmark file of a job is that of its last attempt, which may have found most answers in the store.

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.errors import UserError
-from worldprobe.files import write_text
+from worldprobe.files import read_text, write_text
 
 ABSENT = "–"
 EN_DASH = "–"
@@ -288,3 +288,58 @@ def _latex_spans(columns: Sequence[Column]) -> list[str]:
             rules.append(f"\\cmidrule(lr){{{at}-{at + width - 1}}}")
         at += width
     return [" & ".join(cells) + r" \\", "".join(rules)]
+
+
+@dataclass(frozen=True)
+class PrintedTable:
+    """A printed table.
+
+    Attributes:
+        name: stem of its file.
+        title: caption.
+        columns: heading, heading shared with neighbours, and whether numbers are right-aligned.
+        rows: cells as printed.
+        breaks: row numbers above which a thin rule is drawn.
+        notes: text below it.
+    """
+
+    name: str
+    title: str
+    columns: tuple[PrintedColumn, ...]
+    rows: list[list[str]]
+    breaks: frozenset[int]
+    notes: str
+
+    def spans(self) -> list[tuple[str, int]]:
+        """Shared headings and how many columns each spans; empty where no column shares one."""
+        if not any(column.over for column in self.columns):
+            return []
+        found: list[tuple[str, int]] = []
+        for column in self.columns:
+            if found and column.over and found[-1][0] == column.over:
+                found[-1] = (column.over, found[-1][1] + 1)
+            else:
+                found.append((column.over, 1))
+        return found
+
+
+@dataclass(frozen=True)
+class PrintedColumn:
+    """A column of a printed table."""
+
+    heading: str
+    over: str
+    is_number: bool
+
+
+def read_printed(path: Path | str) -> PrintedTable:
+    """Read one table that ``worldprobe table NAME ... --out NAME.json`` wrote.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    printed = json.loads(read_text(path, "Print the table first, or leave it out."))
+    columns = tuple(PrintedColumn(**column) for column in printed["columns"])
+    return PrintedTable(
+        Path(path).stem, printed["title"], columns, printed["rows"], frozenset(printed["breaks"]), printed["notes"]
+    )

@@ -6,16 +6,20 @@ Lengths are inches unless they are called points. Text is DejaVu Sans, which mat
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+import matplotlib.style
+import numpy as np
 import pandas as pd
 from matplotlib import font_manager
-from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize, to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import ScaledTranslation
@@ -23,10 +27,6 @@ from matplotlib.transforms import ScaledTranslation
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file, write_text
 from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 #: Accuracy from failing (vermilion) over chance (white) to knowing (blue); both ends differ in lightness from the middle.
 AROUND_CHANCE = ("#A63A00", "#E58B4A", "#FBE3CF", "#FAFAFA", "#CFE3F1", "#5A9BCB", "#003F72")
@@ -72,50 +72,6 @@ SEQUENTIAL = LinearSegmentedColormap.from_list("share", ["#FAFAFA", "#CFE3F1", "
 
 SMALL, BODY, TITLE = 5.6, 6.5, 7.2
 
-SETTINGS: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": BODY,
-    "axes.titlesize": TITLE,
-    "axes.labelsize": BODY,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": SOFT_INK,
-    "axes.linewidth": 0.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlelocation": "left",
-    "axes.titlepad": 3,
-    "axes.labelpad": 2.5,
-    "axes.axisbelow": True,
-    "axes.unicode_minus": True,
-    "xtick.labelsize": BODY,
-    "ytick.labelsize": BODY,
-    "xtick.color": SOFT_INK,
-    "ytick.color": SOFT_INK,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "xtick.major.size": 2,
-    "ytick.major.size": 2,
-    "xtick.major.width": 0.5,
-    "ytick.major.width": 0.5,
-    "xtick.major.pad": 2,
-    "ytick.major.pad": 2,
-    "xtick.minor.size": 1.2,
-    "xtick.minor.width": 0.4,
-    "text.color": INK,
-    "legend.fontsize": BODY,
-    "legend.frameon": False,
-    "legend.handlelength": 1.4,
-    "legend.handletextpad": 0.5,
-    "legend.columnspacing": 1.4,
-    "lines.linewidth": 0.8,
-    "figure.dpi": 100,
-    "savefig.dpi": 300,
-    "pdf.fonttype": 42,
-    "pdf.compression": 6,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "worldprobe",
-}
-
 FORMATS = (".pdf", ".svg", ".png", ".csv")
 #: No dates and no software versions in the files: a rerun gives the same bytes.
 FILE_METADATA: dict[str, dict[str, str | None]] = {
@@ -131,7 +87,7 @@ def apply_settings() -> None:
     """Set matplotlib's defaults for this process; every drawing command calls it once, before it draws."""
     mpl.use("agg")
     mpl.rcdefaults()
-    mpl.rcParams.update(SETTINGS)
+    mpl.style.use(Path(__file__).parent / "assets" / "figures.mplstyle")
     os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
 
 
@@ -194,6 +150,11 @@ def panel_letter(axes: Axes, letter: str, left: float = 0.0, up: float = 0.05, t
     axes.text(0, 1, letter, transform=axes.transAxes + shift, fontsize=8.5, fontweight="bold", ha="left", va="bottom")
     to_the_side = ScaledTranslation(0.14 - left, up, axes.figure.dpi_scale_trans)
     axes.text(0, 1, title, transform=axes.transAxes + to_the_side, fontsize=size, ha="left", va="bottom")
+
+
+def error_bars(rows: pd.DataFrame) -> np.ndarray:
+    """The lengths of the intervals below and above means, shape (2, rows); 0 where there is no interval."""
+    return np.nan_to_num([rows["mean"] - rows["ci_low"], rows["ci_high"] - rows["mean"]])
 
 
 def family_colours(families: Sequence[str]) -> dict[str, str]:
@@ -293,3 +254,100 @@ def write(figure: Figure, csv: str, paths: Sequence[Path | str], note: str = "")
                 format=path.suffix[1:],
                 metadata=FILE_METADATA[path.suffix] | ({NOTE_KEYS[path.suffix]: note} if note else {}),
             )
+
+
+def to_csv(frame: pd.DataFrame) -> str:
+    """The tidy table as text, nine significant digits."""
+    return frame.to_csv(index=False, float_format="%.9g", lineterminator="\n")
+
+
+def from_csv(text: str, is_text: Mapping[str, bool]) -> pd.DataFrame:
+    """The tidy table as the drawing functions take it.
+
+    A text field is taken letter by letter: a concept named "null" is not missing, and a column of empty fields is text too.
+
+    Args:
+        text: of the CSV file.
+        is_text: column -> whether it contains text; all others contain numbers, or nothing.
+    """
+    frame = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+    numbers = {column: pd.to_numeric(frame[column]) for column in frame.columns if not is_text[column]}
+    return frame.assign(**numbers)
+
+
+def text_columns(frame: pd.DataFrame) -> dict[str, bool]:
+    """Which columns of a tidy table contain text; yes and no are text."""
+    types = pd.api.types
+    return {str(name): not types.is_numeric_dtype(kind) or types.is_bool_dtype(kind) for name, kind in frame.dtypes.items()}
+
+
+def render(
+    frame: pd.DataFrame, draw: Callable[..., Figure], paths: Sequence[Path | str], note: str = "", **options: object
+) -> None:
+    """Write a figure in every form that ``paths`` names by suffix (.pdf, .svg, .png, .csv).
+
+    Args:
+        frame: the tidy table; only what its CSV text contains reaches the drawing.
+        draw: a drawing function of this package.
+        paths: outputs.
+        note: for the pictures' metadata; see ``write``.
+        options: passed to ``draw``.
+    """
+    apply_settings()
+    text = to_csv(frame)
+    write(draw(from_csv(text, text_columns(frame)), **options), text, paths, note)
+
+
+MISSING_COLOUR = "#E4E4E4"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A matrix with its row and column labels; missing cells are NaN."""
+
+    values: np.ndarray
+    rows: Sequence[str]
+    columns: Sequence[str]
+
+
+def draw_block(
+    axes: Axes,
+    block: Block,
+    size: float,
+    numbers: bool = False,
+    colours: Colormap = DIVERGING,
+    limits: tuple[float, float] = (0.0, 1.0),
+    places: int = 2,
+) -> None:
+    """Fill the axes with the matrix: rows downwards, column labels on top.
+
+    Args:
+        axes: empty axes.
+        block: the matrix.
+        size: points of all labels.
+        numbers: print each value in its cell.
+        colours: colour map over ``limits``.
+        limits: values of the map's two ends.
+        places: decimals of the printed numbers.
+    """
+    height, width = block.values.shape
+    scale = Normalize(*limits)
+    shown = np.ma.masked_invalid(block.values)
+    palette = colours.with_extremes(bad=MISSING_COLOUR)
+    axes.pcolormesh(
+        np.arange(width + 1), np.arange(height + 1), shown, cmap=palette, norm=scale, edgecolors="white", linewidth=0.35
+    )
+    axes.set_xlim(0, width)
+    axes.set_ylim(height, 0)
+    axes.xaxis.tick_top()
+    axes.set_xticks(np.arange(width) + 0.5, list(block.columns), fontsize=size)
+    axes.set_yticks(np.arange(height) + 0.5, list(block.rows), fontsize=size)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    if numbers:
+        for (i, j), value in np.ndenumerate(block.values):
+            if np.isnan(value):
+                continue
+            colour = "white" if is_dark(to_hex(palette(scale(value)))) else INK
+            axes.text(j + 0.5, i + 0.53, f"{value:.{places}f}", ha="center", va="center", fontsize=size, color=colour)

@@ -1,8 +1,14 @@
-"""The web application: which page a person sees, and the few things that a page can change."""
+"""The web application: which page a person sees, the few things that a page can change, and how it is served."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import functools
+import os
+import signal
+import socket
+import threading
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +17,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import mistune
+import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
@@ -18,13 +25,16 @@ from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
+from starlette.middleware.base import BaseHTTPMiddleware
 
-from worldprobe.survey import export, people, progress, tallies
-from worldprobe.survey.entry import COOKIE_SECONDS, BadLinkError, Doorkeeper
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
+from worldprobe.survey import export, people, progress
 from worldprobe.survey.guard import AnswerBody, Buckets, ConsentBody, DemographicsBody, EmptyBody, Guard, WithdrawBody
-from worldprobe.survey.people import Visitor
+from worldprobe.survey.people import COOKIE_SECONDS, BadLinkError, Doorkeeper, Visitor
+from worldprobe.survey.progress import summarize
 from worldprobe.survey.settings import Settings
-from worldprobe.survey.store import UnavailableError
+from worldprobe.survey.store import UnavailableError, add_tally
 from worldprobe.survey.study import Survey
 
 _STATUS = {progress.UNKNOWN: 404, progress.IMPOSSIBLE: 422, progress.CONFLICTING: 409, progress.FUTURE: 409}
@@ -126,7 +136,7 @@ class Application:
             return self._page("complete", code=code, link=self._link("complete"), participant=participant)
         if state.stage == "ineligible":
             return self._page("ineligible", code=survey.settings.codes["ineligible"], link=self._link("ineligible"))
-        one, wording = survey.plan.lists[state.name], survey.plan.wording(state.name)
+        one, wording = survey.questionnaire.lists[state.name], survey.questionnaire.wording(state.name)
         asked = {"evalType": one.eval_type, "task": wording.task, "answers": wording.answers}
         config = asked | {"response": survey.settings.response}
         return self._page(state.stage, eval_type=one.eval_type, wording=wording, n_trials=len(one.trials), config=config)
@@ -148,11 +158,11 @@ class Application:
         if participant is None:
             self._set_cookie(response, "entry", visitor)
         elif settings.another_submission == "refuse" and not people.has_submission(survey.identities, participant, visitor):
-            tallies.add(survey.answers, "refused another submission")
+            add_tally(survey.answers, "refused another submission")
             self._set_cookie(response, "refused")
         else:
             if people.add_submission(survey.identities, participant, visitor):
-                tallies.add(survey.answers, "came with another submission")
+                add_tally(survey.answers, "came with another submission")
             self._enter_known(response, participant, visitor)
         return response
 
@@ -176,7 +186,7 @@ class Application:
         if caller.kind != "entry" or caller.visitor is None:
             return _error(403, "there is no entry to consent to; use the link again")
         if not self.newcomers.take("all"):
-            tallies.add(self.survey.answers, "newcomers over the limit")
+            add_tally(self.survey.answers, "newcomers over the limit")
             return _error(429, "too many people begin at once; try again in a minute")
         participant = people.register(self.survey.identities, caller.visitor)
         try:
@@ -281,7 +291,7 @@ class Application:
         )
 
 
-def build_app(survey: Survey, site: Site) -> Guard:
+def build_app(survey: Survey, site: Site) -> FastAPI:
     """The whole ASGI application of a survey."""
     application = Application(survey, site)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
@@ -320,15 +330,13 @@ def build_app(survey: Survey, site: Site) -> Guard:
             return application._page("not_found", status=404)
         return _error(status, "the request cannot be answered")
 
-    async def broken(request: Request, error: Exception) -> Response:
-        return _error(500, "internal error")  # the guard logs it
-
     app.add_exception_handler(UnavailableError, unavailable)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http_error)
-    app.add_exception_handler(Exception, broken)
     settings = survey.settings
-    return Guard(app, settings.cookie, site.all_hosts, site.origins, settings.return_origin, site.is_secure)
+    guard = Guard(settings.cookie, site.all_hosts, site.origins, settings.return_origin, site.is_secure)
+    app.add_middleware(BaseHTTPMiddleware, dispatch=guard)
+    return app
 
 
 def _error(status: int, reason: str) -> JSONResponse:
@@ -374,3 +382,100 @@ class Pages:
     def render(self, name: str, **values: Any) -> str:
         """A page by name."""
         return self._environment.get_template(f"{name}.html.jinja").render(consent=self._consent, page=name, **values)
+
+
+#: Longest header block, in bytes.
+LONGEST_HEAD = 16 * 1024
+SECONDS_TO_FINISH = 10
+BACKLOG = 1024
+SECONDS_BETWEEN_REPORTS = 60.0
+
+
+def site_of(public_url: str | None, host: str, port: int) -> Site:
+    """Where the survey is reached: behind a proxy, or on this machine.
+
+    Raises:
+        UserError: the address is not an http or https address without parameters.
+    """
+    local = (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}")
+    if public_url is None:
+        return Site(f"http://{host if host != '0.0.0.0' else '127.0.0.1'}:{port}/", local)
+    parts = urlsplit(public_url)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment or "@" in parts.netloc:
+        raise UserError(
+            f"--public-url {public_url}", "is not the address of a page.", "Write https://HOST/ or https://HOST/PATH/."
+        )
+    return Site(public_url, local)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes a free one.
+
+    Raises:
+        UserError: the port is taken, or the address is not of this machine.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+        bound.listen(BACKLOG)  # whoever comes before the server is ready waits instead of being refused
+    except (OSError, OverflowError) as error:
+        bound.close()
+        taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        problem = "is used by another program." if taken else f"cannot be used ({error})."
+        raise UserError(f"{host}, port {port}", problem, "Choose another --port, or stop what uses it.") from error
+    return bound
+
+
+def serve(survey: Survey, site: Site, bound: socket.socket) -> None:
+    """Serve until Ctrl-C or SIGTERM.
+
+    Args:
+        survey: what is served; closed at the end.
+        site: where it is reached.
+        bound: the socket.
+    """
+    config = uvicorn.Config(
+        build_app(survey, site),
+        log_level="warning",
+        access_log=False,  # it would contain addresses and ids
+        http="h11",
+        ws="none",
+        lifespan="off",
+        server_header=False,
+        h11_max_incomplete_event_size=LONGEST_HEAD,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=SECONDS_TO_FINISH,
+        limit_concurrency=2000,
+        backlog=BACKLOG,
+        # A proxy on this machine says for whom it asks; only the limits per address use that, in memory.
+        proxy_headers=True,
+        forwarded_allow_ips="127.0.0.1",
+    )
+    stopped = threading.Event()
+    reporter = threading.Thread(target=_report, args=(survey, stopped), daemon=True)
+    reporter.start()
+    # When it has ended, uvicorn raises the signal that ended it once more, which would kill us before the databases are closed.
+    former = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        uvicorn.Server(config).run(sockets=[bound])
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+        stopped.set()
+        reporter.join(timeout=5)
+        survey.close()
+        bound.close()
+        LOGGER.info("Stopped; everything that was acknowledged is in %s", os.path.basename(survey.answers.path))
+
+
+def _report(survey: Survey, stopped: threading.Event) -> None:
+    """A line a minute, where something changed."""
+    before = None
+    while not stopped.wait(SECONDS_BETWEEN_REPORTS):
+        with contextlib.suppress(UnavailableError):
+            line = summarize(survey).line()
+            if line != before:
+                LOGGER.info("%s", line)
+            before = line

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.survey import people, tallies
-from worldprobe.survey.store import Database
+from worldprobe.survey import people
+from worldprobe.survey.store import Database, count_tally
 
 
 def export_ratings(connection: sqlite3.Connection) -> pd.DataFrame:
@@ -191,7 +191,7 @@ def withdraw(answers: Database, identities: Database, participant: str) -> bool:
     with answers.write() as connection:
         n = connection.execute("DELETE FROM sessions WHERE participant = ?", (participant,)).rowcount
         if n:
-            tallies.count(connection, "withdrawn", answers.now())
+            count_tally(connection, "withdrawn", answers.now())
     was_known = people.forget(identities, participant)
     answers.forget_deleted(is_vacuumed=False)
     identities.forget_deleted(is_vacuumed=True)

@@ -1,15 +1,14 @@
-"""One person's way: the list they take, which trial comes next, and what becomes of an answer."""
+"""One person's way (the list they take, which trial comes next, what becomes of an answer), and how far the survey is."""
 
 from __future__ import annotations
 
 import random
 import secrets
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from worldprobe.survey.plan import shuffled
-from worldprobe.survey.study import Survey
+from worldprobe.survey.study import Survey, shuffled
 
 #: No break is offered when the end is nearer than this.
 FEWEST_AFTER_BREAK = 8
@@ -154,7 +153,7 @@ def take_answer(survey: Survey, participant: str, answer: Answer) -> tuple[str, 
         row = connection.execute(query, (answer.token, state.session)).fetchone()
         if row is None:
             return UNKNOWN, {}
-        if answer.answer > len(survey.plan.wording(state.name).answers):
+        if answer.answer > len(survey.questionnaire.wording(state.name).answers):
             return IMPOSSIBLE, {}
         outcome = _store(connection, survey, row, answer)
         return outcome, _show(connection, survey, state.session, is_loaded=False)
@@ -255,7 +254,7 @@ def reserve(survey: Survey, participant: str) -> str:
         connection.execute(
             "INSERT INTO sessions (session, participant, list, domain, seed, status, consent_digest, started_at, touched_at)"
             " VALUES (?, ?, ?, ?, ?, 'active', ?, ?, ?)",
-            (session, participant, name, survey.plan.lists[name].domain, seed, settings.consent_digest, now, now),
+            (session, participant, name, survey.questionnaire.lists[name].domain, seed, settings.consent_digest, now, now),
         )
         trials = survey.trials[name]
         n_practice = sum(trial.kind == "practice" for trial in trials)
@@ -291,7 +290,7 @@ def places(connection: sqlite3.Connection, before: int) -> dict[str, int]:
 
 def wanted_per_list(survey: Survey) -> int:
     """How many people each list is wanted from: every round of lists asks each question once."""
-    return -(-survey.settings.ratings_per_item // survey.plan.n_rounds)
+    return -(-survey.settings.ratings_per_item // survey.questionnaire.n_rounds)
 
 
 def has_place(survey: Survey) -> bool:
@@ -304,7 +303,9 @@ def has_place(survey: Survey) -> bool:
 def _choose(connection: sqlite3.Connection, survey: Survey, done: set[str]) -> str:
     taken = places(connection, survey.answers.now() - survey.settings.expiry_ms)
     open_lists = {
-        name: n for name, n in taken.items() if n < wanted_per_list(survey) and survey.plan.lists[name].domain not in done
+        name: n
+        for name, n in taken.items()
+        if n < wanted_per_list(survey) and survey.questionnaire.lists[name].domain not in done
     }
     if not open_lists:
         raise FullError
@@ -317,3 +318,86 @@ def _choose(connection: sqlite3.Connection, survey: Survey, done: set[str]) -> s
 def _seed(seed: int, session: str) -> int:
     """A person's own seed, stored with the session; below 2^62, as SQLite's integers are."""
     return (int(session, 16) ^ seed) % 2**62
+
+
+@dataclass(frozen=True)
+class ListStatus:
+    """One list.
+
+    Attributes:
+        name: of the list.
+        complete, live, expired, returned: sessions in each state; a reopened one counts under reopened alone.
+        reopened: complete sessions whose answers are not kept, so that somebody else is wanted.
+        needed: people still wanted.
+    """
+
+    name: str
+    complete: int
+    live: int
+    expired: int
+    returned: int
+    reopened: int
+    needed: int
+
+
+@dataclass(frozen=True)
+class Status:
+    """The whole survey.
+
+    Attributes:
+        lists: by name.
+        n_answers: answers to tests that are stored.
+        n_late: people who finished after their place had expired.
+        wanted: people wanted from each list.
+        tallies: kind of event -> count over all days.
+    """
+
+    lists: tuple[ListStatus, ...]
+    n_answers: int
+    n_late: int
+    wanted: int
+    tallies: dict[str, int] = field(default_factory=dict)
+
+    def total(self, name: str) -> int:
+        """A count over all lists."""
+        return sum(getattr(one, name) for one in self.lists)
+
+    def line(self) -> str:
+        """All in one line."""
+        parts = [f"{self.total(name)} {name}" for name in ("complete", "live", "expired", "returned")]
+        return f"{', '.join(parts)}; {self.n_answers} answers; {self.total('needed')} people still wanted"
+
+
+def summarize(survey: Survey) -> Status:
+    """Count; changes nothing.
+
+    Raises:
+        UnavailableError: the database is busy.
+    """
+    with survey.answers.read() as connection:
+        return count(connection, survey.answers.now() - survey.settings.expiry_ms, wanted_per_list(survey))
+
+
+def count(connection: sqlite3.Connection, before: int, wanted: int) -> Status:
+    """Count in one state of the database.
+
+    Args:
+        connection: of the answers.
+        before: reservations untouched since then have expired, in milliseconds since 1970.
+        wanted: people wanted from each list.
+    """
+    rows = connection.execute(
+        "SELECT lists.list AS name,"
+        " count(*) FILTER (WHERE status = 'complete' AND NOT is_reopened) AS complete,"
+        " count(*) FILTER (WHERE status = 'active' AND touched_at >= :before) AS live,"
+        " count(*) FILTER (WHERE status = 'expired' OR (status = 'active' AND touched_at < :before)) AS expired,"
+        " count(*) FILTER (WHERE status = 'returned') AS returned,"
+        " count(*) FILTER (WHERE status = 'complete' AND is_reopened) AS reopened"
+        " FROM lists LEFT JOIN sessions ON sessions.list = lists.list GROUP BY lists.list ORDER BY lists.list",
+        {"before": before},
+    ).fetchall()
+    lists = tuple(ListStatus(**row, needed=max(0, wanted - row["complete"] - row["live"])) for row in map(dict, rows))
+    n_answers = connection.execute("SELECT count(answer) FROM trials WHERE kind = 'test'").fetchone()[0]
+    n_late = connection.execute("SELECT count(*) FROM sessions WHERE is_late AND status = 'complete'").fetchone()[0]
+    tallied = connection.execute("SELECT kind, sum(n) AS n FROM tallies GROUP BY kind ORDER BY kind")
+    return Status(lists, n_answers, n_late, wanted, {row["kind"]: row["n"] for row in tallied})

@@ -9,11 +9,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
 from worldprobe.errors import UserError
-from worldprobe.survey import schema
 
 T = TypeVar("T")
 ANSWERS = "answers.sqlite"
@@ -175,7 +176,7 @@ def create(path: Path, tables: str, facts: Mapping[str, str], rows: Callable[[sq
         try:
             connection.executescript(tables)
             connection.execute("BEGIN")
-            known = {"schema_version": str(schema.VERSION)} | dict(facts)
+            known = {"schema_version": str(SCHEMA_VERSION)} | dict(facts)
             connection.executemany("INSERT INTO facts VALUES (?, ?)", known.items())
             if rows:
                 rows(connection)
@@ -205,7 +206,33 @@ def read_facts(path: Path) -> dict[str, str]:
         problem = f"is not a readable survey database ({error})."
         raise UserError(path, problem, "Stop what is using it, or restore a backup made by `human backup`.") from error
     version = facts.get("schema_version", "?")
-    if version != str(schema.VERSION):
-        problem = f"has version {version} of the tables; this worldprobe uses version {schema.VERSION}."
+    if version != str(SCHEMA_VERSION):
+        problem = f"has version {version} of the tables; this worldprobe uses version {SCHEMA_VERSION}."
         raise UserError(path, problem, "Use the worldprobe that created it.")
     return facts
+
+
+#: Bumped when the tables change.
+SCHEMA_VERSION = 1
+
+ANSWER_TABLES, IDENTITY_TABLES = (
+    resources.files("worldprobe.survey").joinpath(f"{name}.sql").read_text(encoding="utf-8") for name in ("answers", "identities")
+)
+
+
+def add_tally(answers: Database, kind: str) -> None:
+    """Count one event of today; a database that is busy loses the count, never the request."""
+    with contextlib.suppress(UnavailableError), answers.write() as connection:
+        count_tally(connection, kind, answers.now())
+
+
+def count_tally(connection: sqlite3.Connection, kind: str, now: int) -> None:
+    """Count one event within a transaction.
+
+    Args:
+        connection: of the answers.
+        kind: what happened.
+        now: milliseconds since 1970.
+    """
+    day = datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
+    connection.execute("INSERT INTO tallies VALUES (?, ?, 1) ON CONFLICT (day, kind) DO UPDATE SET n = n + 1", (day, kind))

@@ -1,4 +1,4 @@
-"""The folder of one running survey: its two databases, its key, and the lists and settings that they were created for."""
+"""The folder of one running survey: its two databases, its key, and the questionnaire and settings that it is for."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import contextlib
 import hashlib
 import hmac
 import os
+import random
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from worldprobe.errors import UserError
-from worldprobe.survey import schema
-from worldprobe.survey.plan import Plan, Trial
 from worldprobe.survey.settings import Settings
-from worldprobe.survey.store import ANSWERS, IDENTITIES, Database, create, read_facts
+from worldprobe.survey.store import ANSWER_TABLES, ANSWERS, IDENTITIES, IDENTITY_TABLES, Database, create, read_facts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 KEY = "key"
 #: Needed besides the databases to list identities; may be kept elsewhere, as the survey does not need it.
@@ -30,7 +34,7 @@ class Survey:
 
     Attributes:
         settings: of the study.
-        plan: its lists.
+        questionnaire: its lists.
         answers: ratings and sessions, under random keys.
         identities: who the people are.
         key: signs cookies.
@@ -38,7 +42,7 @@ class Survey:
     """
 
     settings: Settings
-    plan: Plan
+    questionnaire: Questionnaire
     answers: Database
     identities: Database
     key: bytes
@@ -50,12 +54,12 @@ class Survey:
         self.identities.close()
 
 
-def open_survey(folder: Path, plan: Plan, settings: Settings, clock: Callable[[], float] = time.time) -> Survey:
+def open_survey(folder: Path, questionnaire: Questionnaire, settings: Settings, clock: Callable[[], float] = time.time) -> Survey:
     """Open the folder of a survey, creating what is missing.
 
     Args:
         folder: of this survey alone; created, readable by its owner only.
-        plan: its lists.
+        questionnaire: its lists.
         settings: of the study.
         clock: the time in seconds since 1970.
 
@@ -65,17 +69,22 @@ def open_survey(folder: Path, plan: Plan, settings: Settings, clock: Callable[[]
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         key = _read_key(folder / KEY)
-        facts = {"study": settings.study, "lists_digest": plan.digest, "participation": settings.participation}
+        facts = {"study": settings.study, "lists_digest": questionnaire.digest, "participation": settings.participation}
         facts["practice"] = str(settings.practice).lower()
-        for name, tables, rows in ((ANSWERS, schema.ANSWERS, _list_rows(plan, settings)), (IDENTITIES, schema.IDENTITIES, None)):
+        for name, tables, rows in (
+            (ANSWERS, ANSWER_TABLES, _list_rows(questionnaire, settings)),
+            (IDENTITIES, IDENTITY_TABLES, None),
+        ):
             path = folder / name
             if not path.exists():
                 own = facts | ({"token_digest": _write_token(folder / TOKEN)} if name == IDENTITIES else {})
                 with contextlib.suppress(FileExistsError):
                     create(path, tables, own, rows)
             _check_facts(path, facts)
-        trials = {name: shown_trials(plan, settings, name) for name in plan.lists}
-        survey = Survey(settings, plan, Database(folder / ANSWERS, clock), Database(folder / IDENTITIES, clock), key, trials)
+        trials = {name: shown_trials(questionnaire, settings, name) for name in questionnaire.lists}
+        survey = Survey(
+            settings, questionnaire, Database(folder / ANSWERS, clock), Database(folder / IDENTITIES, clock), key, trials
+        )
         _note_settings(survey)
         return survey
     except OSError as error:
@@ -85,9 +94,9 @@ def open_survey(folder: Path, plan: Plan, settings: Settings, clock: Callable[[]
         raise UserError(folder, f"its databases cannot be used ({error}).", "Free disk space, or choose a local disk.") from error
 
 
-def shown_trials(plan: Plan, settings: Settings, name: str) -> tuple[Trial, ...]:
+def shown_trials(questionnaire: Questionnaire, settings: Settings, name: str) -> tuple[Trial, ...]:
     """What a list shows: examples first where the settings want them, then its own trials."""
-    return (*(plan.wording(name).practice if settings.practice else ()), *plan.lists[name].trials)
+    return (*(questionnaire.wording(name).practice if settings.practice else ()), *questionnaire.lists[name].trials)
 
 
 def open_databases(folder: Path, clock: Callable[[], float] = time.time) -> tuple[Database, Database]:
@@ -126,7 +135,7 @@ def read_setting(answers: Database, name: str) -> int:
 def _note_settings(survey: Survey) -> None:
     """Note what may change from one start to the next, such as a higher number of people."""
     settings = survey.settings
-    wanted = -(-settings.ratings_per_item // survey.plan.n_rounds)
+    wanted = -(-settings.ratings_per_item // survey.questionnaire.n_rounds)
     noted = {"expiry_ms": settings.expiry_ms, "wanted_per_list": wanted, "retention_days": settings.retention_days}
     with survey.answers.write() as connection:
         for name, value in noted.items():
@@ -158,10 +167,10 @@ def _read_key(path: Path) -> bytes:
     return key
 
 
-def _list_rows(plan: Plan, settings: Settings) -> Callable[[sqlite3.Connection], None]:
+def _list_rows(questionnaire: Questionnaire, settings: Settings) -> Callable[[sqlite3.Connection], None]:
     def insert(connection: sqlite3.Connection) -> None:
-        for one in plan.lists.values():
-            trials = shown_trials(plan, settings, one.name)
+        for one in questionnaire.lists.values():
+            trials = shown_trials(questionnaire, settings, one.name)
             connection.execute("INSERT INTO lists VALUES (?, ?, ?)", (one.name, one.eval_type, one.domain))
             rows = [(one.name, number, trial.kind, trial.question) for number, trial in enumerate(trials)]
             connection.executemany("INSERT INTO list_trials VALUES (?, ?, ?, ?)", rows)
@@ -178,3 +187,150 @@ def _check_facts(path: Path, wanted: dict[str, str]) -> None:
             label = {"lists_digest": "lists"}.get(name, name)
             problem = f"was created for another value of {label}: {found.get(name, 'none')}, not {value}."
             raise UserError(path, problem, "Serve it with the lists and settings that it was created for, or give a new folder.")
+
+
+_SHOWN = ["kind", "question", "first_context", "second_context", "target"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One page with one answer.
+
+    Attributes:
+        kind: test, catch (the scenario says what to answer) or practice (an example before the first).
+        question: its name in the lists; empty for practice. It never leaves the server: a catch trial's says what to answer.
+        contexts: Likert: the one that is shown, or none for a catch trial; choice: two, in the order shown.
+        target: the sentence after the context.
+    """
+
+    kind: str
+    question: str
+    contexts: tuple[str, ...]
+    target: str
+
+
+@dataclass(frozen=True)
+class TrialList:
+    """The trials of one person, in the order of the lists file.
+
+    Attributes:
+        name: the list's name.
+        eval_type: likert or choice.
+        domain: of its items; "mixed" where they come from several.
+        round: each round contains every question once.
+        trials: tests, and catch trials at their places.
+    """
+
+    name: str
+    eval_type: str
+    domain: str
+    round: int
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The words around the trials of one way of asking.
+
+    Attributes:
+        instructions: the page before the first trial, word for word.
+        task: the question under each trial, word for word.
+        answers: the labels of the buttons; the first is answer 1.
+        practice: examples with which a person begins.
+    """
+
+    instructions: str
+    task: str
+    answers: tuple[str, ...]
+    practice: tuple[Trial, ...] = ()
+
+
+@dataclass(frozen=True)
+class Questionnaire:
+    """All lists of a survey.
+
+    Attributes:
+        digest: of the lists; every rating carries it.
+        lists: by name.
+        wordings: by eval type.
+    """
+
+    digest: str
+    lists: Mapping[str, TrialList]
+    wordings: Mapping[str, Wording]
+
+    def wording(self, name: str) -> Wording:
+        """The words around the trials of a list."""
+        return self.wordings[self.lists[name].eval_type]
+
+    @property
+    def n_rounds(self) -> int:
+        """How many lists contain each question."""
+        return max(one.round for one in self.lists.values())
+
+
+def read_questionnaire(frame: pd.DataFrame, digest: str, wordings: Mapping[str, Wording]) -> Questionnaire:
+    """The lists of a table (contracts.StudyLists of ``worldprobe.human``).
+
+    Args:
+        frame: its rows.
+        digest: of the set of lists.
+        wordings: by eval type.
+    """
+    lists = {}
+    for name, rows in frame.sort_values(["list", "position"]).groupby("list", sort=True):
+        domains = sorted(set(rows["domain"].dropna()))
+        trials = tuple(
+            Trial(str(kind), str(question), tuple(text for text in (first, second) if isinstance(text, str)), str(target))
+            for kind, question, first, second, target in rows[_SHOWN].itertuples(index=False)
+        )
+        domain = str(domains[0]) if len(domains) == 1 else "mixed"
+        lists[str(name)] = TrialList(str(name), str(rows["eval_type"].iloc[0]), domain, int(rows["round"].iloc[0]), trials)
+    return Questionnaire(digest, lists, wordings)
+
+
+def read_wording(instructions: str, block: str, answers: Sequence[str], examples: Sequence[Mapping[str, str]]) -> Wording:
+    r"""The words of a prompt, as people see them: without the headings and the place for an answer.
+
+    Args:
+        instructions: the prompt's instructions, under a heading.
+        block: its block, with a section "## Task".
+        answers: its answers.
+        examples: texts of its trial examples.
+
+    >>> wording = read_wording("# HOW\n\nRead.", "## Scenario\n{target}\n\n## Task\nRate it.\n\n## Response", ["1", "2"], [])
+    >>> wording.instructions, wording.task, wording.answers
+    ('Read.', 'Rate it.', ('Context 1', 'Context 2'))
+    """
+    paragraphs = [line for line in instructions.splitlines() if not line.startswith("#")]
+    task = block.partition("## Task\n")[2].partition("\n\n##")[0]
+    labels = ("Context 1", "Context 2") if len(answers) == 2 else ("makes no sense", "", "", "", "makes perfect sense")
+    practice = tuple(
+        Trial("practice", "", tuple(one[name] for name in sorted(one) if name.startswith("context")), one["target"])
+        for one in examples
+    )
+    return Wording("\n".join(paragraphs).strip(), task.strip(), labels, practice)
+
+
+def shuffled(trials: Sequence[Trial], seed: int, is_shuffled: bool = True) -> list[int]:
+    """The order in which one person sees a list: indices of its trials.
+
+    Catch trials keep their places, at which the list has spread them; the tests between them are shuffled.
+
+    Args:
+        trials: of the list.
+        seed: the person's, which is stored.
+        is_shuffled: False: the list's own order, as in the paper.
+
+    >>> trials = [Trial(kind, "", (), "") for kind in ("test", "catch", "test", "test")]
+    >>> shuffled(trials, seed=3)
+    [0, 1, 3, 2]
+    >>> shuffled(trials, seed=3, is_shuffled=False)
+    [0, 1, 2, 3]
+    """
+    order = list(range(len(trials)))
+    if is_shuffled:
+        tests = [index for index in order if trials[index].kind == "test"]
+        moved = iter(random.Random(seed).sample(tests, len(tests)))
+        order = [next(moved) if trials[index].kind == "test" else index for index in order]
+    return order

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import re
@@ -12,6 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from filelock import FileLock, Timeout
 from safetensors import SafetensorError, safe_open
 
 from worldprobe.errors import UserError
@@ -46,22 +46,19 @@ def held(folder: Path) -> Iterator[None]:
     Raises:
         UserError: another run is in it, or nothing can be written there.
     """
+    lock = FileLock(folder / LOCK, timeout=0)
     try:
-        stream = (folder / LOCK).open("a")
+        lock.acquire()
+    except Timeout as error:
+        raise UserError(folder, "another process trains this model just now.", "Wait for it, or end it first.") from error
     except OSError as error:
         raise UserError(folder, f"cannot have checkpoints ({error.strerror}).", "Name another folder: --checkpoints.") from error
-    with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UserError(folder, "another process trains this model just now.", "Wait for it, or end it first.") from error
-        except OSError:  # a disk without locks
-            pass
-        try:
-            yield
-        finally:
-            if [path.name for path in folder.glob("*")] == [LOCK]:  # nothing was trained
-                shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield
+    finally:
+        lock.release()
+        if not [path for path in folder.glob("*") if path.name != LOCK]:  # nothing was trained
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -6,12 +6,13 @@ asking agree token by token.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
+import torch
 
 from worldprobe.errors import UserError
 from worldprobe.models.chat import Encoder
@@ -157,7 +158,7 @@ def _turn(lesson: Lesson, tokenizer: Any, encoder: Encoder) -> list[int]:
     return list(tokenizer(turn, add_special_tokens=False, verbose=False)["input_ids"])
 
 
-def plan_order(
+def lesson_order(
     n_lessons: int,
     n_mixed: int,
     batch: int,
@@ -182,7 +183,7 @@ def plan_order(
     Returns:
         Shape (steps * batch), int64.
 
-    >>> plan_order(3, 2, batch=2, steps=3, share=0.5, is_shuffled=False)
+    >>> lesson_order(3, 2, batch=2, steps=3, share=0.5, is_shuffled=False)
     array([0, 3, 1, 4, 2, 3])
     """
     done = np.floor(np.arange(1, steps + 1) * batch * share + 1e-9).astype(np.int64)
@@ -214,3 +215,69 @@ def _passes(number: int, places: int, is_shuffled: bool, rng: np.random.Generato
         return np.zeros(0, np.int64)
     passes = [rng.permutation(number) if is_shuffled else np.arange(number) for _ in range(-(-places // number))]
     return np.concatenate(passes)[:places]
+
+
+#: Label of a token that does not count.
+IGNORED = -100
+
+
+@dataclass(frozen=True)
+class Collator:
+    """Puts lessons into the rows of a batch.
+
+    Attributes:
+        padding: token id of places without a lesson.
+        is_packed: several lessons may share a row.
+    """
+
+    padding: int
+    is_packed: bool = True
+
+    def __call__(self, lessons: Sequence[Mapping[str, np.ndarray]]) -> dict[str, torch.Tensor]:
+        """A batch.
+
+        Args:
+            lessons: each with ``ids`` and ``labels`` of one length.
+
+        Returns:
+            ``input_ids``, ``labels`` and ``position_ids``, each of shape (rows, longest), int64.
+        """
+        longest = max(len(lesson["ids"]) for lesson in lessons)
+        rows = pack([len(lesson["ids"]) for lesson in lessons], longest) if self.is_packed else [[n] for n in range(len(lessons))]
+        tokens = np.full((len(rows), longest), self.padding, np.int64)
+        labels = np.full_like(tokens, IGNORED)
+        # Padding behind a single lesson continues its positions, which leaves transformers its fastest way; behind several it
+        # has positions of its own, so that each place is a lesson of one token.
+        positions = np.tile(np.arange(longest), (len(rows), 1))
+        for row, members in enumerate(rows):
+            at = 0
+            for number in members:
+                ids = lessons[number]["ids"]
+                here = slice(at, at + len(ids))
+                tokens[row, here], labels[row, here] = ids, lessons[number]["labels"]
+                labels[row, at] = IGNORED  # nothing predicts the first token of a lesson
+                positions[row, here] = np.arange(len(ids))
+                at += len(ids)
+            if len(members) > 1:
+                positions[row, at:] = 0
+        arrays = {"input_ids": tokens, "labels": labels, "position_ids": positions}
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def pack(lengths: Sequence[int], room: int) -> list[list[int]]:
+    """Which lessons share a row: each, longest first, goes into the first row with room for it.
+
+    >>> pack([2, 5, 3, 4], room=5)
+    [[1], [3], [2, 0]]
+    """
+    rows: list[list[int]] = []
+    left: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda number: (-lengths[number], number)):
+        row = next((row for row, free in enumerate(left) if free >= lengths[number]), None)
+        if row is None:
+            rows.append([])
+            left.append(room)
+            row = len(rows) - 1
+        rows[row].append(number)
+        left[row] -= lengths[number]
+    return rows

@@ -1,6 +1,6 @@
 """Supervised fine-tuning of a causal language model (WorldSense paper, Section 5.4) with transformers' ``Trainer`` and peft.
 
-Training is a fixed sequence of steps, each with a fixed batch of lessons: the plan depends on the settings alone. So a run that
+Training is a fixed sequence of steps, each with a fixed batch of lessons: both depend on the settings alone. So a run that
 was killed continues from its last checkpoint with the same losses, and on one machine the same settings give the same weights.
 """
 
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import signal
 import threading
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,17 +21,27 @@ import numpy as np
 import torch
 from torch.distributed.fsdp import MixedPrecisionPolicy
 from torch.utils.data import Dataset
-from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import (
+    AutoModelForCausalLM,
+    PreTrainedModel,
+    Trainer,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 from transformers.trainer_callback import PrinterCallback
 
 from worldprobe.errors import UserError
 from worldprobe.inference.preemption import PREEMPTED
 from worldprobe.log import LOGGER, Progress
 from worldprobe.models.batching import is_out_of_memory
+from worldprobe.models.checkpoint import Checkpoint
+from worldprobe.models.loading import DTYPES
 from worldprobe.training import processes
 from worldprobe.training.checkpoints import last_checkpoint, written
-from worldprobe.training.collating import IGNORED, Collator
-from worldprobe.training.lessons import Material
+from worldprobe.training.lessons import IGNORED, Collator, Material
+from worldprobe.training.scratch import write_weights
 
 #: Tokens of one pass of a process, from which on a step is done in several passes.
 TOKENS_PER_PASS = 16_384
@@ -96,11 +108,11 @@ class Tuning:
         return {key: value for key, value in asdict(self).items() if self.method == "lora" or not key.startswith("lora_")}
 
 
-class Plan(Dataset):
+class Curriculum(Dataset):
     """The lessons of all steps in their order, as transformers' ``Trainer`` reads them."""
 
     def __init__(self, material: Material, mixed: Material | None, order: np.ndarray) -> None:
-        """See ``plan_order`` for the order."""
+        """See ``lesson_order`` for the order."""
         self.material, self.mixed, self.order = material, mixed, order
 
     def __len__(self) -> int:
@@ -157,7 +169,7 @@ class _Watch(TrainerCallback):
 
 def tune(
     model: PreTrainedModel,
-    plan: Plan,
+    curriculum: Curriculum,
     how: Tuning,
     padding: int,
     folder: Path,
@@ -168,7 +180,7 @@ def tune(
 
     Args:
         model: in float32; with LoRA in any precision.
-        plan: the lessons.
+        curriculum: the lessons.
         how: settings.
         padding: token id of places without a lesson.
         folder: of checkpoints; the last whole one there is continued.
@@ -185,8 +197,8 @@ def tune(
     make_deterministic(how.threads)
     if how.method == "lora":
         model = add_matrices(model, how)
-    arguments = _arguments(how, folder, every, plan)
-    trainer = _Trainer(model=model, args=arguments, train_dataset=plan, data_collator=Collator(padding, how.packing))
+    arguments = _arguments(how, folder, every, curriculum)
+    trainer = _Trainer(model=model, args=arguments, train_dataset=curriculum, data_collator=Collator(padding, how.packing))
     trainer.remove_callback(PrinterCallback)
     if processes.is_shared() and how.precision != "float32":
         # Gradients are summed over GPUs in float32, and the loss is noted in it; accelerate would round both.
@@ -310,12 +322,12 @@ def check_batch(batch: int, number: int) -> None:
         raise UserError("--batch", problem, f"Take a multiple of {number}, or other --gpus.")
 
 
-def _arguments(how: Tuning, folder: Path, every: int, plan: Plan) -> TrainingArguments:
+def _arguments(how: Tuning, folder: Path, every: int, curriculum: Curriculum) -> TrainingArguments:
     """Settings in transformers' terms."""
     number = int(os.environ.get("WORLD_SIZE", "1"))
     check_batch(how.batch, number)
     per_process = how.batch // number
-    passes = per_process // lessons_per_pass(per_process, longest_of(plan.material, plan.mixed), how.per_pass)
+    passes = per_process // lessons_per_pass(per_process, longest_of(curriculum.material, curriculum.mixed), how.per_pass)
     sharded: dict[str, Any] = {}
     if processes.is_shared():
         sharded = {
@@ -390,3 +402,46 @@ def recorded_steps(history: list[dict[str, float]], batch: int) -> list[dict[str
         }
         for row in rows
     ]
+
+
+def stored_dtype(config: Mapping[str, Any]) -> str:
+    """The precision of a base's own weights, by its configuration; float32 where it says nothing that we know."""
+    named = config.get("dtype") or config.get("torch_dtype")
+    return named if named in DTYPES else "float32"
+
+
+#: Files that are the base's, unchanged: its tokenizer, chat template, way of generating, and code.
+KEPT = (
+    *("tokenizer*", "vocab*", "merges.txt", "spiece.model", "*.tiktoken", "tekken.json"),
+    *("special_tokens_map.json", "added_tokens.json", "chat_template*", "generation_config.json", "*.py"),
+)
+
+
+def save_tuned(final: Path, base: Checkpoint, config: dict[str, Any], is_lora: bool, folder: Path) -> None:
+    """Write the model in the precision of its base, LoRA's matrices added to the weights.
+
+    Args:
+        final: what ``tuning.tune`` left.
+        base: what was fine-tuned.
+        config: its configuration.
+        is_lora: ``final`` has added matrices alone.
+        folder: to write into.
+    """
+    dtype = getattr(torch, stored_dtype(config))
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": base.trust_remote_code}
+    if is_lora:
+        from peft import PeftModel
+
+        loaded = AutoModelForCausalLM.from_pretrained(str(base.folder), dtype=torch.float32, **options)
+        with warnings.catch_warnings():  # matrices under other names would be left out, and the base saved as it was
+            warnings.filterwarnings("error", message=".*adapter keys")
+            added = PeftModel.from_pretrained(loaded, str(final))
+        model: Any = added.merge_and_unload().to(dtype)
+    else:
+        model = AutoModelForCausalLM.from_pretrained(str(final), dtype=dtype, **options)
+    model.config.use_cache = config.get("use_cache", True)
+    write_weights(model, folder)
+    for pattern in KEPT:
+        for path in sorted(base.folder.glob(pattern)):
+            if path.is_file():
+                shutil.copyfile(path, folder / path.name)

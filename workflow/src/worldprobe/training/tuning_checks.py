@@ -12,15 +12,12 @@ from transformers import PreTrainedModel
 
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import Checkpoint, read_object
-from worldprobe.training.collating import Collator
-from worldprobe.training.lessons import Material
-from worldprobe.training.tuning import Plan, Tuning
+from worldprobe.operations.resources import BYTES
+from worldprobe.training.lessons import Collator, Material
+from worldprobe.training.tuning import Curriculum, Tuning, stored_dtype
 
-#: Largest number that float16 has.
-LARGEST_HALF = 65_504.0
 #: Nats by which a log probability may move when lessons share a row: rounding moves it by less.
 TOLERANCE = 1e-3
-BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
 def choose_precision(precision: str) -> str:
@@ -62,12 +59,6 @@ def check_base(checkpoint: Checkpoint, is_chat: bool) -> dict[str, Any]:
             "Give the same model in float32, bfloat16 or float16.",
         )
     return config
-
-
-def stored_dtype(config: Mapping[str, Any]) -> str:
-    """The precision of a base's own weights, by its configuration; float32 where it says nothing that we know."""
-    named = config.get("dtype") or config.get("torch_dtype")
-    return named if named in BYTES else "float32"
 
 
 def count_parameters(checkpoint: Checkpoint) -> int:
@@ -131,22 +122,6 @@ def _gb(number: float) -> str:
     return f"{number / 1e9:.1f} GB"
 
 
-def check_weights(name: str, model: PreTrainedModel, precision: str) -> None:
-    """Raise UserError where a weight is not finite, or too large for the precision."""
-    for key, weight in model.named_parameters():
-        if weight.device.type == "meta" or not weight.numel():
-            continue
-        largest = weight.detach().abs().max().item()
-        if not np.isfinite(largest):
-            raise UserError(name, f"has a weight that is not a finite number ({key}).", "Fetch or save the model again.")
-        if precision == "float16" and largest > LARGEST_HALF:
-            raise UserError(
-                name,
-                f"has weights beyond float16 ({key}: {largest:.3g}), so it cannot be trained in it.",
-                "Take --precision bfloat16.",
-            )
-
-
 def check_lengths(material: Material, longest: int, where: str) -> None:
     """Raise UserError where a lesson has more tokens than training takes: its answer would be cut off silently."""
     too_long = np.flatnonzero(material.lengths > longest)
@@ -160,9 +135,9 @@ def check_lengths(material: Material, longest: int, where: str) -> None:
         )
 
 
-def check_pass(name: str, model: PreTrainedModel, plan: Plan, padding: int, how: Tuning) -> None:
+def check_pass(name: str, model: PreTrainedModel, curriculum: Curriculum, padding: int, how: Tuning) -> None:
     """One pass without a step: raise UserError where its loss is not finite, or packed lessons see each other."""
-    lessons = [plan[place] for place in range(min(4, len(plan)))]
+    lessons = [curriculum[place] for place in range(min(4, len(curriculum)))]
     shortest = sorted(lessons, key=lambda lesson: len(lesson["ids"]))[:2]
     device = next(model.parameters()).device
     kind = getattr(torch, how.precision)

@@ -12,10 +12,9 @@ from worldprobe.benchmarks.ewok.human.questions import ask_people, rate_items
 from worldprobe.benchmarks.ewok.human.statistics import Adder, Sums, compare_ways, confuse, judge_sums, measure, prefer
 from worldprobe.benchmarks.ewok.tables.people import human_accuracy
 from worldprobe.contracts import validate
-from worldprobe.human.answers import read_answers
-from worldprobe.human.cleaning import Rules, clean
+from worldprobe.human.cleaning import Rules, clean, read_answers
 from worldprobe.human.lists import Layout, build_lists, digest_lists
-from worldprobe.human.simulation import Crowd, expected_accuracy, simulate
+from worldprobe.human.simulation import Crowd, simulate
 from worldprobe.report.model_names import Roster
 
 
@@ -49,6 +48,20 @@ def choice_of(k: int, n: int) -> Sums:
     total, count = np.zeros((1, 2, 2), int), np.zeros((1, 2, 2), int)
     total[0, 0], count[0, 0] = (k, n - k), (n, n)
     return Sums(total, count)
+
+
+def expected_accuracy(noise: float, n_raters: int) -> float:
+    """The Likert accuracy that good raters of this noise reach on average, ties counting 0.5.
+
+    A target is right if the sum of ``n_raters`` ratings after its own context is higher than that of others after the other.
+    """
+    high = np.full(5, noise / 5) + np.array([0, 0, 0, 0, 1 - noise])
+    sums = np.array([1.0])
+    for _ in range(n_raters):
+        sums = np.convolve(sums, high)
+    low = sums[::-1]
+    below = np.concatenate([[0.0], np.cumsum(low)[:-1]])
+    return float((sums * (below + 0.5 * low)).sum())
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ from worldprobe.cli import main
 from worldprobe.contracts import Table
 from worldprobe.errors import UserError
 from worldprobe.report import style
-from worldprobe.report.figure_files import from_csv, text_columns, to_csv
 from worldprobe.report.model_names import HUMAN, Model, Roster, read_roster
+from worldprobe.report.style import from_csv, text_columns, to_csv
 
 SOURCE = Path(style.__file__).parents[2]
 NEEDS_PROMPTING = {"paradigms", "agreement"}

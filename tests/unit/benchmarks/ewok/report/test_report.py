@@ -25,16 +25,13 @@ from worldprobe.benchmarks.ewok.tables import accuracy
 from worldprobe.cli import main
 from worldprobe.contracts import write_table
 from worldprobe.errors import UserError
-from worldprobe.inference.collect import collect
-from worldprobe.inference.requests import describe_origins
+from worldprobe.inference.requests import collect, describe_origins
 from worldprobe.inference.store import Store
 from worldprobe.provenance import Provenance
-from worldprobe.report.figure_files import render
-from worldprobe.report.markup import find_harm
 from worldprobe.report.origins import TableOrigin, read_origins
-from worldprobe.report.page import Material, Page, build_page, build_part, read_fragment
-from worldprobe.report.pictures import read_picture
-from worldprobe.report.runtimes import AnswerTime, RunTime, read_run_times, with_all_attempts
+from worldprobe.report.page import Material, Page, build_page, build_part, read_picture
+from worldprobe.report.runtimes import Cost, RunTime, read_run_times, with_all_attempts
+from worldprobe.report.style import render
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 OWN = "# worldprobe canary 0000: our own materials"
@@ -278,8 +275,8 @@ def test_the_cost_of_answers_is_that_of_all_attempts(page):
 
 
 def test_tokens_and_money_are_shown_where_they_are_known():
-    plain = AnswerTime("a", 3600.0, {"cpu": 3600.0}, 10)
-    served = AnswerTime("b", 3600.0, {"the server's": 3600.0}, 10, 2_000_000, 1_500, (0.5, 2.0))
+    plain = Cost(3600.0, {"cpu": 3600.0}, 10, name="a")
+    served = Cost(3600.0, {"the server's": 3600.0}, 10, 2_000_000, 1_500, "b", (0.5, 2.0))
     times = [RunTime("score", 2, 4.0, 3.0, None)]
     without = build_page(Page(parts=[], run_times=times, answer_times=[plain]))
     assert "Tokens read" not in without
@@ -288,7 +285,7 @@ def test_tokens_and_money_are_shown_where_they_are_known():
     cells = [re.findall(r'<td class="n">([^<]*)</td>', row) for row in re.findall(r"<tr><td>[ab]</td>.*?</tr>", with_both)]
     assert [row[-3:] for row in cells] == [["–", "–", "–"], ["2,000,000", "1,500", "1.00"]]
     assert "1.00 US$ in total" in with_both
-    compared = AnswerTime("c", 3600.0, {"the server's": 3600.0}, 10, 1_000_000, 0, (0.5, 2.0))
+    compared = Cost(3600.0, {"the server's": 3600.0}, 10, 1_000_000, 0, "c", (0.5, 2.0))
     row = re.search(r"<tr><td>c</td>.*?</tr>", build_page(Page(parts=[], run_times=times, answer_times=[compared])))
     assert row is not None
     assert re.findall(r'<td class="n">([^<]*)</td>', row[0])[-3:] == ["1,000,000", "–", "0.50"]
@@ -296,74 +293,10 @@ def test_tokens_and_money_are_shown_where_they_are_known():
 
 def test_the_time_of_a_rule_that_computes_no_answers_is_left_alone():
     times = [RunTime("judge", 2, 9.0, 5.0, None), RunTime("score", 2, 4.0, 3.0, None)]
-    answers = [AnswerTime("a", 7.0, {"cpu": 7.0}, 1), AnswerTime("b", 8.0, {"the server's": 8.0}, 1)]
+    answers = [Cost(7.0, {"cpu": 7.0}, 1, name="a"), Cost(8.0, {"the server's": 8.0}, 1, name="b")]
     assert with_all_attempts(times, []) == times
     assert with_all_attempts(times, answers) == [RunTime("score", 2, 15.0, 8.0, None), times[0]]
     assert [one.gpu_seconds for one in answers] == [0, 0]
-
-
-HARMS = (
-    '<image xlink:href="https://example.org/x.png"/>',
-    '<image href="//example.org/x.png"/>',
-    '<use href="http://example.org/x.svg#a"/>',
-    "<script>alert(1)</script>",
-    "<SCRIPT>alert(1)</SCRIPT>",
-    "<foreignObject></foreignObject>",
-    '<rect onload="alert(1)"/>',
-    '<rect style="fill:url(https://example.org/x)"/>',
-    '<rect style="fill:\\75rl(https://example.org/x)"/>',
-    "<style>@import 'https://example.org/x.css';</style>",
-    '<a href="java&#10;script:alert(1)"><rect/></a>',
-)
-
-
-@pytest.mark.parametrize("harm", HARMS)
-def test_a_picture_that_would_fetch_or_run_something_is_refused(harm, tmp_path):
-    (tmp_path / "bad.svg").write_text(PICTURE.format(harm))
-    with pytest.raises(UserError, match=r"run or fetch|not an SVG"):
-        read_picture(tmp_path / "bad.svg", "x")
-
-
-def test_a_picture_in_which_the_root_runs_something_is_refused_and_other_files_too(tmp_path):
-    for text, words in (
-        (PICTURE.format("").replace("width", 'onload="alert(1)" width'), "run or fetch"),
-        ("<html><svg></svg></html>", "not an SVG"),
-        ("no markup", "not an SVG"),
-    ):
-        (tmp_path / "bad.svg").write_text(text)
-        with pytest.raises(UserError, match=words):
-            read_picture(tmp_path / "bad.svg", "x")
-    (tmp_path / "latin.svg").write_bytes(b"<svg>\xe9</svg>")
-    with pytest.raises(UserError, match="UTF-8"):
-        read_picture(tmp_path / "latin.svg", "x")
-    with pytest.raises(UserError, match="cannot be read"):
-        read_picture(tmp_path, "x")
-
-
-@pytest.mark.parametrize(
-    "harm",
-    [
-        '<script src="https://example.org/require.js"></script>',
-        "<SCRIPT>alert(1)</SCRIPT>",
-        "<img src='http://example.org/x.png'>",
-        "<img src=x onerror=alert(1)>",
-        '<iframe srcdoc="x"></iframe>',
-        '<a href="javascript:alert(1)">x</a>',
-        '<p style="background:url(//example.org/x)">x</p>',
-        "<svg><style><img src=x onerror=alert(1)></style></svg>",
-        '<meta http-equiv="refresh" content="0;url=https://example.org">',
-    ],
-)
-def test_a_notebook_that_would_run_or_fetch_something_is_refused(harm, tmp_path):
-    (tmp_path / "n.html").write_text(f"<p>fine</p>{harm}")
-    with pytest.raises(UserError, match="run or fetch"):
-        read_fragment(tmp_path / "n.html")
-
-
-def test_what_notebooks_show_is_not_refused():
-    assert (
-        find_harm('<style>#T_1 td {color: red}</style><img src="data:image/png;base64,AA=="><a href="#top">up</a> 1 < 2') is None
-    )
 
 
 def test_a_study_without_logprobs_has_a_report(paper_study, tmp_path):

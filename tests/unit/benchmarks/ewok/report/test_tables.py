@@ -18,8 +18,7 @@ from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Model, Roster, read_roster
-from worldprobe.report.printed import read_printed
-from worldprobe.report.sheet import Column, Sheet, decimals, latex, span
+from worldprobe.report.sheet import Column, Sheet, decimals, latex, read_printed, span
 
 
 def summary(model: str, version: int, mean: float, **more) -> dict:

@@ -15,7 +15,7 @@ from worldprobe.benchmarks.ewok.scoring.prompting import ask, presentations
 from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts
 from worldprobe.contracts import validate
 from worldprobe.errors import UserError
-from worldprobe.inference.readers import first_numeral
+from worldprobe.inference.dialogue import first_numeral
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Decoding, EngineFacts, Written
 

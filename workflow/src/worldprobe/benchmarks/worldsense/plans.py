@@ -199,7 +199,7 @@ FIGURES = (
         "worldsense_problems",
         "Accuracy and bias",
         "problems",
-        "Accuracy and response bias by problem with the paper's 95% intervals over tuples. A bias of 1: always TRUE, POSSIBLE or "
+        "Accuracy and response bias by problem with 95% intervals over skins. A bias of 1: always TRUE, POSSIBLE or "
         "KNOWN; of −1: always FALSE, "
         "IMPOSSIBLE or UNKNOWN. WorldSense, Figure 3.",
         (SUMMARIES,),
@@ -212,8 +212,8 @@ FIGURES = (
         "worldsense_promptings",
         "Ways of asking",
         "promptings",
-        "Accuracy over all problems, and size of the response bias averaged over them, by way of asking, with the paper's "
-        "95% intervals over tuples. WorldSense, Figure 4.",
+        "Accuracy over all problems, and size of the response bias averaged over them, by way of asking, with 95% "
+        "intervals over skins. WorldSense, Figure 4.",
         (SUMMARIES,),
         f"{_FIGURES}.dots:tidy_promptings",
         f"{_FIGURES}.dots:draw",
@@ -224,7 +224,7 @@ FIGURES = (
         "worldsense_sets",
         "Sets",
         "sets",
-        "Accuracy and size of the response bias by set with the paper's 95% intervals over tuples; the test set "
+        "Accuracy and size of the response bias by set with 95% intervals over skins; the test set "
         "is split by whether "
         "the training sets have "
         "a skin's relation. WorldSense, Figure 5.",
@@ -239,8 +239,8 @@ FIGURES = (
         "Fine-tuning",
         "finetuning",
         "Accuracy over all problems, and size of the response bias averaged over them, by what a model was fine-tuned on, with "
-        "the "
-        "paper's 95% intervals over tuples, and the same of the paper's models, from its Table 9. WorldSense, Figure 5.",
+        "95% intervals over skins; and the same of the paper's models, from its Table 9, with its "
+        "intervals over tuples, which are narrower. WorldSense, Figure 5.",
         (SUMMARIES,),
         f"{_FIGURES}.finetuning:tidy_finetuning",
         f"{_FIGURES}.finetuning:draw",
@@ -264,7 +264,7 @@ FIGURES = (
         "difficulty",
         "Accuracy by number of entities and by number of ternary relations of description and query, for the "
         "normal problems and for "
-        "their trivial controls, with the paper's 95% intervals over tuples. WorldSense, Figure 6.",
+        "their trivial controls, with 95% intervals over skins. WorldSense, Figure 6.",
         (SUMMARIES,),
         f"{_FIGURES}.lines:tidy_size",
         f"{_FIGURES}.lines:draw",
@@ -276,7 +276,7 @@ FIGURES = (
         "Depth and open worlds",
         "difficulty",
         "Accuracy by the smallest number of relations that decide one of a tuple's trials, and by the number of worlds that the "
-        "description leaves open, with the paper's 95% intervals over tuples.",
+        "description leaves open, with 95% intervals over skins.",
         (SUMMARIES,),
         f"{_FIGURES}.lines:tidy_depth",
         f"{_FIGURES}.lines:draw",

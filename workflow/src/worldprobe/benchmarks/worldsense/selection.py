@@ -93,6 +93,12 @@ def of_main(rows: pd.DataFrame) -> pd.DataFrame:
     return here[here["prompting"] == here["model"].map(main)].reset_index(drop=True)
 
 
+def interval_ends(rows: pd.DataFrame) -> pd.DataFrame:
+    """The ends of intervals over skins; where several skins are all alike, the mean. One skin has none."""
+    alike = rows["mean"].where(rows["n_skins"] > 1)
+    return pd.DataFrame({name: rows[name].fillna(alike) for name in ("ci_low", "ci_high")})
+
+
 def problems_of(rows: pd.DataFrame) -> list[str]:
     """The problems that there are, in the paper's order."""
     return [problem for problem in PROBLEMS if problem in set(rows["problem"])]

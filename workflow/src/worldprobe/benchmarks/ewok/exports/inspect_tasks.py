@@ -25,7 +25,7 @@ from worldprobe.benchmarks.ewok.scoring.prompting import FREE, presentations
 from worldprobe.benchmarks.ewok.scoring.prompts import PAPER, load_prompts
 from worldprobe.benchmarks.ewok.vocabulary import DESIGN, OVER_VERSIONS
 from worldprobe.contracts import read_table
-from worldprobe.inference.readers import first_numeral
+from worldprobe.inference.dialogue import first_numeral
 from worldprobe.models.answers import add_up
 from worldprobe.models.engine import Loglikelihood
 from worldprobe.models.server.capabilities import load_encoder

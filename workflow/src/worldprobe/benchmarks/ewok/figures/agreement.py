@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.report import style
-from worldprobe.report.figure_files import Block, draw_block
 from worldprobe.report.model_names import HUMAN, Roster
+from worldprobe.report.style import Block, draw_block
 
 ALL_MODELS = "all models"
 #: In place of a model's id in the rows that pool all models.

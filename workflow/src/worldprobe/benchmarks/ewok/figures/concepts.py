@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from worldprobe.benchmarks.ewok.selection import domain_order, in_words, over_versions, pick
 from worldprobe.report import style
-from worldprobe.report.figure_files import Block, draw_block
 from worldprobe.report.model_names import WORD2VEC, Roster
+from worldprobe.report.style import Block, draw_block
 
 #: How much wider bold letters are.
 BOLD = 1.12

@@ -13,8 +13,8 @@ from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, PARADIGMS, TITLES,
 from worldprobe.benchmarks.ewok.selection import domain_order, in_words, language_models, over_versions, pick
 from worldprobe.errors import UserError
 from worldprobe.report import style
-from worldprobe.report.figure_files import Block, draw_block
 from worldprobe.report.model_names import HUMAN, Roster
+from worldprobe.report.style import Block, draw_block
 
 COLOURS = {"logprobs": "#0072B2", "likert": "#E69F00", "choice": "#009E73"}
 MARKERS = {"logprobs": "o", "likert": "s", "choice": "^"}

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES
 from worldprobe.report import style
-from worldprobe.report.figure_files import Block, draw_block
 from worldprobe.report.model_names import HUMAN, Roster
+from worldprobe.report.style import Block, draw_block
 
 _LABELS = {"context1": "context 1", "context2": "context 2", "none": "no preference", "missing": "not asked"}
 

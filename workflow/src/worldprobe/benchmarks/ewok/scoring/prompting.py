@@ -12,8 +12,7 @@ import pandas as pd
 from worldprobe.benchmarks.ewok.eval_types import Way
 from worldprobe.benchmarks.ewok.scoring.logprobs import ITEM_COLUMNS
 from worldprobe.benchmarks.ewok.scoring.prompts import Prompt
-from worldprobe.inference.dialogue import Exchange, OneRound, converse
-from worldprobe.inference.readers import first_numeral
+from worldprobe.inference.dialogue import Exchange, OneRound, converse, first_numeral
 from worldprobe.inference.requests import near_tie_of
 from worldprobe.inference.store import Store
 from worldprobe.log import LOGGER

@@ -7,7 +7,7 @@ import csv
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.selection import in_words
-from worldprobe.human.answers import FEWEST, MERGED, UNKNOWN
+from worldprobe.human.cleaning import FEWEST, MERGED, UNKNOWN
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import Provenance
 from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number

@@ -12,6 +12,7 @@ from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
     PROMPTINGS,
     SETS,
+    interval_ends,
     main_promptings,
     main_set,
     of_main,
@@ -23,7 +24,7 @@ from worldprobe.benchmarks.worldsense.selection import (
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
 
-COLUMNS = ("panel", "model", "name", "family", "colour", "mark", "mean", "conf95")
+COLUMNS = ("panel", "model", "name", "family", "colour", "mark", "mean", "ci_low", "ci_high")
 ACCURACY, BIAS, AMPLITUDE = "accuracy", "bias", "size of the bias"
 #: Marks that differ in form and colour.
 MARKS = ("o", "s", "^", "D", "v", "P")
@@ -68,10 +69,17 @@ def tidy_sets(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 
 
 def _with_amplitude(accuracy: pd.DataFrame, summaries: pd.DataFrame) -> pd.DataFrame:
+    """Rows of accuracy and of the mean size of the problems' biases.
+
+    Problems share skins, so their errors may add up: the ends are means of the problems' ends, the most that they can be. Where a
+    problem's interval contains 0, the size of its bias may be 0.
+    """
     bias = pick(summaries, "problem", BIAS)
-    key = ["set", "prompting", "model"]
-    sizes = bias.assign(mean=bias["mean"].abs(), square=bias["conf95"] ** 2).groupby(key, sort=False)
-    amplitude = pd.DataFrame({"mean": sizes["mean"].mean(), "conf95": sizes["square"].sum() ** 0.5 / sizes.size()}).reset_index()
+    ends = interval_ends(bias)
+    sizes = bias.assign(mean=bias["mean"].abs(), ci_high=ends.abs().max(axis=1, skipna=False))
+    sizes["ci_low"] = ends.abs().min(axis=1, skipna=False).mask(ends["ci_low"] * ends["ci_high"] < 0, 0)
+    means = sizes.groupby(["set", "prompting", "model"], sort=False)[["mean", "ci_low", "ci_high"]]
+    amplitude = means.mean(skipna=False).reset_index()
     return pd.concat([accuracy.assign(panel=ACCURACY), amplitude.assign(panel=AMPLITUDE)], ignore_index=True)
 
 
@@ -121,7 +129,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, models: list[str], marks: list[s
         here = rows[rows["mark"] == mark]
         y = np.array([place_of[model] for model in here["model"]], float) + 0.72 * ((number + 0.5) / len(marks) - 0.5)
         colour = _colour(mark, number)
-        axes.hlines(y, here["mean"] - here["conf95"], here["mean"] + here["conf95"], color=colour, lw=0.8, zorder=2)
+        axes.hlines(y, here["ci_low"], here["ci_high"], color=colour, lw=0.8, zorder=2)
         axes.scatter(here["mean"], y, s=13, marker=_form(number), color=colour, edgecolors="white", linewidths=0.3, zorder=3)
     axes.set_xlim(*{ACCURACY: (min(0.4, float(rows["mean"].min()) - 0.03), 1.02), BIAS: (-1.05, 1.05)}.get(panel, (-0.03, 1.05)))
     axes.set_ylim(len(models) - 0.5, -0.5)

@@ -15,7 +15,7 @@ from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
 
-COLUMNS = ("panel", "base", "name", "variant", "mark", "mean", "conf95")
+COLUMNS = ("panel", "base", "name", "variant", "mark", "mean", "ci_low", "ci_high")
 PAPERS = " (paper)"
 #: Form and colour of a line: a mark more than there are sets, the test set being whole or split.
 MARKS = ("o", "s", "^", "D", "v", "X", "P")
@@ -51,7 +51,7 @@ def tidy_finetuning(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 
 
 def _published() -> pd.DataFrame:
-    """Accuracy and size of the bias of the paper's models, the mean of the problems of its Table 9."""
+    """Accuracy and size of the bias of the paper's models: means of the problems of its Table 9, its intervals over tuples."""
     numbers = read_published()
     rows = numbers[numbers["table"] == "table9"].copy()
     rows["part"] = rows["quantity"].str.endswith("_conf95").map({True: "conf95", False: "mean"})
@@ -61,7 +61,9 @@ def _published() -> pd.DataFrame:
     wide["mean"] = wide["mean"].where(wide["measure"] == "accuracy", wide["mean"].abs())
     wide["square"] = wide["conf95"] ** 2
     groups = wide.groupby(["model", "set", "measure"], sort=False)
-    means = pd.DataFrame({"mean": groups["mean"].mean(), "conf95": groups["square"].sum() ** 0.5 / groups.size()}).reset_index()
+    half = groups["square"].sum() ** 0.5 / groups.size()
+    mean = groups["mean"].mean()
+    means = pd.DataFrame({"mean": mean, "ci_low": mean - half, "ci_high": mean + half}).reset_index()
     means["base"] = means["model"].str.partition("-FT")[0]
     means["variant"] = means["model"].str.partition("+")[2]
     means["name"] = means["base"] + PAPERS
@@ -129,7 +131,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, marks: list[str], panel: str) ->
         axes.errorbar(
             [variants.index(variant) + shift for variant in line["variant"]],
             line["mean"],
-            line["conf95"].fillna(0),
+            style.error_bars(line),
             color=MARK_COLOURS[number % len(MARK_COLOURS)],
             marker=MARKS[number % len(MARKS)],
             ms=4,

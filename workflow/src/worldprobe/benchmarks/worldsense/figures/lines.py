@@ -12,7 +12,7 @@ from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
 
-COLUMNS = ("panel", "axis", "model", "name", "family", "colour", "x", "mean", "conf95", "count")
+COLUMNS = ("panel", "axis", "model", "name", "family", "colour", "x", "mean", "ci_low", "ci_high", "count")
 MORE = 2
 FORMS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
@@ -74,7 +74,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     foot = 0.1 + 0.14 * -(-(len(models) + 1) // columns)
     row_height = 0.22 + height + 0.36
     figure = style.canvas(width, row_height * n_rows + foot)
-    low = min(0.4, float((frame["mean"] - frame["conf95"].fillna(0)).min()) - 0.02)
+    low = min(0.4, float(frame[["mean", "ci_low"]].min().min()) - 0.02)
     for number, (panel, axis) in enumerate(panels):
         row, column = divmod(number, per_row)
         axes = style.axes_at(figure, left + column * (plot + gap), row * row_height + 0.22, plot, height)
@@ -86,7 +86,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
             axes.errorbar(
                 line["x"] + shift,
                 line["mean"],
-                line["conf95"].fillna(0),
+                style.error_bars(line),
                 color=colours[model],
                 marker=FORMS[place % len(FORMS)],
                 ms=3,

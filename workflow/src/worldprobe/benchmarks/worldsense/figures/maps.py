@@ -9,8 +9,8 @@ from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, language_m
 from worldprobe.benchmarks.worldsense.skins.groups import TEST_SKINS
 from worldprobe.errors import UserError
 from worldprobe.report import style
-from worldprobe.report.figure_files import Block, draw_block
 from worldprobe.report.model_names import Roster
+from worldprobe.report.style import Block, draw_block
 
 #: Short headings of the problems.
 HEADINGS = {name: title.replace(", ", ",\n") for name, title in PROBLEM_NAMES.items()}

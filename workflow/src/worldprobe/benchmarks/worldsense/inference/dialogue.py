@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from worldprobe.inference.dialogue import extend
-from worldprobe.inference.readers import Reader, Reading
+from worldprobe.inference.dialogue import Reader, Reading, extend
 from worldprobe.inference.requests import Generate
 from worldprobe.models.engine import Decoding, Prompt, Written
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
-from worldprobe.inference.readers import Reader, Reading, last_word
+from worldprobe.inference.dialogue import Reader, Reading, last_word
 
 #: Names of the rules, as a study's settings have them.
 PAPER, EXPLICIT = "last_word", "explicit"

@@ -6,9 +6,11 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from worldprobe.benchmarks.worldsense.analysis.published import SOURCE, read_published
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
-from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, problems_of, prompting_name, show_tokens
+from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, interval_ends, problems_of, prompting_name, show_tokens
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.report.results import Score, standard_error
@@ -63,7 +65,8 @@ def _row(summary: dict[Any, Any]) -> dict[str, Any]:
     """One mean as plain values; JSON has no NaN."""
     numbers = {key: float(summary[key]) for key in ("mean", "conf95", "ci_low", "ci_high")}
     known = {key: value if math.isfinite(value) else None for key, value in numbers.items()}
-    return known | {"stderr": standard_error(known["ci_low"], known["ci_high"]), "n_tuples": int(summary["count"])}
+    spread = {"stderr": standard_error(known["ci_low"], known["ci_high"]), "n_skins": int(summary["n_skins"])}
+    return known | spread | {"n_tuples": int(summary["count"])}
 
 
 def list_scores(evaluation: dict[str, Any]) -> list[Score]:
@@ -131,14 +134,16 @@ def _judge(model: str, found: dict[str, Any]) -> list[str]:
     """Whether a model is above the rule that counts mentions, for other skins as well."""
     if "counting" not in found.get("baselines", {}):
         return []
-    bar, low = found["baselines"]["counting"]["mean"], found["accuracy"]["ci_low"]
+    bar, ends = found["baselines"]["counting"]["mean"], interval_ends(pd.DataFrame([found["accuracy"]], dtype=float))
     said = f"A rule that counts mentions and matches single clauses, and never chains two, has {bar:.3f} on these trials"
-    if (found["accuracy"]["mean"] if low is None else low) > bar:
+    if ends["ci_low"].iloc[0] > bar:
         return [f"{said}; {model} is above it."]
-    return [f"{said}; {model} is not above it, and so not shown to reason."]
+    return [f"{said}; {model} is not shown to be above it, and so not to reason."]
 
 
 def _interval(row: dict[str, Any]) -> str:
+    if row["n_skins"] == 1:
+        return "one skin, so no interval"
     ends = [row["ci_low"], row["ci_high"]]
     return "all skins alike" if None in ends else f"95% over skins {ends[0]:.3f}-{ends[1]:.3f}"
 

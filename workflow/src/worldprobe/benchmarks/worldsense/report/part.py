@@ -11,6 +11,7 @@ from worldprobe.benchmarks.worldsense.contracts import Summaries
 from worldprobe.benchmarks.worldsense.report.conversations import read_examples
 from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
+    interval_ends,
     language_models,
     main_promptings,
     main_set,
@@ -99,12 +100,6 @@ def _overview(
     }
 
 
-def _ends(rows: pd.DataFrame) -> pd.DataFrame:
-    """The ends of intervals for other skins; where several skins are all alike, the mean. One skin has none."""
-    alike = rows["mean"].where(rows["n_skins"] > 1)
-    return pd.DataFrame({name: rows[name].fillna(alike) for name in ("ci_low", "ci_high")})
-
-
 def _bounds(rows: pd.DataFrame) -> pd.DataFrame:
     """The ends of intervals that hold for all rows at once, so that the most extreme of them may be named (Bonferroni).
 
@@ -113,7 +108,7 @@ def _bounds(rows: pd.DataFrame) -> pd.DataFrame:
     """
     degrees = (rows["n_skins"] - 1).clip(lower=1)
     wider = pd.Series(t.ppf(1 - 0.025 / max(1, len(rows)), degrees) / t.ppf(0.975, degrees), rows.index)
-    return _ends(rows).apply(lambda end: rows["mean"] + (end - rows["mean"]) * wider)
+    return interval_ends(rows).apply(lambda end: rows["mean"] + (end - rows["mean"]) * wider)
 
 
 def _lead(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> str:
@@ -138,7 +133,7 @@ def _shallow(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> lis
         return []
     bar = float(rows["mean"][COUNTING])
     sentence = f"A rule that counts mentions and matches single clauses, and never chains two, has an accuracy of {bar:.3f}"
-    low = _ends(rows)["ci_low"]
+    low = interval_ends(rows)["ci_low"]
     below = [roster[model].name for model in asked if model != COUNTING and not low[model] > bar]
     if not below:
         return [f"{sentence}."]
@@ -154,7 +149,7 @@ def _hardest(by_problem: pd.DataFrame, asked: Sequence[str]) -> list[str]:
     found = []
     if len(normal) > 1:
         best, worst = (rows[rows["problem"] == name].set_index("model") for name in (normal.idxmax(), normal.idxmin()))
-        apart = int((_ends(best)["ci_low"] > _ends(worst)["ci_high"].reindex(best.index)).sum())
+        apart = int(_apart(best, worst).sum())
         names = [PROBLEM_NAMES[str(name)].lower() for name in (normal.idxmax(), normal.idxmin())]
         average = " on average" if len(asked) > 1 else ""
         if apart:
@@ -172,12 +167,21 @@ def _hardest(by_problem: pd.DataFrame, asked: Sequence[str]) -> list[str]:
 def _seen(summaries: pd.DataFrame, asked: Sequence[str]) -> list[str]:
     """Accuracy on the test skins whose relation the training sets have, and on the others."""
     rows = of_main(pick(summaries, "intraining", columns=("intraining",)))
-    means = rows[rows["model"].isin(asked)].groupby("intraining")["mean"].mean()
+    rows = rows[rows["model"].isin(asked)]
+    means = rows.groupby("intraining")["mean"].mean()
     if not {IN, OUT} <= set(means.index):
         return []
-    shared, other = f"{means[IN]:.3f}", f"{means[OUT]:.3f}"
-    end = " on average over models." if len(asked) > 1 else "."
-    return [f"Skins whose relation is in the training sets come to {shared}, those whose relation is not, to {other}{end}"]
+    shared, other = (rows[rows["intraining"] == name].set_index("model") for name in (IN, OUT))
+    apart = _apart(shared, other) | _apart(other, shared)
+    where = f" on average; the intervals over skins are apart in {apart.sum()} of {len(apart)} models."
+    if len(asked) == 1:
+        where = f"; the intervals over skins {'are apart' if apart.all() else 'overlap'}."
+    return [f"Skins whose relation is in the training sets come to {means[IN]:.3f}, others to {means[OUT]:.3f}{where}"]
+
+
+def _apart(higher: pd.DataFrame, lower: pd.DataFrame) -> pd.Series:
+    """In which models one mean is above another for other skins as well; both by model."""
+    return interval_ends(higher)["ci_low"] > interval_ends(lower)["ci_high"].reindex(higher.index)
 
 
 def _bias(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list[str]:
@@ -223,10 +227,10 @@ def _methods(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ro
         f"Models answered the trials of {listed(sets)}, asked by {listed(how)} prompting.",
         "A tuple's accuracy and bias are means over its trials with the paper's weights, after 1 and 2 are folded into one; "
         "tuples that were not answered as a whole are left out.",
-        "Sizes weigh equally within a problem, and problems in an average; ± in tables and the intervals of figures are the "
-        "paper's 1.96 standard errors over tuples, which hold for these skins only.",
-        "Intervals in sentences and p values are for other skins and abstract problems: Student's t with one degree of freedom "
-        "less than skins.",
+        "Sizes weigh equally within a problem, and problems in an average; ± in tables is the paper's 1.96 standard errors over "
+        "tuples, which hold for these skins only.",
+        "Intervals in figures and sentences and p values are for other skins and abstract problems: Student's t with one degree "
+        "of freedom less than skins.",
     ]
     left_out = sum(int(row.get("incomplete_tuples", 0)) for row in made.details.get("answers", []))
     if left_out:

@@ -33,6 +33,10 @@ UNITS = (
 PUBLISHED = "Rows of the paper: its printed numbers, of its own test set."
 
 
+#: What is shown of how well a mean is known: the paper's interval over tuples, or ours over skins.
+_SPREAD = dict.fromkeys(("corrected", "strict", "bias"), ("conf95",)) | {"invalid": (), "consistency": ("ci_low", "ci_high")}
+
+
 def show_mean(measure: object, mean: object, half_width: object) -> str:
     """A mean with its interval, as the paper prints it.
 
@@ -61,8 +65,8 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     }
     frame = rows[[*key, "mean", "conf95", "ci_low", "ci_high", "count"]]
     for column, (measure, gold) in parts.items():
-        other = every[(every["measure"] == measure) & (every["gold"] == gold)][["mean", "conf95"]]
-        named = other.rename(columns={"mean": column, "conf95": f"{column}_conf95"})
+        kept = {"mean": column} | {name: f"{column}_{name}" for name in _SPREAD[column]}
+        named = every[(every["measure"] == measure) & (every["gold"] == gold)][list(kept)].rename(columns=kept)
         frame = frame.merge(named, how="left", left_on=key, right_index=True)
     frame = _in_order(frame, roster)
     paper = read_published()
@@ -81,6 +85,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         Column("Bias", ("bias", "bias_conf95"), lambda mean, half: show_mean("bias", mean, half)),
         Column("Invalid %", ("invalid",), lambda share: decimals(1)(share * 100)),
         Column("Consistency", ("consistency",), decimals(2)),
+        Column("Over skins", ("consistency_ci_low", "consistency_ci_high"), lambda low, high: span(low, high, 2)),
         Column("Paper", ("published",), lambda mean: show_mean("accuracy", mean, None)),
     ]
     if frame["published"].isna().all():
@@ -89,7 +94,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         "Means over tuples; sizes weigh equally within a problem, and problems in the average. Strict: the exact answer, 1 and 2 "
         "apart (chance is one third in completeness problems). Corrected gold: the solver's answers. Consistency: agreement of "
         "the answers to one abstract problem in different skins, beyond chance; missing where a problem has too few pairs or one "
-        "answer.",
+        "answer; its interval is over skins or abstract trials, whichever is wider.",
         UNITS,
         "Over skins: the 95% interval for other skins and abstract problems, which are what tuples share; Student's t with one "
         "degree of freedom less than skins. None where all skins are alike.",

@@ -1,12 +1,4 @@
-"""The two databases: answers under random keys, and who the people are."""
-
-from __future__ import annotations
-
-#: Bumped when the tables change.
-VERSION = 1
-
-#: Every rule that the server follows is a constraint here too, so that no fault of ours can store what must not be.
-ANSWERS = """
+-- Every rule that the server follows is a constraint here too, so that no fault of ours can store what must not be.
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE lists (
     list TEXT PRIMARY KEY,
@@ -72,22 +64,3 @@ CREATE TABLE events (
 ) STRICT;
 CREATE INDEX events_of_session ON events (session);
 CREATE TABLE tallies (day TEXT NOT NULL, kind TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (day, kind)) STRICT, WITHOUT ROWID;
-"""
-
-IDENTITIES = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE people (
-    participant TEXT PRIMARY KEY,
-    pid TEXT NOT NULL UNIQUE,
-    consented_at INTEGER NOT NULL
-) STRICT;
-CREATE TABLE submissions (
-    participant TEXT NOT NULL REFERENCES people ON DELETE CASCADE,
-    submission TEXT NOT NULL,
-    study TEXT NOT NULL,
-    first_at INTEGER NOT NULL,
-    code TEXT,
-    outcome TEXT,
-    PRIMARY KEY (participant, submission)
-) STRICT, WITHOUT ROWID;
-"""
