@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-import re
-import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
-from worldprobe.config import Source, complaints, read_yaml, with_defaults
-from worldprobe.config.documents import dotted
+from worldprobe.benchmarks.worldsense.skins.skin_file import Questions, at_key, faults_between, faults_of, read_skin
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.paths import RESOURCES
+from worldprobe.settings import Source, read_yaml
 
 FOLDER = RESOURCES / "skins"
 SUFFIXES = (".yaml", ".yml")
 #: Versions of the sets' wording, and what version 1 said otherwise: its questions, and the words of our skins.
 VERSIONS = (1, 2)
 VERSION_1 = FOLDER / "versions" / "1.yaml"
-#: Clause -> the placeholders that it contains, each once; the first is its subject.
-PLACEHOLDERS = {
-    "before": "xy",
-    "after": "xy",
-    "between": "mxy",
-    "outside": "mxy",
-    "first": "x",
-    "last": "x",
-    "parallel": "xy",
-    "perpendicular": "xy",
-}
-PLANAR_CLAUSES = ("parallel", "perpendicular")
-LINEAR_CLAUSES = tuple(clause for clause in PLACEHOLDERS if clause not in PLANAR_CLAUSES)
-QUESTION_PLACEHOLDERS = {
-    "Infer": {"description", "query"},
-    "Consist": {"description"},
-    "Compl": {"description", "query", "opposite"},
-}
-#: Key, what is wrong, and the fix.
-Fault = tuple[tuple[str | int, ...], str, str]
 
 
 @dataclass(frozen=True)
@@ -109,11 +86,11 @@ def check_skins(folder: Path | str = FOLDER) -> tuple[list[Skin], list[UserError
         raise UserError(folder, "contains no skin.", "Give a folder of .yaml files, or one such file.")
     right, faults = _right_sources(paths)
     others = [] if place.is_dir() else [path for path in skin_files(place.parent) if path.resolve() != place.resolve()]
-    for source, fault in _faults_between(_right_sources(others)[0] + right if right else []):
+    for source, fault in faults_between(_right_sources(others)[0] + right if right else []):
         if source in right:
-            faults.append(_at(source, fault))
+            faults.append(at_key(source, fault))
     wrong = {fault.where.partition(", line ")[0] for fault in faults}
-    skins = [_skin(with_defaults(source.document, "skin"), source.name) for source in right if source.name not in wrong]
+    skins = [_skin(read_skin(source), source.name) for source in right if source.name not in wrong]
     return sorted(skins, key=lambda skin: (skin.use, skin.domain, skin.name)), faults
 
 
@@ -129,7 +106,7 @@ def _right_sources(paths: Iterable[Path]) -> tuple[list[Source], list[UserError]
     for path in paths:
         try:
             source = read_yaml(path)
-            found = list(_faults_of(source))
+            found = list(faults_of(source))
         except UserError as error:
             found = [error]
         else:
@@ -175,7 +152,7 @@ def _skin(document: dict[str, Any], path: str) -> Skin:
 def _former(skin: Skin) -> Skin:
     """A skin in version 1; of a user's skin, only the questions that it leaves to us were others."""
     former = read_yaml(VERSION_1).document
-    now = with_defaults({}, "skin")["questions"]
+    now = Questions().model_dump()
     own = former["skins"].get(skin.name, {}) if Path(skin.path).resolve().parent == FOLDER.resolve() else {}
     questions = {
         kind: {
@@ -203,106 +180,3 @@ def entities_needed(size: int) -> int:
     9
     """
     return size + 1
-
-
-def _faults_of(source: Source) -> Iterator[UserError]:
-    """What is wrong with one skin's file. Whether its sentences can be misread is seen once they are rendered."""
-    found = complaints(source.document, "skin", [source])
-    if found:
-        yield from found
-        return
-    document = with_defaults(source.document, "skin")
-    for faults in (_missing(document), _entity_faults(document["entities"]), _wording_faults(document)):
-        yield from (_at(source, fault) for fault in faults)
-
-
-def _missing(document: dict[str, Any]) -> Iterator[Fault]:
-    planar = document["domain"] == "planar"
-    if planar != (document["use"] == "ood-problem"):
-        yield ("use",), "planar skins are for ood-problem, and only they are.", "Change use or domain."
-    wanted, others = (PLANAR_CLAUSES, LINEAR_CLAUSES) if planar else (LINEAR_CLAUSES, PLANAR_CLAUSES)
-    for clause in wanted:
-        if clause not in document["clauses"]:
-            yield ("clauses", clause), "missing.", "Add the clause."
-    for clause in others:
-        if clause in document["clauses"]:
-            yield ("clauses", clause), f"{document['domain']} skins have no such clause.", "Remove it."
-    for key in ("listing", "foreign"):
-        if planar == (key in document):
-            yield (key,), *(("planar skins have no such key.", "Remove it.") if planar else ("missing.", "Add the key."))
-
-
-def _entity_faults(entities: list[str]) -> Iterator[Fault]:
-    """Entities that a reader could not tell apart in a sentence."""
-    for number, entity in enumerate(entities):
-        for other in entities[:number]:
-            short, long = sorted((entity.casefold(), other.casefold()), key=len)
-            if re.search(rf"(?<!\w){re.escape(short)}(?!\w)", long):
-                yield ("entities", number), f"{entity!r} and {other!r} cannot be told apart in a sentence.", "Rename one of them."
-
-
-def _wording_faults(document: dict[str, Any]) -> Iterator[Fault]:
-    """Clauses and questions without their placeholders, and those that would say something else than the gold answer assumes."""
-    yield from _placeholder_faults(("situation",), document["situation"], {"number"})
-    seen: dict[str, str] = {}
-    for group in ("clauses", "foreign"):
-        for name, text in document.get(group, {}).items():
-            wanted = PLACEHOLDERS[name]
-            faults = list(_placeholder_faults((group, name), text, set(wanted)))
-            yield from faults
-            if not faults and (subject := re.findall(r"\{(\w)\}", text)[0]) != wanted[0]:
-                yield (group, name), f"{text!r} names {{{subject}}} before {{{wanted[0]}}}.", f"Make {{{wanted[0]}}} the subject."
-            words = re.sub(r"\{\w+\}", "{}", " ".join(text.split())).casefold()  # x and y exchanged are the same words
-            if words in seen:
-                yield (group, name), f"has the same words as {seen[words]}.", "Write what it means."
-            seen[words] = f"{group}.{name}"
-    for kind, wordings in document["questions"].items():
-        for wording, lines in wordings.items():
-            keys, text = ("questions", kind, wording), "\n".join(lines)
-            yield from _placeholder_faults(keys, text, QUESTION_PLACEHOLDERS[kind])
-            for answer in ANSWERS[kind]:
-                if not re.search(rf"(?<!\w){answer}(?!\w)", text):
-                    yield keys, f"does not name the answer {answer}.", f"Name {', '.join(ANSWERS[kind])}."
-            if kind == "Compl" and not _names_alternatives(text):
-                problem = "{query} is not alternative 1, or {opposite} is not alternative 2."
-                yield keys, problem, "Write (1) {query}, (2) {opposite}."
-
-
-def _placeholder_faults(keys: tuple[str, ...], text: str, wanted: set[str]) -> Iterator[Fault]:
-    try:
-        found = sorted(str(name) for _, name, _, _ in string.Formatter().parse(text) if name is not None)
-    except ValueError:
-        found = ["an unpaired brace"]
-    if found != sorted(wanted):
-        written = ", ".join(f"{{{name}}}" for name in sorted(wanted))
-        yield keys, f"{text!r} does not contain {written}, each once and nothing else in braces.", f"Use each of {written} once."
-
-
-def _names_alternatives(text: str) -> bool:
-    """Whether the number next to {query} is 1 and that next to {opposite} is 2, before them or after them."""
-    before = [re.findall(r"[123]", text.partition(name)[0])[-1:] for name in ("{query}", "{opposite}")]
-    after = [re.findall(r"[123]", text.partition(name)[2])[:1] for name in ("{query}", "{opposite}")]
-    return [["1"], ["2"]] in (before, after)
-
-
-def _faults_between(sources: Sequence[Source]) -> Iterator[tuple[Source, Fault]]:
-    """Names given twice, and training skins that share an entity with a test skin: the skin at fault, and the fault."""
-    documents = [source.document for source in sources]
-    tested = {entity.casefold(): d["name"] for d in documents if d["use"] in ("test", "test-new") for entity in d["entities"]}
-    named: dict[str, str] = {}
-    for source, document in zip(sources, documents, strict=True):
-        name = document["name"]
-        place = named.setdefault(name.casefold(), source.name)
-        if place != source.name:
-            yield source, (("name",), f"{name} is also the name in {place}.", "Choose another name.")
-        for number, entity in enumerate(document["entities"] if document["use"] == "train" else ()):
-            if skin := tested.get(entity.casefold()):
-                problem = f"{entity!r} is also an entity of the test skin {skin}."
-                yield source, (("entities", number), problem, "Give the training skin entities of its own.")
-
-
-def _at(source: Source, fault: Fault) -> UserError:
-    """A fault with its file, and the line of its key or of what would contain it."""
-    keys, problem, fix = fault
-    places = (source.place(keys[:length]) for length in range(len(keys), -1, -1))
-    return UserError(next(filter(None, places), source.name), f"{dotted(keys)}: {problem}", fix)
