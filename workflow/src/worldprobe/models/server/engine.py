@@ -174,8 +174,8 @@ class OpenaiEngine:
                 if self.encoder is not None and new is not None and before is not None and not thoughts_apart(answer):
                     transcript = Transcript(self.encoder.tokenizer, before, ())
                     transcript.tokens = new
-                    n_new = sum(token not in self.encoder.tokenizer.all_special_ids for token in new)
                     finish = read_finish(answer, decoding.ends_early)
+                    n_new = len(new) - (finish == "end" and new[-1:] != [] and new[-1] in self.encoder.tokenizer.all_special_ids)
                     whole = Written(transcript.whole(), finish, n_new, was_cut, n_prompt_tokens=len(before))
                     return part_thoughts(whole, opening, decoding, self.encoder.count)
                 count = self.encoder.count if self.encoder is not None else None
