@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.models import loading, model_provenance, selfcheck
+from worldprobe.models import loading, model_provenance, selfcheck, tokenizers
 from worldprobe.models.answers import scored
 from worldprobe.models.batching import Budget
 from worldprobe.models.chat import Encoder
@@ -315,6 +315,7 @@ def open_engine(
         ends=end_tokens(model, tokenizer) if kind == CAUSAL else (),
         kind=kind,
         pseudo=pseudo if kind == MASKED else None,
+        tokenizer=tokenizers.fingerprint(tokenizer),
         notes={
             "device": str(model.get_input_embeddings().weight.device.type),
             "attention": getattr(model.config, "_attn_implementation", None),
