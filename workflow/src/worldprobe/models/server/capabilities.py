@@ -151,16 +151,20 @@ def probe_chat(endpoint: Endpoint, model: str, messages: Sequence[Mapping[str, s
     return _probe(endpoint, "/chat/completions", body, {"logprobs": True, "top_logprobs": 2})
 
 
-def drops_messages(endpoint: Endpoint, model: str) -> bool:
-    """Does the server's chat template leave out what a message says, as its count of the prompt's tokens shows?"""
+def drops_messages(endpoint: Endpoint, model: str, n_prompt: int | None) -> bool:
+    """Does the server's chat template leave out what a message says, as its counts of the prompt's tokens show?
 
-    def count(messages: Sequence[Mapping[str, str]]) -> int | None:
-        body = {"model": model, "messages": list(messages), "max_tokens": 1, "temperature": 0}
-        answer = attempt(endpoint, "/chat/completions", body, lambda found: dict(found)) or {}
-        return (answer.get("usage") or {}).get("prompt_tokens")
-
-    short, long = count(HELLO), count(ONE_MESSAGE)
-    return isinstance(short, int) and isinstance(long, int) and 0 < long < short + FEWER
+    Args:
+        endpoint: the server.
+        model: the model's name there.
+        n_prompt: tokens that it counted for ``ONE_MESSAGE``, where it counts any.
+    """
+    if not n_prompt:
+        return False
+    body = {"model": model, "messages": HELLO, "max_tokens": 1, "temperature": 0}
+    answer = attempt(endpoint, "/chat/completions", body, dict) or {}
+    n_short = (answer.get("usage") or {}).get("prompt_tokens")
+    return isinstance(n_short, int) and n_prompt < n_short + FEWER
 
 
 def _probe(endpoint: Endpoint, path: str, body: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -248,7 +248,8 @@ class OpenaiEngine:
 
     @cached_property
     def _drops_messages(self) -> bool:
-        return drops_messages(self.endpoint, self.model)
+        told = (self.facts.set_up or {"told": {}})["told"].get("chat", {})
+        return drops_messages(self.endpoint, self.model, told.get("prompt_tokens"))
 
     @cached_property
     def _opens_thoughts(self) -> bool:
