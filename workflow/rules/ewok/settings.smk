@@ -139,7 +139,9 @@ def published_files():
 
 def judgements_by_condition(wildcards):
     """Every condition with its judgements, the reference first, as options."""
-    by_name = {name: ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, condition=name) for name in ewok_outputs.conditions(study)}
+    by_name = {
+        name: ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, condition=name) for name in ewok_outputs.conditions(study)
+    }
     return flags(*(flag("--judgements", [name, *tables]) for name, tables in by_name.items()))
 
 
