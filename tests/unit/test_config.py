@@ -291,7 +291,7 @@ def test_the_folder_of_a_model_that_only_one_benchmark_names_must_exist(tmp_path
             benchmarks.settings_classes(),
             benchmarks.complete_registry,
             add=benchmarks.add_models,
-            asked=benchmarks.asked_models,
+            asked=benchmarks.all_models,
         )
 
 
