@@ -17,7 +17,7 @@ from cyclopts import App, Parameter
 from cyclopts.exceptions import CycloptsError
 
 from worldprobe import __version__, log
-from worldprobe.benchmarks import MODULES
+from worldprobe.benchmarks import NAMES
 from worldprobe.cli.extras import missing_extra
 from worldprobe.cli.parsing import LABELS, Call, in_our_words, unknown_options
 from worldprobe.cli.streams import patient_output
@@ -34,7 +34,7 @@ STAGES = {
     "release": ("release:app", "pass materials and items on, encrypted, and search folders for what got out"),
     "models": ("models:app", "list, plan and fetch the registry's models"),
     "controls": ("controls:app", "small models of known behaviour, trained on a corpus of our own"),
-    **{name: (f"{name}:app", "") for name in MODULES if find_spec(f"worldprobe.cli.{name}")},
+    **{name: (f"{name}:app", "") for name in NAMES if find_spec(f"worldprobe.cli.{name}")},
     "score": ("score:app", "score items, or prompt the model about them"),
     "baselines": ("baselines:app", "word2vec bag of words; number and frequency of words"),
     "human": ("human:app", "study with people: lists, survey, cleaning, agreement, likeness of models"),

@@ -13,7 +13,7 @@ from worldprobe.cli.options import shipped_file
 from worldprobe.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
-    from worldprobe.benchmark import Plan
+    from worldprobe.benchmark import Display
     from worldprobe.report.model_names import Roster
 
 Registry = Annotated[Path | None, Parameter(help="model registry, for names, order and colours (default: ids are shown)")]
@@ -57,8 +57,8 @@ def table(
     """
     from worldprobe.report.render import print_table
 
-    plan = find_plan("table", name, tables)
-    print_table(plan, tables, _roster(registry), out, **options_of(plan, chosen))
+    display = find_display("table", name, tables)
+    print_table(display, tables, _roster(registry), out, **options_of(display, chosen))
 
 
 def figure(
@@ -81,8 +81,8 @@ def figure(
     """
     from worldprobe.report.render import draw_figure
 
-    plan = find_plan("figure", name, tables)
-    draw_figure(plan, tables, _roster(registry).with_trained(list(trained)), out, **options_of(plan, chosen))
+    display = find_display("figure", name, tables)
+    draw_figure(display, tables, _roster(registry).with_trained(list(trained)), out, **options_of(display, chosen))
 
 
 def _roster(registry: Path | None) -> Roster:
@@ -91,7 +91,7 @@ def _roster(registry: Path | None) -> Roster:
     return read_roster(shipped_file(registry) if registry else None)
 
 
-def find_plan(kind: str, name: str, tables: Sequence[str]) -> Plan:
+def find_display(kind: str, name: str, tables: Sequence[str]) -> Display:
     """The table or figure of a name, which must be built from as many tables as are given.
 
     Raises:
@@ -99,30 +99,32 @@ def find_plan(kind: str, name: str, tables: Sequence[str]) -> Plan:
     """
     from worldprobe.benchmarks import benchmarks
 
-    plans = {plan.name: plan for benchmark in benchmarks().values() for plan in benchmark.plans if plan.kind == kind}
-    if name not in plans:
+    displays = {one.name: one for benchmark in benchmarks().values() for one in benchmark.displays if one.kind == kind}
+    if name not in displays:
         raise UserError(
-            f"worldprobe {kind} {name}", f"is unknown{did_you_mean(name, plans)}", f"Choose one of {', '.join(plans)}."
+            f"worldprobe {kind} {name}", f"is unknown{did_you_mean(name, displays)}", f"Choose one of {', '.join(displays)}."
         )
-    plan = plans[name]
-    if len(tables) != len(plan.inputs):
-        needed = ", ".join(one.name for one in plan.inputs)
-        raise UserError(f"worldprobe {kind} {name}", f"is built from {needed}.", f"Give {len(plan.inputs)} tables in this order.")
-    return plan
+    display = displays[name]
+    if len(tables) != len(display.inputs):
+        needed = ", ".join(one.name for one in display.inputs)
+        raise UserError(
+            f"worldprobe {kind} {name}", f"is built from {needed}.", f"Give {len(display.inputs)} tables in this order."
+        )
+    return display
 
 
-def options_of(plan: Plan, chosen: DisplayOptions) -> dict[str, str]:
-    """The values that are given of a plan's options.
+def options_of(display: Display, chosen: DisplayOptions) -> dict[str, str]:
+    """The values that are given of a display's options.
 
     Raises:
         UserError: it has no such option, or the option has no such value.
     """
-    known = {option.name: option.choices for option in plan.options}
+    known = {option.name: option.choices for option in display.options}
     given = {name: value for name, value in asdict(chosen).items() if value is not None}
     for name, value in given.items():
         option = "--" + name.replace("_", "-")
         if name not in known:
-            raise UserError(option, f"does nothing for the {plan.kind} {plan.name}.", "Leave it out.")
+            raise UserError(option, f"does nothing for the {display.kind} {display.name}.", "Leave it out.")
         if value not in known[name]:
             fix = f"Choose one of {', '.join(known[name])}."
             raise UserError(option, f'"{value}" is unknown{did_you_mean(value, known[name])}', fix)

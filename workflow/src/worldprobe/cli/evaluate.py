@@ -126,16 +126,16 @@ def benchmark_names(text: str) -> list[str]:
     Raises:
         UserError: one is none, or there is none.
     """
-    from worldprobe.benchmarks import MODULES
+    from worldprobe.benchmarks import NAMES
 
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
-        if name not in MODULES:
-            problem = f'"{name}" is not a benchmark{did_you_mean(name, MODULES)}'
-            raise UserError("--benchmark", problem, f"Choose from {', '.join(MODULES)}.")
+        if name not in NAMES:
+            problem = f'"{name}" is not a benchmark{did_you_mean(name, NAMES)}'
+            raise UserError("--benchmark", problem, f"Choose from {', '.join(NAMES)}.")
     if not names:
-        raise UserError("--benchmark", f'"{text}" names no benchmark.', f"Give one or more of {', '.join(MODULES)}.")
-    return [name for name in MODULES if name in names]
+        raise UserError("--benchmark", f'"{text}" names no benchmark.', f"Give one or more of {', '.join(NAMES)}.")
+    return [name for name in NAMES if name in names]
 
 
 def evaluate_ewok(

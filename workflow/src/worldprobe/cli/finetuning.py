@@ -216,8 +216,7 @@ def finetune(
 
 def _prepare(base: str, train: Sequence[Path], options: FinetuningOptions) -> _Prepared:
     """Read and check: files, base, form, lengths, precision, memory."""
-    from worldprobe.benchmarks.worldsense.finetuning.contamination import read_tests
-    from worldprobe.benchmarks.worldsense.finetuning.material import MaterialReader
+    from worldprobe.benchmarks.worldsense.finetuning.material import MaterialReader, read_tests
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
     from worldprobe.contracts import table_name
@@ -412,8 +411,7 @@ def _finetune(base: str, options: FinetuningOptions, prepared: _Prepared, out: P
 
 
 def _write_texts(folder: Path, name: str, base: str, provenance: Any, record: Any, prepared: _Prepared) -> None:
-    from worldprobe.benchmarks.worldsense.finetuning.model_card import write_card
-    from worldprobe.benchmarks.worldsense.finetuning.records import RECORD, write_record
+    from worldprobe.benchmarks.worldsense.finetuning.model_card import RECORD, write_card, write_record
 
     write_record(record, folder / RECORD)
     (folder / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
@@ -431,7 +429,7 @@ def gather_trainings(models: list[Path], /, *, out: Path) -> None:
     import pandas as pd
 
     from worldprobe.benchmarks.worldsense.contracts import Trainings
-    from worldprobe.benchmarks.worldsense.finetuning.records import RECORD, read_record
+    from worldprobe.benchmarks.worldsense.finetuning.model_card import RECORD, read_record
     from worldprobe.contracts import write_table
     from worldprobe.provenance import made
 
@@ -528,7 +526,7 @@ def write_phrases(*, skin_folder: SkinFolder = None, wording_version: WordingVer
     Args:
         out: folder of the tokenizer, written whole or not at all
     """
-    from worldprobe.benchmarks.worldsense.skins.phrases import tokens_of
+    from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import tokens_of
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.files import whole_folder
     from worldprobe.log import LOGGER
@@ -582,8 +580,7 @@ def write_lessons(
         invented: share of the lessons whose relation is invented words
         out: lessons, as dialogues, one a line (.jsonl.gz)
     """
-    from worldprobe.benchmarks.worldsense.finetuning.lesson_check import LessonCheck
-    from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import LessonPlan, draw_lessons, write_lesson
+    from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import LessonCheck, LessonPlan, draw_lessons, write_lesson
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.trials.files import write_lines

@@ -66,8 +66,7 @@ def audit(trials: Trials, /, *, from_text: bool = False, skin_folder: SkinFolder
         out: one row for each trial whose gold answer is wrong (CSV)
     """
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
-    from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
-    from worldprobe.benchmarks.worldsense.trials.audit_text import write_audit
+    from worldprobe.benchmarks.worldsense.trials.audit import audit_trials, write_audit
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.files import write_text
 
@@ -88,8 +87,8 @@ def check_skins_(folder: Path | None = None, /) -> None:
     Args:
         folder: folder or file of skins (default: the skins of this repository)
     """
-    from worldprobe.benchmarks.worldsense.skins.misreading import find_misreading
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, check_skins
+    from worldprobe.benchmarks.worldsense.trials.audit import find_misreading
 
     found, faults = check_skins(folder or FOLDER)
     faults += [fault for skin in found if (fault := find_misreading(skin)) is not None]
@@ -148,10 +147,10 @@ def generate(
         dialogues_out: training dialogues to write as well (.jsonl.gz)
         out: table of trials (Parquet)
     """
-    from worldprobe.benchmarks.worldsense.skins.misreading import find_misreading
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.trials import sets
+    from worldprobe.benchmarks.worldsense.trials.audit import find_misreading
     from worldprobe.benchmarks.worldsense.trials.files import write_set
     from worldprobe.benchmarks.worldsense.trials.official import is_official
     from worldprobe.log import LOGGER
@@ -461,7 +460,7 @@ def export_results(responses: list[Path], /, *, uncompressed: bool = False, out:
         out: folder for the files
     """
     from worldprobe.benchmarks.worldsense.contracts import Responses
-    from worldprobe.benchmarks.worldsense.exports.results import results_name, write_results
+    from worldprobe.benchmarks.worldsense.exports import results_name, write_results
     from worldprobe.contracts import read_provenance, read_table
 
     found: dict[str, tuple[Path, str, pd.DataFrame]] = {}
@@ -525,7 +524,7 @@ def export(
 
 
 def _task_files(trials: str, task: str | None, encrypt: bool) -> Iterator[tuple[str, bytes]]:
-    from worldprobe.benchmarks.worldsense.exports.lm_eval_task import task_files
+    from worldprobe.benchmarks.worldsense.exports import task_files
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.inference.lm_eval import check_task
 
@@ -542,7 +541,7 @@ def _dataset_files(trials: str) -> Iterator[tuple[str, bytes]]:
         UserError: the trials may be the release's, or are not a whole table of ours.
     """
     from worldprobe.benchmarks.worldsense.contracts import Trials
-    from worldprobe.benchmarks.worldsense.exports.dataset import describe_trials
+    from worldprobe.benchmarks.worldsense.exports import describe_trials
     from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.trials.files import read_batches
     from worldprobe.benchmarks.worldsense.trials.official import is_official
@@ -572,7 +571,7 @@ def import_samples(trials: Trials, samples: Samples, /, *, model: ModelName = No
         out: table of responses, for `worldsense analyse`
     """
     from worldprobe.benchmarks.worldsense.contracts import Responses
-    from worldprobe.benchmarks.worldsense.exports.lm_eval_task import BENCHMARK, read_responses
+    from worldprobe.benchmarks.worldsense.exports import BENCHMARK, read_responses
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.contracts import write_table
     from worldprobe.inference.lm_eval import read_run

@@ -11,7 +11,7 @@ from pydantic import Field
 from worldprobe.benchmark import Study
 from worldprobe.benchmarks.worldsense.finetuning.settings import Finetuning
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
-from worldprobe.benchmarks.worldsense.targets import asked_models, asked_sets, released_trials
+from worldprobe.benchmarks.worldsense.outputs import asked_models, asked_sets, released_trials
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.model_types import refuse_prompted
 from worldprobe.settings import Finding, complete_card
@@ -88,7 +88,8 @@ class WorldSense(Block):
         ],
         Field(min_length=1),
     ] = ["test"]
-    """Sets of trials that the study generates; models are asked about all except those for training."""
+    """Sets of trials that the study generates; models are asked about all except those for training. test-new
+    (two thirds as many trials) is not asked by default, whose models are at chance in test."""
 
     released: Text | None = None
     """Folder of the authors' release (data/worldsense), whose trials are asked instead of ours; null generates ours. `per_cell`
