@@ -287,7 +287,7 @@ def identities(folder: Survey, /, *, token: Path, out: Path) -> None:
     print(f"{len(rows)} submissions. Excluding answers from an analysis is no reason not to pay for them.")
 
 
-def withdraw(folder: Survey, person: str, /) -> None:
+def withdraw(folder: Survey, person: Annotated[str, Parameter(allow_leading_hyphen=True)], /) -> None:
     """Delete one person's answers and identity.
 
     Args:
