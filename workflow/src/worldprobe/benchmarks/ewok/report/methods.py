@@ -10,7 +10,7 @@ import pandas as pd
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, is_prompted
 from worldprobe.benchmarks.ewok.exports.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.selection import in_words
-from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
+from worldprobe.contracts.results import ALL
 from worldprobe.models.model_types import ENCODER_DECODER, MASKED, ORIGINAL, WITHIN_WORD, describe_kind
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster, is_yardstick
@@ -67,10 +67,8 @@ def _of(origins: Sequence[TableOrigin], kind: str) -> list[TableOrigin]:
 
 
 def _materials(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> list[str]:
-    overall = summaries[
-        (summaries.grouping == "overall") & (summaries.version == OVER_VERSIONS) & ~summaries.model.map(is_yardstick)
-    ]
-    n_items = int(overall.n_items.max()) if len(overall) else 0
+    overall = summaries[(summaries.grouping == "overall") & (summaries.condition == ALL) & ~summaries.model.map(is_yardstick)]
+    n_items = int(overall.n.max()) if len(overall) else 0
     n_domains = summaries[summaries.grouping == "domain"].group.nunique()
     n_concepts = summaries[summaries.grouping == "concept"].group.nunique()
     items = _of(origins, "items")
@@ -116,7 +114,7 @@ def _models(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ros
     elif controls:
         text += f", {len(controls)} of them small calibration controls that the pipeline trained from scratch"
     sentences = [text + "."]
-    for one in _of(origins, "summaries")[:1]:
+    for one in _of(origins, "ewok_summaries")[:1]:
         sentences += notes(one.provenance, roster)
     asked = [name for name in summaries.eval_type.unique() if name in EVAL_TYPES]
     imported = [one.provenance for one in origins if one.provenance.details.get("imported")]
@@ -148,7 +146,7 @@ def _models(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ros
 
 def _other_kinds(origins: Sequence[TableOrigin]) -> list[str]:
     """How masked and encoder-decoder models were scored."""
-    kinds = {str(kind) for one in _of(origins, "summaries") for kind in one.provenance.details.get("kinds", {}).values()}
+    kinds = {str(kind) for one in _of(origins, "ewok_summaries") for kind in one.provenance.details.get("kinds", {}).values()}
     sentences = []
     if any(kind.startswith(MASKED) for kind in kinds):
         alone = describe_kind(MASKED, ORIGINAL) in kinds
@@ -167,7 +165,7 @@ def _accuracy(origins: Sequence[TableOrigin]) -> list[str]:
         "accuracy is the mean of its two targets, a model's accuracy the mean over versions, reported with the range of the "
         "version means."
     ]
-    summaries = _of(origins, "summaries")
+    summaries = _of(origins, "ewok_summaries")
     if summaries:
         one = summaries[0].provenance
         if drawn := one.details.get("drawn"):
