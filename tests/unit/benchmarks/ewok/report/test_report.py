@@ -235,7 +235,7 @@ def test_an_untrained_control_off_chance_is_called_a_reason_for_doubt(small_stud
 def test_the_methods_paragraph_takes_its_numbers_from_provenance(small_study, tmp_path):
     items = items_table(tmp_path / "items.parquet", OFFICIAL)
     made = read_origins([items])
-    summaries = TableOrigin("ewok_summaries", Path("s.parquet"), Provenance(details={"drawn": "pairs of concepts and versions"}))
+    summaries = TableOrigin("summaries", Path("s.parquet"), Provenance(details={"drawn": "pairs of concepts and versions"}))
     scores = TableOrigin("target_scores", Path("t.parquet"), Provenance(model="m", dtype="bfloat16", packages={"torch": "9.8.7"}))
     details = {"formula": "y ~ x + (1|Item)", "n_rows": 1717, "r_versions": {"lme4": "1.1.99"}}
     fitted = TableOrigin("coefficients", Path("c.parquet"), Provenance(details=details))

@@ -21,9 +21,6 @@ class Summaries(results.Summaries):
     n_near_ties: int = column(ge=0)
     n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
 
-    class Config(results.Summaries.Config):
-        name = "ewok_summaries"
-
 
 class Coefficients(Table):
     """Fixed effects of a logistic regression on accuracy (EWoK, Appendix A.5); notes and variances are in the provenance."""

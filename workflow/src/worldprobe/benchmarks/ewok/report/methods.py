@@ -114,7 +114,7 @@ def _models(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ros
     elif controls:
         text += f", {len(controls)} of them small calibration controls that the pipeline trained from scratch"
     sentences = [text + "."]
-    for one in _of(origins, "ewok_summaries")[:1]:
+    for one in _of(origins, "summaries")[:1]:
         sentences += notes(one.provenance, roster)
     asked = [name for name in summaries.eval_type.unique() if name in EVAL_TYPES]
     imported = [one.provenance for one in origins if one.provenance.details.get("imported")]
@@ -146,7 +146,7 @@ def _models(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ros
 
 def _other_kinds(origins: Sequence[TableOrigin]) -> list[str]:
     """How masked and encoder-decoder models were scored."""
-    kinds = {str(kind) for one in _of(origins, "ewok_summaries") for kind in one.provenance.details.get("kinds", {}).values()}
+    kinds = {str(kind) for one in _of(origins, "summaries") for kind in one.provenance.details.get("kinds", {}).values()}
     sentences = []
     if any(kind.startswith(MASKED) for kind in kinds):
         alone = describe_kind(MASKED, ORIGINAL) in kinds
@@ -165,7 +165,7 @@ def _accuracy(origins: Sequence[TableOrigin]) -> list[str]:
         "accuracy is the mean of its two targets, a model's accuracy the mean over versions, reported with the range of the "
         "version means."
     ]
-    summaries = _of(origins, "ewok_summaries")
+    summaries = _of(origins, "summaries")
     if summaries:
         one = summaries[0].provenance
         if drawn := one.details.get("drawn"):
