@@ -151,7 +151,7 @@ def test_no_bias_is_named_whose_interval_contains_none(folder: Path, tmp_path: P
 def test_figures_and_sentences_never_take_the_papers_intervals(folder: Path) -> None:
     """They hold for these skins only, and are up to six times narrower."""
     summaries = read_table(folder / "summaries.parquet", Summaries).assign(conf95=7.0)
-    for tidy in (dots.tidy_problems, dots.tidy_sets, dots.tidy_promptings, lines.tidy_size, lines.tidy_depth):
+    for tidy in (dots.problems, dots.sets, dots.promptings, lines.size, lines.depth):
         frame = tidy(summaries, Roster())
         known = frame["ci_low"].notna()
         assert "conf95" not in frame
@@ -163,10 +163,10 @@ def test_figures_and_sentences_never_take_the_papers_intervals(folder: Path) -> 
 def test_a_bar_ends_where_the_interval_over_skins_does(folder: Path) -> None:
     rows = read_table(folder / "summaries.parquet", Summaries)
     wide = rows.assign(mean=0.6, ci_low=rows["mean"] * 0 + 0.45, ci_high=0.7, conf95=0.001)
-    axes = dots.draw(dots.tidy_problems(wide, Roster())).axes[0]
+    axes = dots.draw(dots.problems(wide, Roster())).axes[0]
     (first, *_) = [one for one in axes.collections if isinstance(one, LineCollection)]
     assert first.get_segments()[0][:, 0].tolist() == [0.45, 0.7]
-    bars = lines.draw(lines.tidy_size(wide, Roster())).axes[0].containers[0].lines[2][0].get_segments()
+    bars = lines.draw(lines.size(wide, Roster())).axes[0].containers[0].lines[2][0].get_segments()
     assert bars[0][:, 1].tolist() == pytest.approx([0.45, 0.7])
 
 
@@ -174,10 +174,10 @@ def test_the_size_of_a_bias_may_be_none_where_its_intervals_contain_none(folder:
     rows = read_table(folder / "summaries.parquet", Summaries)
     bias = (rows["metric"] == "bias") & (rows["grouping"] == "problem")
     rows.loc[bias, ["mean", "ci_low", "ci_high"]] = -0.1, -0.3, 0.1
-    sizes = dots.tidy_promptings(rows, Roster()).query("panel == 'size of the bias'")
+    sizes = dots.promptings(rows, Roster()).query("panel == 'size of the bias'")
     assert sizes[["mean", "ci_low", "ci_high"]].to_numpy().tolist() == [pytest.approx([0.1, 0.0, 0.3])] * 2
     rows.loc[bias, ["mean", "ci_low", "ci_high"]] = -0.3, -0.4, -0.2
-    sizes = dots.tidy_promptings(rows, Roster()).query("panel == 'size of the bias'")
+    sizes = dots.promptings(rows, Roster()).query("panel == 'size of the bias'")
     assert sizes[["mean", "ci_low", "ci_high"]].to_numpy().tolist() == [pytest.approx([0.3, 0.2, 0.4])] * 2
 
 

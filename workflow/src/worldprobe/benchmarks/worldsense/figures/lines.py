@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-COLUMNS = ("panel", "axis", "model", "name", "family", "colour", "x", "mean", "ci_low", "ci_high", "count")
+COLUMNS = ("panel", "axis", "model", "name", "family", "colour", "x", "mean", "ci_low", "ci_high", "n")
 MORE = 2
 FORMS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
