@@ -289,12 +289,15 @@ def test_only_a_job_that_ended_with_an_error_of_its_own_counts_as_failed(tmp_pat
     log = tmp_path / "results" / "trial" / "logs" / "score" / "a.log"
     log.parent.mkdir(parents=True)
     log.write_text("asking: 10/20 items\n")
-    assert not failure(log.parent.parent, "a")
+    assert not failure(log.parent.parent, "a", ["score"])
     log.write_text("Traceback (most recent call last):\nMemoryError\n")
-    files = {"a": ["a.parquet"], "b": ["b.parquet"]}
-    assert missing_models(study, lambda _study, model: files[model], tmp_path) == {"a": "MemoryError"}
-    assert missing_models({**study, "allow_missing": False}, lambda _study, model: files[model], tmp_path) == {}
-    assert missing_models({**study, "models": ["a"]}, lambda _study, model: files[model], tmp_path) == {}
+
+    def answers(_study: dict[str, Any], model: str) -> dict[str, list[str]]:
+        return {"score": [f"{model}.parquet"]}
+
+    assert missing_models(study, answers, ["a", "b"], tmp_path) == {"a": "MemoryError"}
+    assert missing_models({**study, "allow_missing": False}, answers, ["a", "b"], tmp_path) == {}
+    assert missing_models(study, answers, ["a"], tmp_path) == {}
     assert reason("error: x\n  problem: p.\n  fix: f.\n") == "p"
 
 
@@ -313,7 +316,7 @@ def test_a_model_that_only_worldsense_asks_can_be_missing_too(tmp_path: Path) ->
     log = tmp_path / "results" / "trial" / "logs" / "ask" / "c.log"
     log.parent.mkdir(parents=True)
     log.write_text("Traceback (most recent call last):\nMemoryError\n")
-    missing = missing_models(study, benchmarks.answers, tmp_path, benchmarks.all_models(study))
+    missing = missing_models(study, benchmarks.answers_by_rule, benchmarks.all_models(study), tmp_path)
     assert missing == {"c": "MemoryError"}
     answered = [model for model in benchmarks.all_models(study) if model not in missing]
     assert worldsense_outputs.answered(study, answered) == ["b", "always_positive"]
