@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 from worldprobe import benchmarks
-from worldprobe.benchmarks.ewok import outputs
 from worldprobe.benchmarks.worldsense import outputs as worldsense_outputs
 from worldprobe.contracts import read_provenance
 from worldprobe.operations.missing import failure, missing_models, reason
+from worldprobe.training.controls import with_checkpoints
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -337,14 +337,14 @@ def test_what_was_made_of_a_pair_is_outdated_when_one_of_it_is_missing_and_answe
 
 
 def test_what_is_trained_alike_is_shared_and_what_is_not_lies_apart() -> None:
-    settings = dict.fromkeys(outputs.CORPUS, 1)
-    study = {"study": "one", "ewok": {"controls": settings}}
-    card = {"control": {"layers": 1, "steps": 5}}
-    here = outputs.control_checkpoint(study, "a", card)
-    other = {"study": "two", "ewok": {"controls": dict(settings)}}
-    assert here == outputs.control_checkpoint(other, "a", {"control": {"steps": 5, "layers": 1}})
-    assert here != outputs.control_checkpoint(study, "a", {"control": {"layers": 2, "steps": 5}})
-    assert here != outputs.control_checkpoint({**study, "ewok": {"controls": settings | {"seed": 2}}}, "a", card)
+    def folder(study: dict[str, Any], **control: int) -> str:
+        return str(with_checkpoints(study, {"a": {"control": control}})["a"]["checkpoint"])
+
+    study: dict[str, Any] = {"study": "one", "controls": {"seed": 1, "stories": 1}}
+    here = folder(study, layers=1, steps=5)
+    assert here == folder({"study": "two", "controls": dict(study["controls"])}, steps=5, layers=1)
+    assert here != folder(study, layers=2, steps=5)
+    assert here != folder({**study, "controls": study["controls"] | {"seed": 2}}, layers=1, steps=5)
 
 
 EXPERIMENTS = sorted((Path(__file__).parents[2] / "config" / "experiments").glob("*.yaml"))
