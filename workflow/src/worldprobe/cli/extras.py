@@ -13,7 +13,7 @@ EXTRAS = {
     "openai": ("openai", "tenacity"),
     "workflow": ("snakemake", "gensim", "smart_open", "nbconvert", "nbformat", "nbclient", "ipykernel"),
     "r": ("rpy2",),
-    "survey": ("fastapi", "starlette", "uvicorn", "pydantic", "jwt", "cryptography", "mistune"),
+    "survey": ("fastapi", "starlette", "uvicorn", "jwt", "cryptography", "mistune"),
 }
 
 
