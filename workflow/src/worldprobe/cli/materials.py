@@ -1,4 +1,4 @@
-"""``materials``: check, count, show, start and review them, and list what differs from the original generator."""
+"""``materials``: check, count, show, start and review them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``materials check``, ``stats``, ``preview``, ``new-domain``, ``review`` and ``differences``."""
+    """``materials check``, ``stats``, ``preview``, ``new-domain`` and ``review``."""
     actions = stages.add_parser("materials", help="check, count, show, start and review materials").add_subparsers(
         metavar="ACTION", required=True
     )
@@ -36,16 +36,6 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     _add_preview(actions)
     _add_new_domain(actions)
     _add_review(actions)
-    differ = actions.add_parser(
-        "differences", help="what fixing each quirk of the original changes here: counts and ids, no text"
-    )
-    add_materials_arguments(differ)
-    differ.add_argument(
-        "--n-versions", type=whole_number(1, MOST), default=5, metavar="N", help="number of versions to fill, 0 to N-1"
-    )
-    differ.add_argument("--limit", type=whole_number(0), default=8, metavar="N", help="number of ids of each kind to print")
-    differ.add_argument("--out", type=Path, metavar="CSV", help="CSV file of all ids: quirk, change, id")
-    differ.set_defaults(run=run_differences)
 
 
 def _add_stats(actions: argparse._SubParsersAction) -> None:
@@ -103,18 +93,6 @@ def run_check(args: argparse.Namespace) -> None:
     if n_errors:
         raise UserError(args.materials, f"{n_errors} errors are listed above.", "Fix them from the top; one may cause others.")
     print(f"{args.materials}: {templates} templates, no errors, {len(materials.problems)} warnings")
-
-
-def run_differences(args: argparse.Namespace) -> None:
-    """Build once per quirk, compare, print."""
-    from worldprobe.benchmarks.ewok.materials.differences import as_table, differences, report
-    from worldprobe.benchmarks.ewok.materials.materials import Source
-    from worldprobe.files import write_text
-
-    found = differences(Source(args.materials, password(args)), range(args.n_versions))
-    print(report(found, args.limit))
-    if args.out:
-        write_text(args.out, as_table(found).to_csv(index=False, lineterminator="\n"))
 
 
 def _compile(args: argparse.Namespace) -> tuple[Materials, pd.DataFrame]:

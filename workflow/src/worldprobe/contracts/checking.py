@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as arrow
@@ -68,46 +68,50 @@ def check_rows(table: arrow.Table, contract: type[Table], columns: Sequence[str]
             raise ContractError(f"{int(repeated.sum())} rows are repeated, the first with {key}")
 
 
+#: Rule of a column -> which values break it (given the distinct values and the rule), and how a message says so.
+_RULES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], str]]] = {
+    "isin": (
+        lambda values, known: compute.invert(compute.is_in(values, value_set=arrow.array(known).cast(values.type))),
+        lambda known: f"is not one of {', '.join(repr(one) if isinstance(one, str) else f'{one:g}' for one in known)}",
+    ),
+    "ge": (compute.less, lambda bound: f"is not at least {bound:g}"),
+    "gt": (compute.less_equal, lambda bound: f"is not more than {bound:g}"),
+    "le": (compute.greater, lambda bound: f"is not at most {bound:g}"),
+    "str_startswith": (
+        lambda values, start: compute.invert(compute.starts_with(values, start)),
+        lambda start: f"does not start with {start!r}",
+    ),
+    "min_length": (
+        lambda values, least: compute.less(compute.utf8_length(values), least),
+        lambda least: f"has fewer than {least} characters",
+    ),
+    "str_matches": (
+        # A pattern that ends in $ would accept a newline after it.
+        lambda values, form: arrow.array([not v or not re.match(form, v) or v.endswith("\n") for v in values.to_pylist()]),
+        lambda form: "does not have the expected form",
+    ),
+}
+
+
 def _check_values(name: str, values: arrow.ChunkedArray, column: Column) -> None:
-    if values.null_count and not column.nullable:
-        raise ContractError(f'column "{name}" has no value in {values.null_count} rows')
+    missing = values.null_count
+    if arrow.types.is_floating(values.type):
+        is_nan = compute.fill_null(compute.is_nan(values), False)
+        missing += compute.sum(is_nan).as_py() or 0
+        _refuse(name, values, compute.and_not(compute.is_inf(values), is_nan), "is not a finite number")
+    if missing and not column.nullable:
+        raise ContractError(f'column "{name}" has no value in {missing} rows')
     if arrow.types.is_null(values.type):
         return
     distinct = values
-    if arrow.types.is_dictionary(values.type) or arrow.types.is_string(values.type) or arrow.types.is_large_string(values.type):
+    if column.kind == "str":
         encoded = values if arrow.types.is_dictionary(values.type) else values.dictionary_encode()
         encoded = encoded.unify_dictionaries()
         distinct = encoded.chunk(0).dictionary if encoded.num_chunks else arrow.array([], arrow.string())
-    elif arrow.types.is_floating(values.type):
-        infinite = compute.and_(compute.is_valid(values), compute.invert(compute.is_finite(values)))
-        is_nan = compute.fill_null(compute.is_nan(values), False)
-        if not column.nullable and (n_missing := compute.sum(is_nan).as_py()):
-            raise ContractError(f'column "{name}" has no value in {n_missing} rows')
-        infinite = compute.and_(infinite, compute.invert(is_nan))
-        _refuse(name, values, infinite, "is not a finite number")
-    if column.isin is not None:
-        known = compute.is_in(distinct, value_set=arrow.array(column.isin).cast(distinct.type))
-        shown = ", ".join(repr(one) if isinstance(one, str) else f"{one:g}" for one in column.isin)
-        _refuse(name, distinct, compute.and_(compute.is_valid(distinct), compute.invert(known)), f"is not one of {shown}")
-    for bound, breaks, words in (
-        (column.ge, compute.less, "at least"),
-        (column.gt, compute.less_equal, "more than"),
-        (column.le, compute.greater, "at most"),
-    ):
-        if bound is not None:
-            _refuse(name, distinct, breaks(distinct, arrow.scalar(bound)), f"is not {words} {bound:g}")
-    if column.str_startswith is not None:
-        wrong = compute.invert(compute.starts_with(distinct, column.str_startswith))
-        _refuse(name, distinct, wrong, f"does not start with {column.str_startswith!r}")
-    if column.min_length:
-        few = f"has fewer than {column.min_length} characters"
-        _refuse(name, distinct, compute.less(compute.utf8_length(distinct), column.min_length), few)
-    if column.str_matches is not None:
-        pattern = re.compile(column.str_matches)
-        for value in distinct.to_pylist():
-            # A pattern that ends in $ would accept a newline after it.
-            if value is not None and (pattern.match(value) is None or value.endswith("\n")):
-                raise ContractError(f'column "{name}": {_quote(value)} does not have the expected form')
+    for rule, (breaks, in_words) in _RULES.items():
+        if (value := getattr(column, rule)) is not None:
+            wrong = compute.and_(compute.is_valid(distinct), breaks(distinct, value))
+            _refuse(name, distinct, wrong, in_words(value))
 
 
 def _refuse(name: str, values: Any, wrong: Any, problem: str) -> None:

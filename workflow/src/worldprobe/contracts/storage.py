@@ -254,8 +254,6 @@ def _footer(path: Path | str) -> dict[bytes, bytes]:
     try:
         if place.is_dir():
             raise UserError(path, "is a folder, not a table.", "Give the path of a .parquet file.")
-        if place.exists() and not place.is_file():
-            raise UserError(path, "is a device, pipe or socket, not a table.", "Give the path of a .parquet file.")
         return parquet.read_schema(path).metadata or {}
     except FileNotFoundError as error:
         raise UserError(path, "there is no such file.", "Check the path, or run the stage that makes it.") from error

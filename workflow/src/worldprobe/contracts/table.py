@@ -22,7 +22,7 @@ class Column:
     isin: tuple[Any, ...] | None
     str_matches: str | None
     str_startswith: str | None
-    min_length: int
+    min_length: int | None
     description: str
 
 
@@ -35,7 +35,7 @@ def column(
     isin: Collection[Any] | None = None,
     str_matches: str | None = None,
     str_startswith: str | None = None,
-    min_length: int = 0,
+    min_length: int | None = None,
     description: str = "",
 ) -> Any:
     """The rules of a column, written next to its name and type in the body of a contract.
