@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study
 from worldprobe.paths import StudyPaths
+from worldprobe.training.controls import with_checkpoints
 
 if TYPE_CHECKING:
     from worldprobe.settings import Block  # pydantic takes a third of a second that `--help` does not need
@@ -122,7 +123,8 @@ def outdated(study: Study, missing: Collection[str], registry: Registry) -> list
 
 
 def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The registry with what depends on the study, e.g. the folders of the models that it trains."""
+    """The registry with what depends on the study: the folders of the models that it trains, and what benchmarks add."""
+    registry = with_checkpoints(study, registry)
     for benchmark in of_study(study):
         if benchmark.complete:
             registry = benchmark.complete(study, registry)

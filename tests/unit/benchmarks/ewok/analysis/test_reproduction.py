@@ -25,12 +25,14 @@ def published():
 
 
 def summary(model, mean, low, high, eval_type="logprobs", metric="accuracy", grouping="overall", group="all"):
-    row = {"model": model, "eval_type": eval_type, "metric": metric, "grouping": grouping, "group": group, "version": -1}
+    row = {"model": model, "eval_type": eval_type, "metric": metric, "grouping": grouping, "group": group, "condition": "all"}
     ends = {
         "ci_low": np.nan,
         "ci_high": np.nan,
-        "interval_status": "none",
-        "n_items": 1,
+        "interval_over": "",
+        "status": "none",
+        "n": 1,
+        "n_clusters": 0,
         "n_ties": 0,
         "n_near_ties": 0,
         "n_missing": 0,

@@ -11,6 +11,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.analysis.published import COUNTERPARTS, Published
 from worldprobe.benchmarks.ewok.eval_types import is_rated
+from worldprobe.contracts.results import ALL
 
 #: numbers of the running text that describe people, settings or materials, which no table of results can confirm.
 DESCRIPTIONS = {
@@ -79,7 +80,7 @@ def check_reproduction(published: Published, results: Results) -> pd.DataFrame:
     Returns:
         contracts.Reproduction.
     """
-    summaries = results.summaries[results.summaries["version"] == -1]
+    summaries = results.summaries[results.summaries["condition"] == ALL]
     keys = ["model", "eval_type", "metric", "grouping", "group"]
     look_up = _LookUp(published, results, summaries.set_index(keys).sort_index())
     rows = [_compare(number, look_up.find(number), "ours") for number in _records(published.numbers)]

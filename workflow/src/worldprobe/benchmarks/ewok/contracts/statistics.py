@@ -4,38 +4,22 @@ from __future__ import annotations
 
 from worldprobe.benchmarks.ewok.contracts.keys import PREFERENCES
 from worldprobe.benchmarks.ewok.eval_types import JUDGED_TYPES
-from worldprobe.contracts import Table, column
-
-#: why an interval or a p is missing, or what it is about (``stats.clusters``).
-STATUSES = ["ok", "one_version", "one_cluster", "no_spread", "no_values"]
+from worldprobe.contracts import Table, column, results
 
 
-class Summaries(Table):
-    """Means per model, eval_type and group, over versions (EWoK, Tables 1 and 2)."""
+class Summaries(results.Summaries):
+    """Means per model, eval type and group, over versions and in each (EWoK, Tables 1 and 2).
 
-    model: str
+    Metrics: accuracy (ties 0.5), strict (ties 0), both_right, context_sensitivity. Groupings: overall, domain, concept,
+    context_type, context_contrast, target_contrast.
+    """
+
     eval_type: str = column(isin=JUDGED_TYPES)
-    metric: str = column(description="accuracy (ties 0.5), strict (ties 0), both_right, context_sensitivity.")
-    grouping: str = column(description="overall, domain, concept, context_type, context_contrast, target_contrast.")
-    group: str
-    version: int = column(ge=-1, description="-1: the mean over versions.")
-    mean: float = column(ge=0, le=1, nullable=True)
-    low: float = column(ge=0, le=1, nullable=True, description="Lowest version mean (row -1).")
+    low: float = column(ge=0, le=1, nullable=True, description="Lowest version mean (condition all).")
     high: float = column(ge=0, le=1, nullable=True)
-    ci_low: float = column(ge=0, le=1, nullable=True, description="95%, for other clusters and versions (row -1).")
-    ci_high: float = column(ge=0, le=1, nullable=True)
-    interval_status: str = column(
-        isin=[*STATUSES, "none"], description="ok; one_version: about these fillings only; others: why there is none."
-    )
-    n_items: int = column(ge=0)
     n_ties: int = column(ge=0, description="Target rows that were exact ties.")
     n_near_ties: int = column(ge=0)
     n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
-
-    class Config(Table.Config):
-        name = "summaries"
-        unique = ["model", "eval_type", "metric", "grouping", "group", "version"]
-        metadata = {"version": 2, "key": ["model", "eval_type", "metric", "grouping", "group", "version"]}
 
 
 class Coefficients(Table):
@@ -136,7 +120,7 @@ class Comparisons(Table):
     )
     ci_high: float = column(ge=-1, le=1, nullable=True)
     p: float = column(ge=0, le=1, nullable=True, description="Two-sided; missing where status is not ok.")
-    status: str = column(isin=STATUSES, description="one_version: the interval is about these fillings only.")
+    status: str = column(isin=results.STATUSES, description="one_version: the interval is about these fillings only.")
     p_holm: float = column(ge=0, le=1, nullable=True, description="Holm's correction over the rows of the same grouping.")
     n_items: int = column(gt=0)
     n_templates: int = column(gt=0)
@@ -174,7 +158,7 @@ class ConditionComparisons(Table):
     ci_low: float = column(ge=-1, le=1, nullable=True, description="95%, as in comparisons.")
     ci_high: float = column(ge=-1, le=1, nullable=True)
     p: float = column(ge=0, le=1, nullable=True, description="Two-sided; missing where status is not ok.")
-    status: str = column(isin=STATUSES, description="As in comparisons.")
+    status: str = column(isin=results.STATUSES, description="As in comparisons.")
     p_holm: float = column(ge=0, le=1, nullable=True, description="Holm's correction over the rows of the same grouping.")
     n_templates: int = column(gt=0, description="Templates with an accuracy in both conditions.")
     n_clusters: int = column(gt=0)

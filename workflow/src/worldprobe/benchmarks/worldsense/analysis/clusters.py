@@ -17,6 +17,8 @@ from worldprobe.analysis.clusters import NO_VARIANCE, Part, interval, p_value, v
 
 #: Keys of ``stats.clusters.STATUSES`` that a mean over tuples can have.
 OK, ONE_CLUSTER, NO_SPREAD = "ok", "one_cluster", "no_spread"
+#: What intervals of means over tuples take as samples of more.
+OVER = "skins and abstract problems"
 _STRATUM = ["problem", "size", "complexity", "query"]
 
 

@@ -11,7 +11,7 @@ from worldprobe.errors import UserError
 from worldprobe.paths import RESOURCES
 
 COLUMNS = (
-    *("table", "quantity", "model", "prompting", "set", "problem", "size", "complexity", "query", "domain"),
+    *("block", "quantity", "model", "eval_type", "condition", "problem", "size", "complexity", "query", "domain"),
     *("printed", "digits"),
 )
 FILE = RESOURCES / "published" / "worldsense.csv"

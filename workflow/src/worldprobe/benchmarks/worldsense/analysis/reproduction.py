@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.analysis.published import published_name
+from worldprobe.contracts.results import ALL, JOINT, OVERALL
 
 #: A table's columns that make a group -> the grouping of the summaries.
 _GROUPINGS = {
-    (): "all",
+    (): OVERALL,
     ("problem",): "problem",
     ("problem", "size", "complexity", "query"): "problem_size_complexity_query",
     ("problem", "domain"): "problem_domain",
@@ -60,10 +61,9 @@ def check_reproduction(published: pd.DataFrame, summaries: pd.DataFrame, release
         summaries: contracts.Summaries.
         released: the sets whose answers are to the released trials.
     """
-    ours = summaries[summaries["gold"] == "released"]
-    names = {model: published_name(model) or model for model in ours["model"].unique()}
-    key = ["set", "prompting", "model", "measure", "grouping", "group"]
-    known = ours.assign(model=ours["model"].map(names)).set_index(key)[["mean", "conf95"]]
+    names = {model: published_name(model) or model for model in summaries["model"].unique()}
+    key = ["condition", "eval_type", "model", "metric", "grouping", "group"]
+    known = summaries.assign(model=summaries["model"].map(names)).set_index(key)[["mean", "conf95"]]
     values: dict[tuple[str, ...], dict[str, float]] = known.to_dict("index")  # type: ignore[assignment]
     run = set(zip(known.index.get_level_values(0), known.index.get_level_values(1), known.index.get_level_values(2), strict=True))
     rows = [_compare(number, values, run, released) for number in published.to_dict("records")]
@@ -89,23 +89,23 @@ def _compare(
     released: Collection[str],
 ) -> dict[str, object]:
     text = {str(key): str(value) for key, value in number.items()}
-    by = tuple(column for column in _COLUMNS if text[column] != "all")
-    group = "|".join(text[column] for column in by) or "all"
-    row: dict[str, object] = {name: text[name] for name in ("table", "quantity", "model", "prompting", "set")} | {
+    by = tuple(column for column in _COLUMNS if text[column] != ALL)
+    group = JOINT.join(text[column] for column in by) or ALL
+    row: dict[str, object] = {name: text[name] for name in ("block", "quantity", "model", "eval_type", "condition")} | {
         "group": group,
         "printed": text["printed"],
         "ours_printed": "",
         "ours": float("nan"),
         "reason": "",
     }
-    if text["table"] == "table7":
+    if text["block"] == "table7":
         return row | {"status": "not_comparable", "reason": OTHER_BENCHMARK}
-    if (text["set"], text["prompting"], text["model"]) not in run:
-        return row | {"status": "not_run", "reason": f"{text['model']} was not asked ({text['prompting']}, {text['set']})"}
+    if (text["condition"], text["eval_type"], text["model"]) not in run:
+        return row | {"status": "not_run", "reason": f"{text['model']} was not asked ({text['eval_type']}, {text['condition']})"}
     if text["quantity"] == GAIN:
         return row | _compare_gain(text, values, released)
     measure, part = text["quantity"].removesuffix("_conf95"), "conf95" if text["quantity"].endswith("_conf95") else "mean"
-    found = values.get((text["set"], text["prompting"], text["model"], measure, _GROUPINGS[by], group))
+    found = values.get((text["condition"], text["eval_type"], text["model"], measure, _GROUPINGS[by], group))
     if found is None:
         return row | {"status": "not_comparable", "reason": f"no tuple of {group} was answered as a whole"}
     value = found[part] * (100 if measure == "accuracy" else 1)
@@ -118,7 +118,9 @@ def _compare_gain(
     text: dict[str, str], values: dict[tuple[str, ...], dict[str, float]], released: Collection[str]
 ) -> dict[str, object]:
     """By how many points a way of asking is better than basic prompting (Section 5.3)."""
-    asked = [values.get((text["set"], how, text["model"], "accuracy", "all", "all")) for how in (text["prompting"], "basic")]
+    asked = [
+        values.get((text["condition"], how, text["model"], "accuracy", OVERALL, ALL)) for how in (text["eval_type"], "basic")
+    ]
     if asked[0] is None or asked[1] is None:
         return {"status": "not_run", "reason": f"{text['model']} was not asked by basic prompting too"}
     gain = asked[0]["mean"] - asked[1]["mean"]
@@ -127,6 +129,6 @@ def _compare_gain(
 
 
 def _status(text: dict[str, str], shown: str, released: Collection[str]) -> dict[str, object]:
-    if text["set"] not in released:
+    if text["condition"] not in released:
         return {"status": "not_comparable", "reason": OTHER_TRIALS}
     return {"status": "within_rounding" if shown == text["printed"] else "differs"}
