@@ -168,7 +168,7 @@ def run_surface(args: argparse.Namespace) -> None:
     """Measure surface properties."""
     from functools import partial
 
-    from worldprobe.benchmarks.ewok.baselines import frequency, surface
+    from worldprobe.benchmarks.ewok.baselines import frequency
     from worldprobe.benchmarks.ewok.contracts import Items, SurfaceFeatures
     from worldprobe.contracts import read_table, write_table
     from worldprobe.errors import UserError
@@ -187,7 +187,7 @@ def run_surface(args: argparse.Namespace) -> None:
         unit = "ln(1 + records that begin with the word)"
     else:
         source, unit = partial(frequency.frequencies_of_ngrams, paths=args.ngrams), "ln(1 + occurrences in books of all years)"
-    measured = surface.surface_features(items, source, args.compat)
+    measured = frequency.surface_features(items, source, args.compat)
     if empty := measured.counts["n_texts_without_words"]:
         LOGGER.warning("%d texts have no words, so their items have no mean log frequency", empty)
     provenance = made(

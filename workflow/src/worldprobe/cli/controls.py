@@ -224,19 +224,19 @@ def run_accuracy(args: argparse.Namespace) -> None:
     """Average accuracies by held-out status."""
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items, kinds_of
     from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlFillers, ControlTemplates, Items, Judgements
-    from worldprobe.benchmarks.ewok.controls import split
+    from worldprobe.benchmarks.ewok.controls import corpus
     from worldprobe.contracts import read_table, write_table
     from worldprobe.provenance import made
 
     paths = {"items": args.items, "templates": args.corpus / TEMPLATES, "fillers": args.corpus / FILLERS}
-    status = split.item_status(
+    status = corpus.item_status(
         read_table(args.items, Items),
         read_table(paths["templates"], ControlTemplates),
         read_table(paths["fillers"], ControlFillers),
     )
     judgements = [read_table(path, Judgements) for path in args.judgements]
     check_items(args.items, args.judgements)
-    accuracies = split.accuracy_by_split(judgements, status)
+    accuracies = corpus.accuracy_by_split(judgements, status)
     missing = missing_models(args.missing, accuracies["model"].unique()) | kinds_of(args.judgements)
     inputs = paths | {str(path): path for path in args.judgements}
     provenance = made(ACCURACY_METHOD, inputs, ["numpy", "pandas"], details=missing)

@@ -151,8 +151,7 @@ def import_ratings(args: argparse.Namespace) -> None:
 def import_samples(args: argparse.Namespace) -> None:
     """Check that the samples are of these items, and write them as target scores."""
     from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
-    from worldprobe.benchmarks.ewok.exports.lm_eval_samples import read_target_scores
-    from worldprobe.benchmarks.ewok.exports.lm_eval_task import BENCHMARK
+    from worldprobe.benchmarks.ewok.exports.lm_eval_task import BENCHMARK, read_target_scores
     from worldprobe.contracts import read_table, write_table
     from worldprobe.inference.lm_eval import read_run
 

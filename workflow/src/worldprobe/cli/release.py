@@ -125,8 +125,7 @@ def run_unpack(args: argparse.Namespace) -> None:
 
 def run_check(args: argparse.Namespace) -> int:
     """Search, print; 1 if anything was found."""
-    from worldprobe.benchmarks.ewok.exports.search import search_folder
-    from worldprobe.benchmarks.ewok.exports.wordings import read_wordings
+    from worldprobe.benchmarks.ewok.exports.search import read_wordings, search_folder
     from worldprobe.benchmarks.ewok.materials.materials import Source
 
     wordings = None

@@ -12,7 +12,7 @@ import pandas as pd
 from worldprobe.benchmarks.ewok.baselines.frequency import words
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates, context_sentence, target_sentence, targets_for
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
-from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.fillers import KEY, UNSEEN, Fillers, split_restrictions
 from worldprobe.benchmarks.ewok.materials.materials import (
     KEYS,
     Domain,
@@ -22,7 +22,6 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     Segment,
     attributes_of,
 )
-from worldprobe.benchmarks.ewok.materials.placeholders import KEY, UNSEEN, split_restrictions
 from worldprobe.benchmarks.ewok.materials.samplers import enough_for
 from worldprobe.benchmarks.ewok.materials.slots import Slots, is_ambiguous, open_slots
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
