@@ -2,7 +2,7 @@
 RUN = .venv/bin/snakemake --cores all --rerun-incomplete --keep-going --show-failed-logs
 QUICK = not (slow or whole_run or vllm or slurm or survey or release)
 
-.PHONY: reproduce test test-all test-slurm test-survey release-check rulegraph docs format python
+.PHONY: reproduce test test-all test-slurm test-survey release-check rulegraph settings docs format python
 
 reproduce: python
 	@.venv/bin/worldprobe unlock
@@ -39,6 +39,9 @@ rulegraph: python
 	.venv/bin/snakemake --rulegraph dot > resources/rulegraph.dot
 	tred resources/rulegraph.dot | dot -Gsize=7,14 -Granksep=0.35 -Gnodesep=0.15 -Nfontname=Helvetica -Nfontsize=11 \
 		-Nmargin=0.08,0.04 -Nheight=0.25 -Earrowsize=0.6 -Tsvg > resources/rulegraph.svg
+
+settings: python
+	.venv/bin/python docs/reference.py
 
 docs: python
 	.venv/bin/mkdocs build --quiet --site-dir site

@@ -1,4 +1,4 @@
-"""What the site has beyond docs/: pages of the repository's other folders, and references made from parser and schemas."""
+"""What the site has beyond docs/: pages of the repository's other folders, and references made from parser and settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "workflow" / "src"))
+sys.path[:0] = [str(ROOT / "workflow" / "src"), str(ROOT / "docs")]
+
+from reference import reference  # noqa: E402
+
+from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet  # noqa: E402
+from worldprobe.benchmarks.worldsense.skins.faults import SkinFile  # noqa: E402
+from worldprobe.report.results import Result  # noqa: E402
 
 #: Files of the repository -> pages of the site.
 ELSEWHERE = {
@@ -22,6 +28,8 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
+#: Heading -> class of a file.
+FORMATS = {"result.json": Result, "Prompting strategies of WorldSense": PromptSet, "Skins of WorldSense": SkinFile}
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#|mailto:)([^)#]+)(#[^)]*)?\)")
 
 
@@ -31,7 +39,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=_links(text, Path(source).parent)))
     files.append(File.generated(config, "reference/commands.md", content=commands()))
-    files.append(File.generated(config, "reference/configuration.md", content=configuration()))
+    files.append(File.generated(config, "reference/formats.md", content=formats()))
     files.append(File.generated(config, "pictures/rulegraph.svg", abs_src_path=str(ROOT / "resources" / "rulegraph.svg")))
     return files
 
@@ -99,48 +107,17 @@ def _leaves(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> Iterator
             yield from _leaves(inner, (*words, name))
 
 
-def configuration() -> str:
-    """Every key of the configuration, from the schemas."""
-    from worldprobe.config import read_schema
-
-    lines = ["# Configuration", "", "Made from the schemas; [the handbook](../handbook.md) says more about each key.", ""]
-    titles = {"config": "A study", "models": "A card of the model registry", "cluster": "A site", "result": "result.json"}
-    for name, title in titles.items():
-        schema = read_schema(name)
-        part = schema["$defs"]["card"] if name == "models" else schema
-        lines += [f"## {title}", "", "| key | type | default | meaning |", "|---|---|---|---|"]
-        lines += [
-            f"| `{key}` | {_kind(leaf)} | {_default(leaf)} | {_cell(leaf.get('description', ''))} |"
-            for key, leaf in _keys(part, schema)
-        ]
-        lines.append("")
+def formats() -> str:
+    """Every key of the other files that are read or written, from their classes."""
+    lines = [
+        "# Other files",
+        "",
+        "From the classes that check them; [the handbook](../handbook.md) has the configuration.",
+        "",
+    ]
+    for title, kind in FORMATS.items():
+        lines += [f"## {title}", "", kind.__doc__ or "", "", reference(kind)]
     return "\n".join(lines)
-
-
-def _keys(part: dict[str, Any], root: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    for key, inner in part.get("properties", {}).items():
-        found = inner
-        if "$ref" in found:
-            found = root["$defs"][found["$ref"].rpartition("/")[2]] | {k: v for k, v in inner.items() if k != "$ref"}
-        if "properties" in found:
-            yield from _keys(found, root, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", found
-
-
-def _kind(leaf: dict[str, Any]) -> str:
-    if "enum" in leaf:
-        return ", ".join(f"`{value}`" for value in leaf["enum"])
-    if "const" in leaf:
-        return f"`{leaf['const']}`"
-    kind = leaf.get("type", "any")
-    return " or ".join(kind) if isinstance(kind, list) else str(kind)
-
-
-def _default(leaf: dict[str, Any]) -> str:
-    import json
-
-    return f"`{json.dumps(leaf['default'])}`" if "default" in leaf else ""
 
 
 def _cell(text: str) -> str:

@@ -10,7 +10,8 @@ import pytest
 
 from worldprobe.cli import build_parser
 from worldprobe.cli.parsing import leaves
-from worldprobe.config import read_schema
+from worldprobe.report.results import Result
+from worldprobe.settings.study import SharedSettings
 
 pytest.importorskip("mkdocs", reason="mkdocs is not installed (pinned in envs/requirements-dev.txt)")
 
@@ -53,12 +54,13 @@ def test_links_and_pictures_between_the_built_pages_lead_somewhere(site: Path) -
     assert checked > 200
 
 
-def test_the_reference_has_every_command_and_every_key(site: Path) -> None:
+def test_the_references_have_every_command_and_every_key(site: Path) -> None:
     commands = (site / "reference" / "commands.html").read_text()
     found = re.findall(r"<h2 id=\"?[^>]*>([^<]+)", commands)
     assert set(found) == {parser.prog.removeprefix("worldprobe ") for parser in leaves(build_parser())}
-    configuration = (site / "reference" / "configuration.html").read_text()
-    assert [key for key in read_schema("config")["properties"] if f"<code>{key}" not in configuration] == []
+    handbook, formats = ((site / f"{name}.html").read_text() for name in ("handbook", "reference/formats"))
+    assert [key for key in SharedSettings.model_fields if f"<code>{key}" not in handbook] == []
+    assert [key for key in Result.model_fields if f"<code>{key}" not in formats] == []
 
 
 def test_the_beginning_of_the_readme_has_both_commands(repository: Path) -> None:

@@ -304,8 +304,9 @@ def test_released_results_give_the_papers_tables_and_figures_without_asking_a_mo
     assert not files[1] - files[0]
 
 
-def test_the_steps_that_a_study_can_leave_out_are_those_of_the_released_analysis(repository: Path) -> None:
+def test_the_steps_that_a_study_can_leave_out_are_those_of_the_released_analysis() -> None:
     from worldprobe.benchmarks.ewok.analysis.released import STEPS
+    from worldprobe.benchmarks.ewok.settings import Ewok
+    from worldprobe.settings.blocks import schema_at
 
-    schema = yaml.safe_load((repository / "workflow" / "schemas" / "ewok.schema.yaml").read_text())
-    assert schema["properties"]["released"]["properties"]["skip"]["items"]["enum"] == list(STEPS)
+    assert schema_at(Ewok, ("released", "skip", 0))["enum"] == list(STEPS)

@@ -22,11 +22,11 @@ from typing import Any
 import psutil
 import pytest
 
-from worldprobe.benchmarks import settings_checks
+from worldprobe.benchmarks import settings_classes
 from worldprobe.benchmarks.ewok import targets
-from worldprobe.config import merge, read_registry, read_yaml
 from worldprobe.operations.resources import list_requests
 from worldprobe.operations.settings import Settings, read_settings, source_key
+from worldprobe.settings import merge, read_registry, read_yaml
 
 pytestmark = pytest.mark.slurm
 
@@ -53,7 +53,7 @@ def settings_of(repository: Path, files: list[str]) -> Settings:
     merged: dict[str, Any] = {}
     for path in files:
         merged = merge(merged, read_yaml(path).document)
-    return read_settings(merged, files, {}, repository, settings_checks(), targets.with_control_checkpoints)
+    return read_settings(merged, files, {}, repository, settings_classes(), targets.with_control_checkpoints)
 
 
 def wait_until(test: Callable[[], Any], study: "Study", run: subprocess.Popen[bytes] | None = None, seconds: float = 900) -> Any:

@@ -188,7 +188,7 @@ try:
         by_strength(workflow.configfiles, workflow.config_settings.configfiles),
         workflow.config_settings.config,
         HOME,
-        benchmarks.settings_checks(),
+        benchmarks.settings_classes(),
         benchmarks.complete_registry,
         results_folder(),
         benchmarks.add_models,

@@ -24,7 +24,7 @@ def third(monkeypatch) -> Benchmark:
     module.BENCHMARK = Benchmark(
         name="third",
         title="Third",
-        check_settings="tests:none",
+        settings="tests:none",
         targets="tests:none",
         plans=(FIGURE,),
         page=Page(

@@ -11,11 +11,11 @@ import yaml
 
 from worldprobe import benchmarks
 from worldprobe.cli import main
-from worldprobe.config import read_registry, read_study
 from worldprobe.contracts import read_provenance
 from worldprobe.errors import UserError
 from worldprobe.models.registry import loading_options
 from worldprobe.report.model_names import read_roster
+from worldprobe.settings import read_registry, read_study
 
 pytest.importorskip("torch")
 
@@ -147,11 +147,11 @@ def test_a_card_that_contradicts_its_kind_is_refused(tmp_path: Path, change: dic
     ],
 )
 def test_a_study_that_would_prompt_such_a_model_is_refused(registry: Path, settings: dict[str, Any], where: str) -> None:
-    study = read_study({"models": ["tiny", "bert"], **settings}, [])
+    study = read_study({"models": ["tiny", "bert"], **settings}, [], benchmarks.settings_classes())
     with pytest.raises(UserError, match="bert, a masked language model") as refused:
         benchmarks.complete_registry(study, read_registry(registry))
     assert refused.value.where == where
-    alone = read_study({"models": ["tiny", "bert"], "worldsense": None}, [])
+    alone = read_study({"models": ["tiny", "bert"], "worldsense": None}, [], benchmarks.settings_classes())
     assert benchmarks.complete_registry(alone, read_registry(registry))["bert"]["kind"] == "masked"
 
 

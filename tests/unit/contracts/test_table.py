@@ -23,8 +23,8 @@ class Visits(Table):
 
     class Config(Table.Config):
         name = "visits"
-        unique = ["visit"]  # noqa: RUF012
-        metadata = {"version": 1, "key": ["visit"]}  # noqa: RUF012
+        unique = ["visit"]
+        metadata = {"version": 1, "key": ["visit"]}
 
 
 def visits(**changes: list) -> pd.DataFrame:
@@ -108,7 +108,7 @@ class Weights(Table):
 
     class Config(Table.Config):
         name = "weights"
-        metadata = {"version": 1, "key": ["weight"]}  # noqa: RUF012
+        metadata = {"version": 1, "key": ["weight"]}
 
 
 def test_a_number_that_is_none_is_a_missing_value_however_it_is_kept():

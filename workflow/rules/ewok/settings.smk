@@ -2,8 +2,9 @@
 
 
 from worldprobe.benchmarks.ewok import targets
-from worldprobe.benchmarks.ewok.human.settings import human_settings, is_simulated
-from worldprobe.benchmarks.ewok.named_files import ARCHIVE
+from worldprobe.benchmarks.ewok.human.settings import is_simulated
+from worldprobe.benchmarks.ewok.scoring.prompts import prompt_file as ewok_prompt_file
+from worldprobe.benchmarks.ewok.settings import ARCHIVE
 from worldprobe.files import files_below
 
 ewok = study["ewok"]
@@ -104,7 +105,7 @@ def prompt_files():
     if ewok["eval_types"] == ["logprobs"]:
         return []
     names = {condition["prompting"]["prompts"] for condition in ewok["conditions"].values()}
-    files = [targets.prompt_file(name) for name in names]
+    files = [ewok_prompt_file(name) for name in names]
     return sorted(in_repository(path.relative_to(HOME)) if path.is_relative_to(HOME) else str(path) for path in files)
 
 
@@ -170,7 +171,7 @@ def published_folder(wildcards):
 
 def list_layout(wildcards):
     """How questions are dealt to lists, as options. A zero is a value here, not a missing one."""
-    chosen = human_settings(study, "lists")
+    chosen = ewok["human"]["lists"]
     return flags(
         flag("--paradigms", chosen["paradigms"]),
         flag("--unit", chosen["unit"]),
@@ -190,7 +191,7 @@ def own_answers(wildcards):
 
 def cleaning_steps(wildcards):
     """Whose answers count, as options."""
-    chosen = human_settings(study, "cleaning")
+    chosen = ewok["human"]["cleaning"]
     names = ("failed_catch", "too_fast_ms", "isc", "passes", "min_corated", "minimum")
     options = {name: f"--{name.removesuffix('_ms').replace('_', '-')}" for name in names}
     return flags(

@@ -1,7 +1,7 @@
 """What the shared parts see of a benchmark: one object with all that is its own.
 
 A benchmark is EWoK or WorldSense; a study is one named configuration of them. Adding a benchmark means one folder in
-``benchmarks/``, one block in the configuration's schema and one line in ``benchmarks/__init__.py``. This module imports
+``benchmarks/``, one class of settings and one line in ``benchmarks/__init__.py``. This module imports
 nothing heavy: Snakemake reads the plans whenever it starts, so code is named here and loaded when it is called.
 """
 
@@ -183,7 +183,7 @@ class Benchmark:
     Attributes:
         name: its block in the configuration, its folder of results and its commands, e.g. ``ewok``.
         title: as it is written, e.g. EWoK.
-        check_settings: reference to a ``Check`` that finds mistakes in its block that the schema cannot see.
+        settings: reference to the class of its block, a ``settings.Block``.
         targets: reference to a function: study, registry -> every file that it is for, besides tables, figures and the report.
         evidence: reference to a function: study, model -> the files that asking the model leaves.
         asking: the rule that asks a model.
@@ -196,7 +196,7 @@ class Benchmark:
 
     name: str
     title: str
-    check_settings: str
+    settings: str
     targets: str
     evidence: str = ""
     asking: str = ""

@@ -15,7 +15,6 @@ PACKAGE = Path(str(files("worldprobe"))).resolve()
 #: The repository's root, or, in an installed package, the folder with the files that it takes along.
 REPOSITORY = PACKAGE / "repository" if (PACKAGE / "repository").is_dir() else PACKAGE.parents[2]
 RESOURCES = REPOSITORY / "resources"
-SCHEMAS = REPOSITORY / "workflow" / "schemas"
 
 RESULTS = "results"
 

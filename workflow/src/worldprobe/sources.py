@@ -8,12 +8,35 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from pydantic import Field, RootModel
+
 from worldprobe.addresses import check_address
-from worldprobe.config import read_yaml, validate
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_file
+from worldprobe.settings import Block, parse, read_yaml
+from worldprobe.settings.blocks import Text
 
 BLOCK = 1 << 20
+
+
+class Download(Block):
+    """A file from elsewhere."""
+
+    url: str = Field(pattern=r"^https://[^@?#\s]+$", json_schema_extra={"writeOnly": True})
+    """Where the file comes from, without user, password, ? or #."""
+
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    """SHA-256 digest of the file, 64 hexadecimal digits in lower case."""
+
+    licence: Text
+    """Licence and terms."""
+
+    path: str = Field(pattern="^resources/downloads/")
+    """Where the file is put, below resources/downloads/."""
+
+
+class Sources(RootModel[dict[str, Download]]):
+    """Everything that is downloaded, with its digest and licence; nothing else is."""
 
 
 def read_source(listing: Path | str, name: str) -> dict[str, str]:
@@ -23,11 +46,10 @@ def read_source(listing: Path | str, name: str) -> dict[str, str]:
         UserError: the listing breaks its schema, or has no such entry.
     """
     source = read_yaml(listing)
-    validate(source.document, "sources", [source])
-    if name not in source.document:
-        known = ", ".join(source.document)
-        raise UserError(listing, f"{name}: no such source{did_you_mean(name, source.document)}", f"Choose one of {known}.")
-    return source.document[name]
+    sources = parse(Sources, source.document, [source]).model_dump()
+    if name not in sources:
+        raise UserError(listing, f"{name}: no such source{did_you_mean(name, sources)}", f"Choose one of {', '.join(sources)}.")
+    return sources[name]
 
 
 def download(url: str, sha256: str, path: Path | str) -> None:

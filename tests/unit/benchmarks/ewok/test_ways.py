@@ -1,15 +1,15 @@
 """Every way of asking is named once."""
 
 import pytest
-import yaml
 
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, PROMPTED, WAYS, is_prompted, is_rated, way_of
+from worldprobe.benchmarks.ewok.settings import Ewok
 from worldprobe.errors import UserError
+from worldprobe.settings.blocks import schema_at
 
 
-def test_the_schema_knows_every_way_and_no_other(repository):
-    schema = yaml.safe_load((repository / "workflow" / "schemas" / "ewok.schema.yaml").read_text())
-    assert schema["properties"]["eval_types"]["items"]["enum"] == list(EVAL_TYPES)
+def test_the_settings_know_every_way_and_no_other():
+    assert schema_at(Ewok, ("eval_types", 0))["enum"] == list(EVAL_TYPES)
 
 
 def test_a_way_is_found_by_its_name_and_knows_what_it_is():

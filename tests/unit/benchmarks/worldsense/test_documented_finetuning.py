@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+from worldprobe.benchmarks import settings_classes
 from worldprobe.benchmarks.worldsense.finetuning import plan
-from worldprobe.benchmarks.worldsense.finetuning.checks import check_finetuning
 from worldprobe.cli import main
-from worldprobe.config import with_defaults
+from worldprobe.settings import read_study
 
 TEMPLATE = (
     "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}"
@@ -52,8 +52,7 @@ def test_the_commands_run_one_after_the_other(section: str, folder: Path, monkey
 
 def test_the_variants_of_the_study_run_too(section: str, folder: Path) -> None:
     block = yaml.safe_load(section.partition("```yaml\n")[2].partition("```")[0])["worldsense"]
-    study = with_defaults({"study": "s", "models": [], "ewok": None, "worldsense": block}, "config")
-    assert not list(check_finetuning(study["worldsense"]["finetuning"]))
+    study = read_study({"study": "s", "ewok": None, "worldsense": block}, [], settings_classes())
     trainings = plan.trainings(study)
     assert len(trainings) == len(block["finetuning"]["variants"])
     for name, one in trainings.items():

@@ -13,17 +13,18 @@ from worldprobe import benchmarks
 from worldprobe.benchmarks.worldsense.contracts import Summaries, Trainings
 from worldprobe.benchmarks.worldsense.figures import finetuning as figures
 from worldprobe.benchmarks.worldsense.finetuning import external, plan
-from worldprobe.benchmarks.worldsense.finetuning.checks import check_finetuning
+from worldprobe.benchmarks.worldsense.finetuning.settings import Finetuning
 from worldprobe.benchmarks.worldsense.finetuning.training_files import first_tuples
 from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS
 from worldprobe.benchmarks.worldsense.tables import accuracy
 from worldprobe.benchmarks.worldsense.targets import asked_models
 from worldprobe.cli import main
-from worldprobe.config import with_defaults
 from worldprobe.contracts import validate
 from worldprobe.errors import UserError
 from worldprobe.operations.settings import shown_registry
 from worldprobe.report.model_names import Model, Roster, read_roster
+from worldprobe.settings import check, complete_card
+from worldprobe.settings.study import study_class
 
 FINETUNING = {
     "bases": ["reader", "big"],
@@ -39,14 +40,18 @@ FINETUNING = {
         "1M": {"train": [{"set": "train-1m"}]},
     },
 }
-REGISTRY = with_defaults(
-    {"big": {"checkpoint": "someone/big", "family": "big", "display_name": "Big", "parameters": 70_000_000_000}}, "models"
-)
+REGISTRY = {
+    "big": complete_card("big", checkpoint="someone/big", family="big", display_name="Big", parameters=70_000_000_000),
+}
+
+
+def complete(settings: dict) -> dict:
+    return study_class(benchmarks.settings_classes()).model_validate(settings).model_dump()
 
 
 def study_of(**changes: object) -> dict:
     block = {"finetuning": {**copy.deepcopy(FINETUNING), **changes}, "sets": ["test", "memorisation"]}
-    return with_defaults({"study": "s", "models": ["big"], "ewok": None, "worldsense": block}, "config")
+    return complete({"study": "s", "models": ["big"], "ewok": None, "worldsense": block})
 
 
 def test_variants_begin_with_their_base_and_small_bases_learn_their_stages_first() -> None:
@@ -81,9 +86,9 @@ def test_every_setting_but_the_time_is_an_option_with_the_same_default() -> None
     from worldprobe.cli import build_parser
 
     settings = study_of()["worldsense"]["finetuning"]["settings"]
-    assert set(settings) - {"minutes"} == set(plan.OPTIONS)
+    options = set(settings) - {"minutes"}
     args = vars(build_parser("worldsense").parse_args(["worldsense", "finetune", "a", "b", "--out", "c"]))
-    differing = {key for key in plan.OPTIONS if args[key] != settings[key]} - {"epochs"}
+    differing = {key for key in options if args[key] != settings[key]} - {"epochs"}
     assert not differing
 
 
@@ -103,7 +108,7 @@ def test_models_that_are_made_are_asked_after_the_studys_and_enter_the_registry(
 
 
 def test_a_study_that_fine_tunes_nothing_is_as_before() -> None:
-    study = with_defaults({"study": "s", "models": ["big"], "ewok": None}, "config")
+    study = complete({"study": "s", "models": ["big"], "ewok": None})
     assert benchmarks.add_models(study, REGISTRY) == REGISTRY
     assert not [path for path in benchmarks.targets(study, REGISTRY) if "finetuning" in path or "training" in path]
     assert shown_registry(study, REGISTRY, "config/models.yaml", Path("nowhere")) == "config/models.yaml"
@@ -133,6 +138,10 @@ def test_bases_that_cannot_be_are_refused(changes: dict, problem: str) -> None:
         benchmarks.add_models(study_of(**changes), REGISTRY)
 
 
+def complaints(**changes: object) -> list[UserError]:
+    return check(Finetuning, copy.deepcopy(FINETUNING) | changes, [])[1]
+
+
 def variant(**changes: object) -> dict:
     return {"variants": {"10k": {"train": [{"set": "train-10k"}]} | changes}}
 
@@ -141,7 +150,7 @@ def variant(**changes: object) -> dict:
     ("changes", "problem"),
     [
         (variant(settings={"learning_rat": 1}), 'did you mean "learning_rate"'),
-        (variant(settings={"learning_rate": "fast"}), "not allowed"),
+        (variant(settings={"learning_rate": "fast"}), "should be a valid number"),
         (variant(settings={"steps": 10, "warm_up": 10}), "never reach its peak"),
         (variant(settings={"share": 0.5}), "mix and share"),
         (variant(train=[{"set": "train-10k", "file": "a"}]), "names set and file"),
@@ -158,12 +167,11 @@ def variant(**changes: object) -> dict:
     ],
 )
 def test_settings_that_contradict_each_other_are_found(changes: dict, problem: str) -> None:
-    found = list(check_finetuning(study_of(**changes)["worldsense"]["finetuning"]))
-    assert any(problem in text for _, text, _ in found)
+    assert any(problem in one.problem for one in complaints(**changes))
 
 
 def test_right_settings_are_not_complained_about() -> None:
-    assert list(check_finetuning(study_of()["worldsense"]["finetuning"])) == []
+    assert complaints() == []
 
 
 def test_the_first_trials_are_whole_tuples() -> None:

@@ -1,16 +1,16 @@
-"""Mistakes in WorldSense's block that no schema sees are told before the first job."""
+"""Mistakes in WorldSense's block beyond types and bounds are told before the first job."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from worldprobe.benchmarks.worldsense.settings import check_settings
-from worldprobe.config import with_defaults
+from worldprobe.benchmarks.worldsense.settings import WorldSense
+from worldprobe.settings.blocks import all_findings
 
 
 def findings(**keys: Any) -> list[tuple[tuple[Any, ...], str, str]]:
-    return list(check_settings(with_defaults(keys, "worldsense")))
+    return list(all_findings(WorldSense(**keys)))
 
 
 def test_the_defaults_and_choices_that_can_be_made_are_right() -> None:

@@ -10,7 +10,7 @@ from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study, load
 from worldprobe.paths import StudyPaths
 
 if TYPE_CHECKING:
-    from worldprobe.config import Check  # reading configurations takes a third of a second that no single command needs
+    from worldprobe.settings import Block  # pydantic takes a third of a second that `--help` does not need
 
 #: Name -> module; a module's BENCHMARK is all that the shared parts see.
 MODULES: Mapping[str, str] = {
@@ -24,9 +24,9 @@ def benchmarks() -> dict[str, Benchmark]:
     return {name: import_module(module).BENCHMARK for name, module in MODULES.items()}
 
 
-def settings_checks() -> dict[str, Check]:
-    """What finds mistakes in each benchmark's block of a configuration."""
-    return {name: load(benchmark.check_settings) for name, benchmark in benchmarks().items()}
+def settings_classes() -> dict[str, type[Block]]:
+    """The class of each benchmark's block of a configuration."""
+    return {name: load(benchmark.settings) for name, benchmark in benchmarks().items()}
 
 
 def of_study(study: Study) -> list[Benchmark]:

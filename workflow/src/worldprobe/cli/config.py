@@ -27,13 +27,13 @@ def run(args: argparse.Namespace) -> None:
     """
     import sys
 
-    from worldprobe.benchmarks import settings_checks
-    from worldprobe.config import check_models, merge, read_registry, read_study, read_yaml, registry_complaints, study_complaints
+    from worldprobe.benchmarks import settings_classes
     from worldprobe.paths import REPOSITORY
+    from worldprobe.settings import check_models, merge, read_registry, read_study, read_yaml, registry_problems, study_problems
 
-    checks = settings_checks()
+    blocks = settings_classes()
     sources = [read_yaml(path) for path in args.files]
-    found = study_complaints(sources, checks)
+    found = study_problems(sources, blocks)
     settings: dict = {}
     for source in sources:
         settings = merge(settings, source.document or {}) if isinstance(source.document, dict | None) else settings
@@ -41,12 +41,12 @@ def run(args: argparse.Namespace) -> None:
     if not registry.exists() and (REPOSITORY / registry).exists():
         registry = REPOSITORY / registry
     if registry.is_file():  # otherwise one of the complaints says so
-        found += registry_complaints(read_yaml(registry))
+        found += registry_problems(read_yaml(registry))
     for complaint in found[:-1]:
         print(complaint.lines(), file=sys.stderr)
     if found:
         raise found[-1]
-    study = read_study(settings, args.files, checks=checks)
+    study = read_study(settings, args.files, blocks)
     check_models(study, read_registry(registry), args.files, str(registry))
-    asked = ", ".join(f"{name}: {len(study[name].get('conditions', {}))} condition(s)" for name in checks if study.get(name))
+    asked = ", ".join(f"{name}: {len(study[name].get('conditions', {}))} condition(s)" for name in blocks if study.get(name))
     print(f"{', '.join(map(str, args.files))}: study {study['study']}, {len(study['models'])} models, {asked}; no problem found")

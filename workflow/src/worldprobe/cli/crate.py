@@ -110,10 +110,10 @@ def read_configuration(paths: Sequence[Path], repository: Path) -> dict[str, byt
     """
     import yaml
 
-    from worldprobe.benchmarks import settings_checks
-    from worldprobe.config import read_yaml, study_complaints
+    from worldprobe.benchmarks import settings_classes
+    from worldprobe.settings import read_yaml, study_problems
 
-    for complaint in study_complaints([read_yaml(path) for path in paths], settings_checks()):
+    for complaint in study_problems([read_yaml(path) for path in paths], settings_classes()):
         raise complaint
     files: dict[str, bytes] = {}
     for path in paths:
@@ -141,7 +141,7 @@ def without_passwords(document: Any) -> Any:
 
 def read_citation(path: Path) -> list[dict[str, str]]:
     """The authors of CITATION.cff."""
-    from worldprobe.config import read_yaml
+    from worldprobe.settings import read_yaml
 
     keys = {"name": "name", "given-names": "givenName", "family-names": "familyName", "orcid": "identifier"}
     stated = [{keys[key]: str(value) for key, value in one.items() if key in keys} for one in read_yaml(path).document["authors"]]

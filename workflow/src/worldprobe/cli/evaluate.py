@@ -268,7 +268,7 @@ def look_up(model: str, registry: Path | None) -> dict[str, Any]:
     Raises:
         UserError: the registry is broken.
     """
-    from worldprobe.config import read_registry
+    from worldprobe.settings import read_registry
 
     entries = read_registry(registry or shipped_file("config/models.yaml"))
     if model in entries and entries[model].get("control"):

@@ -51,8 +51,8 @@ def add_registry_flag(parser: argparse.ArgumentParser) -> None:
 
 def run_list(args: argparse.Namespace) -> None:
     """Print the registry."""
-    from worldprobe.config import read_registry
     from worldprobe.models.registry import availability
+    from worldprobe.settings import read_registry
 
     registry = read_registry(args.registry)
     rows = [
@@ -72,9 +72,9 @@ def run_list(args: argparse.Namespace) -> None:
 
 def run_plan(args: argparse.Namespace) -> None:
     """Print what each model needs."""
-    from worldprobe.config import read_registry
     from worldprobe.models.registry import select
     from worldprobe.operations.resources import list_requests
+    from worldprobe.settings import read_registry
 
     registry = read_registry(args.registry)
     planned = list_requests(registry, select(registry, None if args.models is None else args.models.split(",")), args.gpu_memory)
@@ -128,10 +128,10 @@ def run_fetch(args: argparse.Namespace) -> None:
 
 def _what_to_fetch(args: argparse.Namespace) -> tuple[str, str | None, bool, bool]:
     """Hub id, revision, and what the checkpoint may do: of the registry's entry, or as given."""
-    from worldprobe.config import read_registry
     from worldprobe.errors import UserError
     from worldprobe.models.checkpoint import HUB_ID, HUB_PREFIX
     from worldprobe.models.registry import card
+    from worldprobe.settings import read_registry
 
     if (args.model is None) == (args.checkpoint is None):
         raise UserError("models fetch", "needs one model.", "Give a model of the registry, or --checkpoint HUB_ID.")

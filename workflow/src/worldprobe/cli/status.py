@@ -33,11 +33,11 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Look and report."""
-    from worldprobe.benchmarks import add_models, asked_models, complete_registry, evidence_by_rule, settings_checks
-    from worldprobe.config import merge, read_yaml
+    from worldprobe.benchmarks import add_models, asked_models, complete_registry, evidence_by_rule, settings_classes
     from worldprobe.operations import locks, status
     from worldprobe.operations.settings import read_settings
     from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
+    from worldprobe.settings import merge, read_yaml
 
     settings: dict = {}
     base = Path("config/config.yaml")  # the Snakefile lays the others over it
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
         settings = merge(settings, read_yaml(path).document or {})
     results = (args.prefix / RESULTS).as_posix()
     study, registry, _, _ = read_settings(
-        settings, files, {}, REPOSITORY, settings_checks(), complete_registry, results, add_models, asked_models
+        settings, files, {}, REPOSITORY, settings_classes(), complete_registry, results, add_models, asked_models
     )
     print(f"Study {study['study']}")
     models = asked_models(study)

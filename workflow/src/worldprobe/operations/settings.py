@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from worldprobe.config import Check, check_models, read_registry, read_schema, read_site, read_study
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.models.checkpoint import files_of
 from worldprobe.paths import RESULTS
+from worldprobe.settings import Block, check_models, read_registry, read_site, read_study
+from worldprobe.settings.registry import Card
 
 
 class Settings(NamedTuple):
@@ -39,7 +40,7 @@ def read_settings(
     files: Sequence[str | Path],
     options: Mapping[str, Any],
     home: Path,
-    checks: Mapping[str, Check],
+    blocks: Mapping[str, type[Block]],
     complete: Callable[[dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]],
     results: str = RESULTS,
     add: Callable[[dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]] = lambda _, registry: registry,
@@ -52,7 +53,7 @@ def read_settings(
         files: the files it comes from, the strongest last.
         options: what ``--config`` says.
         home: the repository, for files that are not in the working directory.
-        checks: benchmark -> what finds mistakes in its block that a schema cannot see.
+        blocks: benchmark -> the class of its block.
         complete: study and registry -> the registry with what depends on the study.
         results: the folder of all studies' results.
         add: study and registry -> the registry with the models that the study makes from others.
@@ -61,7 +62,7 @@ def read_settings(
     Raises:
         UserError: a mistake in any of the files, or a file that they name and that does not exist.
     """
-    study = read_study(settings, files, options, checks) | {"results": results}
+    study = read_study(settings, files, blocks, options) | {"results": results}
     registry_file = _find(study["registry"], home)
     registry = add(study, read_registry(registry_file))
     check_models(study, registry, files, registry_file)
@@ -143,9 +144,9 @@ def shown_registry(study: Mapping[str, Any], registry: Mapping[str, Mapping[str,
     """
     if not any(card.get("tuned") for card in registry.values()):
         return registry_file
-    known = read_schema("models")["$defs"]["card"]["properties"]
+    known = Card.model_fields
     cards = {
-        model: {key: value for key, value in card.items() if key in known and value != known[key].get("default")}
+        model: {key: value for key, value in card.items() if key in known and value != known[key].default}
         for model, card in registry.items()
     }
     text = yaml.safe_dump(cards, sort_keys=False, allow_unicode=True)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from worldprobe.config import read_registry
 from worldprobe.errors import UserError
 from worldprobe.models.model_types import CAUSAL
+from worldprobe.settings import read_registry
 
 HUMAN = "human"
 WORD2VEC = "word2vec"

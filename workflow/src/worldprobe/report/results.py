@@ -4,20 +4,230 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from worldprobe.config import Source, complaints
+from pydantic import Field
+
 from worldprobe.errors import UserError
 from worldprobe.files import read_text
+from worldprobe.settings import Block, Finding, Source, check
+from worldprobe.settings.blocks import absent
 
 #: Raised when a key changes its meaning or is removed.
 SCHEMA_VERSION = 1
+#: What a mean over EWoK's items comes with.
+_OF_ACCURACY = (
+    *("materials", "eval_type", "measure", "metric", "tie_rule", "average", "start_tokens"),
+    *("accuracy_by_domain", "published", "published_source"),
+)
 #: Standard normal quantile of a 95% interval.
 Z95 = 1.96
 REPAIR = "Give a result.json that `worldprobe evaluate` of this release wrote, or evaluate the model again."
+
+
+class Mean(Block):
+    """A mean over EWoK's items."""
+
+    mean: float | None
+    """The mean of the versions' means."""
+
+    low: float | None
+    """The lowest mean of a version."""
+
+    high: float | None
+    """The highest mean of a version."""
+
+    ci_low: float | None
+    """Lower end of the 95% interval, for other pairs of concepts and versions; with one version, about its fillings only."""
+
+    ci_high: float | None
+    """Upper end of the 95% interval."""
+
+    stderr: float | None
+    """The interval's width divided by 2 x 1.96."""
+
+    n_items: int
+    """Number of items."""
+
+    n_ties: int
+    """Targets whose two probabilities are equal; each counts 0.5."""
+
+    n_near_ties: int
+    """Targets whose two probabilities differ by less than the precision vouches for."""
+
+    n_missing: int
+    """Targets without a score."""
+
+
+class TupleMean(Block):
+    """A mean over WorldSense's tuples."""
+
+    mean: float | None
+    """The mean over tuples."""
+
+    conf95: float | None
+    """Half of the 95% interval over tuples, as the paper computes it."""
+
+    ci_low: float | None
+    """Lower end of the 95% interval over skins and abstract problems."""
+
+    ci_high: float | None
+    """Upper end of the 95% interval over skins and abstract problems."""
+
+    stderr: float | None
+    """That interval's width divided by 2 x 1.96."""
+
+    n_skins: int
+    """Number of skins that the interval is over."""
+
+    n_tuples: int
+    """Number of tuples."""
+
+
+class ItemsOfResult(Block):
+    """The items of EWoK."""
+
+    source: str
+    """builtin, a folder or an archive."""
+
+    digest: str
+    """SHA-256 of the materials."""
+
+    items_digest: str
+    """SHA-256 of the items' table, which is equal where two models were asked the same."""
+
+    n_items: int = Field(ge=0)
+    """Number of items, of all versions."""
+
+    versions: list[int]
+    """The versions of the items."""
+
+    is_official_release: bool
+    """Whether these are exactly the items of EWoK-core-1.0."""
+
+
+class TrialsOfResult(Block):
+    """The trials that were asked."""
+
+    digest: str
+    """SHA-256 of the trials' table."""
+
+    n_trials: int
+    """Their number."""
+
+
+class WorldSenseResult(Block):
+    """The numbers of WorldSense."""
+
+    trials: TrialsOfResult
+
+    prompting: str
+    """The prompting strategy."""
+
+    form: str
+    """Whether the model was asked as a conversation or as plain text."""
+
+    answer_tokens: dict[str, list[int]] | None = absent()
+    """Numbers of tokens of each answer, where answers were compared."""
+
+    accuracy: TupleMean
+    bias: TupleMean
+
+    accuracy_by_problem: dict[str, TupleMean]
+    """Accuracy in each problem."""
+
+    invalid: int
+    """Answers that could not be read; they count as wrong."""
+
+    baselines: dict[str, TupleMean] | None = absent()
+    """Accuracy of rules that never chain two clauses, on the same trials."""
+
+    published: dict[str, float]
+    """Model and its printed accuracy in the paper's Table 2."""
+
+    published_source: str
+    """Where the printed numbers are."""
+
+
+class Result(Block):
+    """What `worldprobe evaluate` writes about one model. A new key raises nothing; one with another meaning the version."""
+
+    schema_version: Literal[1]
+    """Version of this schema."""
+
+    worldprobe_version: str
+    """The release of worldprobe that computed the numbers."""
+
+    model: str
+    """The model's name, as tables show it."""
+
+    checkpoint: str
+    """The folder, the hub id, or what a server calls the model."""
+
+    revision: str | None
+    """Branch, tag or commit of a hub id."""
+
+    checkpoint_digest: str
+    """SHA-256 of the weights, or of what a server says of itself."""
+
+    dtype: str | None
+    """Precision of the weights."""
+
+    engine: str | None
+    """What computed the answers."""
+
+    kind: Literal["causal", "masked", "encoder-decoder"] | None = absent()
+    """How the model reads; without it, causal. Numbers of different kinds are different measures."""
+
+    pseudo_log_likelihood: Literal["within_word_l2r", "original"] | None = absent()
+    """What was hidden while a masked model predicted a token; null for other kinds."""
+
+    packages: dict[str, str]
+    """Package and its version, of all that the scores depend on."""
+
+    materials: ItemsOfResult | None = absent()
+
+    eval_type: Literal["logprobs"] | None = absent()
+    """How EWoK's items were asked."""
+
+    measure: Literal["contexts"] | None = absent()
+    """What is compared, as in the paper: P(target | its context) with P(target | the other context), for both targets."""
+
+    metric: Literal["accuracy"] | None = absent()
+    """What the means are means of."""
+
+    tie_rule: Literal["half"] | None = absent()
+    """What two equal probabilities count, namely 0.5."""
+
+    average: Literal["versions"] | None = absent()
+    """How the means are taken, as in the paper: over the items of each version, then over versions."""
+
+    start_tokens: list[str] | None = None
+    """Tokens that come before each text; null where the engine does not say."""
+
+    accuracy: Mean | None = absent()
+
+    accuracy_by_domain: dict[str, Mean] | None = absent()
+    """EWoK's accuracy in each domain."""
+
+    published: dict[str, float] | None = absent()
+    """Model and its printed mean in the paper's Table 1."""
+
+    published_source: str | None = absent()
+    """Where the printed numbers are."""
+
+    worldsense: WorldSenseResult | None = absent()
+
+    def findings(self) -> Iterator[Finding]:
+        """No benchmark, or one without what belongs to it."""
+        if self.accuracy is None and self.worldsense is None:
+            yield ("accuracy",), "is missing, and so is worldsense.", REPAIR
+        for key in _OF_ACCURACY if self.accuracy else ():
+            if key not in self.model_fields_set:
+                yield (key,), "is missing.", REPAIR
 
 
 @dataclass(frozen=True)
@@ -81,7 +291,8 @@ def check_result(document: Any, name: str = "result.json") -> dict[str, Any]:
     if isinstance(document, dict) and document.get("schema_version") != SCHEMA_VERSION:
         found = document.get("schema_version", "none")
         raise UserError(name, f"schema_version is {found}; this release reads {SCHEMA_VERSION}.", REPAIR)
-    if found := complaints(document, "result", [Source(name, document, {})]):
+    _, found = check(Result, document, [Source(name, document)])
+    if found:
         raise UserError(name, found[0].problem, REPAIR)
     return dict(document)
 

@@ -117,7 +117,7 @@ class Application:
             return response
         if caller.kind in ("none", "refused", "withdrawn", "declined"):
             name = "no_link" if caller.kind == "none" else caller.kind
-            return self._page(name, code=self.survey.settings.codes["no_consent"], link=self._link("no_consent"))
+            return self._page(name, code=self.survey.settings.codes.no_consent, link=self._link("no_consent"))
         if caller.kind == "entry":
             return self._page("consent" if progress.has_place(self.survey) else "full")
         return self._show_person(caller.participant)
@@ -130,12 +130,12 @@ class Application:
             response.delete_cookie(survey.settings.cookie, path=self.site.prefix)
             return response
         if state.stage == "complete":
-            code = survey.settings.codes["complete"]
+            code = survey.settings.codes.complete
             if code:
                 people.note_code(survey.identities, participant, code)
             return self._page("complete", code=code, link=self._link("complete"), participant=participant)
         if state.stage == "ineligible":
-            return self._page("ineligible", code=survey.settings.codes["ineligible"], link=self._link("ineligible"))
+            return self._page("ineligible", code=survey.settings.codes.ineligible, link=self._link("ineligible"))
         one, wording = survey.questionnaire.lists[state.name], survey.questionnaire.wording(state.name)
         asked = {"evalType": one.eval_type, "task": wording.task, "answers": wording.answers}
         config = asked | {"response": survey.settings.response}
@@ -276,7 +276,7 @@ class Application:
         return HTMLResponse(self.pages.render(name, **values), status)
 
     def _link(self, outcome: str) -> str | None:
-        code = self.survey.settings.codes[outcome]
+        code = getattr(self.survey.settings.codes, outcome)
         return self.survey.settings.return_url.replace("{code}", quote(code)) if code else None
 
     def _set_cookie(self, response: Response, kind: str, visitor: Visitor | None = None, participant: str = "") -> None:

@@ -249,11 +249,11 @@ class Doorkeeper:
     def __init__(self, settings: Settings, key: bytes, clock: Callable[[], float] = time.time) -> None:
         self.settings, self.key, self.clock = settings, key, clock
         self._pattern = re.compile(settings.id_pattern)
-        self._public_keys = _read_keys(Path(settings.signed["keys"])) if settings.entry == "signed" else {}
+        self._public_keys = _read_keys(Path(settings.signed.keys or "")) if settings.entry == "signed" else {}
 
     def is_entry(self, query: Mapping[str, str]) -> bool:
         """Whether an address is an entry link, right or wrong."""
-        return self.settings.entry != "open" and any(name in query for name in self.settings.parameters.values())
+        return self.settings.entry != "open" and any(name in query for _, name in self.settings.parameters)
 
     def read_link(self, query: Mapping[str, str]) -> Visitor:
         """The person whom an entry link names.
@@ -261,7 +261,7 @@ class Doorkeeper:
         Raises:
             BadLinkError: a parameter is missing or malformed, or the signature does not hold.
         """
-        names = self.settings.parameters
+        names = self.settings.parameters.model_dump()
         if self.settings.entry == "signed":
             query = self._verify(query.get(names["token"], ""))
         values = [query.get(names[role]) for role in ("participant", "study", "submission")]
@@ -283,12 +283,12 @@ class Doorkeeper:
                 token,
                 key,
                 algorithms=["RS256"],
-                audience=self.settings.signed["audience"],
+                audience=self.settings.signed.audience,
                 options={"require": ["exp", "aud"], "verify_exp": False},
             )
             if float(claims["exp"]) <= self.clock():
                 raise BadLinkError
-            parameters = claims[self.settings.signed["claim"]]
+            parameters = claims[self.settings.signed.claim]
         except (jwt.PyJWTError, KeyError, TypeError, ValueError) as error:
             raise BadLinkError from error
         if not isinstance(parameters, dict):

@@ -1,90 +1,495 @@
-"""Mistakes in EWoK's block of a configuration that its schema cannot see; checked before the first job."""
+"""EWoK's block of a study: every setting with its type, bounds, default and meaning, and what contradicts what."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from worldprobe.config import Finding, Keys
+from pydantic import BeforeValidator, Field, model_validator
+
+from worldprobe.benchmarks.ewok.human.settings import SIMULATED
+from worldprobe.benchmarks.ewok.scoring.prompts import prompt_file
 from worldprobe.errors import did_you_mean
 from worldprobe.paths import RESOURCES
+from worldprobe.settings.blocks import (
+    Block,
+    Count,
+    Distinct,
+    Finding,
+    PartialShare,
+    Seed,
+    Share,
+    Text,
+    Whole,
+    absent,
+    name,
+)
 
+#: The archive of the official materials, which ``fetch_ewok_config`` downloads.
+ARCHIVE = "resources/downloads/ewok-config.zip"
+BUILTIN = RESOURCES / "materials" / "ewok-builtin"
 MOST_VERSIONS = 1000
+#: What the paper did with people (Appendix A.1), and what it did not do.
+PAPER: Mapping[str, Mapping[str, Any]] = {
+    "lists": {"unit": "template", "per_domain": True, "shortest": 1, "longest": 10_000, "catch": 0, "rounds": 1},
+    "cleaning": {
+        "skip": [],
+        "failed_catch": 0,
+        "too_fast_ms": 0,
+        "isc": 0.3,
+        "passes": 0,
+        "minimum": 5,
+        "below_minimum": "keep",
+    },
+}
 #: Settings of items that a way of filling does not use.
-_UNUSED = {"fixed": ("per_template", "seed"), "independent": ("versions",)}
+_UNUSED = {"fixed": {"per_template", "seed"}, "independent": {"versions"}}
 
 
-def check_settings(block: Mapping[str, Any]) -> Iterator[Finding]:
-    """What is wrong with the complete settings of EWoK, each with its key in the block, the problem and the fix."""
-    classes = _filler_classes(block["materials"]["source"])
-    yield from _check_items(block["items"], ("items",), classes)
-    for name, condition in block["conditions"].items():
-        # "main" repeats the block itself.
-        if condition["items"] != block["items"]:
-            yield from _check_items(condition["items"], ("conditions", name, "items"), classes)
-    if len({condition.get("title", name) for name, condition in block["conditions"].items()}) < len(block["conditions"]):
-        yield ("conditions",), "two conditions have the same title.", "Give each its own."
-    yield from _check_alike(block)
-    frequency = block["baselines"]["frequency"]
-    if frequency["source"] == "ngrams" and not frequency["files"]:
-        problem = "ngrams needs the files that frequencies are counted from."
-        yield ("baselines", "frequency", "source"), problem, "Name them under baselines.frequency.files, or use wordfreq."
-    yield from _check_human(block["human"])
+class Materials(Block):
+    """Materials that templates are compiled from."""
+
+    source: Text = "builtin"
+    """Where the materials are, as `builtin`, a folder in the format of EWoK's config folder, or a .zip of one. Paper: Section
+    3."""
+
+    password: Annotated[str | None, Field(json_schema_extra={"writeOnly": True})] = "ewok"
+    """Password of the .zip, in quotes. The environment variable `WORLDPROBE_MATERIALS_PASSWORD` takes precedence, and is the
+    better place for a secret."""
+
+    compat: bool = False
+    """Whether to compile exactly as the original did, its quirks included. Paper: Section 3."""
+
+    release_filter: bool = False
+    """Whether to keep only the items of the official release (official materials only). Paper: Section 4."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Materials that are not there."""
+        yield from _missing(("source",), self.source, ("builtin", ARCHIVE))
 
 
-def _check_alike(block: Mapping[str, Any]) -> Iterator[Finding]:
-    """Conditions that ask the same: what only one mode uses, and prompts where nobody is prompted, make no difference."""
-    is_prompted = any(name != "logprobs" for name in block["eval_types"])
-    known: dict[str, str] = {}
-    for name, condition in block["conditions"].items():
-        items = {key: value for key, value in condition["items"].items() if key not in _UNUSED[condition["items"]["mode"]]}
-        asked = json.dumps([items, condition["prompting"] if is_prompted else None], sort_keys=True)
-        if asked in known:
-            hint = "" if is_prompted else " (prompts count only where eval_types names Likert or Choice)"
-            problem = f"asks the same questions as {known[asked]}{hint}."
-            yield ("conditions", name), problem, "Change what it says of items or prompting, or remove it."
-        known.setdefault(asked, name)
+class Items(Block):
+    """How templates are filled."""
 
+    mode: Literal["fixed", "independent"] = "fixed"
+    """How slots are filled. `fixed` is one constant substitution for a whole version, as in the paper; `independent` samples
+    every item on its own. Paper: Section 3."""
 
-def _check_human(human: Mapping[str, Any]) -> Iterator[Finding]:
-    if human["ratings"] and human["responses"]:
-        problem = "both ratings and responses are given, so people would be judged twice."
-        yield ("human", "responses"), problem, "Leave one of them null."
-    shortest, longest = human["lists"]["shortest"], human["lists"]["longest"]
-    if shortest > longest:
-        problem = f"{shortest} is more than longest ({longest})."
-        yield ("human", "lists", "shortest"), problem, "Exchange the two, or lower it."
-    shares = human["simulation"]["kinds"].values()
-    if sum(shares) > 1:
-        yield ("human", "simulation", "kinds"), f"the shares add up to {sum(shares):g}.", "Lower them to 1 or less in all."
+    versions: Annotated[
+        str, Field(pattern=r"^\d+(-\d+)?$"), BeforeValidator(lambda value: str(value) if type(value) is int else value)
+    ] = "0-2"
+    """Versions of the fixed filling, first and last, such as "0-4". Paper: Section 4."""
 
+    per_template: Annotated[int, Field(ge=1, le=1000)] = 5
+    """Number of items per template in the independent mode. Paper: Section 3."""
 
-def _check_items(items: Mapping[str, Any], keys: Keys, classes: set[str]) -> Iterator[Finding]:
-    first, _, last = str(items["versions"]).partition("-")
-    if last and int(last) < int(first):
-        yield (*keys, "versions"), f"{items['versions']} ends before it begins.", f'Write "{last}-{first}".'
-    elif int(last or first) >= MOST_VERSIONS:
-        problem = f"{items['versions']} goes beyond version {MOST_VERSIONS - 1}."
-        yield (*keys, "versions"), problem, "No set of fillers has enough of them: set fewer."
-    if items["filter"] is not None:
+    seed: Seed = 0
+    """Seed of the independent mode; with `compat`, what the original calls version. Paper: Section 3."""
+
+    swap: Distinct[Annotated[str, Field(pattern=r"^\s*[^\s,>-][^,>]*->\s*[^\s,>-][^,>]*$")]] = []
+    """Filler swaps such as `agent->agent:western=false` or `object->nonword`. Paper: Section 3."""
+
+    filter: Text | None = None
+    """A regular expression (items in whose slots, like `agent1:sex=male,object1`, it is found are kept), or null to keep all.
+    Paper: Section 3."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Versions that cannot be, and a filter that is no regular expression."""
+        first, _, last = self.versions.partition("-")
+        if last and int(last) < int(first):
+            yield ("versions",), f"{self.versions} ends before it begins.", f'Write "{last}-{first}".'
+        elif int(last or first) >= MOST_VERSIONS:
+            problem = f"{self.versions} goes beyond version {MOST_VERSIONS - 1}."
+            yield ("versions",), problem, "No set of fillers has enough of them: set fewer."
         try:
-            re.compile(items["filter"])
-        except (re.error, OverflowError, RecursionError) as error:
-            problem = f"{items['filter']!r} is not a valid regular expression ({error})."
-            yield (*keys, "filter"), problem, "Put a backslash before characters that are meant as they are."
-    for number, swap in enumerate(items["swap"]):
+            re.compile(self.filter or "")
+        except (re.error, OverflowError) as error:
+            problem = f"{self.filter!r} is not a valid regular expression ({error})."
+            yield ("filter",), problem, "Put a backslash before characters that are meant as they are."
+
+
+class Prompting(Block):
+    """How Likert and Choice ask."""
+
+    prompts: Text = "ewok"
+    """A set of prompts in `resources/prompts`, or a YAML file. Paper: Appendix A.4."""
+
+    swap: bool = False
+    """Whether Choice is asked also with the contexts in the other order."""
+
+    chat_template: Literal["auto", "never", "always"] = "never"
+    """Whether to ask through a model's chat template; auto follows `chat` of its card, never is the paper's way. Paper: Section
+    4.1."""
+
+    thoughts: Whole = 0
+    """Most tokens of thoughts before a free answer, for models that think before they answer. They are in addition to the
+    answer's own limit."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Prompts that do not exist."""
+        if not prompt_file(self.prompts).is_file():
+            problem = f"there are no prompts {self.prompts}."
+            yield ("prompts",), problem, "Name a set in resources/prompts, or a YAML file."
+
+
+class Controls(Block):
+    """Corpus that the control models learn from."""
+
+    seed: Seed = 0
+    """Seed of the corpus, the control models and the word vectors."""
+
+    stories: Count = 24_000
+    """About how many stories (a context and its right target) the models learn from."""
+
+    sentences: Whole = 7_000
+    """About how many single sentences are added to the stories."""
+
+    held_out_templates: PartialShare = 0.25
+    """Share of each domain's templates that no story is built from."""
+
+    held_out_fillers: PartialShare = 0.25
+    """Share of each class's fillers that occur in no story."""
+
+    vocabulary: Annotated[int, Field(ge=300)] = 3000
+    """Most tokens that the control models' tokenizer may have."""
+
+
+class Word2vec(Block):
+    """Bag-of-words baseline. Paper: Appendix A.5."""
+
+    enabled: bool = True
+    """Whether to score the bag-of-words baseline."""
+
+    vectors: Text = "trained"
+    """Word vectors, as `trained` (on the pipeline's own corpus) or a file (word2vec binary or text, gensim)."""
+
+    allow_pickle: bool = False
+    """Whether to read vectors that gensim saved; such a file is a pickle, which can run code."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Vectors that are not there."""
+        if self.enabled:
+            yield from _missing(("vectors",), self.vectors, ("trained",))
+
+
+class Frequency(Block):
+    """Word frequencies. Paper: Appendix A.5."""
+
+    source: Literal["wordfreq", "ngrams"] = "wordfreq"
+    """Where word frequencies come from."""
+
+    files: Distinct[str] = []
+    """Google Books Ngram v2 1-gram files, for source ngrams. They are called `googlebooks-eng-us-all-1gram-20120701-*.gz`."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Files that are not named, or not there."""
+        if self.source == "ngrams" and not self.files:
+            problem = "ngrams needs the files that frequencies are counted from."
+            yield ("source",), problem, "Name them under baselines.frequency.files, or use wordfreq."
+        for number, file in enumerate(self.files):
+            yield from _missing(("files", number), file)
+
+
+class Baselines(Block):
+    """Baselines without a model."""
+
+    word2vec: Word2vec = Word2vec()
+    frequency: Frequency = Frequency()
+
+
+class Lists(Block):
+    """Lists of questions for people. Paper: Appendix A.1."""
+
+    paradigms: Annotated[Distinct[Literal["likert", "choice"]], Field(min_length=1)] = ["likert"]
+    """Ways of asking people; nobody is asked in both."""
+
+    unit: Literal["template", "meta_template", "shared_text"] = "template"
+    """What nobody sees twice. `template` is one template with its versions, `meta_template` all templates of one target and
+    context, `shared_text` all that share a sentence."""
+
+    per_domain: bool = False
+    """Whether each list is of one domain, as in the paper. Otherwise each list has its share of all domains."""
+
+    shortest: Count = 40
+    """Fewest trials that a list should have; shorter lists are reported."""
+
+    longest: Count = 80
+    """Most trials that a list may have, catch trials not counted. Templates are dealt out to more lists until none is
+    longer."""
+
+    catch: Annotated[int, Field(ge=0, le=20)] = 2
+    """Number of catch trials in each list, which say what to answer."""
+
+    rounds: Annotated[int, Field(ge=1, le=100)] = 1
+    """How often everything is asked, each time in other lists, so that the same people do not always meet."""
+
+    seed: Seed = 0
+    """Seed of the lists."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Lengths that exclude each other."""
+        if self.shortest > self.longest:
+            problem = f"{self.shortest} is more than longest ({self.longest})."
+            yield ("shortest",), problem, "Exchange the two, or lower it."
+
+
+class Cleaning(Block):
+    """Whose answers count. Paper: Appendix A.1."""
+
+    skip: Distinct[
+        Literal["returned", "incomplete", "duplicates", "invalid_answer", "failed_catch", "too_fast", "isc", "minimum"]
+    ] = []
+    """Steps of cleaning to leave out. In their order: `returned` (given back on the platform), `incomplete`, `duplicates` (the
+    first session counts), `invalid_answer`, `failed_catch`, `too_fast`, `isc` (correlation with the others), `minimum` (answers
+    per sub-item)."""
+
+    failed_catch: Annotated[int, Field(ge=0, le=20)] = 2
+    """Number of failed catch trials from which a person is left out; 0 is no limit."""
+
+    too_fast_ms: Annotated[float, Field(ge=0)] = 0
+    """Lowest median time per answer in milliseconds; 0 is no limit."""
+
+    isc: Annotated[float, Field(ge=-1, le=1)] = 0.3
+    """Lowest correlation of a person with the mean of the others. Those who give one answer to everything are left out, too.
+    Paper: Section 4.4."""
+
+    passes: Whole = 0
+    """How often people below that correlation are left out at most; 0 is until nobody is below it, as in the paper."""
+
+    min_corated: Annotated[int, Field(ge=3)] = 5
+    """Number of answers in common with others that a correlation needs. With fewer, a person is kept and counted."""
+
+    minimum: Count = 5
+    """Number of answers that a sub-item should have; those with fewer are listed."""
+
+    below_minimum: Literal["keep", "drop"] = "keep"
+    """What becomes of sub-items with fewer answers. The paper kept them."""
+
+
+class RaterKinds(Block):
+    """Share of the people who are not good raters, by kind."""
+
+    reversed: Share = 0
+    """Share of people whose scale is upside down."""
+
+    random: Share = 0
+    """Share of people who guess."""
+
+    constant: Share = 0
+    """Share of people who give one answer to all."""
+
+    straight_liner: Share = 0
+    """Share of people who give one answer for a dozen trials, then another."""
+
+    fast: Share = 0
+    """Share of people who guess in no time."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Shares of more than everybody."""
+        if (total := sum(share for _, share in self)) > 1:
+            yield (), f"the shares add up to {total:g}.", "Lower them to 1 or less in all."
+
+
+class Simulation(Block):
+    """Simulated people, for `responses: simulated`."""
+
+    people_per_list: Annotated[int, Field(ge=1, le=1000)] = 5
+    """Number of simulated people who take each list."""
+
+    noise: Share = 0.22
+    """Share of a good rater's answers that are guesses. With the default, the median correlation with the others is about 0.79,
+    as in the paper."""
+
+    domain_noise: dict[str, Share] = {}
+    """Domains with another share of guesses, by name."""
+
+    kinds: RaterKinds = RaterKinds()
+
+    abandon: PartialShare = 0
+    """Share of the people who leave before the end."""
+
+    seed: Seed = 0
+    """Seed of the simulated answers."""
+
+
+class Human(Block):
+    """Answers of people."""
+
+    ratings: Text | None = None
+    """A CSV of people's ratings of the items; several ratings of one question are averaged. Its columns are `item_id, target,
+    context, rating`, or it has a row per item with `response_mean_target1_context1` to `response_mean_target2_context2`.
+    Ratings are judged like Likert answers, and appear next to the models in tables and figures. Paper: Section 4."""
+
+    responses: Text | None = None
+    """A folder that `human export` wrote, to be cleaned and judged, or `simulated`. See
+    [docs/human_study.md](../docs/human_study.md). Paper: Section 4.4."""
+
+    key: Text | None = None
+    """The answer key of the lists that people saw; null is the key of the lists that this study makes. These are the same as
+    long as items and settings are."""
+
+    study: Literal["configured", "paper"] = "configured"
+    """Whether lists and cleaning follow the keys below, or are the paper's whatever these say. The paper had lists of one
+    domain, no catch trials, and no limit except the correlation. Paper: Appendix A.1."""
+
+    lists: Lists = Lists()
+    cleaning: Cleaning = Cleaning()
+    simulation: Simulation = Simulation()
+
+    @model_validator(mode="after")
+    def _as_in_the_paper(self) -> Human:
+        if self.study == "paper":
+            self.lists = self.lists.model_copy(update=PAPER["lists"])
+            self.cleaning = self.cleaning.model_copy(update=PAPER["cleaning"])
+        return self
+
+    def findings(self) -> Iterator[Finding]:
+        """People who would be judged twice, and files that are not there."""
+        if self.ratings and self.responses:
+            problem = "both ratings and responses are given, so people would be judged twice."
+            yield ("responses",), problem, "Leave one of them null."
+        for key in ("ratings", "responses", "key"):
+            yield from _missing((key,), getattr(self, key), (SIMULATED,))
+
+
+class Released(Block):
+    """Results that EWoK's authors released."""
+
+    results: Text | None = None
+    """A folder or .zip of the results that EWoK's authors released; no model is then asked. They are in their layout, and
+    tables and figures are built from them. Paper: Appendix A.5."""
+
+    skip: Distinct[
+        Literal[
+            "recode_contrasts",
+            "check_versions",
+            "drop_duplicates",
+            "require_human",
+            "exclude_flagged",
+            "reverse_flagged",
+            "drop_unreleased",
+        ]
+    ] = []
+    """Steps of the released analysis to leave out. The log reports how many rows go into and come out of each. Paper: Appendix
+    A.5."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Results that are not there."""
+        yield from _missing(("results",), self.results)
+
+
+class MixedModel(Block):
+    """Mixed-effects model. Paper: Appendix A.5."""
+
+    enabled: bool = True
+    """Whether to fit the mixed-effects model, the one step that needs R with lme4."""
+
+
+class Condition(Block):
+    """What one condition changes."""
+
+    title: Annotated[str, Field(pattern=r"^[^-\s]")] | None = absent()
+    """Name of the condition in tables and figures, beginning with neither a blank nor a dash; if left out, its key."""
+
+    items: Items = Items()
+    prompting: Prompting = Prompting()
+
+
+ConditionName = Annotated[
+    str, name("[a-z][a-z0-9_]*", "Use at most 60 lower-case letters, digits and underscores, a letter first.")
+]
+
+
+class Ewok(Block):
+    """What a study asks with EWoK (arXiv 2405.09605); `ewok: null` leaves it out."""
+
+    materials: Materials = Materials()
+    items: Items = Items()
+
+    eval_types: Annotated[
+        Distinct[
+            Literal[
+                "logprobs",
+                "likert_free_zero",
+                "likert_free_two",
+                "likert_constrained_zero",
+                "likert_constrained_two",
+                "choice_free_zero",
+                "choice_free_two",
+                "choice_constrained_zero",
+                "choice_constrained_two",
+            ]
+        ],
+        Field(min_length=1),
+    ] = ["logprobs"]
+    """How models are asked, as paradigm, generation and number of examples. Paper: Section 4.1, Appendices A.3 and A.4."""
+
+    prompting: Prompting = Prompting()
+    controls: Controls = Controls()
+    baselines: Baselines = Baselines()
+    human: Human = Human()
+    released: Released = Released()
+    mixed_model: MixedModel = MixedModel()
+
+    conditions: dict[ConditionName, Condition] = {}
+    """Item sets of one study that differ in their items or prompts, the reference first; each says only what differs. All are
+    scored with one loading of a model, and one table and figure compares them; `config/experiments` has some. Paper: Section
+    3."""
+
+    @model_validator(mode="after")
+    def _complete_conditions(self) -> Ewok:
+        """Each condition complete; a study that names none has the single condition "main"."""
+        for condition in self.conditions.values():
+            for key in ("items", "prompting"):
+                changes = getattr(condition, key).model_dump(exclude_unset=True)
+                whole = getattr(self, key)
+                setattr(condition, key, whole.model_copy(update=changes) if changes else whole)
+        self.conditions = self.conditions or {"main": Condition(items=self.items, prompting=self.prompting)}
+        return self
+
+    def findings(self) -> Iterator[Finding]:
+        """Swaps of classes that the materials lack, and conditions that are alike."""
+        source = self.materials.source
+        folder = BUILTIN if source == "builtin" else Path(source)  # nothing is known of an archive before it is opened
+        classes = {path.stem.removeprefix("filler-") for path in folder.glob("fillers/filler-*.csv")}
+        yield from (((*("items", "swap"), *keys), problem, fix) for keys, problem, fix in _unknown_classes(self.items, classes))
+        asked: dict[str, str] = {}
+        is_prompted = self.eval_types != ["logprobs"]
+        for key, condition in self.conditions.items():
+            if condition.items is not self.items:
+                for keys, problem, fix in _unknown_classes(condition.items, classes):
+                    yield ("conditions", key, "items", "swap", *keys), problem, fix
+            # What only one mode uses, and prompts where nobody is prompted, make no difference.
+            questions = condition.items.model_dump_json(exclude=_UNUSED[condition.items.mode])
+            questions += condition.prompting.model_dump_json() if is_prompted else ""
+            if questions in asked:
+                hint = "" if is_prompted else " (prompts count only where eval_types names Likert or Choice)"
+                problem = f"asks the same questions as {asked[questions]}{hint}."
+                yield ("conditions", key), problem, "Change what it says of items or prompting, or remove it."
+            asked.setdefault(questions, key)
+        if len({condition.title or key for key, condition in self.conditions.items()}) < len(self.conditions):
+            yield ("conditions",), "two conditions have the same title.", "Give each its own."
+
+
+def _missing(keys: tuple[str | int, ...], path: str | None, others: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """A file or folder that is named and does not exist. Snakemake itself would quietly use older results.
+
+    Args:
+        keys: of the setting.
+        path: its value.
+        others: values that are no path, or one that a rule makes.
+    """
+    if path and path not in others and not Path(path).exists():
+        yield keys, f"there is no file or folder {path}.", "Correct the path, or put it there."
+
+
+def _unknown_classes(items: Items, classes: set[str]) -> Iterator[Finding]:
+    for number, swap in enumerate(items.swap):
         source, _, target = swap.partition("->")
-        for name in (source.strip(), target.strip().partition(":")[0]):
-            if classes and name not in classes:
-                near = did_you_mean(name, classes, f"; the classes are {', '.join(sorted(classes))}.")
-                problem = f'the materials have no filler class "{name}"{near}'
-                yield (*keys, "swap", number), problem, "Name a class of the materials."
-
-
-def _filler_classes(source: str) -> set[str]:
-    """The filler classes of materials in a folder; none are known of an archive before it is opened."""
-    folder = RESOURCES / "materials" / "ewok-builtin" if source == "builtin" else Path(source)
-    return {path.stem.removeprefix("filler-") for path in folder.glob("fillers/filler-*.csv")}
+        for named in (source.strip(), target.strip().partition(":")[0]):
+            if classes and named not in classes:
+                near = did_you_mean(named, classes, f"; the classes are {', '.join(sorted(classes))}.")
+                problem = f'the materials have no filler class "{named}"{near}'
+                yield (number,), problem, "Name a class of the materials."

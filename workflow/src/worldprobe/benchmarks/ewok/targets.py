@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmark import PageFiles, Registry, Study
@@ -240,11 +239,6 @@ def judgements_of_conditions(study: Study, models: Iterable[str]) -> list[str]:
     """Judgements of models under every condition, the reference first."""
     chosen = list(models)
     return [path for condition in conditions(study) for path in judgements(study, chosen, condition=condition)]
-
-
-def prompt_file(name: str) -> Path:
-    """The file of a set of prompts, or the user's own."""
-    return RESOURCES / "prompts" / f"{name}.yaml" if "/" not in name and not name.endswith((".yaml", ".yml")) else Path(name)
 
 
 def corpus(study: Study) -> ControlPaths:

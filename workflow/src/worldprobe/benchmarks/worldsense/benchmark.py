@@ -8,7 +8,7 @@ from worldprobe.benchmarks.worldsense.plans import FIGURES, SECTIONS, SUMMARIES,
 BENCHMARK = Benchmark(
     name="worldsense",
     title="WorldSense",
-    check_settings="worldprobe.benchmarks.worldsense.settings:check_settings",
+    settings="worldprobe.benchmarks.worldsense.settings:WorldSense",
     targets="worldprobe.benchmarks.worldsense.targets:targets",
     asked="worldprobe.benchmarks.worldsense.targets:asked_besides",
     evidence="worldprobe.benchmarks.worldsense.targets:evidence",

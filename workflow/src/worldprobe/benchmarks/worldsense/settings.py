@@ -1,18 +1,21 @@
-"""WorldSense's block of a configuration: its mistakes that the schema cannot see, and what it means for the registry."""
+"""WorldSense's block of a study: every setting with its type, bounds, default and meaning, and what it means for the registry."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from worldprobe.benchmark import Study
-from worldprobe.benchmarks.worldsense.finetuning.checks import check_finetuning
+from worldprobe.benchmarks.worldsense.finetuning.settings import Finetuning
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.targets import asked_models, asked_sets, released_trials
-from worldprobe.config import Finding, with_defaults
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.model_types import refuse_prompted
+from worldprobe.settings import Finding, complete_card
+from worldprobe.settings.blocks import Block, Count, Distinct, Seed, Text, Whole
 
 #: Option of `worldsense generate` -> key of the block.
 _OPTIONS = {"--skins": "skins", "--sizes": "sizes", "--problems": "problems", "--per-cell": "per_cell"}
@@ -22,68 +25,177 @@ _CERTAIN = 357
 RULES = {f"rule_{name}": name for name in ("solver", "random", "positive", "mention", "query", "counting", "together", "ngrams")}
 
 
-def check_settings(block: Mapping[str, Any]) -> Iterator[Finding]:
-    """What is wrong with the settings of WorldSense, each with its key in the block, the problem and the fix."""
-    yield from _check_released(block)
-    folder = block["skin_folder"]
-    if folder is not None and not Path(folder).is_dir():
-        yield ("skin_folder",), f"there is no folder {folder}.", "Correct the path, or remove the key."
-    else:
-        yield from _check_sets(block)
-    names: dict[str, int] = {}
-    for number, prompting in enumerate(block["promptings"]):
+class Asking(Block):
+    """How trials are asked."""
+
+    chat_template: Literal["auto", "never", "always"] = "auto"
+    """Whether to ask through a model's chat template; auto does where the model's card says chat. Otherwise a trial is text
+    that the model continues."""
+
+    temperature: Annotated[float, Field(ge=0, le=100)] = 0
+    """Sampling temperature; at 0 the likeliest token is taken, above it tokens are drawn."""
+
+    samples: Count = 1
+    """How often each trial is asked; more than once only with a temperature."""
+
+    seed: Annotated[int, Field(ge=0, le=2**31)] = 0
+    """Seed of the samples; sample k has this number plus k."""
+
+    thoughts: Whole = 0
+    """Most tokens of thoughts, for models that think before they answer. They are in addition to each reply's own limit."""
+
+    reading: Literal["explicit", "last_word"] = "explicit"
+    """How replies are read: by what they say, with refusals and several answers flagged, or by their last word, the paper's
+    rule. The report counts where the two differ. Paper: Section 4.2."""
+
+    examples_seed: Seed = 0
+    """Seed of the solved examples of `icl_iid` and `icl_ood`."""
+
+    examples_per_cell: Count | None = None
+    """Number of tuples of each kind from which examples are drawn; null takes each set's own, 31 for `test`. They are generated
+    with the seed after the study's."""
+
+    max_requests: Count | None = None
+    """Most requests to a server in one run of a model; null is no limit. Finished answers are kept, and the next run goes
+    on."""
+
+    max_tokens: Count | None = None
+    """Most tokens that a server reads and writes in one run of a model; null is no limit."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Samples that would be alike."""
+        if self.samples > 1 and not self.temperature:
+            yield ("samples",), "are all alike with temperature 0.", "Set a temperature above 0, or ask once."
+
+
+class WorldSense(Block):
+    """What a study asks with WorldSense (arXiv 2311.15930); `worldsense: null` leaves it out."""
+
+    sets: Annotated[
+        Distinct[
+            Literal[
+                "test",
+                "test-new",
+                "train-10k",
+                "train-100k",
+                "train-1m",
+                "memorisation",
+                "same-skins",
+                "ood-size",
+                "ood-query",
+                "ood-problem",
+            ]
+        ],
+        Field(min_length=1),
+    ] = ["test"]
+    """Sets of trials that the study generates; models are asked about all except those for training."""
+
+    released: Text | None = None
+    """Folder of the authors' release (data/worldsense), whose trials are asked instead of ours; null generates ours. `per_cell`
+    and `seed` have then no effect."""
+
+    seed: Whole = 0
+    """Seed of all draws."""
+
+    sizes: Distinct[Annotated[int, Field(ge=3, le=8)]] = []
+    """Numbers of entities that problems may have; an empty list leaves each set its own."""
+
+    problems: Distinct[
+        Literal[
+            "Infer.trivial",
+            "Infer.normal",
+            "Consist.trivial",
+            "Consist.normal",
+            "Compl.trivial",
+            "Compl.normal",
+            "Infer.extrema",
+            "Infer.parallel",
+        ]
+    ] = []
+    """Problems that are asked; an empty list leaves each set its own."""
+
+    skins: Distinct[Text] = []
+    """Skins that are used, as many of each domain; an empty list takes all of a set's."""
+
+    per_cell: Count | None = 1
+    """Number of tuples for each problem, size, complexity, skin and wording; null leaves each set its own, 31 for `test`."""
+
+    skin_folder: Text | None = None
+    """Folder of skins; null takes those of the repository."""
+
+    wording_version: Literal[1, 2] = 2
+    """Version of the sets' wording; 1 makes the sets of earlier releases again, byte for byte."""
+
+    promptings: Distinct[Text] = ["constrained"]
+    """Prompting strategies, as names of sets in `resources/prompts/worldsense`, or YAML files; with none, no model is asked.
+    `constrained` is what small models can do; `basic`, `cot`, `icl_iid`, `icl_ood` and `basic_exchanged` are for models that
+    converse."""
+
+    models: Distinct[str] | None = None
+    """Models that are asked, also others than the study's; null takes those of the study."""
+
+    controls: Distinct[str] = list(RULES)
+    """Rules of the registry (engine rule) that are asked as well. They have no weights and behave as it is known;
+    `rule_counting` never chains two clauses, and is what a model must beat."""
+
+    asking: Asking = Asking()
+    finetuning: Finetuning = Finetuning()
+
+    def findings(self) -> Iterator[Finding]:
+        """Sets, skins and prompts that cannot be made or read."""
+        yield from self._released_findings()
+        if self.skin_folder is not None and not Path(self.skin_folder).is_dir():
+            yield ("skin_folder",), f"there is no folder {self.skin_folder}.", "Correct the path, or remove the key."
+        else:
+            yield from self._set_findings()
+        names: set[str] = set()
+        for number, prompting in enumerate(self.promptings):
+            try:
+                name = load_prompt_set(prompting).name
+            except UserError as error:
+                yield ("promptings", number), f"{error.where}: {error.problem}", error.fix
+                continue
+            if name in names:
+                yield ("promptings", number), f"is the second set named {name}.", "Give the file another name."
+            names.add(name)
+
+    def _released_findings(self) -> Iterator[Finding]:
+        """Released trials are asked as they are, so they must be there, and nothing can be chosen about them."""
+        if self.released is None:
+            return
+        for key in ("sizes", "problems", "skins"):
+            if getattr(self, key):
+                problem = "has no effect on released trials, which are asked whole."
+                yield (key,), problem, "Remove the key, or set released: null."
+        for number, name in enumerate(self.sets):
+            if name.startswith("train-"):
+                problem = f"{name}: the released training sets have no trials."
+                yield ("sets", number), problem, "Remove it, or set released: null."
+            elif not Path(released_trials(self.released, name)).is_file():
+                problem = f"there is no file {released_trials(self.released, name)}."
+                fix = "Clone github.com/facebookresearch/worldsense (CC BY-NC 4.0) and name its folder data/worldsense."
+                yield ("released",), problem, f"{fix} Our own trials: config/worldsense_ours.yaml."
+
+    def _set_findings(self) -> Iterator[Finding]:
+        """What `worldsense generate` would refuse; all sets without choices of the user's can be made."""
+        is_large = (self.per_cell or 0) > _CERTAIN
+        is_former = self.wording_version == 1  # without test-new
+        if not (is_large or is_former or self.skins or self.sizes or self.problems or self.skin_folder):
+            return
+        # Every job of Snakemake reads the configuration; only those of such a study wait for pandas.
+        from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
+        from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set
+
         try:
-            name = load_prompt_set(prompting).name
+            skins = read_skins(self.skin_folder or FOLDER, self.wording_version)
         except UserError as error:
-            yield ("promptings", number), f"{error.where}: {error.problem}", error.fix
-            continue
-        if name in names:
-            yield ("promptings", number), f"is the second set named {name}.", "Give the file another name."
-        names[name] = number
-    yield from ((("finetuning", *keys), problem, fix) for keys, problem, fix in check_finetuning(block["finetuning"]))
-    if block["asking"]["samples"] > 1 and not block["asking"]["temperature"]:
-        problem = "are all alike with temperature 0."
-        yield ("asking", "samples"), problem, "Set a temperature above 0, or ask once."
-
-
-def _check_released(block: Mapping[str, Any]) -> Iterator[Finding]:
-    """Released trials are asked as they are, so they must be there, and nothing can be chosen about them."""
-    folder = block["released"]
-    if folder is None:
-        return
-    for key in ("sizes", "problems", "skins"):
-        if block[key]:
-            yield (key,), "has no effect on released trials, which are asked whole.", "Remove the key, or set released: null."
-    for number, name in enumerate(block["sets"]):
-        if name.startswith("train-"):
-            yield ("sets", number), f"{name}: the released training sets have no trials.", "Remove it, or set released: null."
-        elif not Path(released_trials(folder, name)).is_file():
-            problem = f"there is no file {released_trials(folder, name)}."
-            fix = "Clone github.com/facebookresearch/worldsense (CC BY-NC 4.0) and name its folder data/worldsense."
-            yield ("released",), problem, f"{fix} Our own trials: config/worldsense_ours.yaml."
-
-
-def _check_sets(block: Mapping[str, Any]) -> Iterator[Finding]:
-    """What `worldsense generate` would refuse; all sets without choices of the user's can be made."""
-    is_large = (block["per_cell"] or 0) > _CERTAIN
-    is_former = block["wording_version"] == 1  # without test-new
-    if not (is_large or is_former or any(block[key] for key in ("skins", "sizes", "problems", "skin_folder"))):
-        return
-    # Every job of Snakemake reads the configuration; only those of such a study wait for pandas.
-    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
-    from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set
-
-    try:
-        skins = read_skins(block["skin_folder"] or FOLDER, block["wording_version"])
-    except UserError as error:
-        yield ("skin_folder",), f"{error.where}: {error.problem}", error.fix
-        return
-    for name in block["sets"]:
-        try:
-            blocks_of(plan_set(name, block["sizes"], block["problems"], block["per_cell"]), skins, block["skins"])
-        except UserError as error:
-            key = _OPTIONS.get(str(error.where), "skins")
-            yield (key,), f"set {name}: {error.problem}", error.fix
+            yield ("skin_folder",), f"{error.where}: {error.problem}", error.fix
+            return
+        for name in self.sets:
+            try:
+                blocks_of(plan_set(name, self.sizes, self.problems, self.per_cell), skins, self.skins)
+            except UserError as error:
+                yield (_OPTIONS.get(str(error.where), "skins"),), f"set {name}: {error.problem}", error.fix
 
 
 def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -95,9 +207,9 @@ def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict
     block = study["worldsense"]
     if not block["promptings"] or not asked_sets(study):
         return registry
-    own = {name: {"checkpoint": rule, "engine": "rule", "family": "rule", "display_name": name} for name, rule in RULES.items()}
-    lacking = with_defaults({name: card for name, card in own.items() if name not in registry}, "models")
-    registry = registry | {model: {"model": model} | card for model, card in lacking.items()}
+    for name, rule in RULES.items():
+        own = complete_card(name, checkpoint=rule, engine="rule", family="rule", display_name=name)
+        registry = {**registry, name: registry.get(name, own)}
     rules = [model for model, card in registry.items() if card["engine"] == "rule"]
     for model in block["controls"]:
         if model not in rules:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from worldprobe.config.documents import read_yaml
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.paths import RESOURCES
+from worldprobe.settings.documents import read_yaml
 
 FOLDER = RESOURCES / "prompts"
 PAPER = "ewok"
@@ -61,13 +61,18 @@ def _fill(block: str, slots: Mapping[str, str]) -> str:
     return re.sub(SLOT, lambda match: slots[match[1]], block)
 
 
+def prompt_file(name: str) -> Path:
+    """The file of a set of prompts, or the user's own."""
+    return FOLDER / f"{name}.yaml" if "/" not in name and not name.endswith((".yaml", ".yml")) else Path(name)
+
+
 def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
     """Paradigm -> prompt, of a set in resources/prompts or of a file.
 
     Raises:
         UserError: no such set, or something is missing, unknown or of the wrong type in it.
     """
-    path = Path(name) if name.endswith((".yaml", ".yml")) else FOLDER / f"{name}.yaml"
+    path = prompt_file(name)
     known = sorted(p.stem for p in FOLDER.glob("*.yaml"))
     if path.parent == FOLDER and path.stem not in known:
         problem = "there is no such set of prompts" + did_you_mean(name, known)

@@ -12,13 +12,6 @@ from worldprobe.benchmark import Registry, Study
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.paths import StudyPaths
 
-#: Settings that are options of ``worldsense finetune``; the others are for the rules.
-OPTIONS = (
-    *("prompt_set", "chat", "loss", "order", "group_by_length", "trials", "share", "steps", "epochs", "learning_rate", "batch"),
-    *("per_pass", "warm_up", "schedule", "sequence_length", "weight_decay", "beta_2", "clip", "precision", "packing"),
-    *("gradient_checkpointing", "tuning", "full_up_to", "lora_rank", "lora_alpha", "lora_dropout", "lora_targets", "seed"),
-    *("threads", "checkpoint_every", "allow_contamination"),
-)
 #: The tokenizer that a study writes itself, in the place of a folder's name.
 PHRASES = "phrases"
 
@@ -45,7 +38,7 @@ class Training:
 
     def options(self) -> dict[str, Any]:
         """Option -> value; epochs only where no number of steps is set."""
-        found = {key: self.settings[key] for key in OPTIONS}
+        found = {key: value for key, value in self.settings.items() if key != "minutes"}  # minutes are for the scheduler
         if found["steps"] is not None:
             found["epochs"] = None
         return found
@@ -156,7 +149,7 @@ def _all_parts(study: Study) -> Iterator[Mapping[str, Any]]:
 
 def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
     """Cards of the models that a study makes: what their base's card says, with another folder and name."""
-    from worldprobe.config import with_defaults
+    from worldprobe.settings import complete_card
 
     found: dict[str, dict[str, Any]] = {}
     if study["worldsense"] is None:
@@ -165,8 +158,9 @@ def add_models(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
         if base in registry:
             problem = f"{base} is a model of the registry already."
             raise UserError("worldsense.finetuning.start", problem, "Give the small model another id.")
-        bare = {"family": "fine-tuned", "display_name": how["display_name"], "checkpoint": learned_folder(study, base)}
-        found[base] = with_defaults({base: bare}, "models")[base] | {"model": base, "tuned": "small"}
+        folder = learned_folder(study, base)
+        card = complete_card(base, family="fine-tuned", display_name=how["display_name"], checkpoint=folder)
+        found[base] = card | {"tuned": "small"}
     for base in block(study)["bases"]:
         for variant in block(study)["variants"]:
             name = f"{base}+{variant}"

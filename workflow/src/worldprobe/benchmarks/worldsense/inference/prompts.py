@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field, PrivateAttr
 
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, answers_of
-from worldprobe.config import read_yaml, validate, with_defaults
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import digest_file
 from worldprobe.paths import RESOURCES
+from worldprobe.settings.blocks import Block, Count, Distinct, Finding, Text, parse
+from worldprobe.settings.documents import read_yaml
 
 FOLDER = RESOURCES / "prompts" / "worldsense"
 #: Names of sets, which are names of folders and values of a column.
@@ -31,60 +32,168 @@ _SLOTS = {
 }
 #: Keys that say how a model writes.
 _OF_WRITING = ("system", "follow_up", "tokens", "follow_up_tokens", "stops")
+_Truth = Literal["TRUE", "FALSE"]
+_Possibility = Literal["POSSIBLE", "IMPOSSIBLE"]
+_Number = Literal["1", "2", "3"]
 
 
-@dataclass(frozen=True)
-class Examples:
-    """Solved examples before the question.
+class Rewrite(Block):
+    """Passages that are replaced."""
 
-    Attributes:
-        number: how many.
-        other_domain: they have another skin, of another domain; else the question's own skin.
-        opening: what precedes them.
-        heading: what precedes each, and the question.
-        solution: what follows each, with the slot {answer}.
-    """
+    find: Text
+    """A regular expression (Python)."""
 
-    number: int
-    other_domain: bool
+    put: str
+    r"""What takes its place; \1 is its first group."""
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What is found."""
+        return re.compile(self.find, re.DOTALL)
+
+    def findings(self) -> Iterator[Finding]:
+        """What is no regular expression, or not a replacement for it."""
+        try:
+            self.pattern.sub(self.put, "")  # reads the replacement, too
+        except (re.error, OverflowError, IndexError) as error:
+            yield ("find",), f"is not a valid regular expression with its replacement ({error}).", "Fix it."
+
+
+class Answers(Block):
+    """The order in which answers are listed, where it is not the problem's own."""
+
+    Infer: Annotated[Distinct[_Truth], Field(min_length=2)] = ["TRUE", "FALSE"]
+    """Order of TRUE and FALSE."""
+
+    Consist: Annotated[Distinct[_Possibility], Field(min_length=2)] = ["POSSIBLE", "IMPOSSIBLE"]
+    """Order of POSSIBLE and IMPOSSIBLE."""
+
+    Compl: Annotated[Distinct[_Number], Field(min_length=3)] = ["1", "2", "3"]
+    """Order of 1, 2 and 3."""
+
+    def __getitem__(self, kind: str) -> Sequence[str]:
+        """The answers of a kind of problem."""
+        listed: Sequence[str] = getattr(self, kind)
+        return listed
+
+
+class Meaning(Block):
+    """What a written answer means in the trial's own terms, where rewriting changed it."""
+
+    Infer: dict[_Truth, _Truth] = {}
+    """Written answers, each with the TRUE or FALSE that it means."""
+
+    Consist: dict[_Possibility, _Possibility] = {}
+    """Written answers, each with the POSSIBLE or IMPOSSIBLE that it means."""
+
+    Compl: dict[_Number, _Number] = {}
+    """Written answers, each with the 1, 2 or 3 that it means."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Two answers of one meaning."""
+        for kind, known in ANSWERS.items():
+            pairs = getattr(self, kind)
+            if len({pairs.get(word, word) for word in known}) < len(known):
+                yield (kind,), "gives two answers the same meaning.", "Give each its own."
+
+
+class Examples(Block):
+    """Solved examples before the question."""
+
+    number: Annotated[int, Field(ge=1, le=100)]
+    """Number of examples."""
+
+    skin: Literal["same_skin", "other_domain"] = Field(alias="from")
+    """Whose words the examples have. same_skin, the question's own; other_domain, those of one skin of another domain."""
+
     opening: str
+    """What precedes the examples."""
+
     heading: str
-    solution: str
+    """What precedes each example and the question."""
+
+    solution: str = Field(pattern=r"\{answer\}")
+    """What follows an example; {answer} is its answer."""
+
+    @property
+    def other_domain(self) -> bool:
+        """Whether they have another skin, of another domain; else the question's own."""
+        return self.skin == "other_domain"
+
+    def findings(self) -> Iterator[Finding]:
+        """Slots that are not filled."""
+        yield from _slot_findings("solution", self.solution)
+        for key in ("opening", "heading"):
+            yield from _slot_findings(key, getattr(self, key))
 
 
-@dataclass(frozen=True)
-class PromptSet:
-    """One prompting strategy.
+class PromptSet(Block):
+    """A prompting strategy: how a trial is asked; one file per strategy (`resources/prompts/worldsense`)."""
 
-    Attributes:
-        name: name of its file.
-        digest: SHA-256 of its file.
-        compares: the answers' log probabilities are compared; else the model writes.
-        calibrated: they are compared relative to what a model usually says to trials of the form.
-        system: system message, or None.
-        question: text with slots; ``rewrite``: replaced passages of the trial's text, in order.
-        answers: by kind of problem, the answers in the order in which they are listed.
-        meaning: by kind of problem, what a written answer means in the trial's own terms.
-        examples: solved examples, or None.
-        follow_up: what is said once where a reply has no accepted answer, or None.
-        tokens, follow_up_tokens: limits of the replies.
-        stops: texts that end a reply in plain text.
-    """
+    ask: Literal["write", "compare"]
+    """How a model answers. write, in words of which the last is its answer; compare, by the answers' log probabilities."""
 
-    name: str
-    digest: str
-    compares: bool
-    calibrated: bool
-    system: str | None
-    question: str
-    rewrite: tuple[tuple[re.Pattern[str], str], ...]
-    answers: Mapping[str, tuple[str, ...]]
-    meaning: Mapping[str, Mapping[str, str]]
-    examples: Examples | None
-    follow_up: str | None
-    tokens: int
-    follow_up_tokens: int
-    stops: tuple[str, ...]
+    calibrated: bool = False
+    """Compare answers relative to the mean log odds over all tuples of a form (problem, wording, form of query); else plain
+    sums."""
+
+    system: Text | None = None
+    """A system message, for models that are asked through a chat template; null for none."""
+
+    question: str = Field(pattern=r"\{text\}")
+    """What is asked, with {text} for the trial's text; {answers} becomes TRUE, FALSE; {quoted} ‘TRUE’, ‘FALSE’; {number} 2."""
+
+    rewrite: list[Rewrite] = []
+    """Passages of the trial's text that are replaced, each with find (a regular expression) and put; at least one must be
+    found."""
+
+    answers: Answers = Answers()
+    meaning: Meaning = Meaning()
+
+    examples: Examples | None = None
+    """Solved examples before the question."""
+
+    follow_up: Text | None = None
+    """What is said once where a reply has no accepted answer; null says nothing."""
+
+    tokens: Count = 256
+    """Most new tokens of the first reply, thoughts apart."""
+
+    follow_up_tokens: Count = 64
+    """Most new tokens of the reply to the follow-up, thoughts apart."""
+
+    stops: list[Text] = []
+    """Texts that end a reply of a model that is asked in plain text."""
+
+    _name: str = PrivateAttr("")
+    _digest: str = PrivateAttr("")
+
+    @property
+    def name(self) -> str:
+        """Name of its file."""
+        return self._name
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its file."""
+        return self._digest
+
+    @property
+    def compares(self) -> bool:
+        """Whether the answers' log probabilities are compared; else the model writes."""
+        return self.ask == "compare"
+
+    def findings(self) -> Iterator[Finding]:
+        """Keys that do nothing, and slots that are not filled."""
+        for key in _OF_WRITING if self.compares else ():
+            if key in self.model_fields_set and getattr(self, key):
+                yield (key,), "has no effect on answers that are compared.", "Remove the key, or set ask: write."
+        if self.calibrated and not self.compares:
+            yield ("calibrated",), "has no effect on answers that are written.", "Remove the key, or set ask: compare."
+        for key in ("question", "follow_up", "system"):
+            yield from _slot_findings(key, getattr(self, key) or "")
+        if self.question.count("{text}") != 1:
+            yield ("question",), "contains {text} more than once.", "Name it once."
 
     def body(self, text: str, kind: str) -> str | None:
         """A question or example: the trial's text, rewritten, in the question's words; None where nothing is found to rewrite.
@@ -94,8 +203,8 @@ class PromptSet:
             kind: Infer, Consist or Compl.
         """
         found = 0
-        for pattern, put in self.rewrite:
-            text, count = pattern.subn(put, text)
+        for one in self.rewrite:
+            text, count = one.pattern.subn(one.put, text)
             found += count
         if self.rewrite and not found:
             return None
@@ -128,7 +237,8 @@ class PromptSet:
 
     def meant(self, kind: str, answer: str) -> str:
         """A written answer in the trial's own terms."""
-        return self.meaning.get(kind, {}).get(answer, answer)
+        meaning: Mapping[str, str] = getattr(self.meaning, kind)
+        return meaning.get(answer, answer)
 
     def written(self, kind: str, answer: str) -> str:
         """How an answer in the trial's own terms is written: the inverse of ``meant``."""
@@ -143,6 +253,17 @@ class PromptSet:
 def _put(template: str, slots: Mapping[str, str]) -> str:
     """Put texts into slots, each once; braces inside a text stay as they are."""
     return _SLOT.sub(lambda match: slots[match[1]], template)
+
+
+def _slot_findings(key: str, text: str) -> Iterator[Finding]:
+    """Slots of a text that nothing is put into; texts without slots may have other braces."""
+    for slot in _SLOT.findall(text):
+        if key in _SLOTS and slot not in _SLOTS[key]:
+            known = ", ".join(f"{{{one}}}" for one in sorted(_SLOTS[key]))
+            yield (key,), f"contains the unknown slot {{{slot}}}.", f"The slots here are {known}."
+        elif key not in _SLOTS and any(slot in slots for slots in _SLOTS.values()):
+            problem = f"contains {{{slot}}}, which is not filled here."
+            yield (key,), problem, "Write it into `question`, or use other words."
 
 
 def known_sets() -> list[str]:
@@ -169,71 +290,9 @@ def load_prompt_set(name: str | Path) -> PromptSet:
         problem = "its name becomes a value of tables and a folder's name: small letters, digits and underscores, a letter first."
         raise UserError(path, problem, "Rename the file.")
     source = read_yaml(path)
-    validate(source.document, "prompting", [source])
-    unused = [key for key in _OF_WRITING if source.document["ask"] == "compare" and source.document.get(key)]
-    if unused:
-        where = source.place((unused[0],)) or str(path)
-        raise UserError(where, f"{unused[0]}: has no effect on answers that are compared.", "Remove the key, or set ask: write.")
-    if source.document["ask"] == "write" and source.document.get("calibrated"):
-        where = source.place(("calibrated",)) or str(path)
-        raise UserError(where, "calibrated: has no effect on answers that are written.", "Remove the key, or set ask: compare.")
-    document = with_defaults(source.document, "prompting")
-    _check_slots(path, document)
-    examples = document.get("examples")
-    if examples is not None:
-        how = {key: examples[key] for key in ("number", "opening", "heading", "solution")}
-        examples = Examples(other_domain=examples["from"] == "other_domain", **how)
-    return PromptSet(
-        name=path.stem,
-        digest=digest_file(path),
-        compares=document["ask"] == "compare",
-        calibrated=document["calibrated"],
-        rewrite=tuple(_pattern(path, number, entry) for number, entry in enumerate(document["rewrite"], start=1)),
-        answers={kind: tuple(document["answers"].get(kind, usual)) for kind, usual in ANSWERS.items()},
-        meaning=_check_meaning(path, document["meaning"]),
-        examples=examples,
-        stops=tuple(document["stops"]),
-        **{key: document[key] for key in ("system", "question", "follow_up", "tokens", "follow_up_tokens")},
-    )
-
-
-def _check_slots(path: Path, document: Mapping[str, Any]) -> None:
-    texts = {key: document[key] for key in ("question", "follow_up") if document[key]}
-    texts |= {"solution": document["examples"]["solution"]} if document.get("examples") else {}
-    for key, text in texts.items():
-        for slot in _SLOT.findall(text):
-            if slot not in _SLOTS[key]:
-                known = ", ".join(f"{{{one}}}" for one in sorted(_SLOTS[key]))
-                raise UserError(f"{path}: {key}", f"contains the unknown slot {{{slot}}}.", f"The slots here are {known}.")
-    examples = document.get("examples") or {}
-    for key, text in {"system": document["system"], **{key: examples.get(key) for key in ("opening", "heading")}}.items():
-        for slot in _SLOT.findall(text or ""):
-            if any(slot in slots for slots in _SLOTS.values()):
-                problem = f"contains {{{slot}}}, which is not filled here."
-                raise UserError(f"{path}: {key}", problem, "Write it into `question`, or use other words.")
-    if document["question"].count("{text}") != 1:
-        raise UserError(f"{path}: question", "contains {text} more than once.", "Name it once.")
-
-
-def _pattern(path: Path, number: int, entry: Mapping[str, str]) -> tuple[re.Pattern[str], str]:
-    where = f"{path}: rewrite, number {number}"
-    try:
-        pattern = re.compile(entry["find"], re.DOTALL)
-        pattern.sub(entry["put"], "")  # reads the replacement, too
-    except (re.error, OverflowError, RecursionError, IndexError) as error:
-        raise UserError(where, f"is not a valid regular expression with its replacement ({error}).", "Fix it.") from error
-    return pattern, entry["put"]
-
-
-def _check_meaning(path: Path, meaning: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    for kind, pairs in meaning.items():
-        known = ANSWERS[kind]
-        for word in pairs:
-            if word not in known:
-                raise UserError(f"{path}: meaning.{kind}", f"{word!r} is not an answer.", f"Use {', '.join(known)}.")
-        if sorted(pairs.get(word, word) for word in known) != sorted(known):
-            raise UserError(f"{path}: meaning.{kind}", "gives two answers the same meaning.", "Give each its own.")
-    return {kind: dict(pairs) for kind, pairs in meaning.items()}
+    prompts = parse(PromptSet, source.document, [source])
+    prompts._name, prompts._digest = path.stem, digest_file(path)
+    return prompts
 
 
 #: What examples have in common with the question, apart from the skin.

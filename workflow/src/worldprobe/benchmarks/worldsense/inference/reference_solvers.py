@@ -343,7 +343,7 @@ class RuleEngine:
                 continue  # only the texts say which lines are parallel
             statement = _state(kind, size, wording, description, query, json.loads(entities), text)
             for prompts in self._sets:
-                body = replace(prompts, question="{text}").body(text, kind)
+                body = prompts.model_copy(update={"question": "{text}"}).body(text, kind)
                 if body is not None:
                     self._known[body.strip()] = statement
 
@@ -433,7 +433,7 @@ def _first_question(prompt: Prompt) -> str:
 
 def _frame(prompts: PromptSet, kind: str) -> _Frame:
     mark = "\N{OBJECT REPLACEMENT CHARACTER}"
-    before, _, after = replace(prompts, rewrite=(), examples=None).body(mark, kind).partition(mark)  # type: ignore[union-attr]
+    before, _, after = prompts.model_copy(update={"rewrite": [], "examples": None}).body(mark, kind).partition(mark)  # type: ignore[union-attr]
     begin = ""
     if prompts.examples is not None:
         begin = f"{re.escape(prompts.examples.opening)}.*{re.escape(prompts.examples.heading)}\n"
@@ -448,7 +448,7 @@ def _reworded(skin: Skin, prompts: PromptSet) -> Skin:
     questions: dict[str, dict[str, str]] = {}
     for kind, wordings in skin.questions.items():
         for wording, text in wordings.items():
-            body = replace(prompts, question="{text}").body(text, kind)
+            body = prompts.model_copy(update={"question": "{text}"}).body(text, kind)
             questions.setdefault(kind, {})[wording] = text if body is None else body
     return replace(skin, questions=questions)
 

@@ -6,12 +6,15 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from worldprobe.benchmarks.worldsense.skins.meaning import Fault, meaning_faults, question_faults, same_wordings, text_fault
-from worldprobe.config import Keys, Source, complaints, with_defaults
-from worldprobe.config.documents import dotted
 from worldprobe.errors import UserError
+from worldprobe.settings import Keys, Source, check
+from worldprobe.settings.blocks import Block, Text, absent
+from worldprobe.settings.documents import dotted, place
 
 #: Clause -> the placeholders that it contains, each once.
 PLACEHOLDERS = {
@@ -33,13 +36,145 @@ QUESTION_PLACEHOLDERS = {
 }
 
 
+_Lines = Annotated[list[Text], Field(min_length=1)]
+
+
+class Clauses(Block):
+    """The relations in words."""
+
+    before: str | None = absent()
+    """Clause that says {x} is before {y}, with {x} as subject."""
+
+    after: str | None = absent()
+    """Clause that says {x} is after {y}, with {x} as subject."""
+
+    between: str | None = absent()
+    """Clause that says {m} is between {x} and {y}."""
+
+    outside: str | None = absent()
+    """Clause that says {m} is not between {x} and {y}."""
+
+    first: str | None = absent()
+    """Clause that says {x} is the first of all."""
+
+    last: str | None = absent()
+    """Clause that says {x} is the last of all."""
+
+    parallel: str | None = absent()
+    """Clause that says {x} is parallel to {y}."""
+
+    perpendicular: str | None = absent()
+    """Clause that says {x} is perpendicular to {y}."""
+
+
+class Foreign(Block):
+    """A relation of another kind and its converse, for the questions of Compl.trivial that nothing decides."""
+
+    before: str
+    """Clause of the foreign relation, with {x} as subject."""
+
+    after: str
+    """Clause of the foreign relation's converse, with {x} as subject."""
+
+
+class InferWordings(Block):
+    """The two wordings of Infer problems."""
+
+    directQ1: _Lines = [
+        "{description}",
+        "Is the sentence ‘{query}’ TRUE or FALSE?",
+        "Answer with one word, ‘TRUE’ or ‘FALSE’, and nothing else.",
+    ]
+    """Lines of the question, with {description} and {query}."""
+
+    directQ2: _Lines = [
+        "{description}",
+        "Answer with one word, ‘TRUE’ or ‘FALSE’, and nothing else.",
+        "Is the following sentence TRUE or FALSE? ‘{query}’",
+    ]
+    """Lines of the question, with {description} and {query}."""
+
+
+class ConsistWordings(Block):
+    """The two wordings of Consist problems."""
+
+    directQ1: _Lines = [
+        "Someone says: ‘{description}’",
+        "Is the situation described here POSSIBLE or IMPOSSIBLE?",
+        "Answer with one word, ‘POSSIBLE’ or ‘IMPOSSIBLE’, and nothing else.",
+    ]
+    """Lines of the question, with {description}."""
+
+    directQ2: _Lines = [
+        "Answer with one word, ‘POSSIBLE’ or ‘IMPOSSIBLE’, and nothing else.",
+        "Is the following situation POSSIBLE or IMPOSSIBLE?",
+        "‘{description}’",
+    ]
+    """Lines of the question, with {description}."""
+
+
+class ComplWordings(Block):
+    """The two wordings of Compl problems."""
+
+    directQ1: _Lines = [
+        "{description}",
+        "Which is right: (1) {query}, (2) {opposite}, or (3) it is impossible to decide?",
+        "Answer with the number only, ‘1’, ‘2’ or ‘3’.",
+    ]
+    """Lines of the question, with {description}, {query} and {opposite}."""
+
+    directQ2: _Lines = [
+        "{description}",
+        "Answer with the number only, ‘1’, ‘2’ or ‘3’.",
+        "Which of these is right? (1) {query}; (2) {opposite}; (3) it is impossible to decide.",
+    ]
+    """Lines of the question, with {description}, {query} and {opposite}."""
+
+
+class Questions(Block):
+    """Two wordings of each type of question, as lists of lines; a skin may have its own."""
+
+    Infer: InferWordings = InferWordings()
+    Consist: ConsistWordings = ConsistWordings()
+    Compl: ComplWordings = ComplWordings()
+
+
+class SkinFile(Block):
+    """A skin of WorldSense: the words of one relation and its entities; a file in `resources/skins`."""
+
+    name: str = Field(pattern="^[A-Za-z0-9_/-]+$")
+    """Name of the skin in the sets, of letters, digits, dashes, slashes and underscores, e.g. tall/short."""
+
+    domain: Literal["spatial", "temporal", "scalar", "other", "planar"]
+    """What the relation is about; other: neither space, time nor a scale; planar: lines in the plane."""
+
+    use: Literal["test", "test-new", "train", "ood-problem"]
+    """Sets that use the skin."""
+
+    entities: list[Annotated[str, Field(pattern=r"^\S(.*\S)?$")]] = Field(min_length=4)
+    """Names of entities with their articles, without spaces around them, one more than the largest problem has."""
+
+    situation: str = Field(pattern=r"\{number\}")
+    """A sentence without final period that introduces {number} entities."""
+
+    listing: Text | None = absent()
+    """Words that introduce an ordered list of the entities, like From left to right."""
+
+    clauses: Clauses
+
+    foreign: Foreign | None = absent()
+    """A relation of another kind and its converse, for the questions of Compl.trivial that nothing decides."""
+
+    questions: Questions = Questions()
+
+
 def faults_of(source: Source) -> Iterator[UserError]:
     """The faults of one skin's file."""
-    found = complaints(source.document, "skin", [source])
-    if found:
-        yield from found
+    skin, found = check(SkinFile, source.document, [source])
+    yield from found
+    if skin is None:
         return
-    document = with_defaults(source.document, "skin")
+    document = skin.model_dump()
     yield from _missing(document, source)
     yield from _entity_faults(document["entities"], source)
     sound = set()
@@ -80,7 +215,7 @@ def _missing(document: dict[str, Any], source: Source) -> Iterator[UserError]:
         if clause not in document["clauses"]:
             converse = {"before": "after", "after": "before"}.get(clause)
             why = f" (the converse of {converse})" if converse else ""
-            where = _place(source, "clauses")
+            where = place(("clauses",), [source])
             yield UserError(where, f"clauses.{clause}: missing{why}.", "Add the clause.")
     for clause in others:
         if clause in document["clauses"]:
@@ -89,13 +224,13 @@ def _missing(document: dict[str, Any], source: Source) -> Iterator[UserError]:
         if planar and key in document:
             yield _at(source, (key,), "planar skins have no such key.", "Remove it.")
         if not planar and key not in document:
-            yield UserError(_place(source), f"{key}: missing.", "Add the key.")
+            yield UserError(place((), [source]), f"{key}: missing.", "Add the key.")
 
 
 def _entity_faults(entities: list[str], source: Source) -> Iterator[UserError]:
     seen: dict[str, str] = {}
     for number, entity in enumerate(entities):
-        where = _place(source, "entities", number)
+        where = place(("entities", number), [source])
         words = " ".join(entity.split())
         folded = unicodedata.normalize("NFKC", words).casefold()
         if entity != words or not entity.isprintable() or re.search(r"[{}\n,.:;?!‘’“”\"]", entity):
@@ -173,13 +308,18 @@ def _without_names(clause: str) -> str:
     return re.sub(r"\{\w+\}", "{}", " ".join(clause.split())).casefold()
 
 
+def read_skin(source: Source) -> dict[str, Any]:
+    """A skin's file without faults, with the usual questions where it has none of its own."""
+    return SkinFile.model_validate(source.document).model_dump()
+
+
 def faults_between(sources: Sequence[Source]) -> Iterator[tuple[Source, UserError]]:
     """The faults of skins that are right by themselves, next to each other: the skin at fault, and the fault.
 
     Args:
         sources: the files, each without a fault of its own.
     """
-    documents = [with_defaults(source.document, "skin") for source in sources]
+    documents = [read_skin(source) for source in sources]
     tested = {_folded(entity): d["name"] for d in documents if d["use"] in ("test", "test-new") for entity in d["entities"]}
     named: dict[str, tuple[str, str]] = {}
     worded: dict[tuple[str, ...], str] = {}
@@ -187,8 +327,8 @@ def faults_between(sources: Sequence[Source]) -> Iterator[tuple[Source, UserErro
         name, use = document["name"], document["use"]
         words = (document["situation"], *document["clauses"].values(), *document["entities"])
         if name.casefold() in named:
-            other, place = named[name.casefold()]
-            yield source, _at(source, ("name",), f"{name} is also the name in {place} ({other}).", "Choose another name.")
+            other, file = named[name.casefold()]
+            yield source, _at(source, ("name",), f"{name} is also the name in {file} ({other}).", "Choose another name.")
         elif words in worded:
             yield (
                 source,
@@ -201,7 +341,7 @@ def faults_between(sources: Sequence[Source]) -> Iterator[tuple[Source, UserErro
                 problem = f"entities[{number}]: {entity!r} is also an entity of the test skin {tested[_folded(entity)]}."
                 yield (
                     source,
-                    UserError(_place(source, "entities", number), problem, "Give the training skin entities of its own."),
+                    UserError(place(("entities", number), [source]), problem, "Give the training skin entities of its own."),
                 )
                 break
 
@@ -211,11 +351,4 @@ def _folded(entity: str) -> str:
 
 
 def _at(source: Source, keys: Keys, problem: str, fix: str) -> UserError:
-    return UserError(_place(source, *keys), f"{dotted(keys)}: {problem}", fix)
-
-
-def _place(source: Source, *keys: str | int) -> str:
-    for length in range(len(keys), -1, -1):
-        if place := source.place(tuple(keys[:length])):
-            return place
-    return source.name
+    return UserError(place(keys, [source]), f"{dotted(keys)}: {problem}", fix)

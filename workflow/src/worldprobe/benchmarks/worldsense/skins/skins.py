@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from worldprobe.benchmarks.worldsense.skins.faults import faults_between, faults_of
-from worldprobe.config import Source, read_yaml, with_defaults
+from worldprobe.benchmarks.worldsense.skins.faults import Questions, faults_between, faults_of, read_skin
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.paths import RESOURCES
+from worldprobe.settings import Source, read_yaml
 
 FOLDER = RESOURCES / "skins"
 SUFFIXES = (".yaml", ".yml")
@@ -90,7 +90,7 @@ def check_skins(folder: Path | str = FOLDER) -> tuple[list[Skin], list[UserError
         if source in right:
             faults.append(fault)
     wrong = {fault.where.partition(", line ")[0] for fault in faults}
-    skins = [_skin(with_defaults(source.document, "skin"), source.name) for source in right if source.name not in wrong]
+    skins = [_skin(read_skin(source), source.name) for source in right if source.name not in wrong]
     return sorted(skins, key=lambda skin: (skin.use, skin.domain, skin.name)), faults
 
 
@@ -152,7 +152,7 @@ def _skin(document: dict[str, Any], path: str) -> Skin:
 def _former(skin: Skin) -> Skin:
     """A skin in version 1; of a user's skin, only the questions that it leaves to us were others."""
     former = read_yaml(VERSION_1).document
-    now = with_defaults({}, "skin")["questions"]
+    now = Questions().model_dump()
     own = former["skins"].get(skin.name, {}) if Path(skin.path).resolve().parent == FOLDER.resolve() else {}
     questions = {
         kind: {

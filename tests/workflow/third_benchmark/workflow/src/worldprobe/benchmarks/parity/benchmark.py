@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from worldprobe.benchmark import Benchmark, Input, Page, PageFiles, Plan, Registry, Section, Study
 from worldprobe.paths import StudyPaths
+from worldprobe.settings.blocks import Block, Count
 
 HERE = "worldprobe.benchmarks.parity"
 COUNTS = Input("summaries", f"{HERE}.contracts:Counts", "summaries.parquet")
 
 
-def check_settings(block: dict[str, object]) -> list[object]:
-    """The schema sees every mistake."""
-    return []
+class Parity(Block):
+    """How many numbers are counted."""
+
+    numbers: Count = 10
+    """Largest number that is counted."""
 
 
 def targets(study: Study, registry: Registry) -> list[str]:
@@ -29,7 +32,7 @@ def page_files(study: Study, models: list[str]) -> PageFiles:
 BENCHMARK = Benchmark(
     name="parity",
     title="Parity",
-    check_settings=f"{HERE}.benchmark:check_settings",
+    settings=f"{HERE}.benchmark:Parity",
     targets=f"{HERE}.benchmark:targets",
     plans=(
         Plan("table", "parity", "Counts", "counts", "Even and odd numbers.", (COUNTS,), f"{HERE}.parity:print_counts", extras=()),

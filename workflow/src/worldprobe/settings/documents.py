@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,28 +28,24 @@ class Source:
 
     name: str
     document: Any
-    lines: Mapping[Keys, int]
+    lines: Mapping[Keys, int] = field(default_factory=dict)
 
     def place(self, keys: Keys) -> str | None:
         """``file, line N`` of a key, or None where this source does not set it."""
         if not self.lines:
-            return self.name if keys and reach(self.document, keys) else None
+            return self.name if keys and _reaches(self.document, keys) else None
         return f"{self.name}, line {self.lines[keys]}" if keys in self.lines else None
 
 
 def read_yaml(path: Path | str) -> Source:
     """Read a YAML file with the line of every key.
 
-    Args:
-        path: the file.
-
     Raises:
-        UserError: the file cannot be read, is not valid YAML, sets a key twice, or contains a key that is not text or a value
-            that YAML cannot build (a date such as 2020-99-99).
+        UserError: the file cannot be read, is not valid YAML, or sets a key twice.
     """
     lines: dict[Keys, int] = {(): 1}
     try:
-        loader = _LOADER(_read_text(path))
+        loader = _LOADER(Path(path).read_text(encoding="utf-8-sig"))
         try:
             root = loader.get_single_node()
             if root is not None:
@@ -57,16 +53,15 @@ def read_yaml(path: Path | str) -> Source:
             document = None if root is None else loader.construct_document(root)
         finally:
             loader.dispose()
+    except OSError as error:
+        raise UserError(path, f"cannot be read ({error.strerror}).", "Give the path of a YAML file.") from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f"{path}, line {mark.line + 1}" if mark else str(path)
-        raise UserError(
-            where, f"is not valid YAML: {error.problem or error.context}.", "Fix this line or the one above it."
-        ) from error
-    except yaml.YAMLError as error:
-        raise UserError(path, f"is not valid YAML: {getattr(error, 'reason', error)}.", "Remove what is not text.") from error
-    except (ValueError, RecursionError) as error:
-        raise UserError(path, f"contains a value that YAML cannot build ({error}).", "Put text in quotes.") from error
+        where = f"{path}, line {mark.line + 1}" if mark else path
+        problem = f"is not valid YAML: {error.problem or error.context}."
+        raise UserError(where, problem, "Fix this line or the one above it.") from error
+    except (yaml.YAMLError, ValueError) as error:  # a ValueError: not UTF-8, or a date such as 2020-99-99
+        raise UserError(path, f"is not valid YAML ({error}).", "Save it as UTF-8, and put text in quotes.") from error
     return Source(str(path), document, lines)
 
 
@@ -78,12 +73,26 @@ def dotted(keys: Keys) -> str:
     >>> dotted(("../mine",))
     '../mine'
     """
-    written = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
-    return written.replace("\n", "\\n")
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
 
 
-def reach(document: Any, keys: Keys) -> bool:
-    """Whether a document sets a key."""
+def place(keys: Keys, sources: Sequence[Source], default: str = "configuration") -> str:
+    """The strongest source that sets the key; where none does, the nearest key above it."""
+    found = (source.place(keys[:length]) for length in range(len(keys), -1, -1) for source in reversed(sources))
+    return next(filter(None, found), default)
+
+
+def in_order(found: Iterable[UserError]) -> list[UserError]:
+    """Errors in the order of their lines."""
+
+    def line(error: UserError) -> tuple[str, int]:
+        name, _, number = error.where.rpartition(", line ")
+        return (name, int(number)) if name else (error.where, 0)
+
+    return sorted(found, key=line)
+
+
+def _reaches(document: Any, keys: Keys) -> bool:
     for key in keys:
         try:
             document = document[key]
@@ -92,24 +101,11 @@ def reach(document: Any, keys: Keys) -> bool:
     return True
 
 
-def _read_text(path: Path | str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UserError(path, f"cannot be read ({error.strerror}).", "Give the path of a YAML file.") from error
-    except UnicodeDecodeError as error:
-        raise UserError(path, "is not UTF-8 text.", "Save it as UTF-8.") from error
-
-
 def _note_lines(name: str, node: yaml.Node, keys: Keys, lines: dict[Keys, int]) -> None:
-    """Note the line of every key; refuse keys given twice and keys that are not text."""
+    """Note the line of every key; refuse keys given twice."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            line = key.start_mark.line + 1
-            if key.tag not in ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"):
-                shown = key.value if isinstance(key, yaml.ScalarNode) else "here"
-                raise UserError(f"{name}, line {line}", f"the key {shown} is not text.", "Write it as text, in quotes.")
-            inner = (*keys, key.value)
+            inner, line = (*keys, key.value), key.start_mark.line + 1
             if inner in lines:
                 problem = f"{dotted(inner)}: is set twice (first on line {lines[inner]})."
                 raise UserError(f"{name}, line {line}", problem, "Keep one of them.")

@@ -1,0 +1,219 @@
+"""The model registry (``config/models.yaml``): model id -> card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, RootModel
+
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.settings.blocks import Block, Count, Finding, Text, Whole, absent, check, name, parse
+from worldprobe.settings.documents import Source, place, read_yaml
+
+#: Keys of a card that do something with some engines only.
+_OF_ENGINES = {
+    "tokenizer": ("openai",),
+    "concurrency": ("openai",),
+    "revision": ("transformers", "vllm"),
+    "dtype": ("transformers", "vllm"),
+    "allow_pickle": ("transformers", "vllm"),
+    "tensor_parallel": ("transformers", "vllm"),
+}
+#: Rows of tables that are not models.
+_TAKEN = ("human", "word2vec", "released")
+
+
+class Control(Block):
+    """How this pipeline trains a control model; `checkpoint` is then the folder it writes."""
+
+    architecture: Literal["gpt2", "llama"]
+    """Kind of transformer."""
+
+    layers: int = Field(ge=1, le=200)
+    """Number of transformer layers."""
+
+    width: int = Field(ge=8, le=20_000)
+    """Size of the hidden state."""
+
+    heads: Count
+    """Number of attention heads; it divides the width."""
+
+    steps: Whole
+    """Number of training steps; 0 leaves the model untrained."""
+
+    batch: Count = 64
+    """Number of documents per training step."""
+
+    learning_rate: float = Field(0.002, gt=0, le=10)
+    """Peak of the learning rate."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Heads that do not fit the width."""
+        if self.width % self.heads:
+            yield ("heads",), f"{self.heads} heads do not divide a width of {self.width}.", "Change heads or width."
+        elif self.architecture == "llama" and (self.width // self.heads) % 2:
+            yield ("heads",), "rotary positions need an even width per head.", "Change heads or width."
+
+
+class Prices(Block):
+    """What a server charges in US dollars, for the cost table of the report; null where nothing is charged."""
+
+    prompt: float = Field(ge=0)
+    """Price of a million tokens that are read."""
+
+    completion: float = Field(ge=0)
+    """Price of a million tokens that are written."""
+
+
+class Card(Block):
+    """A model: what to load, and how to show it."""
+
+    checkpoint: Annotated[str, Field(pattern=r"^[^-\s]")] | None = None
+    """Hub id, folder in Hugging Face format, or name of a rule. Required, except for control models, which a study puts in
+    `results/controls/`."""
+
+    revision: str = Field("main", pattern="^[A-Za-z0-9][A-Za-z0-9._/-]*$")
+    """Commit, tag or branch of the hub; only a commit is exact."""
+
+    family: Text
+    """Name of the models that belong together; they share a hue."""
+
+    parameters: Count | None = None
+    """Number of parameters, e.g. 1_557_611_200. Memory, GPUs and time follow from it and `dtype`."""
+
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    """Precision of weights and activations; part of every result."""
+
+    chat: bool = False
+    """Whether the model is tuned to follow instructions."""
+
+    display_name: Text
+    """Name in tables and figures."""
+
+    colour: Annotated[str, Field(pattern="^#[0-9A-Fa-f]{6}$")] | None = None
+    """Colour in figures, such as "#4477aa"; null takes the family's own."""
+
+    engine: Literal["transformers", "vllm", "openai", "rule"] = "transformers"
+    """What runs the model. `openai` is any server that speaks its protocol; `rule` has no weights and behaves as it is known
+    to: `solver`, `random`, `positive`, `mention`, `query` and others."""
+
+    kind: Literal["causal", "masked", "encoder-decoder"] = "causal"
+    """How the model reads; masked and encoder-decoder models are scored by logprobs only. Masked models (BERT) are scored by
+    pseudo-log-likelihood, encoder-decoders (T5) by the target given the context, and tables and figures say which models they
+    are."""
+
+    pseudo: Literal["within_word_l2r", "original"] | None = None
+    """What is hidden while a masked model predicts a token; null is within_word_l2r. `within_word_l2r` hides the rest of the
+    token's word as well (Kauf and Ivanova 2023), `original` that token alone (Salazar et al. 2020)."""
+
+    tensor_parallel: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """Number of GPUs that share the weights; null takes as many as `parameters` and `dtype` need."""
+
+    endpoint: Annotated[str, Field(pattern=r"^https?://[^@?#\s]+$", json_schema_extra={"writeOnly": True})] | None = None
+    """Base URL of the server for the engine openai, such as http://127.0.0.1:8000/v1, without user, password, ? or #."""
+
+    tokenizer: str | None = None
+    """Folder of the model's tokenizer, for the engine openai; token ids are sent then, not text."""
+
+    concurrency: Count | None = None
+    """Number of requests in flight, for the engine openai; null leaves it to the engine."""
+
+    prices: Prices | None = None
+    """What a server charges in US dollars, for the cost table of the report; null where nothing is charged."""
+
+    trust_remote_code: bool = False
+    """Whether the checkpoint's own code is run; only for code that you have read."""
+
+    allow_pickle: bool = False
+    """Whether to load weights that are not safetensors; a pickle can run code."""
+
+    control: Control | None = absent()
+    """How this pipeline trains the model, for control models only."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Keys that contradict each other."""
+        if not self.checkpoint and not self.control:
+            yield ("checkpoint",), "is missing.", "Give a hub id or a folder in Hugging Face format."
+        if self.kind != "causal" and self.engine != "transformers":
+            yield ("kind",), f"{self.kind} models are for the engine transformers.", "Remove engine."
+        if self.kind != "causal" and (self.control or self.chat):
+            yield ("kind",), "control models and models for chat are causal.", "Remove kind, or what contradicts it."
+        if self.pseudo and self.kind != "masked":
+            yield ("pseudo",), "only masked models have a pseudo-log-likelihood.", "Set kind: masked, or remove pseudo."
+        if self.engine == "openai" and not self.endpoint:
+            yield ("engine",), "openai needs an endpoint.", "Add endpoint: the base URL of the server."
+        if self.engine != "openai" and self.endpoint:
+            yield ("endpoint",), "only the engine openai has an endpoint.", "Set engine: openai, or remove the endpoint."
+        for key, engines in _OF_ENGINES.items():
+            if key in self.model_fields_set and getattr(self, key) not in (None, False) and self.engine not in engines:
+                yield (key,), f"does nothing with the engine {self.engine}.", f"Remove it; it is for {' and '.join(engines)}."
+        if self.engine == "openai" and self.trust_remote_code and not self.tokenizer:
+            problem = "does nothing with the engine openai without a tokenizer."
+            yield ("trust_remote_code",), problem, "Remove it, or name a tokenizer."
+        if self.control and self.engine == "openai":
+            yield ("engine",), "a model that is trained here cannot be on a server.", "Remove engine, or remove control."
+
+
+def _free(model: str) -> str:
+    if model in _TAKEN:
+        raise ValueError
+    return model
+
+
+#: An id is a file name in results/.
+_ADVICE = f"Use letters, digits, dot, dash and underscore, a letter first; {', '.join(_TAKEN)} are taken."
+ModelId = Annotated[str, name("[A-Za-z][A-Za-z0-9_.+-]*", _ADVICE, 100), AfterValidator(_free)]
+
+
+class Registry(RootModel[dict[ModelId, Card]]):
+    """Model id to card. `BASE+VARIANT` is a fine-tuned model."""
+
+
+def complete_card(model: str, **stated: Any) -> dict[str, Any]:
+    """A card of ours with all defaults."""
+    return {"model": model} | Card(**stated).model_dump()
+
+
+def read_registry(path: Path | str) -> dict[str, dict[str, Any]]:
+    """The model registry: model id -> card, defaults filled in.
+
+    Raises:
+        UserError: the file is missing, an entry is not a card, or a card cannot work.
+    """
+    source = read_yaml(path)
+    registry = parse(Registry, source.document, [source], is_listed=True).model_dump()
+    return {model: {"model": model} | card for model, card in registry.items()}
+
+
+def registry_problems(source: Source) -> list[UserError]:
+    """Every problem of a registry: of its form, and of cards whose keys contradict each other."""
+    return check(Registry, source.document, [source])[1]
+
+
+def check_models(study: Mapping[str, Any], registry: Mapping[str, Any], files: Iterable[Path | str], registry_name: str) -> None:
+    """Every model of the study is in the registry, and no two share a display name.
+
+    Raises:
+        UserError: an unknown model id, with the nearest known one; or two models that figures could not distinguish.
+    """
+    sources = [read_yaml(path) for path in files]
+    shown: dict[str, str] = {}
+    for number, model in enumerate(study["models"]):
+        where = place(("models", number), sources, default="models")
+        if model not in registry:
+            near = did_you_mean(model, registry, "; it has no similar name.")
+            raise UserError(
+                where,
+                f"models: {model}: no such model in {registry_name}{near}",
+                f"Choose one of its {len(registry)} models, or add an entry of that name to {registry_name}.",
+            )
+        label = registry[model].get("display_name", model)
+        if label in shown:
+            raise UserError(
+                where,
+                f'models: {shown[label]} and {model} have the same display_name "{label}".',
+                f"Give one of them another display_name in {registry_name}.",
+            )
+        shown[label] = model

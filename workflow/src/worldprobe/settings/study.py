@@ -1,0 +1,156 @@
+"""A study: the shared settings, and one block per benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, Field, create_model
+
+from worldprobe.errors import UserError
+from worldprobe.paths import REPOSITORY
+from worldprobe.settings.blocks import Block, Distinct, Finding, Text, check, raise_first, schema_at
+from worldprobe.settings.documents import Keys, Source, read_yaml
+
+#: Folders of results/ that all studies share.
+_SHARED = ("models", "controls")
+
+
+class Report(Block):
+    """What the report shows besides tables and figures."""
+
+    notebooks: Distinct[Text] = ["1_explore_failures_by_concept", "2_compare_two_models", "3_add_a_concept"]
+    """Notebooks of the folder `notebooks/` that are run and become part of the report."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Notebooks that do not exist."""
+        for number, name in enumerate(self.notebooks):
+            if not _exists(f"notebooks/{name}.ipynb"):
+                problem = f"there is no notebook {name}.ipynb in notebooks/."
+                yield ("notebooks", number), problem, "Correct the name, or remove it."
+
+
+class SharedSettings(Block):
+    """What is set for all benchmarks of a study."""
+
+    study: str = Field("default", pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=60)
+    """Name of the study, of letters, digits, dashes and underscores. Its results are in `results/NAME`, so studies never
+    overwrite each other; `models` and `controls` are taken."""
+
+    registry: Text = "config/models.yaml"
+    """File of the model registry, which lists the models that a study may name, how to load and how to show them. Paper:
+    A.2."""
+
+    models: Annotated[Distinct[str], Field(min_length=1)] = [
+        *("control_untrained", "control_gpt2_small", "control_gpt2_large", "control_llama_small", "control_llama_large")
+    ]
+    """Models that are evaluated, by their names in the registry. `control_untrained` is never trained, so it must be at chance.
+    Paper: A.2."""
+
+    allow_missing: bool = True
+    """Whether the models that have answers are summarised when others failed. Tables, captions and the report name the missing
+    ones."""
+
+    report: Report = Report()
+
+    def findings(self) -> Iterator[Finding]:
+        """A name that is taken, or a registry that does not exist."""
+        if self.study in _SHARED:
+            yield ("study",), f"results/{self.study} is a folder of all studies.", "Choose another name."
+        if not _exists(self.registry):
+            yield ("registry",), f"there is no file {self.registry}.", "Correct the path, or put the file there."
+
+
+def study_class(blocks: Mapping[str, type[Block]]) -> type[SharedSettings]:
+    """The class of a study's settings.
+
+    Args:
+        blocks: benchmark -> the class of its block; ``null`` in a configuration leaves the benchmark out.
+    """
+    fields: dict[str, Any] = {name: (kind | None, Field(kind(), description=kind.__doc__)) for name, kind in blocks.items()}
+    return create_model("Study", __base__=SharedSettings, __doc__="Configuration of a study.", **fields)
+
+
+def read_study(
+    settings: Mapping[str, Any],
+    files: Iterable[Path | str],
+    blocks: Mapping[str, type[Block]],
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The validated study: the merged settings with every default filled in.
+
+    Args:
+        settings: the settings as merged by the caller.
+        files: the files they come from, the strongest last; only to name lines.
+        blocks: benchmark -> the class of its block.
+        options: settings given on the command line, stronger than any file. Snakemake passes their inner values as
+            text, so ``ewok={materials: {compat: true}}`` is read again here.
+
+    Raises:
+        UserError: an unknown key, a wrong type, a value outside its bounds, settings that contradict each other.
+    """
+    kind = study_class(blocks)
+    sources = [_part_for(settings, read_yaml(path)) for path in files]
+    typed = _typed(options or {}, kind, ())
+    # Snakemake has merged the options into the settings as text already; the typed ones replace them.
+    study, found = check(kind, merge(settings, typed), [*sources, *([Source("--config", typed)] if typed else [])])
+    raise_first(found)
+    assert study is not None
+    return study.model_dump()
+
+
+def study_problems(sources: Sequence[Source], blocks: Mapping[str, type[Block]]) -> list[UserError]:
+    """Every problem of some configuration files, each laid over the ones before it."""
+    settings: dict[str, Any] = {}
+    for source in sources:
+        if not isinstance(source.document, Mapping | None):
+            return [UserError(source.name, "does not consist of keys and values.", "Write `key: value` lines.")]
+        settings = merge(settings, source.document or {})
+    return check(study_class(blocks), settings, sources)[1]
+
+
+def merge(base: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with stronger ones laid over them: mappings are merged, everything else is replaced.
+
+    >>> merge({"items": {"seed": 0, "mode": "fixed"}}, {"items": {"seed": 1}})
+    {'items': {'seed': 1, 'mode': 'fixed'}}
+    """
+    merged = dict(base)
+    for key, value in stronger.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = merge(merged[key], value) if both else value
+    return merged
+
+
+def _part_for(settings: Mapping[str, Any], source: Source) -> Source:
+    """The part of a file that settings come from: the whole, or one block where a workflow keeps a module's settings in it."""
+    document = source.document
+    if document is None:
+        return Source(source.name, {}, source.lines)
+    if not isinstance(document, Mapping):
+        raise UserError(source.name, "does not consist of keys and values.", "Write `key: value` lines.")
+    if document.keys() <= settings.keys():
+        return source
+    for name, block in document.items():
+        if isinstance(block, Mapping) and merge(settings, block) == settings:
+            return Source(source.name, block, {keys[1:]: line for keys, line in source.lines.items() if keys[:1] == (name,)})
+    return Source(source.name, {})
+
+
+def _typed(value: Any, kind: type[BaseModel], keys: Keys) -> Any:
+    """Values of the command line in the types that the settings have: text where they are text."""
+    if isinstance(value, Mapping):
+        return {key: _typed(inner, kind, (*keys, key)) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_typed(inner, kind, (*keys, number)) for number, inner in enumerate(value)]
+    part = schema_at(kind, keys)
+    is_text = part.get("type") == "string"
+    if isinstance(value, str) and (not is_text or (value == "null" and part.get("nullable"))):
+        return yaml.safe_load(value)
+    return str(value) if is_text and isinstance(value, int | float) else value
+
+
+def _exists(path: str) -> bool:
+    return any((folder / path).is_file() for folder in (Path(), REPOSITORY))
