@@ -54,6 +54,7 @@ def test_prompts_that_are_read_as_tries_are_continued_as_each_alone(architecture
 
 def test_what_several_prompts_begin_with_is_read_once(tiny_checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = open_engine(str(tiny_checkpoint()))
+    assert engine.can_read_tries
     read = []
     whole = engine.passes.read_rows
     monkeypatch.setattr(engine.passes, "read_rows", lambda rows, prefix: (read.extend(rows), whole(rows, prefix))[1])

@@ -1,6 +1,7 @@
 """The endpoint engine against a small server on loopback that speaks the protocol, well or badly, as each test scripts it."""
 
 import contextlib
+import functools
 import itertools
 import json
 import logging
@@ -487,9 +488,15 @@ def chat_answer(token: str, second: float = -9.0, thoughts: str = "", n_prompt: 
 def test_a_served_model_is_another_with_another_chat_template_or_parser(
     server: Server, tmp_path: Path, answers: list[Reply], is_same: bool
 ) -> None:
+    def script(path: str, body: dict, number: int, reply: Reply) -> Reply | None:
+        if not path.endswith("chat/completions"):
+            return None
+        words = sum(len(message["content"].split()) for message in body["messages"])
+        return *reply[:2], reply[2] | {"usage": {"prompt_tokens": reply[2]["usage"]["prompt_tokens"] + words}}
+
     found = []
     for reply in answers:
-        server.script = lambda path, body, number, reply=reply: reply if path.endswith("chat/completions") else None
+        server.script = functools.partial(script, reply=reply)
         found.append(set_up_of(server, tmp_path))
     assert (found[0] == found[1]) is is_same
 
@@ -704,14 +711,14 @@ SPECIAL = ["<unk>", "<s>", "[THINK]", "[/THINK]"]
 WORDS = re.findall(r"\w+|[^\w\s]", f"{PROBE} It is left? TRUE")
 
 
-def word_tokenizer(folder: Path) -> Any:
+def word_tokenizer(folder: Path, *cut: Any) -> Any:
     """Words and special tokens, of which some mark thoughts."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
     ids = {word: place for place, word in enumerate(dict.fromkeys([*SPECIAL, *WORDS]))}
     tokenizer = Tokenizer(models.WordLevel(ids, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(list(cut)) if cut else pre_tokenizers.Whitespace()
     more = {"unk_token": "<unk>", "bos_token": "<s>", "additional_special_tokens": SPECIAL[2:]}
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **more)
     fast.save_pretrained(folder)
@@ -754,3 +761,37 @@ def test_special_tokens_in_a_vllm_servers_reply_are_dropped_but_for_marks_of_tho
     engine = opened(server, tokenizer=str(tmp_path) if sends == "ids" else None)
     found = dict(engine.write([prompt], Decoding(20)))[0]
     assert (found.text.strip(), found.thoughts) == ("It is TRUE", "It is left" if marks else "")
+
+
+def test_answers_by_token_ids_are_kept_apart_by_tokenizer_and_from_those_of_text(server: Server, tmp_path: Path) -> None:
+    from tokenizers import pre_tokenizers
+
+    one, other = tmp_path / "one", tmp_path / "other"
+    ids = word_tokenizer(one).get_vocab()
+    word_tokenizer(other, pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation())  # the same tokens of the servers' probe
+    server.script = as_vllm(["It"], marks=False, ids=ids)
+    found = [opened(server, tokenizer=folder).facts.identity() for folder in (None, str(one), str(other), str(one))]
+    assert found[1] == found[3]
+    assert [found[k] == found[n] for k, n in ((0, 1), (1, 2), (0, 2))] == [False] * 3
+    assert found[1] | {"tokenizer": None} == found[2] | {"tokenizer": None}, "nothing else would tell them apart"
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_chat_template_that_differs_for_several_messages_makes_another_set_up(
+    server: Server, tmp_path: Path, is_same: bool
+) -> None:
+    def script(path: str, body: dict, number: int, more: int = 0) -> Reply | None:
+        messages = body.get("messages", ())
+        n_prompt = sum(len(message["content"].split()) + 3 for message in messages) + (more if len(messages) > 1 else 0)
+        return chat_answer("4", n_prompt=n_prompt) if path.endswith("chat/completions") else None
+
+    server.script = script
+    first = set_up_of(server, tmp_path)
+    server.script = functools.partial(script, more=0 if is_same else 9)
+    assert (set_up_of(server, tmp_path) == first) is is_same
+
+
+def test_a_server_whose_chat_template_drops_the_question_is_refused(server: Server) -> None:
+    server.script = lambda path, body, number: chat_answer("4", n_prompt=7) if path.endswith("chat/completions") else None
+    with pytest.raises(UserError, match="does not write the text of a message"):
+        list(opened(server).write([(Message("user", "Which is it?"),)], FREE))

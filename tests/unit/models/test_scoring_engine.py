@@ -491,7 +491,22 @@ def test_a_lack_of_memory_in_the_self_check_chooses_no_slower_way(tiny_checkpoin
 
     monkeypatch.setattr(Passes, step, scarce)
     with pytest.raises(UserError, match="memory does not suffice"):
-        open_engine(str(tiny_checkpoint()))
+        dict(open_engine(str(tiny_checkpoint())).write(["Ana lifts", "Ben"], Decoding(2)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_self_check_reads_the_weights_few_times_and_for_scores_does_not_check_what_answers_need(tiny_checkpoint, dtype):
+    engine = open_engine(str(tiny_checkpoint("llama")), str(dtype).removeprefix("torch."))
+    read = []
+    engine.model.get_decoder().layers[0].register_forward_hook(lambda *_: read.append(1))
+    again = type(engine)(engine.model, engine.encoder, engine.facts)
+    assert again.mode == "tries"
+    at_load = len(read)
+    assert at_load <= (4 if dtype == torch.float32 else 8)
+    list(again.score(QUERIES))
+    assert len(read) == at_load + 1
+    assert again.can_read_tries
+    assert len(read) <= at_load + 1 + 15
 
 
 def test_probes_of_the_self_check_share_prefixes():
@@ -550,6 +565,7 @@ def greedy(folder, prompt, count):
 def test_prompts_of_unequal_length_are_continued_together_as_each_is_alone(tiny_checkpoint, architecture, kind):
     folder = tiny_checkpoint(architecture, kind)
     engine = open_engine(str(folder))
+    assert engine.can_pad or architecture in ("mpt", "falcon_alibi")
     sizes = []
     next_all = engine.passes.next_all
     engine.passes.next_all = lambda step, *rest: sizes.append(len(step)) or next_all(step, *rest)
@@ -559,7 +575,6 @@ def test_prompts_of_unequal_length_are_continued_together_as_each_is_alone(tiny_
         assert found[i].text.strip() == tokenizer.decode(expected, skip_special_tokens=True).strip()
         assert (found[i].finish, found[i].n_tokens) == (("end", len(expected) - 1) if len(expected) < 10 else ("length", 10))
     assert max(sizes) == (3 if engine.can_pad else 1), "three lengths: one batch where padding was found right"
-    assert engine.can_pad or architecture in ("mpt", "falcon_alibi")
 
 
 def test_a_stop_an_end_and_the_limit_are_told_apart(tiny_checkpoint):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import shutil
+import string
 
 import pytest
 
@@ -12,6 +14,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from tokenizers import (  # noqa: E402
+    Regex,
     Tokenizer,
     decoders,
     models,
@@ -141,6 +144,43 @@ def test_a_tokenizer_that_transformers_loads_as_the_file_says_stays_as_it_is(tin
         found = own_tokenizers.load(str(tiny_checkpoint("llama", kind)), "tiny")
         assert found.origin == type(found).__name__
     assert not caplog.text
+
+
+def tekken(folder, pattern, numbers=(), family="mistral"):
+    """A checkpoint's tokenizer of more than 100,000 tokens, nearly all unused: bytes, a few words, and numbers if asked for."""
+    words = ["HelloWorld", "World", *numbers]
+    beginnings = [word[:n] for word in words for n in range(1, len(word) + 1)]
+    unused = map("".join, itertools.product(string.ascii_letters, repeat=3))
+    tokens = dict.fromkeys(["<s>", "<SPECIAL_20>", *sorted(pre_tokenizers.ByteLevel.alphabet()), *beginnings, *unused])
+    merges = list(dict.fromkeys((word[:n], word[n]) for word in words for n in range(1, len(word))))
+    tokenizer = Tokenizer(models.BPE({token: place for place, token in enumerate(tokens)}, merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(pattern), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(["<s>", "<SPECIAL_20>"])
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>").save_pretrained(folder)
+    (folder / "config.json").write_text(json.dumps({"model_type": family, "transformers_version": "4.57.1"}))
+    return own_tokenizers.load(str(folder), "mine")
+
+
+def test_words_are_cut_as_mistral_does_where_its_file_states_llama_3s_way(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
+    found = tekken(tmp_path, own_tokenizers.LLAMA_3)
+    assert found.tokenize("HelloWorld") == ["Hello", "World"]
+    assert "Tekken" in found.origin
+    assert "fix_mistral_regex" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "numbers", "family"),
+    [("LLAMA_3", ["20", "31"], "mistral"), ("LLAMA_3", [], "llama"), ("TEKKEN", [], "mistral")],
+    ids=["a vocabulary of Llama 3's", "another family", "a file that is right"],
+)
+def test_no_other_tokenizer_is_taken_for_such_a_file(tmp_path, pattern, numbers, family):
+    found = tekken(tmp_path, getattr(own_tokenizers, pattern), numbers, family)
+    assert found.tokenize("HelloWorld") == (["HelloWorld"] if pattern == "LLAMA_3" else ["Hello", "World"])
+    assert "Tekken" not in found.origin
 
 
 def test_a_special_token_that_only_the_class_names_is_kept(tmp_path):

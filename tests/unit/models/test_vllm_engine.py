@@ -91,6 +91,7 @@ def build_gpt2(folder: Path) -> None:
 
 def build_llama(folder: Path) -> None:
     """BPE in SentencePiece's manner: a space of its own before a text, a start token, bytes for rare letters."""
+    import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -124,6 +125,8 @@ def build_llama(folder: Path) -> None:
     )
     model = LlamaForCausalLM(config)
     draw(model)
+    with torch.no_grad():  # it writes no parts of characters, of which a server's own decoder makes other texts
+        model.lm_head.weight[[fast.convert_tokens_to_ids(byte) for byte in rare]] = 0
     model.save_pretrained(folder)
     fast.save_pretrained(folder)
 

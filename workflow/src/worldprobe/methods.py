@@ -16,10 +16,10 @@ from worldprobe.paths import PACKAGE, RESOURCES
 #: EWoK: templates, items, and a model's scores and responses.
 TEMPLATES = 1
 ITEMS = 1
-SCORE = 2
+SCORE = 3
 #: WorldSense: trials and a model's responses.
 TRIALS = 3
-ASK = 2
+ASK = 3
 ASK_EXTERNAL = 1
 #: What is read from answers: both are read again, and no model is asked.
 READING = 1

@@ -186,7 +186,7 @@ def test_consistency_in_the_first_table_has_its_interval(folder: Path) -> None:
     one = rows[(rows["measure"] == "consistency") & (rows["grouping"] == "all")]
     rows.loc[one.index, ["mean", "ci_low", "ci_high"]] = 0.37, 0.29, 0.45
     sheet = accuracy.mean_accuracy(rows, Roster())
-    assert [row[-2:] for row in sheet.cells()] == [["0.37", "0.29–0.45"]] * 2
+    assert [row[-1] for row in sheet.cells()] == ["0.37 (0.29–0.45)"] * 2
 
 
 @pytest.mark.parametrize(

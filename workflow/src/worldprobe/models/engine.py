@@ -148,6 +148,8 @@ class EngineFacts:
         ends: token ids that end a text; empty where a server decides.
         kind: causal, masked or encoder-decoder, see ``kinds``.
         pseudo: masked models: what is hidden together while a token is predicted, see ``kinds.PSEUDO``.
+        tokenizer: a digest of what the tokenizer makes of fixed sentences (``tokenizers.fingerprint``); None where only the
+            server has one.
         set_up: of a served model, what the server tells of it and how it answers fixed prompts, see ``offers``.
         notes: how this process works. ``mode``, ``device`` and ``attention`` are part of the identity; the others are
             recorded.
@@ -166,6 +168,7 @@ class EngineFacts:
     ends: tuple[int, ...] = ()
     kind: str = CAUSAL
     pseudo: str | None = None
+    tokenizer: str | None = None
     set_up: dict[str, Any] | None = None
     notes: dict[str, Any] = field(default_factory=dict)
 
@@ -184,6 +187,7 @@ class EngineFacts:
             "mode": self.notes.get("mode"),
             "device": self.notes.get("device"),
             "attention": self.notes.get("attention"),
+            "tokenizer": self.tokenizer,
         }
 
     def process(self) -> dict[str, Any]:

@@ -73,6 +73,11 @@ class Passes:
         return chosen[:, 0].tolist()
 
     @torch.inference_mode()
+    def logits_behind(self, ids: Sequence[int], last: int) -> torch.Tensor:
+        """The model's own logits of all tokens at the last places of one sequence, float32, shape (last, vocabulary)."""
+        return self.model(input_ids=torch.tensor([list(ids)], device=self.device), use_cache=False).logits[0, -last:].float()
+
+    @torch.inference_mode()
     def padded(self, sequences: Sequence[Sequenced], own_head: bool = False) -> list[list[float]]:
         """The same for a batch, padded on the right; ``own_head`` takes the model's own logits, all of them."""
         places = [(r, p, ids[p + 1]) for r, (ids, start) in enumerate(sequences) for p in range(start - 1, len(ids) - 1)]

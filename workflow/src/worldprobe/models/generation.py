@@ -7,7 +7,6 @@ prompts of one length share a batch, and no mask is needed, whatever the archite
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -175,43 +174,9 @@ class Batch:
             self.positions = torch.tensor(ends, device=self.device)
 
 
-def padding_difference(
-    passes: Passes, ids: Sequence[int], other: Sequence[int], own_head: bool, cut: CutRows | None = None
-) -> float:
-    """By how much rows of unequal length differ from rows alone: next-token logits, two steps, with and without a prefix.
-
-    Args:
-        passes: the model's passes, whose cache was found right.
-        ids: a probe.
-        other: another one.
-        own_head: take the model's own logits.
-        cut: how the rows of unequal length are read, see ``Batch``.
-
-    Returns:
-        The largest difference in nats; infinite where something is not finite.
-    """
-    third = max(len(ids) // 3, 1)
-    rows = [list(ids), [*ids[:third], *other[third : 2 * third]]]
-    largest = 0.0
-    with torch.inference_mode():
-        for prefix in (None, passes.prefix(ids[:third])):
-            found = _two_steps(Batch(rows, prefix, passes, True, own_head, cut))
-            alone = [_two_steps(Batch([row], prefix, passes, True, own_head)) for row in rows]
-            expected = [torch.cat(step) for step in zip(*alone, strict=True)]
-            largest = max([largest, *(float((a - b).abs().max()) for a, b in zip(found, expected, strict=True))])
-    return largest if math.isfinite(largest) else math.inf
-
-
 def one_by_one(rows: Sequence[Row]) -> Iterator[list[Row]]:
     """Every packed row in a pass of its own."""
     return ([row] for row in rows)
-
-
-def _two_steps(batch: Batch) -> list[torch.Tensor]:
-    """Logits behind each row, and behind each row and its own first token again, shape (rows, vocabulary) each."""
-    first = batch.logits()
-    batch.go_on(range(len(batch.prompts)), [[row[0]] for row in batch.prompts])
-    return [first, batch.logits()]
 
 
 def _choose(logits: torch.Tensor, temperature: float, draws: Sequence[np.random.Generator]) -> list[int]:

@@ -53,22 +53,36 @@ def opens_thoughts(prompt: str) -> bool:
     return _OPEN_AT_END.search(prompt[-PROMPT_END:]) is not None
 
 
-def _reply(text: str, is_open: bool) -> tuple[int, int]:
-    """Where the thoughts end (0 where there are none), and where the reply begins; both the text's length inside thoughts."""
-    bare = _BARE_THOUGHTS.match(text)
-    if bare:
+def _parts(text: str, is_open: bool) -> tuple[int, int, int]:
+    """Where thoughts begin, where they end, and where the reply goes on, which is what stands before and behind them.
+
+    Thoughts begin a text, or are closed within it, or begin a line of it: any other mark is only mentioned. All three are 0 where
+    there are none; the last two are the text's length where the thoughts have no end.
+    """
+    whole = len(text)
+    if _BARE_THOUGHTS.match(text):
         at = text.rfind(_BARE_CLOSE)
-        return (at, at + len(_BARE_CLOSE)) if at >= 0 else (len(text), len(text))
+        return (0, at, at + len(_BARE_CLOSE)) if at >= 0 else (0, whole, whole)
+    is_open = is_open or _OPEN.match(text.lstrip()) is not None
     closed = list(_CLOSE.finditer(text))
     if closed:
-        return closed[-1].start(), closed[-1].end()
-    if is_open or _OPEN.match(text.lstrip()):
+        opened = None if is_open or CHANNEL in text else _OPEN.search(text[: closed[-1].start()])
+        return opened.start() if opened else 0, closed[-1].start(), closed[-1].end()
+    if is_open:
         at = text.rfind(END) if CHANNEL in text else -1  # some servers name no channel for the reply
         if at >= 0 and not text[at + len(END) :].lstrip().startswith("<|"):
-            return at, at + len(END)
-        return len(text), len(text)
+            return 0, at, at + len(END)
+        return 0, whole, whole
+    if (left := _left_open(text)) < whole:
+        return left, whole, whole
     bare = _BARE_FINAL.match(text)
-    return 0, bare.end() if bare else 0
+    return 0, 0, bare.end() if bare else 0
+
+
+def _left_open(text: str) -> int:
+    """Where thoughts begin a line of a text that closes none; its length where they do not."""
+    places = (mark.start() for mark in _OPEN.finditer(text))
+    return next((at for at in places if not text[:at].rpartition("\n")[2].strip()), len(text))
 
 
 def closes_only(text: str) -> bool:
@@ -95,17 +109,22 @@ def split_thoughts(text: str, prompt: str = "") -> tuple[str, str]:
     >>> split_thoughts("analysisIt is 2, or 3.assistantfinal5")
     ('It is 2, or 3.', '5')
     """
-    end, begin = _reply(text, opens_thoughts(prompt))
-    thoughts, reply = text[:end].strip(), text[begin:]
-    opened = _OPEN.match(thoughts) or _BARE_THOUGHTS.match(text.lstrip())
-    thoughts = thoughts[opened.end() :].strip() if opened else thoughts
+    opened, end, begin = _parts(text, opens_thoughts(prompt))
+    bare = _BARE_THOUGHTS.match(text)
+    before, thoughts, reply = text[:opened].rstrip(), text[bare.end() if bare else opened : end], text[begin:]
     if CHANNEL in text:
         reply = reply.partition("<|")[0]
-    again = _OPEN.search(reply)
-    if again:
-        thoughts = f"{thoughts}\n\n{reply[again.end() :]}".strip()
-        reply = reply[: again.start()].rstrip()
-    return thoughts, reply.lstrip() if begin or again else reply
+    left = _left_open(reply) if begin else len(reply)
+    found = (_without_mark(part) for part in (thoughts, reply[left:]))
+    reply = reply[:left].rstrip() if left < len(reply) else reply
+    reply = reply.lstrip() if begin else reply
+    return "\n\n".join(part for part in found if part), f"{before} {reply}".strip() if before else reply
+
+
+def _without_mark(thoughts: str) -> str:
+    thoughts = thoughts.strip()
+    opened = _OPEN.match(thoughts)
+    return thoughts[opened.end() :].strip() if opened else thoughts
 
 
 def before_stop(text: str, stops: Sequence[str], prompt: str = "") -> str:
@@ -116,10 +135,11 @@ def before_stop(text: str, stops: Sequence[str], prompt: str = "") -> str:
     """
     if not stops:
         return text
-    end, begin = _reply(text, opens_thoughts(prompt))
+    opened, end, begin = _parts(text, opens_thoughts(prompt))
     if end:
         begin += len(text[begin:]) - len(text[begin:].lstrip())
-    return text[: min([at for stop in stops if (at := text.find(stop, begin)) >= 0], default=len(text))]
+    before = [at for stop in stops if (at := text.find(stop, 0, opened)) >= 0]
+    return text[: min(before or [at for stop in stops if (at := text.find(stop, begin)) >= 0], default=len(text))]
 
 
 def part_thoughts(written: Written, prompt: str, decoding: Decoding, count: Callable[[str], int]) -> Written:

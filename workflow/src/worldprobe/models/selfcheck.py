@@ -4,11 +4,15 @@ Whether a pass computes the same function is decided in float32, whatever the mo
 a wrong position or another text's state may be as near to the plain pass as rounding is. Each module's weights are widened while
 it runs, so that no second model is in memory. What a sound pass may differ by in the model's own precision is measured too: it
 is hardly farther from float32 than the plain pass is.
+
+On a CPU each pass in float32 costs what reading and widening all weights does, so probes are few, and what only written answers
+need (caches, padding) is checked when the first is asked for.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +24,8 @@ from worldprobe.log import LOGGER
 from worldprobe.models.answers import ensure_finite
 from worldprobe.models.batching import is_out_of_memory
 from worldprobe.models.forward import Passes, Sequenced
-from worldprobe.models.prefix_trie import pack
+from worldprobe.models.generation import Batch, CutRows, one_by_one
+from worldprobe.models.prefix_trie import pack, shared
 
 #: Fast to slow. tries: shared prefixes once. batches: right padding, projection at targets only. logits: the model's own logits.
 MODES = ("tries", "batches", "logits", "plain")
@@ -41,13 +46,8 @@ def probes(vocabulary: int, longest: int) -> list[Sequenced]:
     base = tuple((7919 * (i + 1)) % vocabulary for i in range(length))
     other = tuple((104729 * (i + 3)) % vocabulary for i in range(length))
     third = length // 3
-    return [
-        (base, max(2 * third, 1)),
-        (base[: 2 * third] + other[2 * third : -1], max(2 * third, 1)),
-        (base[:third] + other[third : 2 * third + 1], max(third, 1)),
-        (other, max(third, 1)),
-        (other[: third + 1], 1),
-    ]
+    # The first two have one length and differ in their last third only: see ``ensure_causal``.
+    return [(base, third), (base[: 2 * third] + other[2 * third :], third), (other[: third + 1], 1)]
 
 
 def cannot_compute(name: str, error: Exception) -> UserError:
@@ -82,11 +82,17 @@ def in_float32(model: Any) -> Iterator[None]:
     """A model in half precision computes in float32 meanwhile; one in float32 is left as it is.
 
     A layer's weights are widened while it runs, all others (embeddings, head) until the end; then they are the same bits again.
+    The layers take turns with the same memory.
     """
     listed = {layer for modules in model.modules() if isinstance(modules, torch.nn.ModuleList) for layer in modules}
     inside = {part for layer in listed for part in layer.modules() if part is not layer}
     kept: dict[Any, list[tuple[torch.Tensor, torch.Tensor]]] = {}
+    spare: defaultdict[tuple[torch.Size, torch.device], list[torch.Tensor]] = defaultdict(list)
     hooks = []
+
+    def wide(data: torch.Tensor) -> torch.Tensor:
+        found = spare[data.shape, data.device]
+        return (found.pop() if found else torch.empty_like(data, dtype=torch.float32)).copy_(data)
 
     def widen(module: Any, arguments: tuple[Any, ...] = ()) -> tuple[Any, ...]:
         recurse = module in listed
@@ -94,11 +100,12 @@ def in_float32(model: Any) -> Iterator[None]:
         with torch.inference_mode(False), torch.no_grad():
             kept[module] = [(tensor, tensor.data) for tensor in own if tensor.dtype in HALF]
             for tensor, data in kept[module]:
-                tensor.data = data.float()
+                tensor.data = wide(data)
         return tuple(a.float() if isinstance(a, torch.Tensor) and a.dtype in HALF else a for a in arguments)
 
     def narrow(module: Any, *_: Any) -> None:
         for tensor, data in kept.pop(module, ()):
+            spare[data.shape, data.device].append(tensor.data)
             tensor.data = data
 
     try:
@@ -173,20 +180,18 @@ class Yardstick:
         return agrees, difference
 
 
-def ensure_causal(passes: Passes, sequences: Sequence[Sequenced], name: str) -> None:
+def ensure_causal(yardstick: Yardstick, sequences: Sequence[Sequenced], name: str) -> None:
     """Refuse a model whose log probabilities of a token depend on later tokens, such as an encoder.
 
-    The last third of a sequence is exchanged: what the model says of the first two thirds must stay, to a fraction of the
-    tolerance, as both passes have the same shape.
+    The first two probes differ in their last third: what the model says of the tokens before it must be the same, to a fraction
+    of the tolerance, as both passes have the same shape.
 
     Raises:
-        UserError: it does not stay.
+        UserError: it is not.
     """
-    ids, other = sequences[0][0], sequences[3][0]
-    kept = max(2 * len(ids) // 3, 2)
-    before = passes.plain(ids, 1)[: kept - 1]
-    after = passes.plain((*ids[:kept], *other[kept:]), 1)[: kept - 1]
-    if largest_difference([before], [after]) > TOLERANCE * CAUSAL_SHARE:
+    start = sequences[0][1]
+    one, other = (values[: shared(sequences[0][0], sequences[1][0]) - start] for values in yardstick.exact[:2])
+    if largest_difference([one], [other]) > TOLERANCE * CAUSAL_SHARE:
         raise UserError(
             name,
             "is not a causal language model: its log probabilities of a token depend on the tokens that follow.",
@@ -224,26 +229,65 @@ def choose_mode(
     return "plain", differences
 
 
-def check_cache(passes: Passes, sequences: Sequence[Sequenced], mode: str) -> tuple[bool, float]:
-    """Does a sequence whose beginning comes from a cache end in the same logits, and by how much do they differ?"""
-    ids = sequences[0][0]
-    tokens = sorted(set(ids))
-    middle = len(ids) // 2
-    own_head = mode == "logits"
-    try:
-        expected = passes.next_padded([ids], tokens, own_head)
-        beginning = passes.prefix(ids[:middle])
-        difference = largest_difference(expected, passes.next_cached([ids[middle:]], tokens, beginning, own_head))
+def check_caches(passes: Passes, ids: Sequence[int], mode: str) -> dict[str, bool]:
+    """Ways to keep and to pad what is read while answers are written, and whether logits stay those of the plain pass.
+
+    ``cache``: beginnings come from a cache. ``padding``: prompts of unequal length are padded on the left. ``reading``: they are
+    read as tries. Each is tried only where the one before it agrees.
+
+    Args:
+        passes: the model's passes.
+        ids: a probe.
+        mode: how the model is computed.
+    """
+    third, own_head = len(ids) // 3, mode == "logits"
+    rows = [list(ids), [*ids[:third], *ids[-third:]]]
+    # Behind each row, and behind each row and its own first token again.
+    expected = list(zip(*(passes.logits_behind([*row, row[0]], 2) for row in rows), strict=True))
+
+    def cached() -> float:
+        prefix = passes.prefix(ids[:third])
+        rest = torch.tensor([list(ids[third:])], device=passes.device)
+        found = [(passes.next_all(rest, prefix.cache(1), own_head)[0], expected[0][0])]
         if mode == "tries":
-            rows = pack([((*ids[middle:], 0), len(ids) - middle)], len(ids))
-            difference = max(difference, largest_difference(expected, [passes.next_in_rows(rows, tokens, beginning)[0][1]]))
-    except REFUSALS as error:
-        refuse_lack_of_memory(error)
-        LOGGER.info("self-check: prefix caching is not supported by this model (%s)", type(error).__name__)
-        return False, float("inf")
-    if difference > TOLERANCE:
-        LOGGER.info("self-check: prefix caching moves logits by %.1e, so it is not used", difference)
-    return difference <= TOLERANCE, difference
+            tokens = sorted(set(ids))
+            packed = pack([((*ids[third:], 0), len(ids) - third)], len(ids))
+            values = torch.tensor(passes.next_in_rows(packed, tokens, prefix)[0][1])
+            found.append((values, expected[0][0][tokens].cpu()))
+        return farthest(found)
+
+    def padded(cut: CutRows | None = None) -> float:
+        found = []
+        for prefix in (None, passes.prefix(ids[:third])):
+            batch = Batch(rows, prefix, passes, True, own_head, cut)
+            found += list(zip(batch.logits(), expected[0], strict=True))
+            batch.go_on(range(len(rows)), [[row[0]] for row in rows])
+            found += list(zip(batch.logits(), expected[1], strict=True))
+        return farthest(found)
+
+    ways: dict[str, Callable[[], float]] = {"cache": cached, "padding": padded}
+    if mode == "tries":
+        ways["reading"] = lambda: padded(one_by_one)
+    agrees: dict[str, bool] = {}
+    for name, way in ways.items():
+        try:
+            with torch.inference_mode():
+                difference = way()
+        except REFUSALS as error:
+            refuse_lack_of_memory(error)
+            LOGGER.info("self-check: %s is not supported by this model (%s)", name, type(error).__name__)
+            break
+        agrees[name] = difference <= TOLERANCE
+        LOGGER.info("self-check: %s moves logits by %.1e: %s", name, difference, "used" if agrees[name] else "not used")
+        if not agrees[name]:
+            break
+    return agrees
+
+
+def farthest(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> float:
+    """Largest absolute difference of pairs of logits; infinite where something is not finite."""
+    largest = max(float((one - other.to(one.device)).abs().max()) for one, other in pairs)
+    return largest if math.isfinite(largest) else math.inf
 
 
 def mean_difference(one: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> float:

@@ -3,11 +3,16 @@
 A model was trained with the token ids of that file. transformers 5 builds a tokenizer of the class that the checkpoint names, or
 that it holds right for the family, from the file's vocabulary alone, and so may drop its normalizer and its pre-tokenizer; the
 checkpoints that it knows to be hurt by this it recognizes by their names on the hub, never in a folder.
+
+One kind of file is known not to describe what its model was trained with: those of Mistral that an earlier transformers
+converted with Llama 3's way of cutting texts into words. They get Mistral's own back.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,10 +30,22 @@ SENTENCES = (
     "trail ",
     "# INSTRUCTIONS\n\nIn this study.\n\n\n## Response\r\n",
     "don\u2019t \u201cquote\u201d (this) [or] {that}_x/y; a-b\u2014c",
+    "HelloWorld, McDonald's iPhone",
     "naïve café, e\u0301 apart, \ufb01n, İstanbul",
     "日本語のテスト, 한국어, русский, العربية, हिन्दी",
     "\U0001f642 and \U0001f469\u200d\U0001f469\u200d\U0001f467",
 )
+#: How Llama 3 cuts texts into words, which files of Mistral's large tokenizer (Tekken) wrongly state, and how that does: single
+#: digits, and a cut before a capital within a word. As in transformers' ``fix_mistral_regex``, which knows such files by the
+#: configuration alone; here the vocabulary decides too, as one that was trained with Llama 3's has tokens of several digits.
+LLAMA_3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+TEKKEN = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+TEKKEN_FAMILIES = ("mistral", "mistral3", "voxtral", "ministral", "pixtral")
+TEKKEN_TOKENS = 100_000
 #: Special tokens that a class of transformers may know without the checkpoint's naming them.
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
@@ -36,7 +53,8 @@ NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_t
 def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
     """The tokenizer of transformers that turns texts into a checkpoint's own token ids, and these into texts.
 
-    Its attribute ``origin`` says where it comes from: the class of transformers, or the file against that class. The attribute
+    Its attribute ``origin`` says where it comes from: the class of transformers, or the file against that class, or Mistral's own
+    cutting of words against the file. The attribute
     ``states_start``: does tokenizer_config.json say that texts begin with the start token (``add_bos_token``)? Files such as
     DeepSeek's leave that token to the class, and transformers 5 no longer adds it.
 
@@ -71,7 +89,7 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
         own = _read(path)
         added = [token.content for token in own.get_added_tokens_decoder().values()]
         if not (differing := differences(own, loaded, [*SENTENCES, *added])):
-            return loaded
+            return _as_mistral_cuts(loaded, own, place, name)
         # Special tokens that only the class names, where the file has them.
         named = {key: token for key in NAMED if (token := getattr(loaded, key, None)) and own.token_to_id(token) is not None}
         taken = TokenizersBackend.from_pretrained(place, **named, **how)
@@ -88,7 +106,43 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
         differing[0],
     )
     taken.origin, taken.states_start = f"tokenizer.json, not transformers' {loaded.origin}", states_start
-    return taken
+    return _as_mistral_cuts(taken, own, place, name)
+
+
+def fingerprint(tokenizer: Any) -> str:
+    """A digest of what a tokenizer makes of some plain and odd sentences: two of one vocabulary may cut texts otherwise."""
+    cut = tokenizer(list(SENTENCES), add_special_tokens=False)["input_ids"]
+    return hashlib.sha256(json.dumps([len(tokenizer), cut]).encode()).hexdigest()
+
+
+def _as_mistral_cuts(tokenizer: Any, own: Any, place: str, name: str) -> Any:
+    """The tokenizer, with Mistral's own cutting of words where the file wrongly states Llama 3's."""
+    from tokenizers import Regex, pre_tokenizers
+    from transformers.utils import cached_file
+
+    if own.get_vocab_size() <= TEKKEN_TOKENS or own.pre_tokenizer is None:
+        return tokenizer
+    stated = json.loads(own.pre_tokenizer.__getstate__())
+    parts = stated.get("pretokenizers", [stated])
+    if not any((part.get("pattern") or {}).get("Regex") == LLAMA_3 for part in parts):
+        return tokenizer
+    added = {token.content for token in own.get_added_tokens_decoder().values()}
+    if any(re.search(r"\d\d", token) for token in own.get_vocab().keys() - added):
+        return tokenizer
+    path = cached_file(place, "config.json", local_files_only=True, _raise_exceptions_for_missing_entries=False)
+    if path is not None and json.loads(Path(path).read_text(encoding="utf-8")).get("model_type") not in TEKKEN_FAMILIES:
+        return tokenizer
+    cut = pre_tokenizers.Split(Regex(TEKKEN), "isolated")
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [cut, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    tokenizer.origin = f"{tokenizer.origin}, words cut as by Mistral's Tekken, not as tokenizer.json states"
+    LOGGER.warning(
+        "%s: tokenizer.json cuts texts into words as Llama 3 does, but its vocabulary is Mistral's (Tekken), so the model was "
+        "not trained so: they are cut as Tekken does (transformers' fix_mistral_regex)",
+        name,
+    )
+    return tokenizer
 
 
 def differences(own: Any, loaded: Any, texts: Sequence[str]) -> list[str]:

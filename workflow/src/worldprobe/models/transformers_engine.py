@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.models import loading, model_provenance, selfcheck
+from worldprobe.models import loading, model_provenance, selfcheck, tokenizers
 from worldprobe.models.answers import scored
 from worldprobe.models.batching import Budget
 from worldprobe.models.chat import Encoder
@@ -19,7 +18,7 @@ from worldprobe.models.constrain import OPTION_ROOM, Answer, Options
 from worldprobe.models.encoder_decoder_engine import EncoderDecoderEngine, PairEncoder
 from worldprobe.models.engine import Decoding, Engine, EngineFacts, Loglikelihood, Prompt, Scored, Written
 from worldprobe.models.forward import Passes, Prefix, Sequenced, split_gelu
-from worldprobe.models.generation import Writer, one_by_one, padding_difference, shared_beginning
+from worldprobe.models.generation import Writer, shared_beginning
 from worldprobe.models.masked_engine import GapEncoder, MaskedEngine
 from worldprobe.models.model_types import CAUSAL, ENCODER_DECODER, MASKED, WITHIN_WORD
 from worldprobe.models.prefix_trie import ROW_WIDTH, Row, pack, row_width
@@ -47,13 +46,11 @@ class TransformersEngine:
         self.passes = Passes(model, model.get_input_embeddings().weight.device)
         self.longest_row = loading.sliding_window(model.config)
         self.mode = "plain"
-        self.can_cache = self.can_pad = self.can_read_tries = False
         differences: dict[str, float] = {}
         vocabulary = min(model.get_input_embeddings().weight.shape[0], len(encoder.tokenizer))
         probes = selfcheck.probes(vocabulary, encoder.max_length)
         yardstick = selfcheck.Yardstick(model, lambda: [self.passes.plain(*probe) for probe in probes], facts.checkpoint)
-        with selfcheck.in_float32(model) if yardstick.has_exact else nullcontext():
-            selfcheck.ensure_causal(self.passes, probes, facts.checkpoint)
+        selfcheck.ensure_causal(yardstick, probes, facts.checkpoint)
         if fastest != "plain":
             put_back = split_gelu(model)
             if not loading.has_plain_head(model.config):
@@ -61,9 +58,7 @@ class TransformersEngine:
             self.mode, differences = selfcheck.choose_mode(self.passes, probes, yardstick, fastest)
             if self.mode == "plain":
                 put_back()
-            else:
-                with selfcheck.in_float32(model):
-                    self._check_caches(probes, differences)
+        self._probe = probes[0][0]
         self.budget = Budget.for_model(model, self.passes.device, ROW_WIDTH[1])
         facts.notes.update(
             mode=self.mode,
@@ -74,15 +69,28 @@ class TransformersEngine:
             "%d tokens per pass, about %d MB in addition to the model", self.budget.tokens, self.budget.activation_bytes >> 20
         )
 
-    def _check_caches(self, probes: Sequence[Sequenced], differences: dict[str, float]) -> None:
-        """What may be kept and padded while answers are written; largest differences of logits are added to the others."""
-        self.can_cache, differences["cache"] = selfcheck.check_cache(self.passes, probes, self.mode)
-        if self.can_cache:
-            differences["padding"] = self._padding_difference(probes[0][0], probes[3][0])
-            self.can_pad = differences["padding"] <= selfcheck.TOLERANCE
-        if self.can_pad and self.mode == "tries":
-            differences["reading"] = self._padding_difference(probes[0][0], probes[3][0], reads_tries=True)
-            self.can_read_tries = differences["reading"] <= selfcheck.TOLERANCE
+    @cached_property
+    def _agrees(self) -> dict[str, bool]:
+        """See ``selfcheck.check_caches``; checked when the first answer is to be written."""
+        if self.mode == "plain":
+            return {}
+        with selfcheck.in_float32(self.model):
+            return selfcheck.check_caches(self.passes, self._probe, self.mode)
+
+    @cached_property
+    def can_cache(self) -> bool:
+        """Do sequences whose beginning comes from a cache have the plain pass's numbers?"""
+        return self._agrees.get("cache", False)
+
+    @cached_property
+    def can_pad(self) -> bool:
+        """And prompts that are padded on the left?"""
+        return self._agrees.get("padding", False)
+
+    @cached_property
+    def can_read_tries(self) -> bool:
+        """And those that are read as tries?"""
+        return self._agrees.get("reading", False)
 
     def score(
         self, queries: Sequence[Loglikelihood], *, skip: Collection[int] = (), per_token: bool = False
@@ -248,16 +256,6 @@ class TransformersEngine:
             return [(m, self.passes.plain(*sequences[m])) for m in members]
         return list(zip(members, self.passes.padded([sequences[m] for m in members], self._own_head()), strict=True))
 
-    def _padding_difference(self, ids: Sequence[int], other: Sequence[int], reads_tries: bool = False) -> float:
-        try:
-            return padding_difference(self.passes, ids, other, self._own_head(), one_by_one if reads_tries else None)
-        except selfcheck.REFUSALS as error:
-            selfcheck.refuse_lack_of_memory(error)
-            LOGGER.info(
-                "self-check: this model takes no %s (%s)", "tries" if reads_tries else "padding on the left", type(error).__name__
-            )
-            return math.inf
-
 
 def end_tokens(model: Any, tokenizer: Any) -> tuple[int, ...]:
     """Tokens that end a text, by the model's generation configuration and its tokenizer."""
@@ -317,6 +315,7 @@ def open_engine(
         ends=end_tokens(model, tokenizer) if kind == CAUSAL else (),
         kind=kind,
         pseudo=pseudo if kind == MASKED else None,
+        tokenizer=tokenizers.fingerprint(tokenizer),
         notes={
             "device": str(model.get_input_embeddings().weight.device.type),
             "attention": getattr(model.config, "_attn_implementation", None),

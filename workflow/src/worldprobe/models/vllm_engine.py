@@ -312,6 +312,7 @@ def open_engine(
         has_chat=bool(tokenizer.chat_template),
         trust_remote_code=trust_remote_code,
         ends=tuple(sorted(_ends(checkpoint, config, tokenizer))),
+        tokenizer=tokenizers.fingerprint(tokenizer),
         notes={
             "mode": "prompt_logprobs; logits and log-softmax in float32",
             "device": "cuda" if torch.cuda.is_available() else "cpu",

@@ -20,8 +20,12 @@ from worldprobe.models.server.logprobs import spans
 #: An answer that no model gives by itself, of the numerals that are asked for: whoever returns it obeys the constraint.
 SHIBBOLETH = "24531"
 HELLO = [{"role": "user", "content": "a"}]
-#: A text of many kinds of tokens, to compare tokenizers.
+#: A text of many kinds of tokens, to compare tokenizers, and fewer tokens than it has by anyone's count.
 PROBE = "Nine cats sat on 31 mats; the 2nd dog didn't."
+FEWER = 5
+#: What chats are probed with: one message, and several, which a chat template may write otherwise.
+ONE_MESSAGE = [{"role": "user", "content": PROBE}]
+MESSAGES = [*ONE_MESSAGE, {"role": "assistant", "content": PROBE}, *HELLO]
 #: Tokens of the answer that represents a model's weights where a server echoes nothing.
 PROBE_LENGTH = 8
 #: Seconds until the list of models counts as lost: a server that lives has it ready.
@@ -141,10 +145,26 @@ def probe_text(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
     return _probe(endpoint, "/completions", {"model": model, "prompt": PROBE}, {"logprobs": 2})
 
 
-def probe_chat(endpoint: Endpoint, model: str) -> dict[str, Any] | None:
-    """The answer to a fixed message; None where the server offers no chat."""
-    body = {"model": model, "messages": [{"role": "user", "content": PROBE}]}
+def probe_chat(endpoint: Endpoint, model: str, messages: Sequence[Mapping[str, str]] = ONE_MESSAGE) -> dict[str, Any] | None:
+    """The answer to fixed messages; None where the server offers no chat."""
+    body = {"model": model, "messages": list(messages)}
     return _probe(endpoint, "/chat/completions", body, {"logprobs": True, "top_logprobs": 2})
+
+
+def drops_messages(endpoint: Endpoint, model: str, n_prompt: int | None) -> bool:
+    """Does the server's chat template leave out what a message says, as its counts of the prompt's tokens show?
+
+    Args:
+        endpoint: the server.
+        model: the model's name there.
+        n_prompt: tokens that it counted for ``ONE_MESSAGE``, where it counts any.
+    """
+    if not n_prompt:
+        return False
+    body = {"model": model, "messages": HELLO, "max_tokens": 1, "temperature": 0}
+    answer = attempt(endpoint, "/chat/completions", body, dict) or {}
+    n_short = (answer.get("usage") or {}).get("prompt_tokens")
+    return isinstance(n_short, int) and n_prompt < n_short + FEWER
 
 
 def _probe(endpoint: Endpoint, path: str, body: Mapping[str, Any], numbers: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -239,7 +259,8 @@ def find_set_up(
     """
     echoed = attempt(endpoint, "/completions", echo_body(model, PROBE), dict) if echoes_text else None
     told = {"model": model, **{key: card[key] for key in ("root", "parent", "owned_by") if card.get(key) is not None}}
-    answers = {"echo": echoed, "completion": completed, "chat": chatted}
+    several = probe_chat(endpoint, model, MESSAGES) if chatted else None
+    answers = {"echo": echoed, "completion": completed, "chat": chatted, "messages": several}
     return describe(told, {name: answer for name, answer in answers.items() if answer is not None})
 
 

@@ -24,6 +24,7 @@ from worldprobe.models.reasoning import UNSEEN, part_thoughts
 from worldprobe.models.server.capabilities import (
     check_tokenizer,
     constrain,
+    drops_messages,
     echo_body,
     find_model,
     find_set_up,
@@ -41,6 +42,7 @@ from worldprobe.models.server.capabilities import (
 from worldprobe.models.server.endpoint import Client, Endpoint, MalformedAnswerError, Question
 from worldprobe.models.server.logprobs import spans
 from worldprobe.models.server.parse import count_tokens, is_sound, messages, read_finish, read_written, thoughts_apart
+from worldprobe.models.tokenizers import fingerprint
 from worldprobe.provenance import versions
 
 #: vLLM's floor, which means minus infinity in JSON.
@@ -156,8 +158,7 @@ class OpenaiEngine:
         if decoding.temperature > 0:
             how |= {"temperature": decoding.temperature, "seed": decoding.seed}
 
-        talks = any(not isinstance(prompt, str) for i, prompt in enumerate(prompts) if i not in skip)
-        unseen = UNSEEN if talks and self._opens_thoughts else ""
+        unseen = UNSEEN if self._talks(prompts, skip) and self._opens_thoughts else ""
 
         def question(place: int, path: str, prompt: Mapping[str, Any], was_cut: bool) -> Question[Written]:
             opening = unseen if path == CHAT_PATH else str(prompts[place])
@@ -174,8 +175,9 @@ class OpenaiEngine:
                 if self.encoder is not None and new is not None and before is not None and not thoughts_apart(answer):
                     transcript = Transcript(self.encoder.tokenizer, before, ())
                     transcript.tokens = new
-                    n_new = sum(token not in self.encoder.tokenizer.all_special_ids for token in new)
                     finish = read_finish(answer, decoding.ends_early)
+                    is_ended = finish == "end" and not set(new[-1:]).isdisjoint(self.encoder.tokenizer.all_special_ids)
+                    n_new = len(new) - is_ended
                     whole = Written(transcript.whole(), finish, n_new, was_cut, n_prompt_tokens=len(before))
                     return part_thoughts(whole, opening, decoding, self.encoder.count)
                 count = self.encoder.count if self.encoder is not None else None
@@ -191,8 +193,9 @@ class OpenaiEngine:
         """See ``Engine.choose``; the margin is known where the server reports log probabilities of distinguishable tokens.
 
         Raises:
-            UserError: the server knows no way to constrain an answer.
+            UserError: the server knows no way to constrain an answer, or leaves out what is asked in a conversation.
         """
+        self._talks(prompts, skip)
         sets = {
             one: Options(self.encoder.tokenizer, one) if self.encoder is not None else None
             for one in dict.fromkeys(map(tuple, options))
@@ -227,6 +230,26 @@ class OpenaiEngine:
     def rendered(self, prompt: Prompt) -> str:
         """See ``Engine.rendered``; the server applies its own chat template, so a conversation is given as its messages."""
         return prompt if isinstance(prompt, str) else json.dumps(messages(prompt))
+
+    def _talks(self, prompts: Sequence[Prompt], skip: Collection[int]) -> bool:
+        """Are there conversations to hold?
+
+        Raises:
+            UserError: there are, but the server leaves out what a message says: every question would be the same prompt.
+        """
+        talks = any(not isinstance(prompt, str) for i, prompt in enumerate(prompts) if i not in skip)
+        if talks and self._drops_messages:
+            raise UserError(
+                self.endpoint.url,
+                f"does not write the text of a message into the prompt of {self.model}, so the model would not be asked.",
+                "Start it with a chat template that does, or ask without one (chat_template: never).",
+            )
+        return talks
+
+    @cached_property
+    def _drops_messages(self) -> bool:
+        told = (self.facts.set_up or {"told": {}})["told"].get("chat", {})
+        return drops_messages(self.endpoint, self.model, told.get("prompt_tokens"))
 
     @cached_property
     def _opens_thoughts(self) -> bool:
@@ -372,6 +395,7 @@ def open_engine(
         packages=versions(["openai", *(["transformers", "tokenizers"] if encoder else [])]),
         has_chat=chat is not None,
         trust_remote_code=trust_remote_code,
+        tokenizer=fingerprint(encoder.tokenizer) if encoder else None,
         set_up=set_up,
         notes={
             "device": "the server's",

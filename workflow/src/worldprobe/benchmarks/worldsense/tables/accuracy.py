@@ -50,6 +50,17 @@ def show_mean(measure: object, mean: object, half_width: object) -> str:
     return text if is_absent(half_width) else f"{text} ±{decimals(places)(float(str(half_width)) * factor)}"
 
 
+def _show_consistency(mean: object, low: object, high: object) -> str:
+    """A consistency with its interval, or that it has none.
+
+    >>> _show_consistency(0.37, 0.29, 0.45), _show_consistency(1.0, None, None)
+    ('0.37 (0.29–0.45)', '1.00 (no interval)')
+    """
+    if is_absent(mean):
+        return ABSENT
+    return f"{decimals(2)(mean)} ({'no interval' if is_absent(low) else span(low, high, 2)})"
+
+
 def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """One row per model and prompting: accuracy, its variants, bias and invalid answers (Table 2)."""
     rows = pick(summaries, "all")
@@ -84,8 +95,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         Column("Strict", ("measure", "strict", "strict_conf95"), show_mean),
         Column("Bias", ("bias", "bias_conf95"), lambda mean, half: show_mean("bias", mean, half)),
         Column("Invalid %", ("invalid",), lambda share: decimals(1)(share * 100)),
-        Column("Consistency", ("consistency",), decimals(2)),
-        Column("Over skins", ("consistency_ci_low", "consistency_ci_high"), lambda low, high: span(low, high, 2)),
+        Column("Consistency", ("consistency", "consistency_ci_low", "consistency_ci_high"), _show_consistency),
         Column("Paper", ("published",), lambda mean: show_mean("accuracy", mean, None)),
     ]
     if frame["published"].isna().all():
