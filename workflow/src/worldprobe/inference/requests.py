@@ -19,7 +19,7 @@ from typing import Any
 from worldprobe.inference.preemption import Preemption
 from worldprobe.inference.store import Kept, Store
 from worldprobe.log import LOGGER, Progress
-from worldprobe.models.engine import Decoding, Engine, Loglikelihood, Prompt, Scored, Written
+from worldprobe.models.engine import Completion, Decoding, Engine, Loglikelihood, Prompt, Scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Answers:
     """Answers in the order of their questions.
 
     Attributes:
-        values: ``Scored`` for a ``Loglikelihood``, ``Written`` for the others.
+        values: ``Scored`` for a ``Loglikelihood``, ``Completion`` for the others.
         origins: which processes made them, for the provenance; see ``describe_origins``.
     """
 
@@ -157,7 +157,7 @@ def _ask(questions: Sequence[Request], engine: Engine, skip: Collection[int], pe
             yield place, _scored_to_json(scored)
         return
     if isinstance(first, Generate):
-        written = engine.write([q.prompt for q in questions if isinstance(q, Generate)], first.decoding, skip=skip)
+        written = engine.generate([q.prompt for q in questions if isinstance(q, Generate)], first.decoding, skip=skip)
     else:
         asked = [question for question in questions if isinstance(question, Choose)]
         written = engine.choose([q.prompt for q in asked], [q.options for q in asked], skip=skip)
@@ -192,10 +192,10 @@ def _scored_to_json(scored: Scored) -> list[Any]:
     return [*plain, scored.n_read_tokens] if scored.n_read_tokens else plain
 
 
-def _from_json(question: Request, plain: Sequence[Any]) -> Scored | Written:
+def _from_json(question: Request, plain: Sequence[Any]) -> Scored | Completion:
     """An answer as the engine gave it."""
     if not isinstance(question, Loglikelihood):
-        return Written(*plain)
+        return Completion(*plain)
     logprob, n_tokens, flags, *tokens = plain
     n_read = tokens.pop() if tokens and isinstance(tokens[-1], int) else 0
     values, names = map(tuple, tokens) if tokens else (None, None)
