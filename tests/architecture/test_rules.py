@@ -64,7 +64,7 @@ def test_rules_were_found(rules: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "workflow" / "rules").glob("*.smk")), ids=lambda path: path.stem)
 def test_shared_rules_know_no_benchmark(path: Path) -> None:
-    assert not re.search("|".join(benchmarks.MODULES), path.read_text(), re.IGNORECASE)
+    assert not re.search("|".join(benchmarks.NAMES), path.read_text(), re.IGNORECASE)
 
 
 def test_every_rule_says_in_a_docstring_what_it_makes(workflow: Any) -> None:
@@ -104,7 +104,7 @@ def test_a_rule_is_called_like_its_command(rules: dict[str, Any]) -> None:
     for name, rule in rules.items():
         stage, action = [*re.sub(r"\{[^}]*\}", "{}", rule.shellcmd).split()[1:3], ""][:2]
         verbs = [word for word in re.split("[-_]", action) if re.fullmatch(r"\w+", word)]
-        words = verbs if len(verbs) > 1 or stage in benchmarks.MODULES else [*re.split("[-_]", stage), *verbs]
+        words = verbs if len(verbs) > 1 or stage in benchmarks.NAMES else [*re.split("[-_]", stage), *verbs]
         of_rule = {word.removesuffix("s") for word in name.split("_")}
         assert {word.removesuffix("s") for word in words} - {"all", "set"} <= of_rule, f"{name} runs {stage} {action}"
 

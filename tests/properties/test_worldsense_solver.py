@@ -6,8 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worldprobe.benchmarks.worldsense.problems import solver
-from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation, write_relation
-from worldprobe.benchmarks.worldsense.problems.worlds import Relation, before, between, holds, rename
+from worldprobe.benchmarks.worldsense.problems.worlds import (
+    Relation,
+    before,
+    between,
+    holds,
+    read_description,
+    read_relation,
+    rename,
+    write_relation,
+)
 
 
 def linear(size: int, *, unknown: bool = False):

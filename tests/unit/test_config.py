@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from worldprobe import benchmarks, settings
-from worldprobe.benchmarks.worldsense.skins.faults import SkinFile
+from worldprobe.benchmarks.worldsense.skins.skin_file import SkinFile
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.operations.settings import check_folders, model_files, read_settings
@@ -291,7 +291,7 @@ def test_the_folder_of_a_model_that_only_one_benchmark_names_must_exist(tmp_path
             benchmarks.settings_classes(),
             benchmarks.complete_registry,
             add=benchmarks.add_models,
-            asked=benchmarks.asked_models,
+            asked=benchmarks.all_models,
         )
 
 

@@ -23,7 +23,7 @@ import psutil
 import pytest
 
 from worldprobe.benchmarks import settings_classes
-from worldprobe.benchmarks.ewok import targets
+from worldprobe.benchmarks.ewok import outputs
 from worldprobe.operations.resources import list_requests
 from worldprobe.operations.settings import Settings, read_settings, source_key
 from worldprobe.settings import merge, read_registry, read_yaml
@@ -53,7 +53,7 @@ def settings_of(repository: Path, files: list[str]) -> Settings:
     merged: dict[str, Any] = {}
     for path in files:
         merged = merge(merged, read_yaml(path).document)
-    return read_settings(merged, files, {}, repository, settings_classes(), targets.with_control_checkpoints)
+    return read_settings(merged, files, {}, repository, settings_classes(), outputs.with_control_checkpoints)
 
 
 def wait_until(test: Callable[[], Any], study: "Study", run: subprocess.Popen[bytes] | None = None, seconds: float = 900) -> Any:
@@ -446,14 +446,14 @@ def test_the_papers_models_are_twenty_jobs_with_what_their_cards_need_and_ctrl_c
     registry = read_registry(repository / "config" / "models.yaml")
     read = settings_of(repository, study.configuration).study
     models = read["models"]
-    compiled = [targets.paths(read).table("templates"), *targets.version_tables(read, "main"), *targets.item_tables(read)]
+    compiled = [outputs.paths(read).table("templates"), *outputs.version_tables(read, "main"), *outputs.item_tables(read)]
     fetched = [f"results/models/{model}/{source_key(registry[model])}.json" for model in models]
     for name in ["resources/downloads/ewok-config.zip", *compiled, *fetched]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     slurm.run("scontrol", "update", "PartitionName=node1", "State=DOWN")
     try:
-        with study.running(*(targets.evidence(read, model)[0] for model in models)) as run:
+        with study.running(*(outputs.evidence(read, model)[0] for model in models)) as run:
             jobs = wait_until(lambda: found if len(found := pending(slurm)) >= 20 else None, study, run)
             wait_until(lambda: study.printed().count("has been submitted") >= 20, study, run)
             time.sleep(1)  # a job that Snakemake has told of is noted a moment later; Ctrl-C in between leaves it behind

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from worldprobe import benchmarks
-from worldprobe.benchmarks.ewok import targets
-from worldprobe.benchmarks.worldsense import targets as worldsense_targets
+from worldprobe.benchmarks.ewok import outputs
+from worldprobe.benchmarks.worldsense import outputs as worldsense_outputs
 from worldprobe.contracts import read_provenance
 from worldprobe.operations.missing import failure, missing_models, reason
 
@@ -307,16 +307,16 @@ def worldsense_study(**block: Any) -> dict[str, Any]:
 
 def test_a_model_that_only_worldsense_asks_can_be_missing_too(tmp_path: Path) -> None:
     study = worldsense_study(models=["b", "c"])
-    assert benchmarks.asked_models(study) == ["a", "b", "c"]
-    assert benchmarks.asked_models(worldsense_study()) == ["a", "b"]
-    assert benchmarks.asked_models(worldsense_study(models=["c"], promptings=[])) == ["a", "b"]
+    assert benchmarks.all_models(study) == ["a", "b", "c"]
+    assert benchmarks.all_models(worldsense_study()) == ["a", "b"]
+    assert benchmarks.all_models(worldsense_study(models=["c"], promptings=[])) == ["a", "b"]
     log = tmp_path / "results" / "trial" / "logs" / "ask" / "c.log"
     log.parent.mkdir(parents=True)
     log.write_text("Traceback (most recent call last):\nMemoryError\n")
-    missing = missing_models(study, benchmarks.evidence, tmp_path, benchmarks.asked_models(study))
+    missing = missing_models(study, benchmarks.answers, tmp_path, benchmarks.all_models(study))
     assert missing == {"c": "MemoryError"}
-    answered = [model for model in benchmarks.asked_models(study) if model not in missing]
-    assert worldsense_targets.answered(study, answered) == ["b", "always_positive"]
+    answered = [model for model in benchmarks.all_models(study) if model not in missing]
+    assert worldsense_outputs.answered(study, answered) == ["b", "always_positive"]
     left = benchmarks.without(study, missing)
     assert (left["models"], left["worldsense"]["models"]) == (["a", "b"], ["b"])
     (files,) = benchmarks.page_files(study, answered)
@@ -334,14 +334,14 @@ def test_what_was_made_of_a_pair_is_outdated_when_one_of_it_is_missing_and_answe
 
 
 def test_what_is_trained_alike_is_shared_and_what_is_not_lies_apart() -> None:
-    settings = dict.fromkeys(targets.CORPUS, 1)
+    settings = dict.fromkeys(outputs.CORPUS, 1)
     study = {"study": "one", "ewok": {"controls": settings}}
     card = {"control": {"layers": 1, "steps": 5}}
-    here = targets.control_checkpoint(study, "a", card)
+    here = outputs.control_checkpoint(study, "a", card)
     other = {"study": "two", "ewok": {"controls": dict(settings)}}
-    assert here == targets.control_checkpoint(other, "a", {"control": {"steps": 5, "layers": 1}})
-    assert here != targets.control_checkpoint(study, "a", {"control": {"layers": 2, "steps": 5}})
-    assert here != targets.control_checkpoint({**study, "ewok": {"controls": settings | {"seed": 2}}}, "a", card)
+    assert here == outputs.control_checkpoint(other, "a", {"control": {"steps": 5, "layers": 1}})
+    assert here != outputs.control_checkpoint(study, "a", {"control": {"layers": 2, "steps": 5}})
+    assert here != outputs.control_checkpoint({**study, "ewok": {"controls": settings | {"seed": 2}}}, "a", card)
 
 
 EXPERIMENTS = sorted((Path(__file__).parents[2] / "config" / "experiments").glob("*.yaml"))

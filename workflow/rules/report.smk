@@ -16,8 +16,8 @@ rule build_report:
     input:
         summary_tables=[page.summary for page in PAGES],
         registry=registry_file,
-        tables=benchmarks.plan_files(ANSWERED, registry, "table", "json"),
-        figures=benchmarks.plan_files(ANSWERED, registry, "figure", "svg"),
+        tables=benchmarks.display_files(ANSWERED, registry, "table", "json"),
+        figures=benchmarks.display_files(ANSWERED, registry, "figure", "svg"),
         notebooks=[path for page in PAGES for path in page.notebooks],
         made_from=[path for page in PAGES for path in page.made_from],
         item_tables=[page.item_text for page in PAGES if page.item_text],
@@ -56,8 +56,8 @@ rule write_paper:
     input:
         summary_tables=[page.summary for page in PAGES],
         registry=registry_file,
-        tables=benchmarks.plan_files(ANSWERED, registry, "table", "json"),
-        figures=benchmarks.plan_files(ANSWERED, registry, "figure", "svg"),
+        tables=benchmarks.display_files(ANSWERED, registry, "table", "json"),
+        figures=benchmarks.display_files(ANSWERED, registry, "figure", "svg"),
         made_from=[path for page in PAGES for path in page.made_from],
     output:
         paper="<results>/paper/paper.tex",
@@ -85,7 +85,7 @@ rule typeset_paper:
     input:
         paper="<results>/paper/paper.tex",
         numbers="<results>/paper/numbers.tex",
-        figures=benchmarks.plan_files(ANSWERED, registry, "figure", "pdf"),
+        figures=benchmarks.display_files(ANSWERED, registry, "figure", "pdf"),
     output:
         pdf="<results>/paper/paper.pdf",
     log:
@@ -113,10 +113,10 @@ rule paper:
 rule tables:
     """All tables."""
     input:
-        benchmarks.plan_files(ANSWERED, registry, "table"),
+        benchmarks.display_files(ANSWERED, registry, "table"),
 
 
 rule figures:
     """All figures."""
     input:
-        benchmarks.plan_files(ANSWERED, registry, "figure"),
+        benchmarks.display_files(ANSWERED, registry, "figure"),

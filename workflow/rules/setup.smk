@@ -166,7 +166,7 @@ def limit_resources(study, registry, site):
     if workflow.resource_settings.nodes is not None or not workflow.is_main_process:
         return
     given = set(workflow.global_resources)
-    wanted = {model: needs(registry[model], site["gpu_memory_gb"]).gpus for model in benchmarks.asked_models(study)}
+    wanted = {model: needs(registry[model], site["gpu_memory_gb"]).gpus for model in benchmarks.all_models(study)}
     for name, limit in devices.limits(wanted, given).items():
         workflow.register_resource(name, Resource(name, limit))
 
@@ -192,7 +192,7 @@ try:
         benchmarks.complete_registry,
         results_folder(),
         benchmarks.add_models,
-        benchmarks.asked_models,
+        benchmarks.all_models,
     )
     registry_file = shown_registry(study, registry, registry_file, Path(".snakemake/registries"))
     limit_resources(study, registry, site)
@@ -202,11 +202,11 @@ except UserError as error:
 STUDY = StudyPaths.of(study)
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
 MISSING = share_with_jobs(
-    missing_models(study, benchmarks.evidence, models=benchmarks.asked_models(study)), workflow.is_main_process
+    missing_models(study, benchmarks.answers, models=benchmarks.all_models(study)), workflow.is_main_process
 )
 MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
 #: As they are, and those that a benchmark asks besides the study's.
-ALL_WITH_ANSWERS = [model for model in benchmarks.asked_models(study) if model not in MISSING]
+ALL_WITH_ANSWERS = [model for model in benchmarks.all_models(study) if model not in MISSING]
 #: The study as its tables and figures see it: a model that is left alone is compared with none.
 ANSWERED = benchmarks.without(study, MISSING)
 
@@ -235,7 +235,7 @@ wildcard_constraints:
 
 def say_what_is_missing():
     """After a run that failed: which models have no answers, and how to go on without them."""
-    failed = missing_models({**study, "allow_missing": True}, benchmarks.evidence, models=benchmarks.asked_models(study))
+    failed = missing_models({**study, "allow_missing": True}, benchmarks.answers, models=benchmarks.all_models(study))
     for model, reason in failed.items():
         print(f"{model} has no answers: {reason}", file=sys.stderr)
     if failed and study["allow_missing"] and set(failed) - set(MISSING):
@@ -246,7 +246,7 @@ def say_what_is_missing():
 def remove_outdated():
     """After a run without models that are still missing: remove what an earlier run made with them, e.g. comparisons of a pair."""
     still = [
-        model for model in missing_models(study, benchmarks.evidence, models=benchmarks.asked_models(study)) if model in MISSING
+        model for model in missing_models(study, benchmarks.answers, models=benchmarks.all_models(study)) if model in MISSING
     ]
     for path in benchmarks.outdated(study, still, registry):
         if os.path.isfile(path):

@@ -15,7 +15,7 @@ rule judge:
     """Accuracy of every target of a condition, asked in every way: 1 if its own context wins, 0.5 on an exact tie, else 0."""
     input:
         item_table="<ewok>/items/{condition}.parquet",
-        evidence=targets.evidence(study, "{model}", "{condition}"),
+        evidence=ewok_outputs.evidence(study, "{model}", "{condition}"),
     output:
         judgement_tables=expand(
             "<ewok>/judgements/{{condition}}/{eval_type}/{{model}}.parquet",
@@ -39,7 +39,7 @@ rule judge:
 rule summarize:
     """Means per model and group, by version and over versions, with range and interval."""
     input:
-        judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS) + targets.yardsticks(study),
+        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS) + ewok_outputs.yardsticks(study),
     output:
         summary_table="<ewok>/summaries.parquet",
     log:
@@ -60,7 +60,7 @@ rule summarize:
 rule compare:
     """Is one model better than another? Paired tests, overall and by domain."""
     input:
-        judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]),
+        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]),
     output:
         comparison_table="<ewok>/comparisons.parquet",
     log:
@@ -81,7 +81,7 @@ rule compare:
 rule compare_conditions:
     """Is a model better under one condition than under another? The reference against each other condition."""
     input:
-        judgement_tables=targets.judgements_of_conditions(study, MODELS_WITH_ANSWERS),
+        judgement_tables=ewok_outputs.judgements_of_conditions(study, MODELS_WITH_ANSWERS),
     output:
         comparison_table="<ewok>/conditions.parquet",
     log:
@@ -105,8 +105,8 @@ rule compare_conditions:
 rule agree:
     """Choice against the choice that Likert ratings imply: confusion matrices."""
     input:
-        judgement_tables=targets.prompted_judgements(study, MODELS_WITH_ANSWERS),
-        people=targets.human_matrix(study),
+        judgement_tables=ewok_outputs.prompted_judgements(study, MODELS_WITH_ANSWERS),
+        people=ewok_outputs.human_matrix(study),
     output:
         agreement_table="<ewok>/agreements.parquet",
     log:
@@ -116,7 +116,7 @@ rule agree:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        people=flag("--people", targets.human_matrix(study)),
+        people=flag("--people", ewok_outputs.human_matrix(study)),
         missing=missing,
         code=CODE,
     message:
@@ -128,8 +128,8 @@ rule agree:
 rule correlate:
     """Correlation of accuracy with word2vec, sentence length and word frequency, model by model."""
     input:
-        judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]) + targets.yardsticks(study),
-        feature_table=targets.surface_features(study),
+        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]) + ewok_outputs.yardsticks(study),
+        feature_table=ewok_outputs.surface_features(study),
     output:
         point_table="<ewok>/feature_means.parquet",
         correlation_table="<ewok>/correlations.parquet",
@@ -153,8 +153,8 @@ rule check_reproduction:
     """Every published number next to ours."""
     input:
         summary_table="<ewok>/summaries.parquet",
-        item_table=targets.item_table(study),
-        coefficients=targets.coefficients(study),
+        item_table=ewok_outputs.item_table(study),
+        coefficients=ewok_outputs.coefficients(study),
         published=published_files(),
     output:
         reproduction_table="<ewok>/reproduction.parquet",
@@ -165,7 +165,7 @@ rule check_reproduction:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        coefficients=flag("--coefficients", targets.coefficients(study)),
+        coefficients=flag("--coefficients", ewok_outputs.coefficients(study)),
         published=published_folder,
         contents=contents(published_files()),
         code=CODE,

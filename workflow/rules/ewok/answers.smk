@@ -4,11 +4,11 @@
 rule score:
     """Scores and responses: what a model makes of every item of every condition, in every way of asking, loaded once."""
     input:
-        item_tables=targets.item_tables(study),
+        item_tables=ewok_outputs.item_tables(study),
         weights=weight_inputs,
         prompts=prompt_files(),
     output:
-        evidence=targets.evidence(study, "{model}"),
+        evidence=ewok_outputs.evidence(study, "{model}"),
     log:
         "<logs>/score/{model}.log",
     benchmark:

@@ -31,10 +31,10 @@ rule train_vectors:
 rule judge_word2vec:
     """Accuracy of word2vec bags of words: the cosine of target and context instead of a score."""
     input:
-        item_table=targets.item_table(study),
+        item_table=ewok_outputs.item_table(study),
         vectors=vectors(),
     output:
-        judgement_table=f"<ewok>/judgements/{targets.reference(study)}/word2vec/word2vec.parquet",
+        judgement_table=f"<ewok>/judgements/{ewok_outputs.reference(study)}/word2vec/word2vec.parquet",
     log:
         "<logs>/judge_word2vec.log",
     benchmark:
@@ -55,7 +55,7 @@ rule judge_word2vec:
 rule measure_surface:
     """Number of words and mean log word frequency of every target with its contexts."""
     input:
-        item_table=targets.item_table(study),
+        item_table=ewok_outputs.item_table(study),
         frequency_files=ewok["baselines"]["frequency"]["files"],
     output:
         feature_table="<ewok>/surface_features.parquet",

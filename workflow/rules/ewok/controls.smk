@@ -121,9 +121,9 @@ rule train_control:
 rule measure_controls:
     """Accuracy of the control models by what their stories had shown: templates by fillers."""
     input:
-        item_table=targets.item_table(study),
+        item_table=ewok_outputs.item_table(study),
         corpus="<controls>/corpus",
-        judgement_tables=targets.control_judgements(study, registry, MODELS_WITH_ANSWERS),
+        judgement_tables=ewok_outputs.control_judgements(study, registry, MODELS_WITH_ANSWERS),
     output:
         accuracy_table="<ewok>/control_accuracies.parquet",
     log:

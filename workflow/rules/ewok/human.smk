@@ -15,7 +15,7 @@ localrules:
 rule sample_human_lists:
     """Lists of questions for people, the answer key, and how even the lists are."""
     input:
-        item_table=targets.item_table(study),
+        item_table=ewok_outputs.item_table(study),
     output:
         list_table="<ewok>/human/lists.parquet",
         key="<ewok>/human/list_key.parquet",
@@ -61,8 +61,8 @@ rule simulate_human_answers:
 rule clean_human_ratings:
     """People's answers that count, step by step, and mean ratings of the items."""
     input:
-        export=targets.human_export(study),
-        key=targets.human_key(study),
+        export=ewok_outputs.human_export(study),
+        key=ewok_outputs.human_key(study),
     output:
         rating_table="<ewok>/human/ratings.parquet",
         step_table="<ewok>/human/cleaning_steps.parquet",
@@ -91,7 +91,7 @@ rule clean_human_ratings:
 rule import_human_ratings:
     """Mean plausibility ratings from a CSV, matched to the items."""
     input:
-        item_table=targets.item_table(study),
+        item_table=ewok_outputs.item_table(study),
         ratings=ewok["human"]["ratings"] or [],
     output:
         rating_table="<ewok>/ratings.parquet",
@@ -113,10 +113,10 @@ rule import_human_ratings:
 rule judge_human:
     """Accuracy of people's ratings, judged as a model's Likert answers are."""
     input:
-        item_table=targets.item_table(study),
-        rating_table=targets.human_ratings(study),
+        item_table=ewok_outputs.item_table(study),
+        rating_table=ewok_outputs.human_ratings(study),
     output:
-        judgement_table=f"<ewok>/judgements/{targets.reference(study)}/human_likert/human.parquet",
+        judgement_table=f"<ewok>/judgements/{ewok_outputs.reference(study)}/human_likert/human.parquet",
     log:
         "<logs>/judge_human.log",
     benchmark:
@@ -134,9 +134,9 @@ rule judge_human:
 rule measure_human_agreement:
     """People's accuracy with intervals over people, reliability, and Likert against Choice (Figure 7)."""
     input:
-        item_table=targets.item_table(study),
+        item_table=ewok_outputs.item_table(study),
         answer_table="<ewok>/human/answers.parquet",
-        key=targets.human_key(study),
+        key=ewok_outputs.human_key(study),
     output:
         statistic_table="<ewok>/human/statistics.parquet",
         matrix="<ewok>/human/agreements.parquet",
@@ -158,9 +158,9 @@ rule measure_human_agreement:
 rule measure_human_likeness:
     """Do models prefer one context to the other as clearly as people do? And what does the noise of ratings permit?"""
     input:
-        item_table=targets.item_table(study),
-        rating_table=targets.human_ratings(study),
-        evidence=targets.graded_evidence(study, MODELS_WITH_ANSWERS),
+        item_table=ewok_outputs.item_table(study),
+        rating_table=ewok_outputs.human_ratings(study),
+        evidence=ewok_outputs.graded_evidence(study, MODELS_WITH_ANSWERS),
     output:
         likeness_table="<ewok>/human/likeness.parquet",
     log:
@@ -182,4 +182,4 @@ rule measure_human_likeness:
 rule human_study:
     """All about people, without any model: lists, cleaned answers, judgements, statistics, table and figure."""
     input:
-        targets.human_files(study, registry),
+        ewok_outputs.human_files(study, registry),

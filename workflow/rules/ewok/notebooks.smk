@@ -10,7 +10,7 @@ rule run_notebook:
     input:
         notebook=notebook_file,
         summary_table="<ewok>/summaries.parquet",
-        judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS) + targets.yardsticks(study),
+        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS) + ewok_outputs.yardsticks(study),
         registry=registry_file,
         materials=builtin_files(),
     output:
@@ -23,7 +23,7 @@ rule run_notebook:
         "../../../envs/analysis.yaml"
     params:
         folder=subpath(input.summary_table, parent=True),
-        condition=targets.reference(study),
+        condition=ewok_outputs.reference(study),
         materials=builtin_source,
         contents=contents(notebook_file, [registry_file]),
         code=CODE,

@@ -8,8 +8,8 @@ localrules:
 rule fit_mixed_model:
     """The paper's mixed-effects logistic regression, in R's lme4."""
     input:
-        judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]),
-        feature_table=targets.surface_features(study),
+        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]),
+        feature_table=ewok_outputs.surface_features(study),
     output:
         coefficient_table="<ewok>/regression/mixed_model.parquet",
     log:
@@ -35,8 +35,8 @@ rule fit_mixed_model:
 rule fit_fixed_effects:
     """Cross-check of the mixed model without R: fixed effects only, with standard errors clustered by item."""
     input:
-        judgement_tables=targets.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]),
-        feature_table=targets.surface_features(study),
+        judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]),
+        feature_table=ewok_outputs.surface_features(study),
     output:
         coefficient_table="<ewok>/regression/fixed_effects.parquet",
     log:

@@ -11,7 +11,7 @@ rule import_released:
         release=ewok["released"]["results"] or [],
     output:
         feature_table="<ewok>/released/surface_features.parquet",
-        judgement_table=f"<ewok>/judgements/{targets.reference(study)}/released/released.parquet",
+        judgement_table=f"<ewok>/judgements/{ewok_outputs.reference(study)}/released/released.parquet",
     log:
         "<logs>/import_released.log",
     benchmark:

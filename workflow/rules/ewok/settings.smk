@@ -1,7 +1,7 @@
 # EWoK: how the settings of a study become inputs and options of its rules.
 
 
-from worldprobe.benchmarks.ewok import targets
+from worldprobe.benchmarks.ewok import outputs as ewok_outputs
 from worldprobe.benchmarks.ewok.human.settings import is_simulated
 from worldprobe.benchmarks.ewok.scoring.prompts import prompt_file as ewok_prompt_file
 from worldprobe.benchmarks.ewok.settings import ARCHIVE
@@ -12,7 +12,7 @@ ewok = study["ewok"]
 
 pathvars:
     ewok=f"{STUDY.root}/ewok",
-    controls=targets.corpus(study).root,
+    controls=ewok_outputs.corpus(study).root,
 
 
 # Inherited by every job, on this machine and on a cluster; never part of a command line or a log.
@@ -21,13 +21,13 @@ if ewok["materials"]["password"] is not None:
 
 
 wildcard_constraints:
-    condition="|".join(map(re.escape, targets.conditions(study))),
+    condition="|".join(map(re.escape, ewok_outputs.conditions(study))),
 
 
 @cache
 def builtin_files():
     """The files of the built-in materials."""
-    return [in_repository(path.relative_to(HOME)) for path in files_below(targets.BUILTIN)]
+    return [in_repository(path.relative_to(HOME)) for path in files_below(ewok_outputs.BUILTIN)]
 
 
 def builtin_source(wildcards):
@@ -75,7 +75,7 @@ def filling(wildcards):
 
 def version_tables(wildcards):
     """The versions of a condition's items."""
-    return targets.version_tables(study, wildcards.condition)
+    return ewok_outputs.version_tables(study, wildcards.condition)
 
 
 def release_filter(wildcards):
@@ -94,7 +94,7 @@ def prompting_options(wildcards):
     return flags(
         flag("--prompts", [one["prompts"] for one in prompting]),
         flag("--both-orders", ["yes" if one["swap"] else "no" for one in prompting]),
-        flag("--chat", [targets.chat_template(one, registry[wildcards.model]) for one in prompting]),
+        flag("--chat", [ewok_outputs.chat_template(one, registry[wildcards.model]) for one in prompting]),
         flag("--thoughts", [str(one["thoughts"]) for one in prompting] if any(one["thoughts"] for one in prompting) else None),
     )
 
@@ -139,7 +139,9 @@ def published_files():
 
 def judgements_by_condition(wildcards):
     """Every condition with its judgements, the reference first, as options."""
-    by_name = {name: targets.judgements(study, MODELS_WITH_ANSWERS, condition=name) for name in targets.conditions(study)}
+    by_name = {
+        name: ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, condition=name) for name in ewok_outputs.conditions(study)
+    }
     return flags(*(flag("--judgements", [name, *tables]) for name, tables in by_name.items()))
 
 

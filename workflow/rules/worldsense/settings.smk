@@ -1,7 +1,7 @@
 # WorldSense's settings, as options of its commands (docs/worldsense.md).
 
 
-from worldprobe.benchmarks.worldsense import targets as worldsense_targets
+from worldprobe.benchmarks.worldsense import outputs as worldsense_outputs
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set, prompt_file
 from worldprobe.benchmarks.worldsense.skins.skins import skin_files as files_of_skins
 
@@ -59,7 +59,7 @@ def example_tables():
     """Solved trials from which examples are drawn, one table per set, where they are needed."""
     if worldsense["released"] or not needs_examples():
         return []  # released trials are their own examples
-    return [worldsense_targets.examples_table(study, name) for name in worldsense_targets.asked_sets(study)]
+    return [worldsense_outputs.examples_table(study, name) for name in worldsense_outputs.asked_sets(study)]
 
 
 @once_per_model
@@ -102,27 +102,27 @@ def answer_tables():
     """The responses of all models that have any, and of the rules."""
     return [
         path
-        for model in worldsense_targets.answered(study, ALL_WITH_ANSWERS)
-        for path in worldsense_targets.left_by(study, model)
+        for model in worldsense_outputs.answered(study, ALL_WITH_ANSWERS)
+        for path in worldsense_outputs.left_by(study, model)
     ]
 
 
 def answered_sets(wildcards):
     """Every set with its trials and its responses, as options."""
     options = []
-    for name in worldsense_targets.asked_sets(study):
+    for name in worldsense_outputs.asked_sets(study):
         found = [
-            worldsense_targets.responses(study, name, prompting, model)
-            for model in worldsense_targets.answered(study, ALL_WITH_ANSWERS)
-            for prompting in worldsense_targets.promptings(study)
+            worldsense_outputs.responses(study, name, prompting, model)
+            for model in worldsense_outputs.answered(study, ALL_WITH_ANSWERS)
+            for prompting in worldsense_outputs.promptings(study)
         ]
-        options.append(flag("--set", [name, worldsense_targets.trial_table(study, name), *found]))
+        options.append(flag("--set", [name, worldsense_outputs.trial_table(study, name), *found]))
     return flags(*options, flag("--skin-folder", worldsense["skin_folder"]))
 
 
 def missing_answers(wildcards):
     """The models whose answers could not be computed, as an option."""
-    asked = worldsense_targets.asked_models(study)
+    asked = worldsense_outputs.asked_models(study)
     return flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items() if model in asked])
 
 

@@ -1,7 +1,7 @@
 # What is fine-tuned, as options of its commands and as what its jobs need (docs/worldsense.md, "Fine-tuning").
 
 
-from worldprobe.benchmarks.ewok import targets as ewok_targets
+from worldprobe.benchmarks.ewok import outputs as ewok_outputs
 from worldprobe.benchmarks.worldsense.finetuning import plan as tuning_plan
 
 TRAININGS = tuning_plan.trainings(study)
@@ -137,9 +137,9 @@ def tuning_speed(wildcards):
 def forbidden_sets():
     """EWoK's items, and all sets that are asked but the one that is training data by design, and the one whose trials in the words of
     training may be drawn for both."""
-    known = [name for name in worldsense_targets.asked_sets(study) if name not in ("memorisation", "same-skins")]
-    sets = [worldsense_targets.trial_table(study, name) for name in known]
-    return [*sets, *(ewok_targets.item_tables(study) if study["ewok"] else [])]
+    known = [name for name in worldsense_outputs.asked_sets(study) if name not in ("memorisation", "same-skins")]
+    sets = [worldsense_outputs.trial_table(study, name) for name in known]
+    return [*sets, *(ewok_outputs.item_tables(study) if study["ewok"] else [])]
 
 
 def external_options(wildcards):
@@ -159,4 +159,4 @@ def external_answers():
     """What bases and fine-tuned models answer other benchmarks."""
     how = tuning_plan.block(study)
     asked = dict.fromkeys([*how["bases"], *tuning_plan.made_models(study)]) if how["external"] else ()
-    return [f"{worldsense_targets.root(study)}/external/{model}.csv" for model in asked]
+    return [f"{worldsense_outputs.root(study)}/external/{model}.csv" for model in asked]

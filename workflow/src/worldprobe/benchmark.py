@@ -1,16 +1,24 @@
 """What the shared parts see of a benchmark: one object with all that is its own.
 
 A benchmark is EWoK or WorldSense; a study is one named configuration of them. Adding a benchmark means one folder in
-``benchmarks/``, one class of settings and one line in ``benchmarks/__init__.py``. This module imports
-nothing heavy: Snakemake reads the plans whenever it starts, so code is named here and loaded when it is called.
+``benchmarks/`` and one class of settings. Snakemake reads the declarations of all benchmarks whenever it
+starts: they may import pandas, but no matplotlib, SciPy or torch.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, update_wrapper
+from importlib import import_module
+from inspect import signature
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from worldprobe.contracts import Table
+    from worldprobe.settings import Block
 
 #: A validated study: the shared settings, and one block per benchmark under the benchmark's name.
 Study = Mapping[str, Any]
@@ -21,14 +29,8 @@ Registry = Mapping[str, Mapping[str, Any]]
 FORMATS = {"table": ("csv", "tex", "md", "json"), "figure": ("svg", "pdf", "png", "csv")}
 
 
-def load(reference: str) -> Any:
-    """What a reference ``package.module:name`` names, imported now.
-
-    >>> load("worldprobe.benchmark:FORMATS")["figure"]
-    ('svg', 'pdf', 'png', 'csv')
-    """
-    module, _, name = reference.partition(":")
-    return getattr(importlib.import_module(module), name)
+#: Whether a study has something: a function of ``study``, and of ``registry`` if it takes it.
+Feature = Callable[..., bool]
 
 
 @dataclass(frozen=True)
@@ -36,26 +38,40 @@ class Input:
     """A table of the study that a figure or printed table is built from.
 
     Attributes:
-        name: the command's argument.
-        contract: reference to its schema, ``package.module:Class``.
-        path: file below the benchmark's results, e.g. ``regression/mixed_model.parquet``; or a function: study -> file.
+        contract: its schema.
+        path: file below the benchmark's results, or a function of the study that gives the file; by default the contract's name.
         columns: the only columns that are read; None: all.
+        name: the command's argument; by default the contract's name.
     """
 
-    name: str
-    contract: str
-    path: str | Callable[[Study], str]
+    contract: type[Table]
+    path: str | Callable[[Study], str] = ""
     columns: tuple[str, ...] | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        """Fill in what the contract's name says."""
+        object.__setattr__(self, "name", self.name or self.contract.Config.name)
+        object.__setattr__(self, "path", self.path or f"{self.name}.parquet")
+
+    def path_in(self, study: Study, folder: str) -> str:
+        """The file in a study.
+
+        Args:
+            study: a validated study.
+            folder: its benchmark's results, e.g. ``results/default/ewok``.
+        """
+        return f"{folder}/{self.path}" if isinstance(self.path, str) else self.path(study)
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a figure's or table's command, passed on as a keyword.
+    """An option of a figure's or table's command; its default is that of the function's argument.
 
     Attributes:
-        name: the keyword; ``eval_type`` becomes ``--eval-type``.
+        name: the function's argument; ``eval_type`` becomes ``--eval-type``.
         help: what it chooses.
-        choices: its values, the default first.
+        choices: its values.
     """
 
     name: str
@@ -63,53 +79,67 @@ class Option:
     choices: tuple[str, ...]
 
 
-def is_always_wanted(_study: Study, _registry: Registry) -> bool:
-    """The answer of a figure or table that every study has."""
-    return True
+def _draw_nothing(_tidy: Any, _width: str) -> Any:
+    raise NotImplementedError("decorate the function that draws it with drawn_by")
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A figure or printed table, declared once: commands, reports, captions and targets all iterate over the plans.
+@dataclass
+class Display:
+    """A figure or printed table, declared by a decorator on the function that computes it.
+
+    Commands, rules, captions and both reports follow from the declaration. It is called like the function.
 
     Attributes:
         kind: "table" or "figure".
+        build: tables in the order of ``inputs`` -> ``Sheet``, or a figure's tidy table. It may also take ``roster`` (names of
+            the models) and ``provenance`` (of the first table), and its options.
         name: stem of its files, and its command: ``worldprobe figure NAME``.
         title: two or three words for menus.
         section: id of the ``Section`` of the report that shows it.
         caption: what a reader must know to read it; no computed number is typed here.
-        inputs: the tables it is built from, in the order in which ``build`` takes them.
-        build: reference to a function: tables, then what ``extras`` names, and options -> ``Sheet``, or a figure's tidy table.
-        draw: figures: reference to a function: tidy table and ``width`` -> matplotlib figure.
-        wanted: whether a study has it.
+        inputs: the tables it is built from.
+        when: what a study must have for it, each a function of ``study`` and, if it takes it, ``registry``.
         options: what its command offers.
-        fixed: keyword arguments of ``build`` that never change.
-        asks_trained: it shows how many parameters trained models have, which their folders state.
-        extras: what ``build`` takes after its tables: "roster" (names of the models), "provenance" (of the first table).
+        shows_sizes: it shows how many parameters models have; the folders of trained ones say so.
+        draw: figures: tidy table and ``width`` -> matplotlib figure.
     """
 
     kind: Literal["table", "figure"]
+    build: Callable[..., Any]
     name: str
     title: str
     section: str
     caption: str
     inputs: tuple[Input, ...]
-    build: str
-    draw: str = ""
-    wanted: Callable[[Study, Registry], bool] = is_always_wanted
+    when: tuple[Feature, ...] = ()
     options: tuple[Option, ...] = ()
-    fixed: Mapping[str, str] = field(default_factory=dict)
-    asks_trained: bool = False
-    extras: tuple[str, ...] = ("roster",)
+    shows_sizes: bool = False
+    draw: Callable[..., Any] = _draw_nothing
+
+    def __post_init__(self) -> None:
+        """Look like the function."""
+        update_wrapper(self, self.build)
+
+    def __call__(self, *tables: Any, **options: Any) -> Any:
+        """Compute it."""
+        return self.build(*tables, **options)
+
+    def drawn_by(self, draw: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator of the function that draws the tidy table."""
+        self.draw = draw
+        return draw
+
+    def is_wanted(self, study: Study, registry: Registry) -> bool:
+        """Whether a study has it."""
+        return all(feature(**taken_by(feature, study=study, registry=registry)) for feature in self.when)
+
+    def default(self, option: Option) -> str:
+        """The value of an option that is not given."""
+        return str(signature(self.build).parameters[option.name].default)
 
     def inputs_of(self, study: Study, folder: str) -> list[str]:
-        """The files of its inputs in a study.
-
-        Args:
-            study: a validated study.
-            folder: its benchmark's results, e.g. ``results/default/ewok``.
-        """
-        return [f"{folder}/{one.path}" if isinstance(one.path, str) else one.path(study) for one in self.inputs]
+        """The files of its inputs in a study, whose benchmark's results are in a folder."""
+        return [one.path_in(study, folder) for one in self.inputs]
 
     def paths(self, folder: str) -> list[str]:
         """Its files below the results of its benchmark, the form for Snakemake's report first.
@@ -120,9 +150,65 @@ class Plan:
         return [f"{folder}/{self.kind}s/{self.name}.{suffix}" for suffix in FORMATS[self.kind]]
 
 
+def taken_by(function: Callable[..., Any], **offered: Any) -> dict[str, Any]:
+    """What a function takes of the arguments that are offered.
+
+    >>> taken_by(lambda study: True, study=1, registry=2)
+    {'study': 1}
+    """
+    return {name: value for name, value in offered.items() if name in signature(function).parameters}
+
+
+def _declaration(
+    kind: Literal["table", "figure"],
+    *,
+    inputs: Sequence[type[Table] | Input],
+    section: str,
+    caption: str,
+    title: str = "",
+    name: str = "",
+    when: Feature | tuple[Feature, ...] = (),
+    options: Sequence[Option] = (),
+    shows_sizes: bool = False,
+) -> Callable[[Callable[..., Any]], Display]:
+    def declare(build: Callable[..., Any]) -> Display:
+        stem = name or build.__name__
+        return Display(
+            kind=kind,
+            build=build,
+            name=stem,
+            title=title or stem.replace("_", " ").capitalize(),
+            section=section,
+            caption=caption,
+            inputs=tuple(one if isinstance(one, Input) else Input(one) for one in inputs),
+            when=when if isinstance(when, tuple) else (when,),
+            options=tuple(options),
+            shows_sizes=shows_sizes,
+        )
+
+    return declare
+
+
+#: Decorators: the function's sheet is a printed table; its tidy table is saved next to the figure that ``drawn_by`` draws of it.
+#: ``Display`` explains the arguments; name and title follow the function's name where they are not given.
+table = partial(_declaration, "table")
+figure = partial(_declaration, "figure")
+
+
+def find_displays(*packages: ModuleType) -> tuple[Display, ...]:
+    """The tables and figures that the modules of packages declare, in the order of their text."""
+    modules = [import_module(f"{package.__name__}.{one.name}") for package in packages for one in iter_modules(package.__path__)]
+    return tuple(
+        display
+        for module in modules
+        for display in vars(module).values()
+        if isinstance(display, Display) and display.build.__module__ == module.__name__
+    )
+
+
 @dataclass(frozen=True)
 class Section:
-    """A part of the report; the plans name the section they belong to.
+    """A part of the report; tables and figures name the section they belong to.
 
     Attributes:
         id: anchor within the page.
@@ -135,13 +221,13 @@ class Section:
     intro: str = ""
 
 
-#: Where the plans of a benchmark without a page belong.
+#: Where the tables and figures of a benchmark without a page belong.
 NO_SECTION = Section("more", "More")
 
 
 @dataclass(frozen=True)
 class PageFiles:
-    """What one benchmark's part of a study's report is built from, besides the tables and figures of its plans.
+    """What one benchmark's part of a study's report is built from, besides its tables and figures.
 
     Attributes:
         summary: file of the page's summary table.
@@ -165,15 +251,19 @@ class Page:
     Attributes:
         sections: in the order of the page.
         summary: the table whose numbers the headline is about; ``report build`` takes it and so knows the benchmark.
-        compose: reference to a function that makes the benchmark's part: ``present.page.Material`` -> ``present.page.Part``.
-            Its folder also has the part's templates.
-        files: reference to a function: study, models with answers -> ``PageFiles``, or None where nobody is asked.
+        compose: makes the benchmark's part: ``report.page.Material`` -> ``report.page.Part``.
+        files: study, models with answers -> ``PageFiles``, or None where no model is evaluated.
     """
 
     sections: tuple[Section, ...]
     summary: Input
-    compose: str
-    files: str
+    compose: Callable[[Any], Any]
+    files: Callable[[Study, Sequence[str]], PageFiles | None]
+
+
+def nothing(_study: Study, *_others: Any) -> list[Any]:
+    """No files, no models."""
+    return []
 
 
 @dataclass(frozen=True)
@@ -183,33 +273,33 @@ class Benchmark:
     Attributes:
         name: its block in the configuration, its folder of results and its commands, e.g. ``ewok``.
         title: as it is written, e.g. EWoK.
-        settings: reference to the class of its block, a ``settings.Block``.
-        targets: reference to a function: study, registry -> every file that it is for, besides tables, figures and the report.
-        evidence: reference to a function: study, model -> the files that asking the model leaves.
-        asking: the rule that asks a model.
-        asked: reference to a function: study -> the models that it asks besides the study's own, rules apart.
-        complete: reference to a function: study, registry -> the registry with what depends on the study.
-        adds: reference to a function: study, registry -> cards of models that a study makes, which it may name like any other.
-        plans: its tables and figures, in the order of the report.
+        settings: the class of its block.
+        outputs: study, registry -> every file that it is for, besides tables, figures and the report.
+        answers: study, model -> the files that evaluating the model leaves.
+        rule: the rule that evaluates a model.
+        extra_models: study -> the models that it evaluates besides the study's own.
+        complete: study, registry -> the registry with what depends on the study.
+        adds: study, registry -> cards of models that a study makes, which it may name like any other.
+        displays: its tables and figures, those of one section in the order of the report.
         page: its part of the report, if it has one.
     """
 
     name: str
     title: str
-    settings: str
-    targets: str
-    evidence: str = ""
-    asking: str = ""
-    asked: str = ""
-    complete: str = ""
-    adds: str = ""
-    plans: tuple[Plan, ...] = ()
+    settings: type[Block]
+    outputs: Callable[[Study, Registry], list[str]] = nothing
+    answers: Callable[[Study, str], list[str]] = nothing
+    rule: str = ""
+    extra_models: Callable[[Study], list[str]] = nothing
+    complete: Callable[[Study, dict[str, dict[str, Any]]], dict[str, dict[str, Any]]] | None = None
+    adds: Callable[[Study, dict[str, dict[str, Any]]], dict[str, dict[str, Any]]] | None = None
+    displays: tuple[Display, ...] = ()
     page: Page | None = None
 
-    def wanted(self, study: Study, registry: Registry, kind: str | None = None) -> list[Plan]:
+    def wanted(self, study: Study, registry: Registry, kind: str | None = None) -> list[Display]:
         """The figures and tables (or one kind of them) that a study of this benchmark has."""
-        return [plan for plan in self.plans if kind in (None, plan.kind) and plan.wanted(study, registry)]
+        return [one for one in self.displays if kind in (None, one.kind) and one.is_wanted(study, registry)]
 
-    def section(self, plan: Plan) -> Section:
-        """The section that a plan names."""
-        return next(section for section in self.page.sections if section.id == plan.section) if self.page else NO_SECTION
+    def section(self, display: Display) -> Section:
+        """The section that a table or figure names."""
+        return next(one for one in self.page.sections if one.id == display.section) if self.page else NO_SECTION

@@ -350,7 +350,7 @@ def test_results_are_exported_in_the_official_layout(asked: Path, tmp_path: Path
 )
 def test_a_name_that_readers_would_take_apart_elsewhere_is_refused(prompting: str, model: str) -> None:
     from worldprobe.benchmarks.worldsense.analysis.answers import name_of_results
-    from worldprobe.benchmarks.worldsense.exports.results import results_name
+    from worldprobe.benchmarks.worldsense.exports import results_name
 
     with pytest.raises(UserError, match="official file's name"):
         results_name(prompting, model)
@@ -415,7 +415,7 @@ def test_each_set_has_examples_of_its_own_file_also_where_a_set_is_asked_about_t
 def test_only_the_first_of_several_samples_fits_the_official_layout_which_is_said(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from worldprobe.benchmarks.worldsense.exports.results import write_results
+    from worldprobe.benchmarks.worldsense.exports import write_results
 
     monkeypatch.setattr(logging.getLogger("worldprobe"), "propagate", True)
     engine = Scripted()
@@ -427,7 +427,7 @@ def test_only_the_first_of_several_samples_fits_the_official_layout_which_is_sai
 
 
 def test_no_answer_is_an_empty_string_in_the_official_layout(tmp_path: Path) -> None:
-    from worldprobe.benchmarks.worldsense.exports.results import write_results
+    from worldprobe.benchmarks.worldsense.exports import write_results
 
     engine = Scripted()
     frame, _ = ask(trials("good", "empty"), engine, load_prompt_set("basic"), open_store(tmp_path, engine), Asking(True))

@@ -1,17 +1,170 @@
-"""No shortcut: exact for sizes 3 to 5, by a seeded sample with a bound after rendering, and what cannot be had."""
+"""No shortcut: exact for sizes 3 to 5, by a seeded sample with a bound after rendering, and what cannot be had.
+
+A part is a set of the relations that a trial states: those of the description, and the query. Entities are told apart
+within a part, but have no names of their own: two parts that differ in names only are the same. A part *entails* the answer
+if the answer follows from it. It is *neutral* if all answers are equally frequent among the trials with such a part, and
+it *leans* otherwise.
+"""
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, permutations
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linprog
 
-from worldprobe.benchmarks.worldsense.problems.balance import guess_from_middles, is_avoidable, lean_of_parts, parts_of
-from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores, solve
-from worldprobe.benchmarks.worldsense.problems.worlds import normalise
+from worldprobe.benchmarks.worldsense.problems.problems import Cell, Core, cells, cores, solve, stated_in
+from worldprobe.benchmarks.worldsense.problems.solver import count_worlds, decide
+from worldprobe.benchmarks.worldsense.problems.worlds import Description, Relation, normalise, rename
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
-from worldprobe.benchmarks.worldsense.skins.vocabulary import NORMAL, answers_of
+from worldprobe.benchmarks.worldsense.skins.vocabulary import NORMAL, answers_of, problem_type
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
+
+#: Weight of each answer of a tuple, so that chance is one half (specification, Section 9).
+WEIGHTS = {"Infer": (1.0, -1.0), "Consist": (1.0, -1.0), "Compl": (0.5, 0.5, -1.0)}
+
+
+class Part(NamedTuple):
+    """Some of the relations that a trial states; ``query`` is None where it is not among them."""
+
+    description: Description
+    query: Relation | None
+
+
+@dataclass(frozen=True)
+class Leaning:
+    """How the parts of one number of relations divide, as shares of all such parts of all trials.
+
+    Attributes:
+        n_relations: relations in a part.
+        entails: share of parts from which the answer follows.
+        neutral: share of parts that reveal nothing.
+        leans: share of parts from which nothing follows, and which yet make one answer more frequent.
+        best_guess: how often the more frequent answer is right, over parts from which nothing follows.
+    """
+
+    n_relations: int
+    entails: float
+    neutral: float
+    leans: float
+    best_guess: float
+
+
+def lean_of_parts(cell: Cell, most: int | None = None) -> list[Leaning]:
+    """How much each number of relations reveals, over all abstract problems of a cell, each counted once.
+
+    Args:
+        cell: problem, size, complexity, query form.
+        most: only parts of at most so many relations; they are few for any size.
+    """
+    weights = WEIGHTS[problem_type(cell.problem)]
+    tallies: dict[int, defaultdict[tuple[object, ...], list[float]]] = defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
+    entailed: defaultdict[int, float] = defaultdict(float)
+    totals: defaultdict[int, float] = defaultdict(float)
+    for core in cores(cell):
+        for number, weight in enumerate(weights):
+            for n_relations, part in parts_of(cell.problem, core, number):
+                if most is not None and n_relations > most:
+                    break  # they come by size
+                totals[n_relations] += abs(weight)
+                if entails(cell, part, is_whole=n_relations == _n_stated(core)):
+                    entailed[n_relations] += abs(weight)
+                else:
+                    tallies[n_relations][canonical(part, cell.size)][weight > 0] += abs(weight)
+    found = []
+    for n_relations, total in sorted(totals.items()):
+        tally = tallies[n_relations].values()
+        open_weight = sum(map(sum, tally))
+        neutral = sum(sum(pair) for pair in tally if abs(pair[0] - pair[1]) < 1e-9)
+        guess = sum(map(max, tally)) / open_weight if open_weight else 1.0
+        shares = (entailed[n_relations] / total, neutral / total, (open_weight - neutral) / total)
+        found.append(Leaning(n_relations, *shares, guess))
+    return found
+
+
+def is_avoidable(cell: Cell) -> bool:
+    """Whether any weighting of a cell's abstract problems makes every part neutral that does not entail the answer.
+
+    A linear programme: weights from 0 that sum to 1, and for every such part equal weight of the answers. If it has no
+    solution, no generator that keeps to the paper's problems can do better.
+    """
+    weights = WEIGHTS[problem_type(cell.problem)]
+    columns: defaultdict[tuple[object, ...], Counter[int]] = defaultdict(Counter)
+    for column, core in enumerate(cores(cell)):
+        for number, weight in enumerate(weights):
+            for n_relations, part in parts_of(cell.problem, core, number):
+                if not entails(cell, part, is_whole=n_relations == _n_stated(core)):
+                    columns[canonical(part, cell.size)][column] += weight  # type: ignore[assignment]
+    n_cores = len(cores(cell))
+    matrix = np.zeros((len(columns) + 1, n_cores))
+    for row, entries in enumerate(columns.values()):
+        for column, weight in entries.items():
+            matrix[row, column] = weight
+    matrix[-1] = 1.0
+    sums = np.zeros(len(matrix))
+    sums[-1] = 1.0
+    return linprog(np.zeros(n_cores), A_eq=matrix, b_eq=sums).status == 0
+
+
+def guess_from_middles(cell: Cell) -> float:
+    """How often the best guess is right of one who only counts which entities a trial says to be between others.
+
+    In a consistency problem the count may give the answer away although no single relation does: with four entities, all but one
+    of the relations ternary, and a ternary one inserted, two different middle entities are always possible and three never.
+    """
+    tallies: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for core in cores(cell):
+        for query, answer in zip(core.queries, answers_of(cell.problem), strict=True):
+            stated = stated_in(cell.problem, core, query)
+            tallies[len({r.entities[0] for r in stated if r.kind == "between"})][answer] += 1
+    return sum(max(tally.values()) for tally in tallies.values()) / sum(map(Counter.total, tallies.values()))
+
+
+def parts_of(problem: str, core: Core, number: int) -> Iterator[tuple[int, Part]]:
+    """All non-empty sets of the relations that a core's trial states, with their numbers of relations, the smallest first.
+
+    Args:
+        problem: the problem's name.
+        core: an abstract tuple.
+        number: which of its trials.
+    """
+    query = core.queries[number]
+    is_consistency = problem_type(problem) == "Consist"
+    stated = (*core.description, query) if is_consistency else core.description
+    for n_relations in range(1, len(stated) + 2):
+        for chosen in combinations(stated, n_relations):
+            yield n_relations, Part(chosen, None)
+        if not is_consistency:
+            for chosen in combinations(stated, n_relations - 1):
+                yield n_relations, Part(chosen, query)
+
+
+def entails(cell: Cell, part: Part, *, is_whole: bool) -> bool:
+    """Whether the answer follows from a part; from the whole statement it always does."""
+    if is_whole:
+        return True
+    if problem_type(cell.problem) == "Consist":
+        return not count_worlds(cell.size, part.description)
+    return part.query is not None and decide(cell.size, part.description, part.query) != "some"
+
+
+@lru_cache(maxsize=1 << 17)
+def canonical(part: Part, size: int) -> tuple[object, ...]:
+    """The same value for parts that differ in the entities' names only."""
+    described = [[normalise(rename(r, names)) for r in part.description] for names in permutations(range(size))]
+    asked = [part.query and normalise(rename(part.query, names)) for names in permutations(range(size))]
+    return min((tuple(sorted(d)), q or ()) for d, q in zip(described, asked, strict=True))
+
+
+def _n_stated(core: Core) -> int:
+    return len(core.description) + 1
+
 
 CELLS = [cell for cell in cells((3, 4), NORMAL) if cores(cell)]
 

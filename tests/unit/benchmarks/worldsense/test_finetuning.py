@@ -15,9 +15,9 @@ from worldprobe.benchmarks.worldsense.figures import finetuning as figures
 from worldprobe.benchmarks.worldsense.finetuning import external, plan
 from worldprobe.benchmarks.worldsense.finetuning.settings import Finetuning
 from worldprobe.benchmarks.worldsense.finetuning.training_files import first_tuples
+from worldprobe.benchmarks.worldsense.outputs import asked_models
 from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS
 from worldprobe.benchmarks.worldsense.tables import accuracy
-from worldprobe.benchmarks.worldsense.targets import asked_models
 from worldprobe.cli import main
 from worldprobe.contracts import validate
 from worldprobe.errors import UserError
@@ -209,7 +209,7 @@ def test_table_9_has_bases_variants_and_the_papers_models(summaries: pd.DataFram
 def test_figure_5_has_each_variant_in_its_order_and_the_papers_means(summaries: pd.DataFrame) -> None:
     order = ("reader", "reader+2k", "reader+10k")  # as a study's registry has them
     roster = Roster({model: Model(model, model, position=place) for place, model in enumerate(order)})
-    frame = figures.tidy_finetuning(summaries, roster)
+    frame = figures.finetuning(summaries, roster)
     ours = frame[frame["base"] == "reader"]
     assert list(dict.fromkeys(ours["variant"])) == ["0", "2k", "10k"]
     assert set(ours["mark"]) == {"test", "test, seen relations", "test, new relations", "memorisation", "six entities"}
@@ -220,7 +220,7 @@ def test_figure_5_has_each_variant_in_its_order_and_the_papers_means(summaries: 
 
 def test_no_table_or_figure_without_a_fine_tuned_model(summaries: pd.DataFrame) -> None:
     bare = summaries[~summaries["model"].str.contains("+", regex=False)]
-    for make in (accuracy.finetuning, figures.tidy_finetuning):
+    for make in (accuracy.finetuning, figures.finetuning):
         with pytest.raises(UserError, match="no fine-tuned model"):
             make(bare, Roster())
 
@@ -228,7 +228,7 @@ def test_no_table_or_figure_without_a_fine_tuned_model(summaries: pd.DataFrame) 
 def test_long_trainings_are_drawn_as_means_of_neighbouring_steps() -> None:
     steps = np.arange(1, 1001)
     rows = {"model": "a", "step": steps, "lessons": steps * 8, "loss": 1.0 * steps, "learning_rate": 0.1, "gradient_norm": 1.0}
-    frame = figures.tidy_training(validate(pd.DataFrame(rows), Trainings), Roster())
+    frame = figures.training(validate(pd.DataFrame(rows), Trainings), Roster())
     assert len(frame) == 334
     assert frame["loss"].iloc[0] == 2
     loss, rate = figures.draw_training(frame).axes
@@ -239,7 +239,7 @@ def test_trainings_are_drawn_in_the_order_of_the_registry() -> None:
     order = ["reader", "reader+3k", "reader+18k"]
     roster = Roster({model: Model(model, model, position=place) for place, model in enumerate(order)})
     rows = {"model": order, "step": 1, "lessons": 8, "loss": 1.0, "learning_rate": 0.1, "gradient_norm": 1.0}
-    frame = figures.tidy_training(validate(pd.DataFrame(rows), Trainings), roster)
+    frame = figures.training(validate(pd.DataFrame(rows), Trainings), roster)
     assert frame["model"].tolist() == order
 
 

@@ -5,11 +5,10 @@ import json
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation
-from worldprobe.benchmarks.worldsense.problems.worlds import normalise
+from worldprobe.benchmarks.worldsense.problems.worlds import normalise, read_description, read_relation
+from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
-from worldprobe.benchmarks.worldsense.trials.reading import read_planar_text
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 
 

@@ -9,13 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation
 from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
-from worldprobe.benchmarks.worldsense.problems.worlds import Description, Relation, normalise, rename
+from worldprobe.benchmarks.worldsense.problems.worlds import (
+    Description,
+    Relation,
+    normalise,
+    read_description,
+    read_relation,
+    rename,
+)
+from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed, read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, LINEAR_PROBLEMS, WORDINGS, answers_of, problem_type
 from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
-from worldprobe.benchmarks.worldsense.trials.reading import Statement, StatementReader
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
 from worldprobe.cli import main

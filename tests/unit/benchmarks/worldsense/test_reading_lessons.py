@@ -10,11 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.benchmarks.worldsense.finetuning.lesson_check import LessonCheck
-from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import LessonPlan, ReadingLesson, draw_lessons
+from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import (
+    LessonCheck,
+    LessonPlan,
+    ReadingLesson,
+    draw_lessons,
+    pieces_of,
+    tokens_of,
+    words_of,
+)
 from worldprobe.benchmarks.worldsense.problems.worlds import before
-from worldprobe.benchmarks.worldsense.skins.phrases import pieces_of, tokens_of, words_of
-from worldprobe.benchmarks.worldsense.skins.render import render_clause
+from worldprobe.benchmarks.worldsense.skins.rendering import render_clause
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
 from worldprobe.cli import main

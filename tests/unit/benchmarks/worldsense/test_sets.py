@@ -8,15 +8,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.problems.draws import permute, round_keys
 from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, WORDINGS, answers_of
 from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.benchmarks.worldsense.trials.official import read_official
-from worldprobe.benchmarks.worldsense.trials.sets import PLANS, RELEASED, blocks_of, count_cells, plan_set, stream_set
-from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
+from worldprobe.benchmarks.worldsense.trials.sets import PLANS, blocks_of, plan_set, stream_set
+from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct, permute, round_keys
 from worldprobe.cli import main
 
 SIZES = {
@@ -112,12 +111,6 @@ def test_another_seed_gives_other_trials(small: pd.DataFrame) -> None:
     assert len(set(other["text"]) & set(small["text"])) < 0.02 * len(other)
 
 
-def test_counts_stand_next_to_the_release_s() -> None:
-    assert sum(map(sum, RELEASED.values())) == 87048
-    table = count_cells(make("test", per_cell=2, skins=["trips"]))
-    assert set(zip(table["problem"], table["size"], table["complexity"], strict=True)) == set(RELEASED)
-
-
 def test_the_bytes_are_the_same_for_any_number_of_processes_and_the_layouts_agree(tmp_path: Path) -> None:
     options = ["generate", "train-10k", "--per-cell", "16", "--sizes", "3", "--problems", "Infer.normal", "Compl.trivial"]
     for processes in ("1", "2"):
@@ -140,7 +133,6 @@ def test_the_bytes_are_the_same_for_any_number_of_processes_and_the_layouts_agre
     assert main(["worldsense", "export", str(out), "--out", str(tmp_path / "again.jsonl.bz2")]) == 0
     assert (tmp_path / "again.jsonl.bz2").read_bytes() == out.read_bytes()
     assert main(["worldsense", "audit", str(out)]) == 0
-    assert main(["worldsense", "counts", str(out), "--out", str(tmp_path / "counts.csv")]) == 0
 
 
 @pytest.mark.parametrize("size", [6, 7, 8])
@@ -193,6 +185,5 @@ def test_a_table_without_spans_is_read_back(tmp_path: Path) -> None:
     assert str(trials["span"].dtype) == "Int64"
     assert trials["span"].isna().all()
     assert main(["worldsense", "audit", str(table)]) == 0
-    assert main(["worldsense", "counts", str(table), "--out", str(tmp_path / "counts.csv")]) == 0
     assert main(["worldsense", "export", str(table), "--out", str(official)]) == 0
     pd.testing.assert_series_equal(read_trials(official)["span"], trials["span"])

@@ -13,8 +13,8 @@ from worldprobe.benchmarks.worldsense.analysis.published import published_name, 
 from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, Questions, from_frame
 from worldprobe.benchmarks.worldsense.analysis.reproduction import RELEASED, check_reproduction, released_sets, summary_line
 from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models, summarize
+from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction, Summaries
-from worldprobe.benchmarks.worldsense.plans import FIGURES, TABLES
 from worldprobe.benchmarks.worldsense.selection import PROMPTINGS, place
 from worldprobe.benchmarks.worldsense.skins.groups import group_skins
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
@@ -201,6 +201,10 @@ def test_a_damaged_file_of_published_numbers_is_a_message(tmp_path: Path) -> Non
         read_published(tmp_path / "worldsense.csv")
 
 
+SHOWN = [display for display in BENCHMARK.displays if display.section != "finetuning"]
+TABLES, FIGURES = ([display for display in SHOWN if display.kind == kind] for kind in ("table", "figure"))
+
+
 def files(folder: Path, summaries: pd.DataFrame, questions: Questions, series: list[Series]) -> Path:
     write_table(summaries, Summaries, folder / "summaries.parquet", Provenance())
     compared = compare_models("test", questions, series)
@@ -216,10 +220,10 @@ def test_every_table_prints_in_every_form(
     summaries: pd.DataFrame, questions: Questions, series: list[Series], tmp_path: Path
 ) -> None:
     folder = files(tmp_path, summaries, questions, series)
-    for plan in (plan for plan in TABLES if plan.section != "finetuning"):
-        paths = [tmp_path / f"{plan.name}.{suffix}" for suffix in ("csv", "tex", "md", "json")]
-        print_table(plan, [folder / one.path for one in plan.inputs], Roster(), paths)
-        assert all(path.stat().st_size > 50 for path in paths), plan.name
+    for display in TABLES:
+        paths = [tmp_path / f"{display.name}.{suffix}" for suffix in ("csv", "tex", "md", "json")]
+        print_table(display, [folder / one.path for one in display.inputs], Roster(), paths)
+        assert all(path.stat().st_size > 50 for path in paths), display.name
     shown = (tmp_path / "worldsense_problems.md").read_text()
     assert "90.3 ±0.7" in shown  # the paper's GPT4, next to ours
     assert "paper" in shown
@@ -231,8 +235,8 @@ def test_a_study_in_the_words_of_one_skin_has_every_table(
 ) -> None:
     one = summaries[~summaries["measure"].isin(["agreement", "consistency", "explained"])].reset_index(drop=True)
     folder = files(tmp_path, one, questions, series)
-    for plan in (plan for plan in TABLES if plan.section != "finetuning"):
-        print_table(plan, [folder / given.path for given in plan.inputs], Roster(), [tmp_path / f"{plan.name}.md"])
+    for display in TABLES:
+        print_table(display, [folder / given.path for given in display.inputs], Roster(), [tmp_path / f"{display.name}.md"])
     assert "more than one skin" in (tmp_path / "worldsense_consistency.md").read_text()
 
 
@@ -240,12 +244,12 @@ def test_every_figure_draws_its_numbers_twice_alike(
     summaries: pd.DataFrame, questions: Questions, series: list[Series], tmp_path: Path
 ) -> None:
     folder = files(tmp_path, summaries, questions, series)
-    for plan in (plan for plan in FIGURES if plan.section != "finetuning"):
-        paths = [[tmp_path / f"{plan.name}{n}.{suffix}" for suffix in ("svg", "csv")] for n in (1, 2)]
+    for display in FIGURES:
+        paths = [[tmp_path / f"{display.name}{n}.{suffix}" for suffix in ("svg", "csv")] for n in (1, 2)]
         for both in paths:
-            draw_figure(plan, [folder / one.path for one in plan.inputs], Roster(), both)
-        assert paths[0][0].read_bytes() == paths[1][0].read_bytes(), plan.name
-        assert len(pd.read_csv(paths[0][1])) > 3, plan.name
+            draw_figure(display, [folder / one.path for one in display.inputs], Roster(), both)
+        assert paths[0][0].read_bytes() == paths[1][0].read_bytes(), display.name
+        assert len(pd.read_csv(paths[0][1])) > 3, display.name
 
 
 def test_promptings_are_in_the_papers_order() -> None:

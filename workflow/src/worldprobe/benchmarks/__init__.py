@@ -1,32 +1,30 @@
-"""The benchmarks: each folder is all that is one benchmark's, and one line here makes it known. Imports nothing heavy."""
+"""The benchmarks: each folder is all that is one benchmark's, and its ``benchmark.py`` what the shared parts see of it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study, load
+from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study
 from worldprobe.paths import StudyPaths
 
 if TYPE_CHECKING:
     from worldprobe.settings import Block  # pydantic takes a third of a second that `--help` does not need
 
-#: Name -> module; a module's BENCHMARK is all that the shared parts see.
-MODULES: Mapping[str, str] = {
-    "ewok": "worldprobe.benchmarks.ewok.benchmark",
-    "worldsense": "worldprobe.benchmarks.worldsense.benchmark",
-}
+#: In the order of reports.
+NAMES = tuple(sorted(one.name for one in iter_modules(__path__)))
 
 
 def benchmarks() -> dict[str, Benchmark]:
-    """Every benchmark by name, in the order of reports."""
-    return {name: import_module(module).BENCHMARK for name, module in MODULES.items()}
+    """Every benchmark by name."""
+    return {name: import_module(f"{__name__}.{name}.benchmark").BENCHMARK for name in NAMES}
 
 
 def settings_classes() -> dict[str, type[Block]]:
     """The class of each benchmark's block of a configuration."""
-    return {name: load(benchmark.settings) for name, benchmark in benchmarks().items()}
+    return {name: benchmark.settings for name, benchmark in benchmarks().items()}
 
 
 def of_study(study: Study) -> list[Benchmark]:
@@ -34,10 +32,10 @@ def of_study(study: Study) -> list[Benchmark]:
     return [benchmark for name, benchmark in benchmarks().items() if study.get(name) is not None]
 
 
-def targets(study: Study, registry: Registry) -> list[str]:
+def outputs(study: Study, registry: Registry) -> list[str]:
     """Every file that a study is for, without the report."""
-    own = [path for benchmark in of_study(study) for path in load(benchmark.targets)(study, registry)]
-    return [*own, *plan_files(study, registry, "table"), *plan_files(study, registry, "figure")]
+    own = [path for benchmark in of_study(study) for path in benchmark.outputs(study, registry)]
+    return [*own, *display_files(study, registry, "table"), *display_files(study, registry, "figure")]
 
 
 def page_files(study: Study, models: Sequence[str]) -> list[PageFiles]:
@@ -48,11 +46,11 @@ def page_files(study: Study, models: Sequence[str]) -> list[PageFiles]:
         study: a validated study.
         models: ids of those that have answers.
     """
-    found = [load(benchmark.page.files)(study, models) for benchmark in of_study(study) if benchmark.page]
+    found = [benchmark.page.files(study, models) for benchmark in of_study(study) if benchmark.page]
     return [files for files in found if files is not None]
 
 
-def plan_files(study: Study, registry: Registry, kind: str, suffix: str = "") -> list[str]:
+def display_files(study: Study, registry: Registry, kind: str, suffix: str = "") -> list[str]:
     """The files of all tables or figures of a study.
 
     Args:
@@ -64,19 +62,18 @@ def plan_files(study: Study, registry: Registry, kind: str, suffix: str = "") ->
     found = []
     for benchmark in of_study(study):
         root = StudyPaths.of(study).benchmark(benchmark.name)
-        found += [path for plan in benchmark.wanted(study, registry, kind) for path in plan.paths(root)]
+        found += [path for one in benchmark.wanted(study, registry, kind) for path in one.paths(root)]
     return [path for path in found if path.endswith(suffix)]
 
 
-def evidence(study: Study, model: str) -> list[str]:
-    """The files that asking a model leaves, benchmark by benchmark."""
-    return [path for paths in evidence_by_rule(study, model).values() for path in paths]
+def answers(study: Study, model: str) -> list[str]:
+    """The files that evaluating a model leaves, benchmark by benchmark."""
+    return [path for paths in answers_by_rule(study, model).values() for path in paths]
 
 
-def evidence_by_rule(study: Study, model: str) -> dict[str, list[str]]:
-    """The files that asking a model leaves, by the rule that asks; without the rules that do not ask it."""
-    asking = [benchmark for benchmark in of_study(study) if benchmark.evidence]
-    left = {benchmark.asking: load(benchmark.evidence)(study, model) for benchmark in asking}
+def answers_by_rule(study: Study, model: str) -> dict[str, list[str]]:
+    """The files that evaluating a model leaves, by the rule that makes them; without the rules that do not evaluate it."""
+    left = {benchmark.rule: benchmark.answers(study, model) for benchmark in of_study(study)}
     return {rule: paths for rule, paths in left.items() if paths}
 
 
@@ -84,13 +81,13 @@ def add_models(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, d
     """The registry with the models that a study makes from others, e.g. by fine-tuning."""
     for benchmark in of_study(study):
         if benchmark.adds:
-            registry = registry | load(benchmark.adds)(study, registry)
+            registry = registry | benchmark.adds(study, registry)
     return registry
 
 
-def asked_models(study: Study) -> list[str]:
-    """The study's models, and those that a benchmark asks besides."""
-    more = [model for benchmark in of_study(study) if benchmark.asked for model in load(benchmark.asked)(study)]
+def all_models(study: Study) -> list[str]:
+    """The study's models, and those that a benchmark evaluates besides."""
+    more = [model for benchmark in of_study(study) for model in benchmark.extra_models(study)]
     return list(dict.fromkeys([*study["models"], *more]))
 
 
@@ -119,14 +116,14 @@ def outdated(study: Study, missing: Collection[str], registry: Registry) -> list
         missing: ids of models without answers.
         registry: model id -> card.
     """
-    answers = (path for model in asked_models(study) for path in evidence(study, model))
-    kept = {*targets(without(study, missing), registry), *answers}
-    return [path for path in targets(study, registry) if path not in kept]
+    found = (path for model in all_models(study) for path in answers(study, model))
+    kept = {*outputs(without(study, missing), registry), *found}
+    return [path for path in outputs(study, registry) if path not in kept]
 
 
 def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The registry with what depends on the study, e.g. the folders of the models that it trains."""
     for benchmark in of_study(study):
         if benchmark.complete:
-            registry = load(benchmark.complete)(study, registry)
+            registry = benchmark.complete(study, registry)
     return registry

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from worldprobe import __version__, log
-from worldprobe.benchmarks import MODULES
+from worldprobe.benchmarks import NAMES
 from worldprobe.cli.extras import missing_extra
 from worldprobe.cli.parsing import LABELS, Parser, check_paths, mark_leaves
 from worldprobe.cli.streams import patient_output
@@ -32,7 +32,7 @@ COMMANDS = {
     "release": "pass materials and items on, encrypted, and search folders for what got out",
     "models": "list, plan and fetch the registry's models",
     "controls": "small models of known behaviour, trained on a corpus of our own",
-    **{name: "" for name in MODULES if find_spec(f"worldprobe.cli.{name}")},
+    **{name: "" for name in NAMES if find_spec(f"worldprobe.cli.{name}")},
     "score": "score items, or prompt the model about them",
     "baselines": "word2vec bag of words; number and frequency of words",
     "human": "study with people: lists, survey, cleaning, agreement, likeness of models",

@@ -81,16 +81,16 @@ def benchmark_names(text: str) -> list[str]:
     >>> benchmark_names("worldsense,ewok")
     ['ewok', 'worldsense']
     """
-    from worldprobe.benchmarks import MODULES
+    from worldprobe.benchmarks import NAMES
     from worldprobe.errors import did_you_mean
 
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
-        if name not in MODULES:
-            raise argparse.ArgumentTypeError(f'"{name}" is not a benchmark{did_you_mean(name, MODULES)}')
+        if name not in NAMES:
+            raise argparse.ArgumentTypeError(f'"{name}" is not a benchmark{did_you_mean(name, NAMES)}')
     if not names:
-        raise argparse.ArgumentTypeError(f'"{text}" names no benchmark: give one or more of {", ".join(MODULES)}')
-    return [name for name in MODULES if name in names]
+        raise argparse.ArgumentTypeError(f'"{text}" names no benchmark: give one or more of {", ".join(NAMES)}')
+    return [name for name in NAMES if name in names]
 
 
 def run(args: argparse.Namespace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from worldprobe.cli.plans import add_plan_parsers, options_of
+from worldprobe.cli.displays import add_display_parsers, options_of
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -13,7 +13,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     names = stages.add_parser("figure", help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.").add_subparsers(
         title="figures", metavar="NAME", required=True
     )
-    add_plan_parsers(names, "figure", run)
+    add_display_parsers(names, "figure", run)
     for parser in names.choices.values():
         parser.add_argument(
             "--trained", nargs="*", default=[], metavar="FOLDER", help="folders of control models, which state their parameters"
@@ -28,6 +28,6 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.report.model_names import read_roster
     from worldprobe.report.render import draw_figure
 
-    tables = [getattr(args, one.name) for one in args.plan.inputs]
+    tables = [getattr(args, one.name) for one in args.display.inputs]
     roster = read_roster(args.registry).with_trained(args.trained)
-    draw_figure(args.plan, tables, roster, args.out, args.column_width, **options_of(args))
+    draw_figure(args.display, tables, roster, args.out, args.column_width, **options_of(args))

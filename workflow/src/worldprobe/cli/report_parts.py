@@ -106,12 +106,11 @@ def _benchmark_of(path: Path) -> Benchmark:
     Raises:
         UserError: not a table of ours, or one that no report is built around.
     """
-    from worldprobe.benchmark import load
     from worldprobe.benchmarks import benchmarks
     from worldprobe.report.origins import read_origins
 
     kind = read_origins([path])[0].kind
-    known = {load(one.page.summary.contract).Config.name: one for one in benchmarks().values() if one.page}
+    known = {one.page.summary.contract.Config.name: one for one in benchmarks().values() if one.page}
     if kind not in known:
         raise UserError(path, f"contains {kind}, not {' or '.join(known)}.", "Give the summary table of a benchmark.")
     return known[kind]

@@ -33,7 +33,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Look and report."""
-    from worldprobe.benchmarks import add_models, asked_models, complete_registry, evidence_by_rule, settings_classes
+    from worldprobe.benchmarks import add_models, all_models, answers_by_rule, complete_registry, settings_classes
     from worldprobe.operations import locks, status
     from worldprobe.operations.settings import read_settings
     from worldprobe.paths import REPOSITORY, RESULTS, StudyPaths
@@ -46,11 +46,11 @@ def run(args: argparse.Namespace) -> None:
         settings = merge(settings, read_yaml(path).document or {})
     results = (args.prefix / RESULTS).as_posix()
     study, registry, _, _ = read_settings(
-        settings, files, {}, REPOSITORY, settings_classes(), complete_registry, results, add_models, asked_models
+        settings, files, {}, REPOSITORY, settings_classes(), complete_registry, results, add_models, all_models
     )
     print(f"Study {study['study']}")
-    models = asked_models(study)
-    if not any(evidence_by_rule(study, model) for model in models):
+    models = all_models(study)
+    if not any(answers_by_rule(study, model) for model in models):
         print("No model is asked: this study uses released results, or none of its benchmarks asks models.")
         return
     found = status.read_queue(args.directory)
@@ -58,9 +58,7 @@ def run(args: argparse.Namespace) -> None:
     pids = locks.running(args.directory)
     on_cluster = bool(queue) or locks.is_on_cluster(pids)
     is_running = bool(pids or locks.held_elsewhere(args.directory))
-    states = status.model_states(
-        study, registry, evidence_by_rule, args.directory, queue, is_running, on_cluster, silence, models
-    )
+    states = status.model_states(study, registry, answers_by_rule, args.directory, queue, is_running, on_cluster, silence, models)
     width = max(len(state.model) for state in states)
     for state in states:
         print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())

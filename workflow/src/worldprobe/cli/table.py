@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from worldprobe.cli.plans import add_plan_parsers, options_of
+from worldprobe.cli.displays import add_display_parsers, options_of
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
@@ -13,7 +13,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     names = stages.add_parser("table", help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.").add_subparsers(
         title="tables", metavar="NAME", required=True
     )
-    add_plan_parsers(names, "table", run)
+    add_display_parsers(names, "table", run)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -21,5 +21,5 @@ def run(args: argparse.Namespace) -> None:
     from worldprobe.report.model_names import read_roster
     from worldprobe.report.render import print_table
 
-    tables = [getattr(args, one.name) for one in args.plan.inputs]
-    print_table(args.plan, tables, read_roster(args.registry), args.out, **options_of(args))
+    tables = [getattr(args, one.name) for one in args.display.inputs]
+    print_table(args.display, tables, read_roster(args.registry), args.out, **options_of(args))

@@ -27,7 +27,7 @@ from worldprobe.errors import UserError
 
 
 def add_parsers(stages: argparse._SubParsersAction) -> None:
-    """``worldsense audit``, ``skins check``, ``preview``, ``generate``, ``counts``, and what asks models."""
+    """``worldsense audit``, ``skins check``, ``preview``, ``generate``, and what asks models."""
     stage = stages.add_parser("worldsense", help="WorldSense: generate and audit trials, ask models, analyse answers")
     actions = stage.add_subparsers(metavar="ACTION", required=True)
     trials_help = "official trials (.jsonl, .jsonl.bz2, .jsonl.gz) or our table (.parquet)"
@@ -98,10 +98,6 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     generate.add_argument("--dialogues-out", type=Path, metavar="FILE.jsonl.gz", help="also write training dialogues")
     generate.add_argument("--out", type=Path, required=True, metavar="TRIALS", help="table of trials (Parquet)")
     generate.set_defaults(run=run_generate)
-    counts = actions.add_parser("counts", help="count the trials of each cell, next to the release's")
-    counts.add_argument("trials", metavar="TRIALS", help=trials_help)
-    counts.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="table of counts, as CSV")
-    counts.set_defaults(run=run_counts)
     add_asking_parsers(actions, trials_help)
     add_lessons_parsers(actions)
     add_finetuning_parsers(actions)
@@ -114,8 +110,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 def run_audit(args: argparse.Namespace) -> int:
     """Read, solve, print, write; exit status 1 where a gold answer is wrong."""
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
-    from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
-    from worldprobe.benchmarks.worldsense.trials.audit_text import write_audit
+    from worldprobe.benchmarks.worldsense.trials.audit import audit_trials, write_audit
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.files import write_text
 
@@ -131,8 +126,8 @@ def run_audit(args: argparse.Namespace) -> int:
 
 def run_skins_check(args: argparse.Namespace) -> None:
     """Read, print every fault; the last is the error."""
-    from worldprobe.benchmarks.worldsense.skins.misreading import find_misreading
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, check_skins
+    from worldprobe.benchmarks.worldsense.trials.audit import find_misreading
 
     skins, faults = check_skins(args.skins or FOLDER)
     faults += [fault for skin in skins if (fault := find_misreading(skin)) is not None]
@@ -153,10 +148,10 @@ def run_preview(args: argparse.Namespace) -> None:
 
 def run_generate(args: argparse.Namespace) -> None:
     """Plan, check that the set can be balanced, draw, write."""
-    from worldprobe.benchmarks.worldsense.skins.misreading import find_misreading
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.trials import sets
+    from worldprobe.benchmarks.worldsense.trials.audit import find_misreading
     from worldprobe.benchmarks.worldsense.trials.files import write_set
     from worldprobe.benchmarks.worldsense.trials.official import is_official
     from worldprobe.log import LOGGER
@@ -185,12 +180,3 @@ def run_generate(args: argparse.Namespace) -> None:
     batches = sets.stream_set(plan, blocks, args.seed, min(args.processes, os.cpu_count() or 1))
     n_trials = write_set(batches, args.out, provenance, args.dialogues_out)
     LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, args.out)
-
-
-def run_counts(args: argparse.Namespace) -> None:
-    """Read, count, write."""
-    from worldprobe.benchmarks.worldsense.trials.files import read_trials
-    from worldprobe.benchmarks.worldsense.trials.sets import count_cells
-    from worldprobe.files import write_text
-
-    write_text(args.out, count_cells(read_trials(args.trials)).to_csv(index=False, lineterminator="\n"))

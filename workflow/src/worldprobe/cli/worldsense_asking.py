@@ -221,7 +221,7 @@ def canary_of(path: str, trials: pd.DataFrame) -> str | None:
 def run_export_results(args: argparse.Namespace) -> None:
     """Tables of responses -> official files; the names are checked before the first is written."""
     from worldprobe.benchmarks.worldsense.contracts import Responses
-    from worldprobe.benchmarks.worldsense.exports.results import results_name, write_results
+    from worldprobe.benchmarks.worldsense.exports import results_name, write_results
     from worldprobe.contracts import read_provenance, read_table
 
     found: dict[str, tuple[Path, str, pd.DataFrame]] = {}

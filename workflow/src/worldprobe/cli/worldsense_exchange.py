@@ -73,7 +73,7 @@ def run_export(args: argparse.Namespace) -> None:
 
 
 def _export_task(args: argparse.Namespace) -> None:
-    from worldprobe.benchmarks.worldsense.exports.lm_eval_task import task_files
+    from worldprobe.benchmarks.worldsense.exports import task_files
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.cli.worldsense_asking import canary_of
     from worldprobe.files import digest_file, source_of, whole_folder, write_members
@@ -94,7 +94,7 @@ def _export_dataset(args: argparse.Namespace) -> None:
         UserError: the trials may be the release's, or are not a whole table of ours.
     """
     from worldprobe.benchmarks.worldsense.contracts import Trials
-    from worldprobe.benchmarks.worldsense.exports.dataset import describe_trials
+    from worldprobe.benchmarks.worldsense.exports import describe_trials
     from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.trials.files import read_batches
     from worldprobe.benchmarks.worldsense.trials.official import is_official
@@ -118,7 +118,7 @@ def _export_dataset(args: argparse.Namespace) -> None:
 def run_import_samples(args: argparse.Namespace) -> None:
     """Check that the samples are of these trials, and write them as responses."""
     from worldprobe.benchmarks.worldsense.contracts import Responses
-    from worldprobe.benchmarks.worldsense.exports.lm_eval_task import BENCHMARK, read_responses
+    from worldprobe.benchmarks.worldsense.exports import BENCHMARK, read_responses
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.cli.worldsense_asking import canary_of
     from worldprobe.contracts import write_table

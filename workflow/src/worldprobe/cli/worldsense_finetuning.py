@@ -141,8 +141,7 @@ def run_finetune(args: argparse.Namespace) -> int | None:
 
 def _prepare(args: argparse.Namespace) -> _Prepared:
     """Read and check: files, base, form, lengths, precision, memory."""
-    from worldprobe.benchmarks.worldsense.finetuning.contamination import read_tests
-    from worldprobe.benchmarks.worldsense.finetuning.material import MaterialReader
+    from worldprobe.benchmarks.worldsense.finetuning.material import MaterialReader, read_tests
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
     from worldprobe.contracts import table_name
@@ -336,8 +335,7 @@ def _finetune(args: argparse.Namespace, prepared: _Prepared) -> None:
 
 
 def _write_texts(folder: Path, name: str, base: str, provenance: Any, record: Any, prepared: _Prepared) -> None:
-    from worldprobe.benchmarks.worldsense.finetuning.model_card import write_card
-    from worldprobe.benchmarks.worldsense.finetuning.records import RECORD, write_record
+    from worldprobe.benchmarks.worldsense.finetuning.model_card import RECORD, write_card, write_record
 
     write_record(record, folder / RECORD)
     (folder / "provenance.json").write_text(provenance.to_json() + "\n", encoding="utf-8")
@@ -350,7 +348,7 @@ def run_gather(args: argparse.Namespace) -> None:
     import pandas as pd
 
     from worldprobe.benchmarks.worldsense.contracts import Trainings
-    from worldprobe.benchmarks.worldsense.finetuning.records import RECORD, read_record
+    from worldprobe.benchmarks.worldsense.finetuning.model_card import RECORD, read_record
     from worldprobe.contracts import write_table
     from worldprobe.provenance import made
 

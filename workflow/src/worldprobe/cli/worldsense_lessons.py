@@ -95,7 +95,7 @@ def add_lessons_parsers(actions: argparse._SubParsersAction) -> None:
 
 def run_phrases(args: argparse.Namespace) -> None:
     """Read skins, write a tokenizer."""
-    from worldprobe.benchmarks.worldsense.skins.phrases import tokens_of
+    from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import tokens_of
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.files import whole_folder
     from worldprobe.log import LOGGER
@@ -114,8 +114,7 @@ def run_phrases(args: argparse.Namespace) -> None:
 
 def run_lessons(args: argparse.Namespace) -> None:
     """Draw lessons, write them."""
-    from worldprobe.benchmarks.worldsense.finetuning.lesson_check import LessonCheck
-    from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import LessonPlan, draw_lessons, write_lesson
+    from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import LessonCheck, LessonPlan, draw_lessons, write_lesson
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.trials.files import write_lines

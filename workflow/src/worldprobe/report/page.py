@@ -15,7 +15,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from worldprobe import __version__
-from worldprobe.benchmark import Benchmark, load
+from worldprobe.benchmark import Benchmark
 from worldprobe.files import read_text, write_text
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
@@ -150,18 +150,17 @@ def build_part(
     """
     if benchmark.page is None:
         raise ValueError(f"{benchmark.name} has no page")
-    part: Part = load(benchmark.page.compose)(material)
-    plans = {(plan.kind, plan.name): plan for plan in benchmark.plans}
-    order = {key: number for number, key in enumerate(plans)}
-    captions = {name: plan.caption for (kind, name), plan in plans.items() if kind == "figure"}
+    part: Part = benchmark.page.compose(material)
+    declared = {f"{one.kind}s/{one.name}": one for one in benchmark.displays}
+    order = {name: number for number, name in enumerate(declared)}
+    sections = {name: one.section for name, one in declared.items()}
+    captions = {one.name: one.caption for one in benchmark.displays if one.kind == "figure"}
     pictures = [read_picture(path, captions.get(path.stem, path.stem.replace("_", " "))) for path in figures]
     by_section: dict[str, tuple[list[Picture], list[PrintedTable]]] = {}
-    for picture in sorted(pictures, key=lambda one: order.get(("figure", one.name), len(order))):
-        plan = plans.get(("figure", picture.name))
-        by_section.setdefault(plan.section if plan else "more", ([], []))[0].append(picture)
-    for table in sorted(tables, key=lambda one: order.get(("table", one.name), len(order))):
-        plan = plans.get(("table", table.name))
-        by_section.setdefault(plan.section if plan else "more", ([], []))[1].append(table)
+    for picture in sorted(pictures, key=lambda one: order.get(f"figures/{one.name}", len(order))):
+        by_section.setdefault(sections.get(f"figures/{picture.name}", "more"), ([], []))[0].append(picture)
+    for table in sorted(tables, key=lambda one: order.get(f"tables/{one.name}", len(order))):
+        by_section.setdefault(sections.get(f"tables/{table.name}", "more"), ([], []))[1].append(table)
     known = [(section.id, section.title, section.intro) for section in benchmark.page.sections]
     shown = [
         ShownSection(name, title, intro, *by_section.get(name, ([], [])), part.extras.get(name, Markup("")))

@@ -1,4 +1,4 @@
-"""Tables and figures built from their plans: read what a plan names, build it, write it in every form that is wanted."""
+"""Tables and figures made as they are declared: read their inputs, build them, write every form that is wanted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from worldprobe.benchmark import Plan, load
+from worldprobe.benchmark import Display, taken_by
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file
@@ -19,56 +19,55 @@ from worldprobe.report.style import render
 Paths = Sequence[Path | str]
 
 
-def print_table(plan: Plan, tables: Paths, roster: Roster, out: Paths, **options: str) -> None:
+def print_table(display: Display, tables: Paths, roster: Roster, out: Paths, **options: str) -> None:
     """Print a table.
 
     Args:
-        plan: of a table.
-        tables: files of the plan's inputs, in their order.
+        display: a table.
+        tables: files of its inputs, in their order.
         roster: names and order of the models.
         out: paths that end in .csv, .tex, .md or .json.
-        options: of the plan; those left out have their defaults.
+        options: its own; those left out have their defaults.
 
     Raises:
         UserError: an input that cannot be read or does not have what the table needs, or a suffix that is not known.
     """
-    sheet: Sheet = _build(plan, tables, roster, options)
+    sheet: Sheet = _build(display, tables, roster, options)
     sheet = replace(sheet, notes=(*sheet.notes, *notes(read_provenance(tables[0]), roster)))
     sheet.write(out)
 
 
-def draw_figure(plan: Plan, tables: Paths, roster: Roster, out: Paths, width: str = "double", **options: str) -> None:
+def draw_figure(display: Display, tables: Paths, roster: Roster, out: Paths, width: str = "double", **options: str) -> None:
     """Draw a figure.
 
     Args:
-        plan: of a figure.
-        tables: files of the plan's inputs, in their order.
+        display: a figure.
+        tables: files of its inputs, in their order.
         roster: names, order and colours of the models.
         out: paths that end in .pdf, .svg, .png or .csv.
         width: column width, "single" or "double".
-        options: of the plan; those left out have their defaults.
+        options: its own; those left out have their defaults.
 
     Raises:
         UserError: an input that cannot be read or does not have what the figure needs, or a suffix that is not known.
     """
     note = " ".join(notes(read_provenance(tables[0]), roster))
-    render(_build(plan, tables, roster, options), load(plan.draw), out, note, width=width)
+    render(_build(display, tables, roster, options), display.draw, out, note, width=width)
 
 
-def _check_origins(plan: Plan, tables: Paths) -> None:
+def _check_origins(display: Display, tables: Paths) -> None:
     """Refuse tables of which one was built from another file than the one that is given next to it."""
     for path in tables if len(tables) > 1 else ():
         stated = read_provenance(path).inputs
-        for source, one in zip(tables, plan.inputs, strict=True):
+        for source, one in zip(tables, display.inputs, strict=True):
             if stated.get(one.name) not in (None, digest_file(source)):
                 raise UserError(
                     path, f"was built from other {one.name} than {source}.", f"Give the {one.name} that it was built from."
                 )
 
 
-def _build(plan: Plan, tables: Paths, roster: Roster, options: Mapping[str, str]) -> Any:
-    frames = [read_table(path, load(one.contract), one.columns) for path, one in zip(tables, plan.inputs, strict=True)]
-    _check_origins(plan, tables)
-    extras = {"roster": roster, "provenance": read_provenance(tables[0]) if "provenance" in plan.extras else None}
-    defaults = {option.name: option.choices[0] for option in plan.options}
-    return load(plan.build)(*frames, *(extras[name] for name in plan.extras), **(defaults | dict(plan.fixed) | dict(options)))
+def _build(display: Display, tables: Paths, roster: Roster, options: Mapping[str, str]) -> Any:
+    frames = [read_table(path, one.contract, one.columns) for path, one in zip(tables, display.inputs, strict=True)]
+    _check_origins(display, tables)
+    extras = taken_by(display.build, roster=roster, provenance=read_provenance(tables[0]))
+    return display(*frames, **extras, **options)

@@ -1,7 +1,8 @@
 """The look of every figure: sizes for print, colours that colour-blind readers can distinguish, files that repeat byte for byte.
 
 Figures are drawn on ``matplotlib.figure.Figure`` objects, not through pyplot, so nothing global survives a drawing.
-Lengths are inches unless they are called points. Text is DejaVu Sans, which matplotlib brings along.
+Lengths are inches unless they are called points. Text is DejaVu Sans, which matplotlib brings along. It is imported where
+something is drawn: tidy tables need none.
 """
 
 from __future__ import annotations
@@ -12,21 +13,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
-import matplotlib.style
 import numpy as np
 import pandas as pd
-from matplotlib import font_manager
-from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize, to_hex, to_rgb
-from matplotlib.figure import Figure
-from matplotlib.textpath import TextPath
-from matplotlib.transforms import ScaledTranslation
 
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file, write_text
 from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
 
 #: Accuracy from failing (vermilion) over chance (white) to knowing (blue); both ends differ in lightness from the middle.
 AROUND_CHANCE = ("#A63A00", "#E58B4A", "#FBE3CF", "#FAFAFA", "#CFE3F1", "#5A9BCB", "#003F72")
@@ -67,8 +69,6 @@ HUMAN_BAND = "#DADADA"
 UNTRAINED_COLOUR = "#9A9A9A"
 WORD2VEC_COLOUR = "#A9A9A9"
 
-DIVERGING = LinearSegmentedColormap.from_list("around_chance", AROUND_CHANCE)
-SEQUENTIAL = LinearSegmentedColormap.from_list("share", ["#FAFAFA", "#CFE3F1", "#5A9BCB", "#00518F", "#002B50"])
 
 SMALL, BODY, TITLE = 5.6, 6.5, 7.2
 
@@ -85,6 +85,9 @@ NOTE_KEYS = {".pdf": "Subject", ".svg": "Description", ".png": "Description"}
 
 def apply_settings() -> None:
     """Set matplotlib's defaults for this process; every drawing command calls it once, before it draws."""
+    import matplotlib as mpl
+    import matplotlib.style
+
     mpl.use("agg")
     mpl.rcdefaults()
     mpl.style.use(Path(__file__).parent / "assets" / "figures.mplstyle")
@@ -92,17 +95,15 @@ def apply_settings() -> None:
 
 
 @cache
-def _font() -> font_manager.FontProperties:
-    return font_manager.FontProperties(family="DejaVu Sans")
-
-
-@cache
 def text_width(text: str, points: float) -> float:
     """Width of a line of text in inches, so that margins fit their labels without a trial drawing."""
     if not text.strip():
         return 0.0
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
     # Outline points instead of exact extents: the same but for hairs, and ten times as fast.
-    across = TextPath((0, 0), text, size=points, prop=_font()).vertices[:, 0]
+    across = TextPath((0, 0), text, size=points, prop=FontProperties(family="DejaVu Sans")).vertices[:, 0]
     return float(across.max() - across.min()) / 72
 
 
@@ -134,6 +135,8 @@ def canvas(width: str, height: float) -> Figure:
     """
     if width not in WIDTHS:
         raise UserError("--column-width", f'there is no column width "{width}".', f"Choose one of: {', '.join(WIDTHS)}.")
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(WIDTHS[width], height), facecolor="white")
 
 
@@ -146,6 +149,8 @@ def axes_at(figure: Figure, left: float, top: float, width: float, height: float
 
 def panel_letter(axes: Axes, letter: str, left: float = 0.0, up: float = 0.05, title: str = "", size: float = TITLE) -> None:
     """A bold letter at the panel's upper left corner, ``left`` and ``up`` inches outside it, and a title right after it."""
+    from matplotlib.transforms import ScaledTranslation
+
     shift = ScaledTranslation(-left, up, axes.figure.dpi_scale_trans)
     axes.text(0, 1, letter, transform=axes.transAxes + shift, fontsize=8.5, fontweight="bold", ha="left", va="bottom")
     to_the_side = ScaledTranslation(0.14 - left, up, axes.figure.dpi_scale_trans)
@@ -155,6 +160,39 @@ def panel_letter(axes: Axes, letter: str, left: float = 0.0, up: float = 0.05, t
 def error_bars(rows: pd.DataFrame) -> np.ndarray:
     """The lengths of the intervals below and above means, shape (2, rows); 0 where there is no interval."""
     return np.nan_to_num([rows["mean"] - rows["ci_low"], rows["ci_high"] - rows["mean"]])
+
+
+def diverging() -> Colormap:
+    """White at chance."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("around_chance", AROUND_CHANCE)
+
+
+def sequential() -> Colormap:
+    """White at nothing."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("share", ["#FAFAFA", "#CFE3F1", "#5A9BCB", "#00518F", "#002B50"])
+
+
+def handle(**looks: Any) -> Line2D:
+    """An entry of a legend: a line or a mark."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **looks)
+
+
+def chance_line(label: str) -> Line2D:
+    """The legend's entry of the line at chance."""
+    return handle(color=INK, lw=0.6, dashes=(3, 2), label=label)
+
+
+def human_patch(label: str) -> Patch:
+    """The legend's entry of people's band."""
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor=HUMAN_BAND, edgecolor=HUMAN_COLOUR, lw=0.5, label=label)
 
 
 def family_colours(families: Sequence[str]) -> dict[str, str]:
@@ -172,6 +210,8 @@ def with_lightness(colour: str, change: float) -> str:
     >>> with_lightness("#808080", 0.5), with_lightness("#808080", -1)
     ('#c0c0c0', '#000000')
     """
+    from matplotlib.colors import to_hex, to_rgb
+
     toward = 1.0 if change > 0 else 0.0
     red, green, blue = (part + abs(change) * (toward - part) for part in to_rgb(colour))
     return to_hex((red, green, blue))
@@ -315,7 +355,7 @@ def draw_block(
     block: Block,
     size: float,
     numbers: bool = False,
-    colours: Colormap = DIVERGING,
+    colours: Colormap | None = None,
     limits: tuple[float, float] = (0.0, 1.0),
     places: int = 2,
 ) -> None:
@@ -326,14 +366,16 @@ def draw_block(
         block: the matrix.
         size: points of all labels.
         numbers: print each value in its cell.
-        colours: colour map over ``limits``.
+        colours: colour map over ``limits``; by default the one around chance.
         limits: values of the map's two ends.
         places: decimals of the printed numbers.
     """
+    from matplotlib.colors import Normalize, to_hex
+
     height, width = block.values.shape
     scale = Normalize(*limits)
     shown = np.ma.masked_invalid(block.values)
-    palette = colours.with_extremes(bad=MISSING_COLOUR)
+    palette = (colours or diverging()).with_extremes(bad=MISSING_COLOUR)
     axes.pcolormesh(
         np.arange(width + 1), np.arange(height + 1), shown, cmap=palette, norm=scale, edgecolors="white", linewidth=0.35
     )

@@ -61,7 +61,8 @@ def read_yaml(path: Path | str) -> Source:
         problem = f"is not valid YAML: {error.problem or error.context}."
         raise UserError(where, problem, "Fix this line or the one above it.") from error
     except (yaml.YAMLError, ValueError) as error:  # a ValueError: not UTF-8, or a date such as 2020-99-99
-        raise UserError(path, f"is not valid YAML ({error}).", "Save it as UTF-8, and put text in quotes.") from error
+        reason = " ".join(str(error).split())
+        raise UserError(path, f"is not valid YAML ({reason}).", "Save it as UTF-8, and put text in quotes.") from error
     return Source(str(path), document, lines)
 
 
@@ -105,7 +106,7 @@ def _note_lines(name: str, node: yaml.Node, keys: Keys, lines: dict[Keys, int]) 
     """Note the line of every key; refuse keys given twice."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            inner, line = (*keys, key.value), key.start_mark.line + 1
+            inner, line = (*keys, str(key.value)), key.start_mark.line + 1
             if inner in lines:
                 problem = f"{dotted(inner)}: is set twice (first on line {lines[inner]})."
                 raise UserError(f"{name}, line {line}", problem, "Keep one of them.")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Agreements, HumanStatistics, Ratings
-from worldprobe.benchmarks.ewok.figures.people import draw, tidy
+from worldprobe.benchmarks.ewok.figures.people import draw, human_agreement
 from worldprobe.benchmarks.ewok.human.questions import ask_people, rate_items
 from worldprobe.benchmarks.ewok.human.statistics import Adder, Sums, compare_ways, confuse, judge_sums, measure, prefer
 from worldprobe.benchmarks.ewok.tables.people import human_accuracy
@@ -205,7 +205,7 @@ def test_table_and_figure_show_the_same_numbers_twice(study, tmp_path) -> None:
     sums = {
         way: Adder(ordered, cleaned.answers[cleaned.answers.eval_type == way], key, way).add() for way in ("likert", "choice")
     }
-    frame = tidy(confuse(**sums), statistics, Roster({}))
+    frame = human_agreement(confuse(**sums), statistics, Roster({}))
     words = [text.get_text() for axes in draw(frame).axes for text in axes.texts]
     largest = frame.loc[frame.n.idxmax()]
     assert f"{100 * largest.share:.1f}%" in words

@@ -50,9 +50,9 @@ def test_the_table_has_a_row_per_model_and_condition(compared):
 
 
 def test_the_figure_marks_every_condition_and_its_interval(compared, tmp_path):
-    from worldprobe.benchmarks.ewok.figures.conditions import draw, tidy
+    from worldprobe.benchmarks.ewok.figures.conditions import conditions, draw
 
-    frame = tidy(compared, Roster())
+    frame = conditions(compared, Roster())
     assert set(frame.condition) == {"main", "nonce", "western"}
     assert frame[frame.condition == "main"].difference.tolist() == [0.0, 0.0]
     accuracy, difference = draw(frame).axes
@@ -65,15 +65,15 @@ def test_the_figure_marks_every_condition_and_its_interval(compared, tmp_path):
 
 
 def test_conditions_bear_the_titles_that_the_study_gives_them(compared):
-    from worldprobe.benchmarks.ewok.figures.conditions import draw, tidy
+    from worldprobe.benchmarks.ewok.figures import conditions as figure
     from worldprobe.benchmarks.ewok.tables.conditions import conditions
 
     titled = Provenance(details={"titles": {"main": "Real words", "nonce": "Nonwords"}})
-    frame = tidy(compared, Roster(), titled)
-    figure = draw(frame)
-    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    frame = figure.conditions(compared, Roster(), titled)
+    drawn = figure.draw(frame)
+    labels = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert labels[:3] == ["Real words", "Nonwords", "western"]
-    shown = {figure.axes[1].get_title(loc) for loc in ("left", "center", "right")}  # the style decides where
+    shown = {drawn.axes[1].get_title(loc) for loc in ("left", "center", "right")}  # the style decides where
     assert "difference from Real words" in shown
     sheet = conditions(compared, Roster(), titled)
     assert sheet.title == "Accuracy in each condition, compared with Real words."
@@ -87,7 +87,7 @@ def test_both_are_commands(compared, tmp_path):
 
 
 def test_a_way_of_asking_that_was_not_compared_is_named(compared):
-    from worldprobe.benchmarks.ewok.figures.conditions import tidy
+    from worldprobe.benchmarks.ewok.figures.conditions import conditions
 
     with pytest.raises(UserError, match="was not compared"):
-        tidy(compared, Roster(), eval_type="choice_free_two")
+        conditions(compared, Roster(), eval_type="choice_free_two")

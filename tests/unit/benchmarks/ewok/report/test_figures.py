@@ -18,7 +18,6 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from worldprobe.benchmark import load
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.cli import main
 from worldprobe.contracts import Table
@@ -29,12 +28,12 @@ from worldprobe.report.style import from_csv, text_columns, to_csv
 
 SOURCE = Path(style.__file__).parents[2]
 NEEDS_PROMPTING = {"paradigms", "agreement"}
-FIGURES = {plan.name: plan for plan in EWOK.plans if plan.kind == "figure" and plan.name != "conditions"}
+FIGURES = {display.name: display for display in EWOK.displays if display.kind == "figure" and display.name != "conditions"}
 
 
 def tidy_of(name: str, study) -> pd.DataFrame:
-    plan = FIGURES[name]
-    return load(plan.build)(*(getattr(study, table.name) for table in plan.inputs), study.roster, **plan.fixed)
+    display = FIGURES[name]
+    return display(*(getattr(study, table.name) for table in display.inputs), study.roster)
 
 
 def as_saved(frame: pd.DataFrame) -> pd.DataFrame:
@@ -45,13 +44,13 @@ def as_saved(frame: pd.DataFrame) -> pd.DataFrame:
 def drawn(name: str, study, width: str = "double") -> tuple[pd.DataFrame, Figure]:
     style.apply_settings()
     frame = as_saved(tidy_of(name, study))
-    return frame, load(FIGURES[name].draw)(frame, width=width)
+    return frame, FIGURES[name].draw(frame, width=width)
 
 
 def drawn_frame(agreements: pd.DataFrame, study) -> pd.DataFrame:
     """The tidy table of one model; drawn, so that a mistake in leaving out the pooled panel shows."""
-    frame = load(FIGURES["agreement"].build)(agreements, study.roster)
-    assert len(load(FIGURES["agreement"].draw)(frame).axes) == frame.model.nunique() - 1
+    frame = FIGURES["agreement"](agreements, study.roster)
+    assert len(FIGURES["agreement"].draw(frame).axes) == frame.model.nunique() - 1
     return frame
 
 
@@ -133,8 +132,8 @@ def test_the_test_for_overlaps_finds_one():
 @pytest.mark.parametrize("name", FIGURES)
 def test_rerunning_a_figure_gives_the_same_bytes(name, request, tmp_path):
     study = request.getfixturevalue("paper_study" if name in NEEDS_PROMPTING else "small_study")
-    plan = FIGURES[name]
-    inputs = [str(study.folder / f"{table.name}.parquet") for table in plan.inputs]
+    display = FIGURES[name]
+    inputs = [str(study.folder / f"{table.name}.parquet") for table in display.inputs]
     written = []
     for run in ("first", "second"):
         paths = [tmp_path / run / f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv")]
@@ -193,7 +192,7 @@ def test_names_of_domains_that_are_wider_than_their_cells_stay_on_the_page():
     concepts = [f"a concept of quite some length {number}" for number in range(20)]
     domains = [f"quantitative properties {letter}" for letter in "abcdefgh"]
     rows = [(domain, concept, f"m{k}", f"Model {k}", 0.5) for domain in domains for concept in concepts for k in range(5)]
-    figure = load(FIGURES["concepts"].draw)(pd.DataFrame(rows, columns=["domain", "concept", "model", "name", "mean"]))
+    figure = FIGURES["concepts"].draw(pd.DataFrame(rows, columns=["domain", "concept", "model", "name", "mean"]))
     titles = [text for label, text in texts_of(figure) if label.startswith("quantitative")]
     assert len(titles) == 8
     renderer = FigureCanvasAgg(figure).get_renderer()
@@ -203,12 +202,12 @@ def test_names_of_domains_that_are_wider_than_their_cells_stay_on_the_page():
 def test_the_scaling_plot_leaves_out_models_of_unknown_size_and_joins_no_controls(small_study):
     entries = dict(small_study.roster.models)
     entries["control_gpt2_small"] = Model("control_gpt2_small", "GPT-2 style, small", family="control", is_control=True)
-    plan = FIGURES["scaling"]
-    frame = load(plan.build)(small_study.summaries, Roster(entries))
+    display = FIGURES["scaling"]
+    frame = display(small_study.summaries, Roster(entries))
     assert "control_gpt2_small" not in set(frame.model)
     assert "control_llama_small" in set(frame.model)
     style.apply_settings()
-    figure = load(plan.draw)(as_saved(frame))
+    figure = display.draw(as_saved(frame))
     joined = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 2]
     assert joined == []
 
@@ -238,10 +237,10 @@ def test_a_lollipop_is_open_where_the_correlation_is_not_significant(paper_study
 
 def test_stars_that_are_all_empty_stay_empty_and_leave_every_lollipop_open(paper_study):
     correlations = paper_study.correlations.assign(stars="")
-    frame = load(FIGURES["design_features"].build)(paper_study.summaries, correlations, paper_study.roster)
+    frame = FIGURES["design_features"](paper_study.summaries, correlations, paper_study.roster)
     read = as_saved(frame)
     assert set(read.stars) == {""}
-    figure = load(FIGURES["design_features"].draw)(read)
+    figure = FIGURES["design_features"].draw(read)
     axes = next(axes for axes in figure.axes if axes.get_xlabel() == "r with number of words")
     faces = [
         face for collection in axes.collections if isinstance(collection, PathCollection) for face in collection.get_facecolors()
@@ -301,10 +300,10 @@ def test_the_registry_gives_each_family_a_hue_of_its_own_for_colour_blind_reader
 
 def test_a_figure_that_the_run_cannot_feed_says_what_is_missing(small_study):
     with pytest.raises(UserError, match="no model was prompted"):
-        load(FIGURES["paradigms"].build)(small_study.summaries, small_study.roster)
+        FIGURES["paradigms"](small_study.summaries, small_study.roster)
     empty = small_study.agreements.iloc[:0]
     with pytest.raises(UserError, match="was not run"):
-        load(FIGURES["agreement"].build)(empty, small_study.roster)
+        FIGURES["agreement"](empty, small_study.roster)
 
 
 def test_people_have_a_panel_of_agreement_that_is_not_pooled_with_the_models(paper_study):
@@ -335,28 +334,27 @@ def test_a_path_that_is_no_figure_format_is_refused_before_anything_is_written(s
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_plan_has_a_command_and_names_code_that_is_there():
+def test_every_table_and_figure_has_a_command_and_every_figure_is_drawn():
     from worldprobe.cli import build_parser
 
-    for plan in EWOK.plans:
-        args = build_parser().parse_args([plan.kind, plan.name, *(["x.parquet"] * len(plan.inputs)), "--out", "x.csv"])
-        assert args.plan is plan
-        assert all(hasattr(args, option.name) for option in (*plan.options, *plan.inputs))
-        assert callable(load(plan.build))
-        assert plan.kind == "table" or callable(load(plan.draw))
+    for display in EWOK.displays:
+        args = build_parser().parse_args([display.kind, display.name, *(["x.parquet"] * len(display.inputs)), "--out", "x.csv"])
+        assert args.display is display
+        assert all(hasattr(args, option.name) for option in (*display.options, *display.inputs))
+        assert display.kind == "table" or display.draw.__module__ == display.build.__module__
 
 
-def test_no_two_plans_share_a_command_and_each_is_in_a_section():
+def test_no_two_of_them_share_a_command_and_each_is_in_a_section():
     from worldprobe.benchmarks import benchmarks
 
-    names = [(plan.kind, plan.name) for benchmark in benchmarks().values() for plan in benchmark.plans]
+    names = [(display.kind, display.name) for benchmark in benchmarks().values() for display in benchmark.displays]
     assert len(names) == len(set(names))
-    assert all(benchmark.section(plan) for benchmark in benchmarks().values() for plan in benchmark.plans)
+    assert all(benchmark.section(display) for benchmark in benchmarks().values() for display in benchmark.displays)
 
 
-def test_plans_are_read_without_pandas_or_matplotlib():
+def test_declarations_are_read_without_matplotlib_scipy_or_torch():
     code = "import sys; from worldprobe.benchmarks import benchmarks; benchmarks(); "
-    code += "print([name for name in ('pandas', 'matplotlib', 'pyarrow') if name in sys.modules])"
+    code += "print([name for name in ('matplotlib', 'scipy', 'torch') if name in sys.modules])"
     assert (
         subprocess.run([sys.executable, "-c", code], cwd=SOURCE, capture_output=True, text=True, check=True).stdout.strip()
         == "[]"
@@ -371,9 +369,9 @@ def test_the_columns_that_tables_and_figures_read_hold_no_item_text():
         "materials_words",
         "materials_cues",
     }  # they read texts, and show counts of them
-    for plan in (plan for plan in EWOK.plans if plan.name not in counted):
-        for one in plan.inputs:
-            contract = load(one.contract)
+    for display in (display for display in EWOK.displays if display.name not in counted):
+        for one in display.inputs:
+            contract = one.contract
             assert issubclass(contract, Table)
             assert not texts & set(one.columns or contract.columns)
 
@@ -382,6 +380,6 @@ def test_two_models_of_one_display_name_keep_a_row_each(paper_study):
     entries = paper_study.roster.models | {"phi_1": replace(paper_study.roster.models["phi_1"], name="GPT2-XL")}
     for name, rows in (("setups_by_model", 20), ("agreement", 22)):
         tables = [getattr(paper_study, table.name) for table in FIGURES[name].inputs]
-        frame = as_saved(load(FIGURES[name].build)(*tables, Roster(entries), **FIGURES[name].fixed))
+        frame = as_saved(FIGURES[name](*tables, Roster(entries)))
         assert len(dict.fromkeys(frame[frame.columns[1]] if name == "setups_by_model" else frame.model)) == rows
-        load(FIGURES[name].draw)(frame)
+        FIGURES[name].draw(frame)

@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmark import load
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
 from worldprobe.benchmarks.ewok.report.headline import find_headline, read_examples
@@ -95,9 +94,9 @@ def page(small_study, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     roster = small_study.roster
     for name in ("accuracy_by_domain", "concepts", "controls"):
-        plan = next(plan for plan in EWOK.plans if plan.kind == "figure" and plan.name == name)
-        frame = load(plan.build)(*(getattr(small_study, table.name) for table in plan.inputs), roster)
-        render(frame, load(plan.draw), [folder / f"{name}.svg"])
+        figure = next(one for one in EWOK.displays if one.kind == "figure" and one.name == name)
+        frame = figure(*(getattr(small_study, table.name) for table in figure.inputs), roster)
+        render(frame, figure.draw, [folder / f"{name}.svg"])
     accuracy.mean_accuracy(small_study.summaries, roster).write([folder / "mean_accuracy.json"])
     accuracy.accuracy_by_domain(small_study.summaries, roster).write([folder / "accuracy_by_domain.json"])
     (folder / "rules.svg").write_text(PICTURE.format("<title>rules</title>"))

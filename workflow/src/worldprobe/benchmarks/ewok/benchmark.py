@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from worldprobe.benchmark import Benchmark, Page, Section
-from worldprobe.benchmarks.ewok.plans import FIGURES, SUMMARIES, TABLES
+from worldprobe.benchmark import Benchmark, Input, Page, Section, find_displays
+from worldprobe.benchmarks.ewok import figures, tables
+from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.outputs import answers, outputs, page_files, with_control_checkpoints
+from worldprobe.benchmarks.ewok.report.part import compose
+from worldprobe.benchmarks.ewok.settings import Ewok
 
 SECTIONS = (
     Section(
@@ -53,16 +57,11 @@ SECTIONS = (
 BENCHMARK = Benchmark(
     name="ewok",
     title="EWoK",
-    settings="worldprobe.benchmarks.ewok.settings:Ewok",
-    targets="worldprobe.benchmarks.ewok.targets:targets",
-    evidence="worldprobe.benchmarks.ewok.targets:left_by_asking",
-    asking="score",
-    complete="worldprobe.benchmarks.ewok.targets:with_control_checkpoints",
-    plans=(*TABLES, *FIGURES),
-    page=Page(
-        sections=SECTIONS,
-        summary=SUMMARIES,
-        compose="worldprobe.benchmarks.ewok.report.part:compose",
-        files="worldprobe.benchmarks.ewok.targets:page_files",
-    ),
+    settings=Ewok,
+    outputs=outputs,
+    answers=answers,
+    rule="score",
+    complete=with_control_checkpoints,
+    displays=find_displays(tables, figures),
+    page=Page(SECTIONS, Input(Summaries), compose, page_files),
 )

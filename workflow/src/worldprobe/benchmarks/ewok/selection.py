@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.eval_types import PARADIGMS, title_of
+from worldprobe.benchmark import Option
+from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, GENERATIONS, PARADIGMS, SHOTS, title_of
 from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, is_yardstick
 
+EVAL_TYPE = Option("eval_type", "way of asking", EVAL_TYPES)
+METRIC = Option("metric", "whether ties count one half (accuracy) or as wrong (strict)", ("accuracy", "strict"))
+SETUP = Option("setup", "prompting set-up", tuple(f"{g}_{s}" for g in GENERATIONS for s in SHOTS))
 #: Yardstick -> the only eval_type under which it has rows; it is shown with every eval_type of the models.
 YARDSTICK_TYPES = {HUMAN: "human_likert", WORD2VEC: "word2vec"}
 

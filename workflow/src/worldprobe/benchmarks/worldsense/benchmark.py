@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from worldprobe.benchmark import Benchmark, Page
-from worldprobe.benchmarks.worldsense.plans import FIGURES, SECTIONS, SUMMARIES, TABLES
+from worldprobe.benchmark import Benchmark, Page, Section, find_displays
+from worldprobe.benchmarks.worldsense import figures, tables
+from worldprobe.benchmarks.worldsense.finetuning.plan import add_models
+from worldprobe.benchmarks.worldsense.outputs import answers, extra_models, outputs, page_files
+from worldprobe.benchmarks.worldsense.report.part import compose
+from worldprobe.benchmarks.worldsense.selection import SUMMARIES
+from worldprobe.benchmarks.worldsense.settings import WorldSense, complete_registry
+
+SECTIONS = (
+    Section(
+        "problems",
+        "Problems",
+        "Does a model keep a small world in mind? It draws inferences from descriptions, finds contradictions, and notices "
+        "what a description leaves open. Each problem has a trivial control that needs no world. Chance is 0.5.",
+    ),
+    Section("promptings", "Ways of asking", "The same trials asked in other ways."),
+    Section("sets", "Sets", "The test set, the training set as a test, and sets unlike both."),
+    Section("finetuning", "Fine-tuning", "Models that were trained on such problems: what they learn, and how far it carries."),
+    Section("difficulty", "What makes it hard", "More entities, more relations to combine, more worlds left open."),
+    Section("skins", "Words and domains", "The same abstract problems in other words."),
+    Section("pairs", "Pairs of models", "Is one model better than another on the same tuples?"),
+    Section("published", "Published numbers", "Every number that the paper prints in tables and text, next to ours."),
+)
 
 BENCHMARK = Benchmark(
     name="worldsense",
     title="WorldSense",
-    settings="worldprobe.benchmarks.worldsense.settings:WorldSense",
-    targets="worldprobe.benchmarks.worldsense.targets:targets",
-    asked="worldprobe.benchmarks.worldsense.targets:asked_besides",
-    evidence="worldprobe.benchmarks.worldsense.targets:evidence",
-    asking="ask",
-    adds="worldprobe.benchmarks.worldsense.finetuning.plan:add_models",
-    complete="worldprobe.benchmarks.worldsense.settings:complete_registry",
-    plans=(*TABLES, *FIGURES),
-    page=Page(
-        sections=SECTIONS,
-        summary=SUMMARIES,
-        compose="worldprobe.benchmarks.worldsense.report.part:compose",
-        files="worldprobe.benchmarks.worldsense.targets:page_files",
-    ),
+    settings=WorldSense,
+    outputs=outputs,
+    answers=answers,
+    rule="ask",
+    extra_models=extra_models,
+    adds=add_models,
+    complete=complete_registry,
+    displays=find_displays(tables, figures),
+    page=Page(SECTIONS, SUMMARIES, compose, page_files),
 )

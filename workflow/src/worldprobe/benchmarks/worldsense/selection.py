@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
+from worldprobe.benchmark import Input
+from worldprobe.benchmarks.worldsense.contracts import Summaries
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, DOMAINS, PROBLEMS
 from worldprobe.errors import UserError
 from worldprobe.report.model_names import Roster
 
+SUMMARIES = Input(Summaries, name="summaries")
 #: In the order of tables; any other prompting follows by name.
 PROMPTINGS = ("basic", "constrained", "constrained_sum", "cot", "icl_iid", "icl_ood", "basic_exchanged")
 SETS = ("test", "test-new", "memorisation", "same-skins", "ood-size", "ood-query", "ood-problem")

@@ -11,7 +11,7 @@ from pydantic import Field
 from worldprobe.benchmark import Study
 from worldprobe.benchmarks.worldsense.finetuning.settings import Finetuning
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
-from worldprobe.benchmarks.worldsense.targets import asked_models, asked_sets, released_trials
+from worldprobe.benchmarks.worldsense.outputs import asked_models, asked_sets, released_trials
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.model_types import refuse_prompted
 from worldprobe.settings import Finding, complete_card

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
-from worldprobe.benchmarks.ewok.selection import domain_order, in_words, pick
+from worldprobe.benchmark import figure
+from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.features import has_logprobs
+from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, domain_order, in_words, pick
 from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
 
 ALL_DOMAINS = "all domains"
 COLUMNS = (
@@ -33,7 +40,17 @@ COLUMNS = (
 )
 
 
-def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
+@figure(
+    inputs=[Summaries],
+    title="Accuracy by domain",
+    section="accuracy",
+    caption="Accuracy by domain, from the easiest to the hardest for the models. Bars: mean over versions; dots: single "
+    "versions; dashed line: chance; grey band, where present: range of the human ratings over versions, with their "
+    "mean. EWoK, Figure 4.",
+    when=has_logprobs,
+    options=[EVAL_TYPE],
+)
+def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
     """Every number of the figure: version -1 is a bar (or the humans' line), other versions are dots.
 
     Panels run from the easiest domain to the hardest, then all domains together.
@@ -48,6 +65,7 @@ def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     return rows[list(COLUMNS)].reset_index(drop=True)
 
 
+@accuracy_by_domain.drawn_by
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """The figure from its tidy table.
 
@@ -114,11 +132,11 @@ def _panel(axes: Axes, rows: pd.DataFrame, models: list[str], pitch: float) -> N
 def _legend(figure: Figure, frame: pd.DataFrame, size: float, height: float, has_human: bool) -> None:
     eval_types = [name for name in dict.fromkeys(frame.eval_type) if name not in ("human_likert", "word2vec")]
     handles: list[Line2D | Patch] = [
-        Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance"),
-        Line2D([], [], marker="o", ms=2.4, color=style.INK, mec="white", mew=0.25, ls="", label="one version"),
+        style.chance_line("chance"),
+        style.handle(marker="o", ms=2.4, color=style.INK, mec="white", mew=0.25, ls="", label="one version"),
     ]
     if has_human:
-        handles.append(Patch(facecolor=style.HUMAN_BAND, edgecolor=style.HUMAN_COLOUR, lw=0.5, label="humans, range"))
+        handles.append(style.human_patch("humans, range"))
     figure.legend(handles=handles, loc="lower right", ncols=3, fontsize=size, bbox_to_anchor=(0.995, 0.0), borderaxespad=0.3)
     label = f"accuracy ({in_words(eval_types[0])})"
     figure.text(0.008, 0.075 / height, label, fontsize=size, ha="left", va="bottom", color=style.SOFT_INK)

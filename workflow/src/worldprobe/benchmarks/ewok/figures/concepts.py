@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
 
-from worldprobe.benchmarks.ewok.selection import domain_order, in_words, over_versions, pick
+from worldprobe.benchmark import figure
+from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.features import has_logprobs
+from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, domain_order, in_words, over_versions, pick
 from worldprobe.report import style
 from worldprobe.report.model_names import WORD2VEC, Roster
 from worldprobe.report.style import Block, draw_block
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 #: How much wider bold letters are.
 BOLD = 1.12
@@ -20,7 +25,16 @@ BOLD = 1.12
 ROWS_BETWEEN = 1.6
 
 
-def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
+@figure(
+    inputs=[Summaries],
+    title="Concepts",
+    section="concepts",
+    caption="Accuracy by concept and model. White is chance, blue above, orange below; within each domain, concepts are "
+    "ordered from hardest to easiest.",
+    when=has_logprobs,
+    options=[EVAL_TYPE],
+)
+def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
     """A row per concept and model; domains from easiest to hardest, concepts from hardest to easiest within a domain."""
     rows = over_versions(pick(summaries, "concept", eval_type))
     rows = rows[rows.model != WORD2VEC]
@@ -34,6 +48,7 @@ def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     return dressed[["domain", "concept", "model", "name", "mean", "ci_low", "ci_high", "n_items"]].reset_index(drop=True)
 
 
+@concepts.drawn_by
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Newspaper columns of small matrices, one per domain."""
     models = list(dict.fromkeys(frame.model))
@@ -102,9 +117,12 @@ def _stacks(rows_of: dict[str, int], columns: int) -> list[list[tuple[str, int]]
 
 def _key(figure: Figure, size: float) -> None:
     """A small colour bar with chance in its middle."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
     width, height = figure.get_size_inches()
     axes = style.axes_at(figure, width - 1.55, height - 0.26, 1.4, 0.07)
-    bar = figure.colorbar(ScalarMappable(Normalize(0, 1), style.DIVERGING), cax=axes, orientation="horizontal")
+    bar = figure.colorbar(ScalarMappable(Normalize(0, 1), style.diverging()), cax=axes, orientation="horizontal")
     bar.set_ticks([0, 0.5, 1], labels=["0", "0.5 (chance)", "1"], fontsize=size)
     bar.outline.set_visible(False)
     figure.text((width - 1.62) / width, (0.19 + 0.035) / height, "accuracy", fontsize=size, ha="right", va="center")

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import MultipleLocator
 
+from worldprobe.benchmark import figure
+from worldprobe.benchmarks.ewok.features import has_conditions, has_logprobs
+from worldprobe.benchmarks.ewok.selection import EVAL_TYPE
+from worldprobe.benchmarks.ewok.tables.conditions import CONDITION_COMPARISONS
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 MARKS = ("o", "D", "s", "^", "v", "P", "X")
 COLUMNS = ["model", "name", "condition", "title", "reference", "eval_type", "mean"]
 COLUMNS += ["low", "high", "difference", "ci_low", "ci_high", "p_holm", "n_templates"]
 
 
-def tidy(
+@figure(
+    inputs=[CONDITION_COMPARISONS],
+    title="Conditions",
+    section="conditions",
+    caption="Left: accuracy of each model in each condition; lines: from the lowest to the highest mean of a version. Right: "
+    "paired difference from the first condition with a 95% interval; filled: p < 0.05 after Holm's correction.",
+    when=(has_conditions, has_logprobs),
+    options=[EVAL_TYPE],
+)
+def conditions(
     comparisons: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, eval_type: str = "logprobs"
 ) -> pd.DataFrame:
     """One row per model and condition, the reference first (its difference is 0).
@@ -49,11 +63,14 @@ def tidy(
     return style.with_identity(both, roster)[COLUMNS].reset_index(drop=True)
 
 
+@conditions.drawn_by
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Accuracy in each condition, with the range of its versions, and difference from the reference.
 
     Differences have 95% intervals, and their marks are filled where p < 0.05.
     """
+    from matplotlib.ticker import MultipleLocator
+
     models = list(dict.fromkeys(frame.model))
     names = dict(zip(frame.model, frame.name, strict=True))
     reference = str(frame.reference.iloc[0])
@@ -95,9 +112,9 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.tick_params(axis="x", labelsize=size)
         axes.spines["left"].set_visible(False)
         axes.set_title(title, fontsize=size)
-    handles = [Line2D([], [], marker=marks[c], ms=4.5, color=colours[c], mec="white", ls="", label=titles[c]) for c in conditions]
-    handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance"))
-    handles += [Line2D([], [], marker="o", ms=4, color="white", mec=style.INK, ls="", label="p ≥ 0.05 (Holm)")]
+    handles = [style.handle(marker=marks[c], ms=4.5, color=colours[c], mec="white", ls="", label=titles[c]) for c in conditions]
+    handles.append(style.chance_line("chance"))
+    handles += [style.handle(marker="o", ms=4, color="white", mec=style.INK, ls="", label="p ≥ 0.05 (Holm)")]
     figure.legend(
         handles=handles,
         loc="lower center",

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from worldprobe.benchmark import figure
+from worldprobe.benchmarks.ewok.contracts import ControlAccuracies
+from worldprobe.benchmarks.ewok.features import has_generalisation
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 TEMPLATES = {"held_in": "pairing in the stories", "held_out": "pairing held out"}
 FILLERS = {"seen": "all fillers in the stories", "some_unseen": "some filler held out"}
 MARKS = {"held_in": "o", "held_out": "D"}
 
 
-def tidy(accuracies: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+@figure(
+    inputs=[ControlAccuracies],
+    title="Seen and held out",
+    section="controls",
+    caption="Control models on templates whose pairing of context and target occurred in their training stories, and on "
+    "templates whose pairing was held out; left: fillers seen in training, right: at least one held-out filler.",
+    when=has_generalisation,
+)
+def controls(accuracies: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """A row per model, kind of template (held in, held out) and kind of filler (all, seen, some unseen)."""
     shown = accuracies.templates.isin(TEMPLATES) & (accuracies.targets == "all")
     rows = style.with_identity(accuracies[shown], roster)
@@ -22,6 +37,7 @@ def tidy(accuracies: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return rows[columns].reset_index(drop=True)
 
 
+@controls.drawn_by
 def draw(frame: pd.DataFrame, width: str = "single") -> Figure:
     """A dumbbell per model, in one panel for items of seen fillers and one for items with a held-out filler."""
     models = list(dict.fromkeys(frame.model))
@@ -62,8 +78,8 @@ def draw(frame: pd.DataFrame, width: str = "single") -> Figure:
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         axes.set_title(FILLERS.get(filler, "all items"), fontsize=size)
-    handles = [Line2D([], [], marker=MARKS[k], ms=4.5, color=colours[k], mec="white", ls="", label=TEMPLATES[k]) for k in MARKS]
-    handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance"))
+    handles = [style.handle(marker=MARKS[k], ms=4.5, color=colours[k], mec="white", ls="", label=TEMPLATES[k]) for k in MARKS]
+    handles.append(style.chance_line("chance"))
     figure.legend(handles=handles, loc="lower center", ncols=3, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
     height = figure.get_size_inches()[1]
     middle = (left + (style.WIDTHS[width] - left) / 2) / style.WIDTHS[width]

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
-from worldprobe.benchmarks.ewok.selection import in_words, over_versions, pick
+from worldprobe.benchmark import figure
+from worldprobe.benchmarks.ewok.contracts import Correlations, Summaries
+from worldprobe.benchmarks.ewok.features import has_logprobs
+from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words, over_versions, pick
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
 
 DESIGN = {"context_type": CONTEXT_TYPES, "context_contrast": CONTEXT_CONTRASTS, "target_contrast": TARGET_CONTRASTS}
 FEATURES = {"word2vec": "word2vec accuracy", "n_words": "number of words", "log_frequency": "word frequency"}
@@ -20,7 +28,19 @@ LETTERS = dict(zip([*DESIGN, *FEATURES], "ABCDEF", strict=True))
 COLUMNS = ("panel", "group", "model", "name", "family", "colour", "is_untrained", "value", "low", "high", "stars", "n")
 
 
-def tidy(summaries: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
+@figure(
+    inputs=[Summaries, Correlations],
+    title="Design features",
+    section="design",
+    caption="A-C: accuracy by design feature, a dot per model, their mean in red. D-F: correlation of accuracy with the "
+    "word2vec baseline's accuracy, the number of words and word frequency over domains and versions, with 95% "
+    "intervals; filled: p < 0.05. EWoK, Figure 5.",
+    when=has_logprobs,
+    options=[EVAL_TYPE],
+)
+def design_features(
+    summaries: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
+) -> pd.DataFrame:
     """Accuracy by design group and r by surface feature, per model and for humans.
 
     ``low`` and ``high`` are the range over versions for accuracy, and the 95% interval for r.
@@ -42,6 +62,7 @@ def tidy(summaries: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, ev
     return frame.sort_values(["panel", "place"], kind="stable")[list(COLUMNS)].reset_index(drop=True)
 
 
+@design_features.drawn_by
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """The six panels from the tidy table; in a single column the panels of each row keep their order but are narrower."""
     size = style.BODY if width == "double" else style.SMALL - 0.4
@@ -161,15 +182,15 @@ def _lollipops(axes: Axes, rows: pd.DataFrame, models: list[str], has_human: boo
 
 def _legend(figure: Figure, size: float, has_human: bool) -> None:
     handles: list[Line2D | Patch] = [
-        Line2D([], [], color="#C1272D", lw=1.0, label="models' mean"),
-        Line2D([], [], marker="o", ms=3, color=style.SOFT_INK, mec="white", mew=0.3, ls="", label="one model"),
+        style.handle(color="#C1272D", lw=1.0, label="models' mean"),
+        style.handle(marker="o", ms=3, color=style.SOFT_INK, mec="white", mew=0.3, ls="", label="one model"),
     ]
     if has_human:
-        handles.append(Patch(facecolor=style.HUMAN_BAND, edgecolor=style.HUMAN_COLOUR, lw=0.5, label="humans"))
+        handles.append(style.human_patch("humans"))
     handles += [
-        Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance"),
-        Line2D([], [], marker="o", ms=3.4, color=style.SOFT_INK, mec=style.SOFT_INK, ls="", label="p < 0.05"),
-        Line2D([], [], marker="o", ms=3.4, mfc="white", mec=style.SOFT_INK, ls="", label="not significant"),
+        style.chance_line("chance"),
+        style.handle(marker="o", ms=3.4, color=style.SOFT_INK, mec=style.SOFT_INK, ls="", label="p < 0.05"),
+        style.handle(marker="o", ms=3.4, mfc="white", mec=style.SOFT_INK, ls="", label="not significant"),
     ]
     columns = len(handles) if figure.get_size_inches()[0] > 5 else 3
     figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)

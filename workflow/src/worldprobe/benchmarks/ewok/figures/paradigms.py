@@ -2,26 +2,52 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
+from worldprobe.benchmark import figure
+from worldprobe.benchmarks.ewok.contracts import PREFERENCES, Agreements, Summaries
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, PARADIGMS, TITLES, way_of
-from worldprobe.benchmarks.ewok.selection import domain_order, in_words, language_models, over_versions, pick
-from worldprobe.errors import UserError
+from worldprobe.benchmarks.ewok.features import has_both_paradigms, has_logprobs, has_prompting
+from worldprobe.benchmarks.ewok.selection import METRIC, SETUP, domain_order, in_words, language_models, over_versions, pick
+from worldprobe.errors import UserError, did_you_mean
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster
 from worldprobe.report.style import Block, draw_block
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+
+ALL_MODELS = "all models"
+#: In place of a model's id in the rows that pool all models.
+POOLED = ""
+LABELS = {
+    "context1": "context 1",
+    "context2": "context 2",
+    "none": "no preference",
+    "missing": "unreadable",
+}  # or, of people, asked in the other way only
 COLOURS = {"logprobs": "#0072B2", "likert": "#E69F00", "choice": "#009E73"}
 MARKERS = {"logprobs": "o", "likert": "s", "choice": "^"}
 PARADIGM_COLUMNS = ("model", "name", "family", "colour", "paradigm", "eval_type", "mean", "low", "high", "ci_low", "ci_high")
 
 
-def tidy_paradigms(summaries: pd.DataFrame, roster: Roster, setup: str = "constrained_two") -> pd.DataFrame:
+@figure(
+    inputs=[Summaries],
+    title="Ways of asking",
+    section="paradigms",
+    caption="LogProbs, Likert and Choice on the same items, with the range over versions. EWoK, Figure 6.",
+    when=(has_logprobs, has_both_paradigms),
+    options=[SETUP],
+)
+def paradigms(summaries: pd.DataFrame, roster: Roster, setup: str = "constrained_two") -> pd.DataFrame:
     """One row per model and paradigm, the prompted ones in one set-up; humans' row is their Likert accuracy.
 
     Raises:
@@ -40,6 +66,7 @@ def tidy_paradigms(summaries: pd.DataFrame, roster: Roster, setup: str = "constr
     return rows[list(PARADIGM_COLUMNS)].reset_index(drop=True)
 
 
+@paradigms.drawn_by
 def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A row per model, a mark per paradigm, a thin line for the range over versions."""
     models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
@@ -74,9 +101,7 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("accuracy", fontsize=size)
     handles: list[Line2D | Patch] = [
-        Line2D(
-            [],
-            [],
+        style.handle(
             marker=MARKERS[p],
             ms=4,
             color=COLOURS[p],
@@ -87,15 +112,146 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
         )
         for p in paradigms
     ]
-    handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance"))
+    handles.append(style.chance_line("chance"))
     if len(human):
-        handles.append(Patch(facecolor=style.HUMAN_BAND, edgecolor=style.HUMAN_COLOUR, lw=0.5, label="humans"))
+        handles.append(style.human_patch("humans"))
     columns = len(handles) if width == "double" else 3
     figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
     return figure
 
 
-def tidy_setups(summaries: pd.DataFrame, roster: Roster, by: str = "model", metric: str = "accuracy") -> pd.DataFrame:
+@figure(
+    inputs=[Agreements],
+    title="Agreement",
+    section="paradigms",
+    caption="The context chosen directly against the context that the Likert ratings prefer, in percent of targets. No "
+    "preference: equal ratings, or a choice that follows the position (humans: mean ratings less than 1 apart, or a "
+    "mean choice less than 0.2 away from the middle). Unreadable: for humans, asked in one way only. Below each name:"
+    " agreement among the others. EWoK, Figure 7.",
+    when=has_both_paradigms,
+    options=[SETUP],
+)
+def agreement(agreements: pd.DataFrame, roster: Roster, setup: str = "constrained_two") -> pd.DataFrame:
+    """Counts and shares per model, after a first block that pools all models and, where they were asked both ways, people.
+
+    People are asked in one way only, whatever the models' set-up is.
+
+    Raises:
+        UserError: the set-up was not run.
+    """
+    is_human = agreements.model == HUMAN
+    rows = agreements[(agreements.setup == setup) & ~is_human]
+    if rows.empty:
+        held = sorted(agreements.setup[~is_human].unique())
+        raise UserError(
+            "--setup", f'"{setup}" was not run{did_you_mean(setup, held)}', f"Choose one of: {', '.join(held) or 'none'}."
+        )
+    pooled = rows.groupby(["setup", "likert", "choice"], as_index=False)["n"].sum()
+    pooled = pooled.assign(model=POOLED, name=ALL_MODELS, share=pooled.n / max(int(pooled.n.sum()), 1))
+    single = style.with_identity(pd.concat([rows, agreements[is_human]]), roster)
+    frame = pd.concat([pooled, single], ignore_index=True)
+    return frame[["model", "name", "setup", "likert", "choice", "n", "share"]]
+
+
+@agreement.drawn_by
+def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A small matrix per model; the diagonal is agreement, and its sum is given below the name."""
+    shown = dict(zip(frame.model, frame.name, strict=True))
+    seen = frame[frame.n > 0]
+    levels = [level for level in PREFERENCES if level in set(seen.likert) | set(seen.choice) or level != "missing"]
+    if len(set(shown) - {HUMAN}) == 2:  # one model: the pooled matrix says the same
+        del shown[POOLED]
+    most = 6 if width == "double" else 3
+    columns = min(most, len(shown))
+    rows = math.ceil(len(shown) / columns)
+    size = style.SMALL
+    left, top, head, gap, foot = 0.98, 0.05, 0.34, 0.13, 0.85
+    cell = min(0.36, (style.WIDTHS[width] - left - 0.06 - gap * (columns - 1)) / columns / len(levels))
+    side = cell * len(levels)
+    figure = style.canvas(width, top + rows * (side + head) + foot)
+    for number, (model, name) in enumerate(shown.items()):
+        row, column = divmod(number, columns)
+        axes = style.axes_at(figure, left + column * (side + gap), top + head + row * (side + head), side, side)
+        part = (
+            frame[frame.model == model]
+            .pivot(index="likert", columns="choice", values="share")
+            .reindex(index=levels, columns=levels)
+        )
+        values = part.to_numpy(dtype=float)
+        labels = [LABELS[level] for level in levels]
+        block = Block(values, labels if column == 0 else [""] * len(levels), [""] * len(levels))
+        draw_block(axes, block, size=size, colours=style.sequential(), limits=(0, max(0.5, float(np.nanmax(values)))))
+        _percentages(axes, values, cell)
+        if number + columns >= len(shown):
+            axes.xaxis.tick_bottom()
+            axes.set_xticks(np.arange(len(levels)) + 0.5, labels, fontsize=size, rotation=45, ha="right", rotation_mode="anchor")
+            axes.tick_params(axis="x", pad=1)
+        # Agreement counts only rows in which both ways of asking gave something readable.
+        readable = [i for i, level in enumerate(levels) if level != "missing"]
+        whole = np.nansum(values[np.ix_(readable, readable)])
+        agreed = np.nansum(np.diag(values)[readable]) / whole if whole > 0 else float("nan")
+        title = style.shortened(name, size, side + 0.04)
+        axes.set_title(title, fontsize=size, fontweight="bold" if model == POOLED else "normal", pad=9.5)
+        share = "" if math.isnan(agreed) else f"{agreed:.0%} agree"
+        axes.text(0, 1 + 0.02 / side, share, transform=axes.transAxes, va="bottom", fontsize=size, color=style.SOFT_INK)
+    height = figure.get_size_inches()[1]
+    figure.text(
+        0.012,
+        1 - (top + head + (rows * (side + head)) / 2) / height,
+        "implied by Likert ratings",
+        rotation=90,
+        va="center",
+        fontsize=size + 0.6,
+    )
+    figure.text(
+        (left + (columns * (side + gap)) / 2) / style.WIDTHS[width],
+        0.05 / height,
+        "chosen outright",
+        ha="center",
+        fontsize=size + 0.6,
+    )
+    return figure
+
+
+def _percentages(axes, values: np.ndarray, cell: float) -> None:  # type: ignore[no-untyped-def]
+    """Whole percent in each cell."""
+    size = min(style.SMALL, cell * 72 * 0.36)
+    limit = max(0.5, float(np.nanmax(values)))
+    for (i, j), value in np.ndenumerate(values):
+        if not np.isnan(value):
+            colour = "white" if value / limit > 0.55 else style.INK
+            axes.text(j + 0.5, i + 0.53, f"{100 * value:.0f}", ha="center", va="center", fontsize=size, color=colour)
+
+
+@figure(
+    inputs=[Summaries],
+    title="Set-ups by model",
+    section="paradigms",
+    caption="Accuracy for every prompting set-up, by model. Free: any answer; constr.: one of the scale's numerals; ex.: "
+    "examples in the prompt. White is chance.",
+    when=has_prompting,
+    options=[METRIC],
+)
+def setups_by_model(summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy") -> pd.DataFrame:
+    """A row per model."""
+    return _setups(summaries, roster, "model", metric)
+
+
+@figure(
+    inputs=[Summaries],
+    title="Set-ups by domain",
+    section="paradigms",
+    caption="Accuracy for every prompting set-up, by domain, averaged over models. Free: any answer; constr.: one of the "
+    "scale's numerals; ex.: examples in the prompt. White is chance.",
+    when=has_prompting,
+    options=[METRIC],
+)
+def setups_by_domain(summaries: pd.DataFrame, roster: Roster, metric: str = "accuracy") -> pd.DataFrame:
+    """A row per domain."""
+    return _setups(summaries, roster, "domain", metric)
+
+
+def _setups(summaries: pd.DataFrame, roster: Roster, by: str, metric: str) -> pd.DataFrame:
     """Accuracy under every eval_type, a row per model (``by="model"``) or per domain, averaged over models (``by="domain"``)."""
     if by == "model":
         rows = style.with_identity(
@@ -114,6 +270,8 @@ def tidy_setups(summaries: pd.DataFrame, roster: Roster, by: str = "model", metr
     return rows[["block", "row_id", "row", "eval_type", "value", "low", "high", "n"]].reset_index(drop=True)
 
 
+@setups_by_model.drawn_by
+@setups_by_domain.drawn_by
 def draw_setups(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Numbers on colours: white is chance, blue above, orange below."""
     ids = dict(zip(frame.row_id, frame.row, strict=True))

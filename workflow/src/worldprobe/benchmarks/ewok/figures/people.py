@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from worldprobe.benchmarks.ewok.contracts import PREFERENCES
+from worldprobe.benchmark import Input, figure
+from worldprobe.benchmarks.ewok.contracts import PREFERENCES, Agreements
+from worldprobe.benchmarks.ewok.human.settings import has_both_ways
+from worldprobe.benchmarks.ewok.tables.people import HUMAN_STATISTICS
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster
 from worldprobe.report.style import Block, draw_block
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
 _LABELS = {"context1": "context 1", "context2": "context 2", "none": "no preference", "missing": "not asked"}
 
 
-def tidy(agreements: pd.DataFrame, statistics: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+@figure(
+    inputs=[Input(Agreements, "human/agreements.parquet", name="human_agreements"), HUMAN_STATISTICS],
+    title="People, Likert and Choice",
+    section="people",
+    caption="The context that people chose against the context that other people's Likert ratings prefer, in percent of "
+    "targets. No preference: mean ratings less than 1 apart, or a mean choice less than 0.2 away from the middle. "
+    "EWoK, Figure 7.",
+    when=has_both_ways,
+)
+def human_agreement(agreements: pd.DataFrame, statistics: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Counts and shares of every pair of preferences, with the people's name and Pearson's r of the two ways in every row."""
     known = statistics.loc[statistics["quantity"] == "likert_choice_r", "value"]
     frame = agreements[["likert", "choice", "n", "share"]].copy()
     return frame.assign(name=roster[HUMAN].name, r=float(known.iloc[0]) if len(known) else float("nan"))
 
 
+@human_agreement.drawn_by
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """The matrix with percentages and counts; a row or column that nobody falls into is left out if it means not asked.
 
@@ -37,7 +55,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     labels = [_LABELS[level] for level in levels]
     size = style.BODY
     limit = max(0.5, float(np.nanmax(values)))
-    draw_block(axes, Block(values, labels, labels), size=size, colours=style.SEQUENTIAL, limits=(0, limit))
+    draw_block(axes, Block(values, labels, labels), size=size, colours=style.sequential(), limits=(0, limit))
     axes.xaxis.tick_bottom()
     axes.set_xlabel("chosen outright", fontsize=size + 1, labelpad=6)
     axes.set_ylabel("implied by Likert ratings", fontsize=size + 1, labelpad=6)

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from worldprobe.benchmarks.ewok.selection import in_words, over_versions, pick
+from worldprobe.benchmark import figure
+from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.features import has_known_sizes, has_logprobs
+from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words, over_versions, pick
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster, family_name
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 
-def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
+@figure(
+    inputs=[Summaries],
+    title="Model size",
+    section="scale",
+    caption="Accuracy against the number of parameters. Vertical lines: range over versions; slanted lines: a family's mean "
+    "at each size. Models of the same size are drawn side by side; control models are not joined.",
+    when=(has_logprobs, has_known_sizes),
+    options=[EVAL_TYPE],
+    shows_sizes=True,
+)
+def scaling(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
     """One row per model with a known number of parameters, and the yardsticks without one.
 
     Raises:
@@ -35,8 +52,11 @@ def tidy(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     return rows[columns].reset_index(drop=True)
 
 
+@scaling.drawn_by
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A logarithmic scale of parameters; a thin line joins a family's means, bars are the range over versions."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     models = frame[frame.parameters.notna()].copy()
     # Controls differ in more than size: each is a series of its own, and no line joins them.
     models["series"] = models["name"].where(models.family == CONTROL_FAMILY, models.family.map(family_name))
@@ -67,7 +87,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     span = np.log10(models.x.max() / models.x.min()) if len(models) > 1 else 1
     axes.set_xlim(models.x.min() / 10 ** (0.06 * span + 0.03), models.x.max() * 10 ** (0.06 * span + 0.03))
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if span < 2.5 else (1.0,)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: parameters_in_words(value)))
+    axes.xaxis.set_major_formatter(lambda value, _place: parameters_in_words(value))
     axes.xaxis.set_minor_formatter(NullFormatter())
     lowest = float(np.nanmin(models.low.fillna(models["mean"])))
     axes.set_ylim(min(0.45, np.floor(lowest * 20) / 20), 1.0)
@@ -75,12 +95,12 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.set_xlabel("parameters", fontsize=size)
     axes.set_ylabel(f"accuracy ({in_words(frame.eval_type[~frame.model.isin([HUMAN, WORD2VEC])].iloc[0])})", fontsize=size)
     handles: list[Line2D | Patch] = [
-        Line2D([], [], marker=MARKS[i % len(MARKS)], ms=4.5, color=hues[one], mec="white", mew=0.4, lw=0.8, label=one)
+        style.handle(marker=MARKS[i % len(MARKS)], ms=4.5, color=hues[one], mec="white", mew=0.4, lw=0.8, label=one)
         for i, one in enumerate(series)
     ]
-    handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance"))
+    handles.append(style.chance_line("chance"))
     if len(human):
-        handles.append(Patch(facecolor=style.HUMAN_BAND, edgecolor=style.HUMAN_COLOUR, lw=0.5, label="humans, range"))
+        handles.append(style.human_patch("humans, range"))
     figure.legend(
         handles=handles, loc="upper right", fontsize=size, bbox_to_anchor=(0.999, 0.99), borderaxespad=0.1, labelspacing=0.55
     )

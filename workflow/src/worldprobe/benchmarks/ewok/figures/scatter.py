@@ -3,19 +3,69 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
+from worldprobe.benchmark import figure
+from worldprobe.benchmarks.ewok.contracts import Correlations, FeatureMeans
+from worldprobe.benchmarks.ewok.features import has_logprobs, has_word2vec
 from worldprobe.benchmarks.ewok.figures.design import FEATURES
+from worldprobe.benchmarks.ewok.selection import EVAL_TYPE
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def tidy(
-    feature_means: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, feature: str = "n_words", eval_type: str = "logprobs"
+
+@figure(
+    inputs=[FeatureMeans, Correlations],
+    title="word2vec",
+    section="design",
+    caption="Accuracy against the accuracy of the word2vec baseline, a panel per model; each point is a domain in a version.",
+    when=(has_logprobs, has_word2vec),
+    options=[EVAL_TYPE],
+)
+def word2vec(
+    feature_means: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
+) -> pd.DataFrame:
+    """Points of accuracy against word2vec's accuracy."""
+    return _points("word2vec", feature_means, correlations, roster, eval_type)
+
+
+@figure(
+    inputs=[FeatureMeans, Correlations],
+    title="Number of words",
+    section="design",
+    caption="Accuracy against the number of words, a panel per model; each point is a domain in a version.",
+    when=has_logprobs,
+    options=[EVAL_TYPE],
+)
+def n_words(feature_means: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
+    """Points of accuracy against number of words."""
+    return _points("n_words", feature_means, correlations, roster, eval_type)
+
+
+@figure(
+    inputs=[FeatureMeans, Correlations],
+    title="Word frequency",
+    section="design",
+    caption="Accuracy against word frequency, a panel per model; each point is a domain in a version.",
+    when=has_logprobs,
+    options=[EVAL_TYPE],
+)
+def log_frequency(
+    feature_means: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, eval_type: str = "logprobs"
+) -> pd.DataFrame:
+    """Points of accuracy against word frequency."""
+    return _points("log_frequency", feature_means, correlations, roster, eval_type)
+
+
+def _points(
+    feature: str, feature_means: pd.DataFrame, correlations: pd.DataFrame, roster: Roster, eval_type: str
 ) -> pd.DataFrame:
     """One row per model, domain and version, with the model's r and stars.
 
@@ -38,6 +88,9 @@ def tidy(
     return frame[columns].reset_index(drop=True)
 
 
+@word2vec.drawn_by
+@n_words.drawn_by
+@log_frequency.drawn_by
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Panels with one scale, a least-squares line each, r and stars in the corner."""
     models = list(dict.fromkeys(frame.model))

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.benchmark import table
 from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units, status_notes
+from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, TARGET_TYPES, way_of
-from worldprobe.benchmarks.ewok.selection import domain_order, in_words, language_models, over_versions, pick, single_versions
+from worldprobe.benchmarks.ewok.features import has_logprobs, has_prompting, has_strict_likert
+from worldprobe.benchmarks.ewok.selection import (
+    EVAL_TYPE,
+    METRIC,
+    domain_order,
+    in_words,
+    language_models,
+    over_versions,
+    pick,
+    single_versions,
+)
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, is_yardstick
 from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
@@ -15,6 +27,136 @@ from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
 MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
 
 
+@table(
+    inputs=[Summaries],
+    title="Accuracy by domain",
+    section="accuracy",
+    caption="Accuracy by domain: the average over models without untrained controls, the best model, and humans where their "
+    "ratings are part of the run. EWoK, Table 2.",
+    when=has_logprobs,
+    options=[EVAL_TYPE],
+)
+def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
+    """Average and best language model by domain, and humans where present (Table 2).
+
+    Control models that were never trained stay out of the average: they only calibrate.
+    """
+    rows = over_versions(pick(summaries, "domain", eval_type))
+    models = language_models(rows)
+    asked = models[~models.model.map(lambda model: roster[model].is_untrained)]
+    calibration = models[models.model.map(lambda model: roster[model].is_untrained)]
+    human = rows[rows.model == HUMAN].set_index("group")["mean"]
+    lines = []
+    for domain in domain_order(models, roster):
+        here = asked[asked.group == domain].sort_values(["mean", "model"], ascending=[False, True], kind="stable")
+        untrained = calibration[calibration.group == domain]["mean"]
+        lines.append(
+            {
+                "domain": domain,
+                "name": in_words(domain),
+                "llm_average": here["mean"].mean(),
+                "llm_best": here["mean"].iloc[0] if len(here) else float("nan"),
+                "best_model": here.model.iloc[0] if len(here) else "",
+                "best_name": roster[here.model.iloc[0]].name if len(here) else "",
+                "human": human.get(domain, float("nan")),
+                "untrained": untrained.mean() if len(untrained) else float("nan"),
+                "n_models": len(here),
+                "n_items": int(models[models.group == domain].n_items.max()),
+            }
+        )
+    frame = pd.DataFrame(lines)
+    columns = [
+        Column("Domain", ("name",), is_number=False),
+        Column("LLM average", ("llm_average",), decimals(3)),
+        Column("LLM best", ("llm_best",), decimals(3)),
+        Column("Best model", ("best_name",), is_number=False),
+        Column("Human", ("human",), decimals(3)),
+    ]
+    who = "" if frame.human.isna().all() else " and humans"
+    if not who:
+        columns.pop()
+    notes = [f"Average over {int(frame.n_models.max())} models; domains from the easiest to the hardest."]
+    if len(calibration):
+        names = ", ".join(roster[model].name for model in roster.in_order(calibration.model))
+        notes.append(
+            f"The average leaves out the untrained control ({names}), whose mean is {decimals(3)(frame.untrained.mean())}."
+        )
+    if frame.human.isna().all():
+        notes.append("This run has no human ratings.")
+    return Sheet(
+        title=f"Accuracy of language models{who} by domain ({in_words(eval_type)}); chance is 0.5.",
+        frame=frame,
+        columns=tuple(columns),
+        label=f"accuracy-by-domain-{eval_type}",
+        notes=tuple(notes),
+    )
+
+
+@table(
+    inputs=[Summaries],
+    title="Accuracy by way of asking",
+    section="paradigms",
+    caption="Mean accuracy of every model for every way of asking.",
+    when=has_prompting,
+    options=[METRIC],
+)
+def accuracy_by_paradigm(
+    summaries: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, metric: str = "accuracy"
+) -> Sheet:
+    """Mean and range of every model under every paradigm and prompting set-up that was run.
+
+    Args:
+        summaries: the Summaries table.
+        roster: names and order of the models.
+        provenance: of the summaries; it says what weighs the same in the means.
+        metric: "accuracy" or "strict", as in ``mean_accuracy``.
+    """
+    rows = pick(summaries, "overall", None, metric, yardsticks=False)
+    means = over_versions(language_models(rows))
+    means = means.assign(
+        place=means.eval_type.map(MODEL_TYPES.index),
+        row=means.model.map({model: i for i, model in enumerate(roster.in_order(means.model))}),
+    ).sort_values(["row", "place"], kind="stable")
+    models = list(dict.fromkeys(means.model))
+    shown = [name for name in MODEL_TYPES if name in set(means.eval_type)]
+    by_type = {name: means[means.eval_type == name].set_index("model") for name in shown}
+    frame = pd.DataFrame({"model": models, "name": [roster[model].name for model in models]})
+    columns = [Column("Model", ("name",), is_number=False)]
+    for name in shown:
+        by_type[name]["missing"] = by_type[name].n_missing / (2 * by_type[name].n_items)
+        for part in ("mean", "low", "high", "missing"):
+            frame[f"{name}_{part}"] = [by_type[name][part].get(model, float("nan")) for model in models]
+        over, heading = _setup_heading(name)
+        columns.append(Column(heading, (f"{name}_mean", f"{name}_missing"), _with_missing, over=over))
+    is_unread = bool((means.n_missing > 0).any())
+    return Sheet(
+        title="Mean accuracy of every model for every way of asking.",
+        frame=frame,
+        columns=tuple(columns),
+        label="accuracy-by-paradigm",
+        notes=(
+            *_humans(summaries, metric),
+            *_by_domains(provenance),
+            "free, constr.: the answer is generated freely, or chosen among the valid ones; ex.: worked examples in the prompt.",
+            *(
+                ["unread: share of targets without a readable answer, which count as wrong, or without a score."]
+                if is_unread
+                else []
+            ),
+            "A dash: not run. The CSV file has the ranges over versions.",
+        ),
+    )
+
+
+@table(
+    inputs=[Summaries],
+    title="Mean accuracy",
+    section="accuracy",
+    caption="Mean accuracy of each model over the versions of the items, with the range over versions and an interval. Chance"
+    " is one half. EWoK, Table 1.",
+    when=has_logprobs,
+    options=[EVAL_TYPE, METRIC],
+)
 def mean_accuracy(
     summaries: pd.DataFrame,
     roster: Roster,
@@ -84,6 +226,14 @@ def _rows(count: int) -> str:
     return f"{whole_number(count)} target {'row' if count == 1 else 'rows'}"
 
 
+@table(
+    inputs=[Summaries],
+    title="Likert, ties wrong",
+    section="paradigms",
+    caption="Likert accuracy where equal ratings count as wrong. EWoK, Table 4.",
+    when=has_strict_likert,
+    options=[EVAL_TYPE],
+)
 def likert_strict(
     summaries: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, eval_type: str = "likert_constrained_two"
 ) -> Sheet:
@@ -96,110 +246,6 @@ def likert_strict(
         label="likert-strict",
         notes=("Chance is below 0.5 here, since a model that always gives the same rating scores 0.", *sheet.notes),
         group="kind",
-    )
-
-
-def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
-    """Average and best language model by domain, and humans where present (Table 2).
-
-    Control models that were never trained stay out of the average: they only calibrate.
-    """
-    rows = over_versions(pick(summaries, "domain", eval_type))
-    models = language_models(rows)
-    asked = models[~models.model.map(lambda model: roster[model].is_untrained)]
-    calibration = models[models.model.map(lambda model: roster[model].is_untrained)]
-    human = rows[rows.model == HUMAN].set_index("group")["mean"]
-    lines = []
-    for domain in domain_order(models, roster):
-        here = asked[asked.group == domain].sort_values(["mean", "model"], ascending=[False, True], kind="stable")
-        untrained = calibration[calibration.group == domain]["mean"]
-        lines.append(
-            {
-                "domain": domain,
-                "name": in_words(domain),
-                "llm_average": here["mean"].mean(),
-                "llm_best": here["mean"].iloc[0] if len(here) else float("nan"),
-                "best_model": here.model.iloc[0] if len(here) else "",
-                "best_name": roster[here.model.iloc[0]].name if len(here) else "",
-                "human": human.get(domain, float("nan")),
-                "untrained": untrained.mean() if len(untrained) else float("nan"),
-                "n_models": len(here),
-                "n_items": int(models[models.group == domain].n_items.max()),
-            }
-        )
-    frame = pd.DataFrame(lines)
-    columns = [
-        Column("Domain", ("name",), is_number=False),
-        Column("LLM average", ("llm_average",), decimals(3)),
-        Column("LLM best", ("llm_best",), decimals(3)),
-        Column("Best model", ("best_name",), is_number=False),
-        Column("Human", ("human",), decimals(3)),
-    ]
-    who = "" if frame.human.isna().all() else " and humans"
-    if not who:
-        columns.pop()
-    notes = [f"Average over {int(frame.n_models.max())} models; domains from the easiest to the hardest."]
-    if len(calibration):
-        names = ", ".join(roster[model].name for model in roster.in_order(calibration.model))
-        notes.append(
-            f"The average leaves out the untrained control ({names}), whose mean is {decimals(3)(frame.untrained.mean())}."
-        )
-    if frame.human.isna().all():
-        notes.append("This run has no human ratings.")
-    return Sheet(
-        title=f"Accuracy of language models{who} by domain ({in_words(eval_type)}); chance is 0.5.",
-        frame=frame,
-        columns=tuple(columns),
-        label=f"accuracy-by-domain-{eval_type}",
-        notes=tuple(notes),
-    )
-
-
-def accuracy_by_paradigm(
-    summaries: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, metric: str = "accuracy"
-) -> Sheet:
-    """Mean and range of every model under every paradigm and prompting set-up that was run.
-
-    Args:
-        summaries: the Summaries table.
-        roster: names and order of the models.
-        provenance: of the summaries; it says what weighs the same in the means.
-        metric: "accuracy" or "strict", as in ``mean_accuracy``.
-    """
-    rows = pick(summaries, "overall", None, metric, yardsticks=False)
-    means = over_versions(language_models(rows))
-    means = means.assign(
-        place=means.eval_type.map(MODEL_TYPES.index),
-        row=means.model.map({model: i for i, model in enumerate(roster.in_order(means.model))}),
-    ).sort_values(["row", "place"], kind="stable")
-    models = list(dict.fromkeys(means.model))
-    shown = [name for name in MODEL_TYPES if name in set(means.eval_type)]
-    by_type = {name: means[means.eval_type == name].set_index("model") for name in shown}
-    frame = pd.DataFrame({"model": models, "name": [roster[model].name for model in models]})
-    columns = [Column("Model", ("name",), is_number=False)]
-    for name in shown:
-        by_type[name]["missing"] = by_type[name].n_missing / (2 * by_type[name].n_items)
-        for part in ("mean", "low", "high", "missing"):
-            frame[f"{name}_{part}"] = [by_type[name][part].get(model, float("nan")) for model in models]
-        over, heading = _setup_heading(name)
-        columns.append(Column(heading, (f"{name}_mean", f"{name}_missing"), _with_missing, over=over))
-    is_unread = bool((means.n_missing > 0).any())
-    return Sheet(
-        title="Mean accuracy of every model for every way of asking.",
-        frame=frame,
-        columns=tuple(columns),
-        label="accuracy-by-paradigm",
-        notes=(
-            *_humans(summaries, metric),
-            *_by_domains(provenance),
-            "free, constr.: the answer is generated freely, or chosen among the valid ones; ex.: worked examples in the prompt.",
-            *(
-                ["unread: share of targets without a readable answer, which count as wrong, or without a score."]
-                if is_unread
-                else []
-            ),
-            "A dash: not run. The CSV file has the ranges over versions.",
-        ),
     )
 
 

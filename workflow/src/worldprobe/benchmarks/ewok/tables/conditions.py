@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.benchmark import Input, table
 from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units, status_notes
+from worldprobe.benchmarks.ewok.contracts import ConditionComparisons
+from worldprobe.benchmarks.ewok.features import has_conditions
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import Column, Sheet, decimals, p_value, span, whole_number
 
+CONDITION_COMPARISONS = Input(ConditionComparisons, "conditions.parquet")
 
+
+@table(
+    inputs=[CONDITION_COMPARISONS],
+    title="Conditions",
+    section="conditions",
+    caption="Accuracy of each model in each condition, compared with the first one: the difference over the templates that "
+    "both have, with an interval and a paired test.",
+    when=has_conditions,
+)
 def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance | None = None) -> Sheet:
     """Accuracy in the reference and in each other condition, with the paired difference, a row per model and condition.
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.benchmark import table
+from worldprobe.benchmarks.ewok.contracts import ControlAccuracies
+from worldprobe.benchmarks.ewok.features import has_generalisation
 from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import Column, Sheet, decimals
@@ -15,6 +18,14 @@ _FILLERS = {"seen": "all seen", "some_unseen": "some new"}
 _LEARNED = 0.6
 
 
+@table(
+    inputs=[ControlAccuracies],
+    title="Seen and held out",
+    section="controls",
+    caption="Accuracy of the control models by what their stories told and by how the two targets of a template differ. A "
+    "concept swap exchanges the concept (chases, flees from), a variable swap who is who (A chases B, B chases A).",
+    when=has_generalisation,
+)
 def control_accuracy(accuracies: pd.DataFrame, roster: Roster) -> Sheet:
     """A line per model, kind of template and kind of filler; columns by what the two targets swap.
 

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.benchmark import Input, table
+from worldprobe.benchmarks.ewok.contracts import Items, Templates
+from worldprobe.benchmarks.ewok.outputs import item_table
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
 from worldprobe.report.sheet import Column, Sheet, whole_number
 
 
+@table(
+    inputs=[  # the design alone: item text is never read
+        Input(Templates, columns=("domain", "concept_a", "concept_b", "context_contrast", "context_type", "target_contrast")),
+        Input(Items, item_table, columns=("domain", "version")),
+    ],
+    title="Templates and items",
+    section="materials",
+    caption="Concepts, templates, items and contrasts by domain.",
+)
 def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
     """Concepts, templates, items and contrasts per domain, with a line of totals.
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import pandas as pd
 
+from worldprobe.benchmark import table
 from worldprobe.benchmarks.ewok.baselines.frequency import frequencies_of_wordfreq
+from worldprobe.benchmarks.ewok.contracts import Templates
 from worldprobe.benchmarks.ewok.materials.balance import (
     FEATURES,
     LEAST_CONCEPT_PAIRS,
@@ -27,6 +29,12 @@ _FEATURE_NAMES = {"context_type": "Context type", "context_contrast": "Context c
 _MEASURE_NAMES = {"words": "Words", "characters": "Characters", "log_frequency": "Log frequency"}
 
 
+@table(
+    inputs=[Templates],
+    title="Design by domain",
+    section="materials",
+    caption="Whether design features go with domains: the share of each value in each domain, and Cramér's V.",
+)
 def materials_design(templates: pd.DataFrame) -> Sheet:
     """The share of each value of each design feature in each domain; the last line says how strongly the two go together.
 
@@ -58,6 +66,12 @@ def materials_design(templates: pd.DataFrame) -> Sheet:
     )
 
 
+@table(
+    inputs=[Templates],
+    title="Two sides",
+    section="materials",
+    caption="Whether the two contexts and the two targets of a template are alike in length and word frequency, by domain.",
+)
 def materials_sides(templates: pd.DataFrame) -> Sheet:
     """How alike Context 1 and Context 2, and Target 1 and Target 2, are in length and word frequency, by domain.
 
@@ -96,6 +110,12 @@ def materials_sides(templates: pd.DataFrame) -> Sheet:
     )
 
 
+@table(
+    inputs=[Templates],
+    title="Bare words",
+    section="materials",
+    caption="How many different sentences there are by domain, and how far models of bare words get.",
+)
 def materials_words(templates: pd.DataFrame) -> Sheet:
     """Different pairs of sentences by domain, and the accuracy of models that know words only.
 
@@ -126,6 +146,12 @@ def materials_words(templates: pd.DataFrame) -> Sheet:
     )
 
 
+@table(
+    inputs=[Templates],
+    title="Telltale words",
+    section="materials",
+    caption="Whether any word alone tells the two sides of a template apart.",
+)
 def materials_cues(templates: pd.DataFrame) -> Sheet:
     """Whether any word tells the two sides apart: the largest pointwise mutual information and its bound.
 

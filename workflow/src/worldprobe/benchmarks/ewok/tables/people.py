@@ -1,4 +1,4 @@
-"""Tables about people: their accuracy next to the paper's, who they are, and whose answers count."""
+"""Tables about people: their accuracy next to the paper's, how far models follow them, who they are, and whose answers count."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ import csv
 
 import pandas as pd
 
+from worldprobe.benchmark import Input, table
+from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units
+from worldprobe.benchmarks.ewok.contracts import HumanStatistics, Likeness
+from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, way_of
+from worldprobe.benchmarks.ewok.features import has_likeness
+from worldprobe.benchmarks.ewok.human.settings import has_responses
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.human.cleaning import FEWEST, MERGED, UNKNOWN
+from worldprobe.human.contracts import CleaningSteps, PeopleCounts
 from worldprobe.paths import RESOURCES
 from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
 
+HUMAN_STATISTICS = Input(HumanStatistics, "human/statistics.parquet")
+#: The row of what a model of people without noise would reach.
+CEILING = "noise_ceiling"
 #: Grouping -> how its groups are named in a line, in the order of the lines.
 _NAMES = {
     "overall": "all items",
@@ -32,6 +43,14 @@ _STEPS = {
 _ATTRIBUTES = {"age": "Age", "gender": "Gender", "country": "Country", "first_language": "First language"}
 
 
+@table(
+    inputs=[HUMAN_STATISTICS],
+    title="People",
+    section="people",
+    caption="Accuracy of people's mean answers, with intervals over people, next to the paper's; and how reliable the answers"
+    " are. EWoK, Section 4.4 and Tables 1 and 2.",
+    when=has_responses,
+)
 def human_accuracy(statistics: pd.DataFrame, provenance: Provenance | None = None) -> Sheet:
     """A row per group of items; columns for Likert, Choice where people were asked so, and the paper's Likert.
 
@@ -69,6 +88,99 @@ def human_accuracy(statistics: pd.DataFrame, provenance: Provenance | None = Non
     )
 
 
+@table(
+    inputs=[Input(Likeness, "human/likeness.parquet")],
+    title="Models and people",
+    section="people",
+    caption="Do models prefer one context to the other as clearly as people do? Pearson's correlation over all targets, with "
+    "a bootstrap interval, below the correlation that the noise of people's ratings permits. EWoK, Section 4.4.",
+    when=has_likeness,
+)
+def likeness_to_people(likeness: pd.DataFrame, roster: Roster, provenance: Provenance | None = None) -> Sheet:
+    """A row per model under one for the noise ceiling; two columns per way of asking.
+
+    Args:
+        likeness: contracts.Likeness.
+        roster: names and order of the models.
+        provenance: of the table; it says what was drawn for the intervals.
+    """
+    models = roster.in_order(likeness["model"])
+    ways = [name for name in EVAL_TYPES if name in set(likeness["eval_type"])]
+    frame = pd.DataFrame({"model": [CEILING, *models], "kind": ["ceiling", *("model" for _ in models)]})
+    frame["name"] = ["Noise ceiling", *(roster[model].name for model in models)]
+    columns = [Column("Model", ("name",), is_number=False)]
+    for way in ways:
+        part = likeness[likeness["eval_type"] == way].set_index("model")
+        for name in ("r", "ci_low", "ci_high", "n"):
+            frame[f"{way}_{name}"] = [float("nan"), *(part[name].get(model, float("nan")) for model in models)]
+        # The ceiling is that of the targets with answers; models without some of them differ a little.
+        frame.loc[0, f"{way}_r"] = part["ceiling"].median()
+        over = ", ".join((in_words(way_of(way).paradigm), *way_of(way).short))
+        columns += [
+            Column("r", (f"{way}_r",), decimals(3), over=over),
+            Column("95% interval", (f"{way}_ci_low", f"{way}_ci_high"), span, over=over),
+        ]
+    n = likeness["n"]
+    how_many = whole_number(n.max()) if n.min() == n.max() else f"{whole_number(n.min())} to {whole_number(n.max())}"
+    return Sheet(
+        title="Correlation of models' preferences with those of people.",
+        frame=frame,
+        columns=tuple(columns),
+        label="likeness-to-people",
+        notes=(
+            f"Pearson's r over {how_many} targets, of the difference between the two contexts: people's mean ratings, and the "
+            "model's log probabilities or ratings.",
+            "Noise ceiling: what a model of people without noise would reach, from the number of raters and their standard "
+            "deviation; a dash: these are not known.",
+            f"Interval: 95% bootstrap over {drawn_units(provenance)}.",
+        ),
+        group="kind",
+    )
+
+
+@table(
+    inputs=[Input(CleaningSteps, "human/cleaning_steps.parquet")],
+    title="Cleaning",
+    section="people",
+    caption="The steps that decided whose answers count, in their order, with what each left out. EWoK, Appendix A.1.",
+    when=has_responses,
+)
+def human_cleaning(steps: pd.DataFrame) -> Sheet:
+    """A row per step of cleaning, and per pass of the correlation: who and what it left out.
+
+    Args:
+        steps: contracts.CleaningSteps.
+    """
+    frame = steps.reset_index(drop=True)
+    passes = frame["pass_number"].where(frame["pass_number"] > 0)
+    frame["name"] = [
+        _STEPS.get(step, in_words(step)) + (f", pass {number:.0f}" if number > 0 else "") + ("" if is_on else " (off)")
+        for step, number, is_on in zip(frame["step"], passes, frame["is_on"], strict=True)
+    ]
+    for what in ("people", "ratings"):
+        frame[f"n_{what}_out"] = frame[f"n_{what}_before"] - frame[f"n_{what}_after"]
+    return Sheet(
+        title="Cleaning of people's answers, step by step.",
+        frame=frame,
+        columns=(
+            Column("Step", ("name",), is_number=False),
+            Column("left out", ("n_people_out",), whole_number, over="People"),
+            Column("kept", ("n_people_after",), whole_number, over="People"),
+            Column("left out", ("n_ratings_out",), whole_number, over="Answers"),
+            Column("kept", ("n_ratings_after",), whole_number, over="Answers"),
+        ),
+        label="human-cleaning",
+        notes=("That answers are left out here has no bearing on anybody's pay.",),
+    )
+
+
+@table(
+    inputs=[Input(PeopleCounts, "human/people.parquet")],
+    title="Who took part",
+    section="people",
+    caption="Age, gender, country and first language of the people whose answers count, as counts. EWoK, Appendix A.1.",
+    when=has_responses,
+)
 def human_people(counts: pd.DataFrame) -> Sheet:
     """A row per attribute and answer: how many people, whose answers count, gave it.
 
@@ -102,35 +214,6 @@ def human_people(counts: pd.DataFrame) -> Sheet:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}%"
-
-
-def human_cleaning(steps: pd.DataFrame) -> Sheet:
-    """A row per step of cleaning, and per pass of the correlation: who and what it left out.
-
-    Args:
-        steps: contracts.CleaningSteps.
-    """
-    frame = steps.reset_index(drop=True)
-    passes = frame["pass_number"].where(frame["pass_number"] > 0)
-    frame["name"] = [
-        _STEPS.get(step, in_words(step)) + (f", pass {number:.0f}" if number > 0 else "") + ("" if is_on else " (off)")
-        for step, number, is_on in zip(frame["step"], passes, frame["is_on"], strict=True)
-    ]
-    for what in ("people", "ratings"):
-        frame[f"n_{what}_out"] = frame[f"n_{what}_before"] - frame[f"n_{what}_after"]
-    return Sheet(
-        title="Cleaning of people's answers, step by step.",
-        frame=frame,
-        columns=(
-            Column("Step", ("name",), is_number=False),
-            Column("left out", ("n_people_out",), whole_number, over="People"),
-            Column("kept", ("n_people_after",), whole_number, over="People"),
-            Column("left out", ("n_ratings_out",), whole_number, over="Answers"),
-            Column("kept", ("n_ratings_after",), whole_number, over="Answers"),
-        ),
-        label="human-cleaning",
-        notes=("That answers are left out here has no bearing on anybody's pay.",),
-    )
 
 
 def _notes(statistics: pd.DataFrame, provenance: Provenance | None) -> list[str]:

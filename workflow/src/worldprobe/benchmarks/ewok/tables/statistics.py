@@ -7,8 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from worldprobe.benchmark import Input, Option, table
 from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units, status_notes
-from worldprobe.benchmarks.ewok.selection import in_words
+from worldprobe.benchmarks.ewok.contracts import Coefficients, Comparisons, Correlations, Reproduction
+from worldprobe.benchmarks.ewok.features import has_logprobs, has_mixed_model, has_other_materials, has_pairs
+from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
@@ -27,48 +30,15 @@ CLUSTERS = {"domain_version": "domains", "item": "pairs of concepts"}
 STARS_NOTE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
 
 
-def mixed_model(coefficients: pd.DataFrame, provenance: Provenance, fit: str | None = None) -> Sheet:
-    """Fixed effects with standard errors, z, p and stars; the fit's own messages below (Table 3; Appendix A.5).
-
-    Args:
-        coefficients: the Coefficients table, of one fit or several.
-        provenance: of that table; ``details["notes"]`` contains what the fit said about convergence and singularity.
-        fit: which fit to print; by default the first one of the table.
-    """
-    known = list(dict.fromkeys(coefficients.fit))
-    fit = fit or (known[0] if known else "")
-    if fit not in known:
-        problem = f'the table has no fit "{fit}".'
-        raise UserError("--fit", problem, f"It has: {', '.join(known) or 'none'}. Give the coefficients of that fit.")
-    frame = coefficients[coefficients.fit == fit].sort_values("position", kind="stable").reset_index(drop=True)
-    frame = frame.assign(group_name=frame.group.map(GROUP_NAMES))
-    kind = "Mixed effects logistic regression" if fit == "mixed_model" else "Logistic regression, fixed effects only"
-    return Sheet(
-        title=f"{kind}: domain, design and surface features as predictors of accuracy (log odds).",
-        frame=frame,
-        columns=(
-            Column("Predictor type", ("group_name",), is_number=False, once=True),
-            Column("Predictor", ("label",), in_words, is_number=False),
-            Column("Effect", ("estimate", "stars"), _with_stars),
-            Column("SE", ("std_error",), decimals(2)),
-            Column("z", ("z",), decimals(2)),
-            Column("p", ("p",), p_value),
-        ),
-        label=fit.replace("_", "-"),
-        notes=(STARS_NOTE, *_fit_notes(provenance)),
-        group="group",
-    )
-
-
-def _with_stars(estimate: Any, stars: str) -> str:
-    return ABSENT if is_absent(estimate) else f"{decimals(2)(estimate)} {stars}".rstrip()
-
-
-def _fit_notes(provenance: Provenance) -> list[str]:
-    notes = provenance.details.get("notes", [])
-    return [notes] if isinstance(notes, str) else [str(note) for note in notes]
-
-
+@table(
+    inputs=[Correlations],
+    title="Correlations",
+    section="design",
+    caption="Pearson's correlation of each model's accuracy with the word2vec baseline's accuracy, with the number of words "
+    "and with word frequency. EWoK, Figure 5, D to F.",
+    when=has_logprobs,
+    options=[EVAL_TYPE, Option("points", "what the points are", tuple(POINTS))],
+)
 def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs", points: str = "domain_version") -> Sheet:
     """Pearson's r between accuracy and each surface feature, a row per model (Figure 5 D-F in numbers)."""
     wanted = table[(table.unit == points) & table.eval_type.isin([eval_type, "human_likert"])]
@@ -106,6 +76,73 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
     )
 
 
+@table(
+    inputs=[Input(Coefficients, "regression/mixed_model.parquet")],
+    title="Mixed model",
+    section="design",
+    caption="Logistic regression of accuracy on domain, design and surface features, with random intercepts, fitted by lme4. "
+    "EWoK, Appendix A.5 and Table 3.",
+    when=has_mixed_model,
+    options=[Option("fit", "which fit of the table", ("mixed_model", "fixed_effects"))],
+)
+def mixed_model(coefficients: pd.DataFrame, provenance: Provenance, fit: str = "mixed_model") -> Sheet:
+    """The regression with random intercepts."""
+    return _regression(coefficients, provenance, fit)
+
+
+@table(
+    inputs=[Input(Coefficients, "regression/fixed_effects.parquet")],
+    title="Fixed effects",
+    section="design",
+    caption="Cross-check of the mixed model without R: its fixed effects alone. EWoK, Appendix A.5.",
+    when=has_logprobs,
+)
+def fixed_effects(coefficients: pd.DataFrame, provenance: Provenance) -> Sheet:
+    """The same of the regression without random effects."""
+    return _regression(coefficients, provenance, "fixed_effects")
+
+
+def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) -> Sheet:
+    """Fixed effects with standard errors, z, p and stars; the fit's own messages below (Table 3; Appendix A.5).
+
+    Args:
+        coefficients: the Coefficients table, of one fit or several.
+        provenance: of that table; ``details["notes"]`` contains what the fit said about convergence and singularity.
+        fit: which fit to print.
+    """
+    known = list(dict.fromkeys(coefficients.fit))
+    if fit not in known:
+        problem = f'the table has no fit "{fit}".'
+        raise UserError("--fit", problem, f"It has: {', '.join(known) or 'none'}. Give the coefficients of that fit.")
+    frame = coefficients[coefficients.fit == fit].sort_values("position", kind="stable").reset_index(drop=True)
+    frame = frame.assign(group_name=frame.group.map(GROUP_NAMES))
+    kind = "Mixed effects logistic regression" if fit == "mixed_model" else "Logistic regression, fixed effects only"
+    return Sheet(
+        title=f"{kind}: domain, design and surface features as predictors of accuracy (log odds).",
+        frame=frame,
+        columns=(
+            Column("Predictor type", ("group_name",), is_number=False, once=True),
+            Column("Predictor", ("label",), in_words, is_number=False),
+            Column("Effect", ("estimate", "stars"), _with_stars),
+            Column("SE", ("std_error",), decimals(2)),
+            Column("z", ("z",), decimals(2)),
+            Column("p", ("p",), p_value),
+        ),
+        label=fit.replace("_", "-"),
+        notes=(STARS_NOTE, *_fit_notes(provenance)),
+        group="group",
+    )
+
+
+def _with_stars(estimate: Any, stars: str) -> str:
+    return ABSENT if is_absent(estimate) else f"{decimals(2)(estimate)} {stars}".rstrip()
+
+
+def _fit_notes(provenance: Provenance) -> list[str]:
+    notes = provenance.details.get("notes", [])
+    return [notes] if isinstance(notes, str) else [str(note) for note in notes]
+
+
 def _interval(low: Any, high: Any) -> str:
     return as_text(None) if is_absent(low) or is_absent(high) else span(low, high, 2)
 
@@ -121,6 +158,14 @@ BLOCK_NAMES = {
 }
 
 
+@table(
+    inputs=[Reproduction],
+    title="Published numbers",
+    section="reproduction",
+    caption="Every number that the EWoK paper printed, next to that of this run: the difference, whether it is within the "
+    "rounding of the printed number and, where it is known, why not.",
+    when=has_other_materials,
+)
 def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
     """Published numbers next to ours; lines that were not run are counted in the note and listed in the CSV.
 
@@ -173,6 +218,14 @@ def _of_what(row: dict[Hashable, Any], roster: Roster) -> str:
     return ", ".join([*parts, in_words(row["quantity"])])
 
 
+@table(
+    inputs=[Comparisons],
+    title="Pairwise comparisons",
+    section="comparisons",
+    caption="Each pair of models: the difference of their mean accuracies on the same items, an interval, and a paired test "
+    "with Holm's correction.",
+    when=(has_logprobs, has_pairs),
+)
 def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
     """Paired comparisons of models over all items: difference, interval, test.
 

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions
-from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation
 from worldprobe.benchmarks.worldsense.problems.solver import count_worlds, depth
-from worldprobe.benchmarks.worldsense.problems.worlds import normalise
+from worldprobe.benchmarks.worldsense.problems.worlds import normalise, read_description, read_relation
 from worldprobe.benchmarks.worldsense.skins.vocabulary import NORMAL, TRIVIAL, problem_type
 
 #: Ternary relations are counted up to this number, as in the paper's Figure 6.

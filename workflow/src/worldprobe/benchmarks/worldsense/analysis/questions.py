@@ -1,8 +1,4 @@
-"""The trials as the analysis needs them: numbers only, no text of a trial.
-
-An official file is read by its fields that matter here, all lines at once. Whatever looks wrong is read again line by line by
-the strict reader, which names the line and the fault.
-"""
+"""The trials as the analysis needs them: numbers only, no text of a trial."""
 
 from __future__ import annotations
 
@@ -13,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as arrow
-from pyarrow import compute
 
-from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation
 from worldprobe.benchmarks.worldsense.problems.solver import gold_answer
+from worldprobe.benchmarks.worldsense.problems.worlds import read_description, read_relation
 from worldprobe.benchmarks.worldsense.skins.groups import group_skins
+from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DISGUISE
-from worldprobe.benchmarks.worldsense.trials.official import encode, is_official, parse_file, read_official, read_whole
-from worldprobe.benchmarks.worldsense.trials.reading import read_planar_text
+from worldprobe.benchmarks.worldsense.trials.files import read_trials
+from worldprobe.benchmarks.worldsense.trials.official import encode
 from worldprobe.errors import UserError
 
 #: Every answer as a number, its place here; a trial without a valid answer has INVALID, one that was not asked ABSENT.
@@ -72,12 +68,7 @@ def read_questions(path: Path | str, skin_folder: Path | str | None = None) -> Q
     Raises:
         UserError: as ``read_trials``.
     """
-    if not is_official(path):
-        from worldprobe.benchmarks.worldsense.trials.files import read_trials
-
-        return from_frame(read_trials(path), str(path), skin_folder)
-    fast = _parse(read_whole(path))
-    return from_frame(read_official(path), str(path), skin_folder) if fast is None else _from_table(fast, skin_folder)
+    return from_frame(read_trials(path), str(path), skin_folder)
 
 
 def from_frame(frame: pd.DataFrame, name: str, skin_folder: Path | str | None = None) -> Questions:
@@ -94,14 +85,6 @@ def from_frame(frame: pd.DataFrame, name: str, skin_folder: Path | str | None = 
     plain = frame.assign(complexity="Complexity_" + frame["complexity"].astype(str))
     table = arrow.Table.from_pandas(plain[list(FIELDS.values())], preserve_index=False)
     return _from_table(table, skin_folder, _solve_texts(frame, name))
-
-
-def _parse(content: bytes) -> arrow.Table | None:
-    """The fields that matter of all lines; None where anything looks wrong, or relations may be in the text only."""
-    table = parse_file(content, list(FIELDS))
-    if table is None or "Infer.parallel" in compute.unique(table["problemname"]).to_pylist():
-        return None
-    return table.rename_columns(list(FIELDS.values()))
 
 
 _NUMBER = {word: number for number, word in enumerate(WORDS)}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
+from worldprobe.benchmark import figure
+from worldprobe.benchmarks.worldsense.features import has_several_promptings, has_several_sets
+from worldprobe.benchmarks.worldsense.outputs import is_asked
 from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
     PROMPTINGS,
     SETS,
+    SUMMARIES,
     interval_ends,
     main_promptings,
     main_set,
@@ -24,6 +27,11 @@ from worldprobe.benchmarks.worldsense.selection import (
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
 COLUMNS = ("panel", "model", "name", "family", "colour", "mark", "mean", "ci_low", "ci_high")
 ACCURACY, BIAS, AMPLITUDE = "accuracy", "bias", "size of the bias"
 #: Marks that differ in form and colour.
@@ -32,7 +40,16 @@ MARK_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9"
 SET_NAMES = {"test-new": "new words", "ood-size": "six entities", "ood-query": "first, last", "ood-problem": "plane"}
 
 
-def tidy_problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+@figure(
+    name="worldsense_problems",
+    inputs=[SUMMARIES],
+    title="Accuracy and bias",
+    section="problems",
+    caption="Accuracy and response bias by problem with 95% intervals over skins. A bias of 1: always TRUE, "
+    "POSSIBLE or KNOWN; of −1: always FALSE, IMPOSSIBLE or UNKNOWN. WorldSense, Figure 3.",
+    when=is_asked,
+)
+def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy and bias by problem (Figure 3)."""
     parts = []
     for measure in (ACCURACY, BIAS):
@@ -43,7 +60,16 @@ def tidy_problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return _tidy(rows.sort_values("problem", key=lambda column: column.map(order), kind="stable"), roster)
 
 
-def tidy_promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+@figure(
+    name="worldsense_promptings",
+    inputs=[SUMMARIES],
+    title="Ways of asking",
+    section="promptings",
+    caption="Accuracy over all problems, and size of the response bias averaged over them, by way of asking, with 95% "
+    "intervals over skins. WorldSense, Figure 4.",
+    when=(is_asked, has_several_promptings),
+)
+def promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy over all problems and mean size of the problems' biases, by prompting (Figure 4)."""
     name = main_set(summaries)
     accuracy = pick(summaries, "all")
@@ -53,7 +79,16 @@ def tidy_promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return _tidy(rows.assign(mark=rows["prompting"].map(prompting_name)), roster)
 
 
-def tidy_sets(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+@figure(
+    name="worldsense_sets",
+    inputs=[SUMMARIES],
+    title="Sets",
+    section="sets",
+    caption="Accuracy and size of the response bias by set with 95% intervals over skins; the test set is split "
+    "by whether the training sets have a skin's relation. WorldSense, Figure 5.",
+    when=(is_asked, has_several_sets),
+)
+def sets(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy and size of the bias by set, the test set's skins split by whether the training sets have them (Figure 5)."""
     main = main_promptings(summaries)
     summaries = summaries[summaries["prompting"] == summaries["model"].map(main)]
@@ -87,6 +122,9 @@ def _tidy(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return style.with_identity(rows, roster)[list(COLUMNS)].reset_index(drop=True)
 
 
+@problems.drawn_by
+@promptings.drawn_by
+@sets.drawn_by
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Two panels next to each other: accuracy, and bias or its size."""
     models = list(dict.fromkeys(frame["model"]))
@@ -109,12 +147,12 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.set_yticks(range(len(models)), [shown[model] for model in models] if number == 0 else [], fontsize=size)
         axes.tick_params(axis="x", labelsize=size)
     handles = [
-        Line2D(
-            [], [], marker=_form(n), ms=4, color=_colour(mark, n), mec="white", mew=0.3, lw=0, label=PROBLEM_NAMES.get(mark, mark)
+        style.handle(
+            marker=_form(n), ms=4, color=_colour(mark, n), mec="white", mew=0.3, lw=0, label=PROBLEM_NAMES.get(mark, mark)
         )
         for n, mark in enumerate(marks)
     ]
-    handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance, no bias"))
+    handles.append(style.chance_line("chance, no bias"))
     figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
     return figure
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from worldprobe.benchmark import Input, figure
 from worldprobe.benchmarks.worldsense.analysis.published import read_published
-from worldprobe.benchmarks.worldsense.figures.dots import ACCURACY, AMPLITUDE, tidy_sets
-from worldprobe.benchmarks.worldsense.selection import split_tuned
+from worldprobe.benchmarks.worldsense.contracts import Trainings
+from worldprobe.benchmarks.worldsense.features import has_trainings, has_tuned_models
+from worldprobe.benchmarks.worldsense.figures.dots import ACCURACY, AMPLITUDE, sets
+from worldprobe.benchmarks.worldsense.outputs import is_asked
+from worldprobe.benchmarks.worldsense.selection import SUMMARIES, split_tuned
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 COLUMNS = ("panel", "base", "name", "variant", "mark", "mean", "ci_low", "ci_high")
 PAPERS = " (paper)"
@@ -26,13 +33,23 @@ PAPER_MARKS = {"memorisation": "memorisation", "test": "test", "ood-size": "six 
 MOST_POINTS = 400
 
 
-def tidy_finetuning(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+@figure(
+    name="worldsense_finetuning",
+    inputs=[SUMMARIES],
+    title="Fine-tuning",
+    section="finetuning",
+    caption="Accuracy over all problems, and size of the response bias averaged over them, by what a model was fine-tuned on,"
+    " with 95% intervals over skins; and the same of the paper's models, from its Table 9, with its intervals over tuples, "
+    "which are narrower. WorldSense, Figure 5.",
+    when=(is_asked, has_tuned_models),
+)
+def finetuning(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy and size of the bias by base, variant and set, and what the paper's Table 9 comes to (Figure 5).
 
     Raises:
         UserError: no model was fine-tuned.
     """
-    rows = tidy_sets(summaries, roster)
+    rows = sets(summaries, roster)
     tuned = split_tuned(rows["model"].unique())
     if not tuned:
         raise UserError("summaries", "contain no fine-tuned model.", "Fine-tune one (worldsense.finetuning).")
@@ -75,6 +92,7 @@ def _published() -> pd.DataFrame:
     return means.iloc[sizes.argsort(kind="stable")][list(COLUMNS)]
 
 
+@finetuning.drawn_by
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Accuracy above, size of the bias below; a column of panels for each base and for each of the paper's models."""
     bases = list(dict.fromkeys(zip(frame["base"], frame["name"], strict=True)))
@@ -103,9 +121,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
                 else:
                     axes.set_xlabel("fine-tuned on", fontsize=size)
     handles = [
-        Line2D(
-            [],
-            [],
+        style.handle(
             marker=MARKS[n % len(MARKS)],
             ms=4,
             color=MARK_COLOURS[n % len(MARK_COLOURS)],
@@ -115,7 +131,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         )
         for n, mark in enumerate(marks)
     ]
-    handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance, no bias"))
+    handles.append(style.chance_line("chance, no bias"))
     figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
     return figure
 
@@ -144,10 +160,18 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, marks: list[str], panel: str) ->
     axes.set_xticks(range(len(variants)), variants)
     axes.set_xlim(-0.4, len(variants) - 0.6)
     axes.set_ylim(*((0.4, 1.02) if panel == ACCURACY else (-0.03, 1.05)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.1f}"))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1f}")
 
 
-def tidy_training(trainings: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+@figure(
+    name="worldsense_training",
+    inputs=[Input(Trainings, "finetuning/training.parquet", name="trainings")],
+    title="Loss and learning rate",
+    section="finetuning",
+    caption="Loss (nats per token that counts) and learning rate at each step of every training.",
+    when=has_trainings,
+)
+def training(trainings: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Loss and learning rate by step; of long trainings the means of as many neighbouring steps as make ``MOST_POINTS``."""
     parts = []
     for model in roster.in_order(trainings["model"]):
@@ -159,8 +183,11 @@ def tidy_training(trainings: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)[["model", "name", "step", "lessons", "loss", "learning_rate"]]
 
 
+@training.drawn_by
 def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Two panels next to each other: loss and learning rate, a line per training."""
+    from matplotlib.ticker import MaxNLocator
+
     models = list(dict.fromkeys(zip(frame["model"], frame["name"], strict=True)))
     size = style.BODY if width == "double" else style.SMALL
     left, gap, height = 0.5, 0.62, 1.9
@@ -183,9 +210,9 @@ def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
         else:
             axes.set_ylim(bottom=0)
         axes.tick_params(labelsize=size)
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.2g}"))
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.2g}")
     handles = [
-        Line2D([], [], color=style.FAMILY_COLOURS[n % len(style.FAMILY_COLOURS)], lw=1, label=style.shortened(name, size, 1.5))
+        style.handle(color=style.FAMILY_COLOURS[n % len(style.FAMILY_COLOURS)], lw=1, label=style.shortened(name, size, 1.5))
         for n, (_, name) in enumerate(models)
     ]
     figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)

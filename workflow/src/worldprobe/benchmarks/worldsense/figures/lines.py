@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from typing import TYPE_CHECKING
 
-from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, of_main, pick
+import pandas as pd
+
+from worldprobe.benchmark import figure
+from worldprobe.benchmarks.worldsense.features import has_controls, has_normal_problems
+from worldprobe.benchmarks.worldsense.outputs import is_asked
+from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, SUMMARIES, of_main, pick
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 COLUMNS = ("panel", "axis", "model", "name", "family", "colour", "x", "mean", "ci_low", "ci_high", "count")
 MORE = 2
 FORMS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
 
-def tidy_size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+@figure(
+    name="worldsense_size",
+    inputs=[SUMMARIES],
+    title="Size and complexity",
+    section="difficulty",
+    caption="Accuracy by number of entities and by number of ternary relations of description and query, for the normal "
+    "problems and for their trivial controls, with 95% intervals over skins. WorldSense, Figure 6.",
+    when=(is_asked, has_controls),
+)
+def size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """By number of entities and of ternary relations, normal problems and their trivial controls apart (Figure 6)."""
     parts = []
     for grouping, column, axis in (
@@ -29,7 +44,16 @@ def tidy_size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return _tidy(pd.concat(parts, ignore_index=True), roster)
 
 
-def tidy_depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+@figure(
+    name="worldsense_depth",
+    inputs=[SUMMARIES],
+    title="Depth and open worlds",
+    section="difficulty",
+    caption="Accuracy by the smallest number of relations that decide one of a tuple's trials, and by the number of worlds "
+    "that the description leaves open, with 95% intervals over skins.",
+    when=(is_asked, has_normal_problems),
+)
+def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """By relations that must be combined, for the normal problems, and by worlds left open.
 
     Raises:
@@ -56,8 +80,12 @@ def _tidy(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return named[list(COLUMNS)].reset_index(drop=True)
 
 
+@size.drawn_by
+@depth.drawn_by
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A panel for each problem and axis, a line per model."""
+    from matplotlib.ticker import MaxNLocator
+
     models = list(dict.fromkeys(frame["model"]))
     names = dict(zip(frame["model"], frame["name"], strict=True))
     colours = dict(zip(frame["model"], frame["colour"], strict=True))
@@ -104,15 +132,15 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         axes.set_xlim(here["x"].min() - 0.4, here["x"].max() + 0.4)
         axes.set_ylim(low, 1.02)
         axes.tick_params(labelsize=size)
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.1f}"))
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1f}")
         if column:
             axes.tick_params(labelleft=False)
         else:
             axes.set_ylabel("accuracy", fontsize=size)
     handles = [
-        Line2D([], [], color=colours[m], marker=FORMS[n % len(FORMS)], ms=3, mec="white", mew=0.3, label=names[m])
+        style.handle(color=colours[m], marker=FORMS[n % len(FORMS)], ms=3, mec="white", mew=0.3, label=names[m])
         for n, m in enumerate(models)
     ]
-    handles.append(Line2D([], [], color=style.INK, lw=0.6, dashes=(3, 2), label="chance"))
+    handles.append(style.chance_line("chance"))
     figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
     return figure

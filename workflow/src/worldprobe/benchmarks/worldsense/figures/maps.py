@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-import pandas as pd
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
-from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, language_models, of_main, pick, problems_of
+import pandas as pd
+
+from worldprobe.benchmark import figure
+from worldprobe.benchmarks.worldsense.features import has_places
+from worldprobe.benchmarks.worldsense.outputs import is_asked
+from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, SUMMARIES, language_models, of_main, pick, problems_of
 from worldprobe.benchmarks.worldsense.skins.groups import TEST_SKINS
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
 from worldprobe.report.style import Block, draw_block
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
 #: Short headings of the problems.
 HEADINGS = {name: title.replace(", ", ",\n") for name, title in PROBLEM_NAMES.items()}
 
 
-def tidy_skins(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+@figure(
+    name="worldsense_skins",
+    inputs=[SUMMARIES],
+    title="Skins by problem",
+    section="skins",
+    caption="Accuracy by skin and problem, averaged over models. White is chance.",
+    when=is_asked,
+)
+def skins(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy by skin and problem, the mean over models; rules of known behaviour stay out where there are others."""
     rows = of_main(pick(summaries, "problem_skin", columns=("problem", "skin")))
     rows = rows[rows["model"].isin(language_models(list(rows["model"].unique()), roster))]
@@ -28,6 +44,7 @@ def tidy_skins(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return means.rename(columns={"count": "n_models"}).reset_index(drop=True)
 
 
+@skins.drawn_by
 def draw_skins(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Numbers on colours."""
     skins, problems = list(dict.fromkeys(frame["skin"])), problems_of(frame)
@@ -43,7 +60,16 @@ def draw_skins(frame: pd.DataFrame, width: str = "double") -> Figure:
     return figure
 
 
-def tidy_places(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+@figure(
+    name="worldsense_places",
+    inputs=[SUMMARIES],
+    title="Where answers are wrong",
+    section="difficulty",
+    caption="Share of wrong answers by the two places in the line that a binary question is about (1: first of all), averaged"
+    " over models.",
+    when=(is_asked, has_places),
+)
+def places(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy by problem, size and the two places that are asked about, the mean over models.
 
     Raises:
@@ -62,6 +88,7 @@ def tidy_places(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return means[["problem", "size", "first", "second", "wrong", "n_models"]].astype({"size": int}).reset_index(drop=True)
 
 
+@places.drawn_by
 def draw_places(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A triangle for each problem and size: the share of wrong answers about each pair of places."""
     panels = list(dict.fromkeys(zip(frame["problem"], frame["size"], strict=True)))
@@ -80,7 +107,7 @@ def draw_places(frame: pd.DataFrame, width: str = "double") -> Figure:
             extent = (cell * scale * len(matrix.columns), cell * scale * len(matrix))
             axes = style.axes_at(figure, at, row * row_height + 0.5, *extent)
             block = Block(matrix.to_numpy(float), [str(n) for n in matrix.index], [str(n) for n in matrix.columns])
-            draw_block(axes, block, size=size, numbers=True, colours=style.DIVERGING.reversed())
+            draw_block(axes, block, size=size, numbers=True, colours=style.diverging().reversed())
             title = f"{PROBLEM_NAMES[problem]}, " if at == left else ""
             axes.set_title(f"{title}{entities} entities", fontsize=size, pad=4)
             at += max(extent[0], style.text_width(f"{title}{entities} entities", size)) + gap * scale

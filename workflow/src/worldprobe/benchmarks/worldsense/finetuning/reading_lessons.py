@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Literal
@@ -21,10 +22,86 @@ from typing import Literal
 from worldprobe.benchmarks.worldsense.problems.problems import base_descriptions, incomplete_descriptions
 from worldprobe.benchmarks.worldsense.problems.solver import decide
 from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Relation, before, between
-from worldprobe.benchmarks.worldsense.skins.phrases import invented_words, tokens_of
-from worldprobe.benchmarks.worldsense.skins.render import NUMBERS, render_clause, render_opposite
+from worldprobe.benchmarks.worldsense.skins.rendering import NUMBERS, render_clause, render_opposite
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
-from worldprobe.benchmarks.worldsense.skins.vocabulary import WORDINGS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, WORDINGS
+from worldprobe.errors import UserError
+
+ENTITIES, OTHERS = 12, 16
+#: Words of lessons and of the prompt sets for small models that no skin contains.
+OWN = ("two", "UNKNOWN", "Answer:", "to", "from")
+#: Words that many skins share whatever their relation.
+GRAMMAR = ("in between", "between", "exactly one of", "and", "not")
+#: Invented words: more than there are tokens for them, so that each token is many words, and of either side of a relation.
+N_INVENTED = 240
+_BORDER = re.compile(
+    r"\{\w+\}|[‘’]|\b("
+    + "|".join((*GRAMMAR, *sorted({a for of in ANSWERS.values() for a in of}, key=len, reverse=True)))
+    + r")\b"
+)
+
+
+def tokens_of(skins: Iterable[Skin]) -> dict[str, str]:
+    """Every phrase of some skins and every invented word -> the token as which it is read.
+
+    >>> from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+    >>> found = tokens_of(read_skins())
+    >>> found["before"], found["is richer than"] in found, found["and"]
+    ('before', False, 'and')
+    """
+    skins = list(skins)
+    questions = {line for skin in skins for of in skin.questions.values() for text in of.values() for line in text.split("\n")}
+    answers = {answer for of in ANSWERS.values() for answer in of}
+    known = {*NUMBERS.values(), *OWN, *GRAMMAR, *answers, *pieces_of(questions)}
+    for skin in skins:
+        known |= set(pieces_of(words_of(skin))) if skin.use == "train" else set()
+    found = {phrase: phrase for phrase in sorted(known)}
+    for skin in skins:
+        _share(found, skin.entities, "entity", ENTITIES)
+        _share(found, dict.fromkeys(pieces_of(words_of(skin))), "word", OTHERS)
+    for word in invented_words():
+        _share(found, [word], "word", OTHERS)
+    return found
+
+
+def words_of(skin: Skin) -> list[str]:
+    """Every text of a skin that is its own, but for its entities."""
+    return [*skin.clauses.values(), *skin.foreign.values(), skin.situation, skin.listing]
+
+
+@cache
+def invented_words() -> tuple[str, ...]:
+    """Words that mean nothing: three syllables of a consonant and a vowel, and an end that no English word has.
+
+    >>> len(invented_words()), len(set(invented_words()))
+    (240, 240)
+    """
+    rng = random.Random(0)
+    found: dict[str, None] = {}
+    while len(found) < N_INVENTED:
+        found["".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(3)) + "zk"] = None
+    return tuple(found)
+
+
+def _share(found: dict[str, str], phrases: Iterable[str], kind: str, number: int) -> None:
+    """Give phrases that have none a shared token, no two of them the same."""
+    phrases = list(phrases)
+    used = {found[phrase] for phrase in phrases if phrase in found}
+    for phrase in phrases:
+        if phrase in found:
+            continue
+        order = [f"{kind} {place}" for place in random.Random(phrase).sample(range(number), number)]
+        found[phrase] = next((token for token in order if token not in used), order[0])
+        used.add(found[phrase])
+
+
+def pieces_of(texts: Iterable[str]) -> Iterator[str]:
+    """The constant parts of texts."""
+    for text in texts:
+        for piece in _BORDER.split(text):
+            if piece and piece.strip():
+                yield piece.strip()
+
 
 Kind = Literal["copy", "judge", "asked"]
 KINDS: tuple[Kind, ...] = ("copy", "judge", "asked")
@@ -192,3 +269,54 @@ def _descriptions(size: int, complexity: str) -> tuple[Description, ...]:
 @lru_cache(maxsize=1 << 16)
 def _decide(size: int, description: Description, query: Relation) -> str:
     return decide(size, description, query)
+
+
+#: Uses of skins that only tests have.
+TESTED = ("test", "test-new")
+#: Pieces of tests' sentences that say nothing by themselves.
+FUNCTION = ("is", "was", "did", "does", "to", "from", "of")
+
+
+class LessonCheck:
+    """Finds the words of tests in lessons."""
+
+    def __init__(self, skins: Iterable[Skin]) -> None:
+        """Read the tests' entities and words, and take from them what a training skin says too."""
+        skins = list(skins)
+        tested, trained = (
+            {_words(text) for skin in skins if skin.use in uses for text in (*skin.entities, *pieces_of(words_of(skin)))}
+            for uses in (TESTED, ("train",))
+        )
+        self.tested = tested - trained - set(map(_words, (*GRAMMAR, *FUNCTION)))
+        # A training skin's phrase is looked for too: it may contain a test's, as "Cousin Emily" does.
+        self.phrases: dict[str, list[tuple[str, ...]]] = {}
+        for phrase in sorted(self.tested | trained, key=lambda phrase: (-len(phrase), phrase)):
+            self.phrases.setdefault(phrase[0], []).append(phrase)
+
+    def found_in(self, texts: Iterable[str]) -> str | None:
+        """The first phrase of a test in some texts."""
+        words = _words("\n".join(texts))
+        place = 0
+        while place < len(words):
+            here = self.phrases.get(words[place], ())
+            phrase = next((one for one in here if words[place : place + len(one)] == one), words[place : place + 1])
+            if phrase in self.tested:
+                return " ".join(phrase)
+            place += len(phrase)
+        return None
+
+    def checked(self, lesson: list[tuple[str, bool]]) -> list[tuple[str, bool]]:
+        """A lesson.
+
+        Raises:
+            UserError: a phrase of a test is in it.
+        """
+        found = self.found_in([text for text, _ in lesson])
+        if found:
+            problem = f"contains {found!r}, which only tests have."
+            raise UserError("write-lessons", problem, "Take skins for training (`use: train`) whose words no test has.")
+        return lesson
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\w+", text.lower()))

@@ -19,11 +19,19 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet, known_sets, load_prompt_set
-from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation
-from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Relation, holds, normalise, rename
+from worldprobe.benchmarks.worldsense.problems.worlds import (
+    UNKNOWN,
+    Description,
+    Relation,
+    holds,
+    normalise,
+    read_description,
+    read_relation,
+    rename,
+)
+from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, Skin, read_all_wordings
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DOMAINS, problem_type
-from worldprobe.benchmarks.worldsense.trials.reading import Statement, StatementReader
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.models.engine import Completion, Decoding, EngineFacts, Loglikelihood, Prompt, Scored

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pandas as pd
-from scipy.stats import t
 
 from worldprobe.benchmarks.worldsense.contracts import Summaries
 from worldprobe.benchmarks.worldsense.report.conversations import read_examples
@@ -106,8 +105,10 @@ def _bounds(rows: pd.DataFrame) -> pd.DataFrame:
     Args:
         rows: columns mean, ci_low, ci_high (95%, for other skins) and n_skins.
     """
+    from scipy.special import stdtrit  # Student's t, which Snakemake need not load
+
     degrees = (rows["n_skins"] - 1).clip(lower=1)
-    wider = pd.Series(t.ppf(1 - 0.025 / max(1, len(rows)), degrees) / t.ppf(0.975, degrees), rows.index)
+    wider = pd.Series(stdtrit(degrees, 1 - 0.025 / max(1, len(rows))) / stdtrit(degrees, 0.975), rows.index)
     return interval_ends(rows).apply(lambda end: rows["mean"] + (end - rows["mean"]) * wider)
 
 

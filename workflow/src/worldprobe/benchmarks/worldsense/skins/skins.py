@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from worldprobe.benchmarks.worldsense.skins.faults import Questions, faults_between, faults_of, read_skin
+from worldprobe.benchmarks.worldsense.skins.skin_file import Questions, at_key, faults_between, faults_of, read_skin
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.paths import RESOURCES
 from worldprobe.settings import Source, read_yaml
@@ -88,7 +88,7 @@ def check_skins(folder: Path | str = FOLDER) -> tuple[list[Skin], list[UserError
     others = [] if place.is_dir() else [path for path in skin_files(place.parent) if path.resolve() != place.resolve()]
     for source, fault in faults_between(_right_sources(others)[0] + right if right else []):
         if source in right:
-            faults.append(fault)
+            faults.append(at_key(source, fault))
     wrong = {fault.where.partition(", line ")[0] for fault in faults}
     skins = [_skin(read_skin(source), source.name) for source in right if source.name not in wrong]
     return sorted(skins, key=lambda skin: (skin.use, skin.domain, skin.name)), faults

@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from worldprobe.benchmark import table
 from worldprobe.benchmarks.worldsense.analysis.published import published_name, read_published
+from worldprobe.benchmarks.worldsense.features import has_controls, has_several_promptings, has_several_sets, has_tuned_models
+from worldprobe.benchmarks.worldsense.outputs import is_asked
 from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
     PROMPTINGS,
     SETS,
+    SUMMARIES,
     domains_of,
     main_promptings,
     main_set,
@@ -61,6 +65,15 @@ def _show_consistency(mean: object, low: object, high: object) -> str:
     return f"{decimals(2)(mean)} ({'no interval' if is_absent(low) else span(low, high, 2)})"
 
 
+@table(
+    name="worldsense_mean_accuracy",
+    inputs=[SUMMARIES],
+    title="Mean accuracy",
+    section="problems",
+    caption="Accuracy of each model over all problems, with corrected gold answers, strict scores, response bias, invalid "
+    "answers and consistency across skins. WorldSense, Table 2.",
+    when=is_asked,
+)
 def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """One row per model and prompting: accuracy, its variants, bias and invalid answers (Table 2)."""
     rows = pick(summaries, "all")
@@ -119,6 +132,14 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     )
 
 
+@table(
+    name="worldsense_problems",
+    inputs=[SUMMARIES],
+    title="Accuracy and bias by problem",
+    section="problems",
+    caption="Accuracy and response bias by problem, averaged over sizes. WorldSense, Table 6.",
+    when=is_asked,
+)
 def problems(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem (Table 6)."""
     rows = of_main(_both_measures(summaries, "problem", ("problem",)))
@@ -133,6 +154,14 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     )
 
 
+@table(
+    name="worldsense_promptings",
+    inputs=[SUMMARIES],
+    title="Ways of asking",
+    section="promptings",
+    caption="Accuracy and response bias by problem for every way of asking. WorldSense, Table 8.",
+    when=(is_asked, has_several_promptings),
+)
 def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem and prompting (Table 8)."""
     rows = _both_measures(summaries, "problem", ("problem",))
@@ -149,6 +178,14 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     )
 
 
+@table(
+    name="worldsense_sets",
+    inputs=[SUMMARIES],
+    title="Sets",
+    section="sets",
+    caption="Accuracy and response bias by problem for every set. WorldSense, Table 9.",
+    when=(is_asked, has_several_sets),
+)
 def sets(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem and set (Table 9)."""
     rows = _both_measures(summaries, "problem", ("problem",))
@@ -164,6 +201,15 @@ def sets(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     )
 
 
+@table(
+    name="worldsense_finetuning",
+    inputs=[SUMMARIES],
+    title="Fine-tuned models",
+    section="finetuning",
+    caption="Accuracy and response bias of fine-tuned models and their bases by problem and set, and those of the paper's. "
+    "WorldSense, Table 9.",
+    when=(is_asked, has_tuned_models),
+)
 def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias of fine-tuned models and their bases by problem and set, and the paper's (Table 9).
 
@@ -190,6 +236,15 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     )
 
 
+@table(
+    name="worldsense_complexity",
+    inputs=[SUMMARIES],
+    title="Size and complexity",
+    section="difficulty",
+    caption="Accuracy by problem, ternary relations of the description, arity of the query and number of entities. "
+    "WorldSense, Table 10.",
+    when=is_asked,
+)
 def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy by problem, complexity, arity of the query and size (Table 10)."""
     keys = ("problem", "size", "complexity", "query")
@@ -202,7 +257,7 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         columns=(
             Column("Problem", ("problem",), lambda name: PROBLEM_NAMES[str(name)], is_number=False, once=True),
             Column("Cx.", ("complexity",), lambda name: str(name)[-1]),
-            Column("Loglikelihood", ("query",), is_number=False),
+            Column("Query", ("query",), is_number=False),
             *_model(frame),
             *columns,
         ),
@@ -212,6 +267,14 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     )
 
 
+@table(
+    name="worldsense_domains",
+    inputs=[SUMMARIES],
+    title="Domains",
+    section="skins",
+    caption="Accuracy by problem and domain. WorldSense, Table 11.",
+    when=(is_asked, has_controls),
+)
 def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy by problem and domain, and the average of the problems (Table 11)."""
     rows = pick(summaries, "problem_domain", columns=("problem", "domain"))

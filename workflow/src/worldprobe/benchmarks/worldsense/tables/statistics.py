@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.analysis.consistency import FEWEST
+from worldprobe.benchmark import Input, table
 from worldprobe.benchmarks.worldsense.analysis.published import SOURCE
-from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, PROMPTINGS, main_set, of_main, pick, place
+from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction
+from worldprobe.benchmarks.worldsense.features import has_pairs
+from worldprobe.benchmarks.worldsense.outputs import is_asked
+from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, PROMPTINGS, SUMMARIES, main_set, of_main, pick, place
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import Column, Sheet, as_text, decimals, p_value, span, whole_number
 
 
+@table(
+    name="worldsense_comparisons",
+    inputs=[Input(Comparisons, name="comparisons")],
+    title="Pairs of models",
+    section="pairs",
+    caption="Each pair of models: the difference of their accuracies on the same tuples, with interval and p over skins and "
+    "abstract problems, and Holm's correction.",
+    when=(is_asked, has_pairs),
+)
 def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
     """Every pair of models, over all problems."""
     name = main_set(table) if len(table) else ""
@@ -47,8 +59,19 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
     )
 
 
+@table(
+    name="worldsense_consistency",
+    inputs=[SUMMARIES],
+    title="Consistency across skins",
+    section="skins",
+    caption="How often one abstract problem gets the same answer in different skins, beyond chance, and what accuracy "
+    "explains of it.",
+    when=is_asked,
+)
 def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """How often one abstract problem gets the same answer in different skins, beyond chance, and what accuracy explains of it."""
+    from worldprobe.benchmarks.worldsense.analysis.consistency import FEWEST
+
     if not (summaries["measure"] == "consistency").any():  # trials in the words of one skin, for example
         return _no_consistency(of_main(pick(summaries, "all")), roster)
     rows = pd.concat([of_main(pick(summaries, grouping, "consistency")) for grouping in ("problem", "all")], ignore_index=True)
@@ -108,6 +131,14 @@ def _no_consistency(overall: pd.DataFrame, roster: Roster) -> Sheet:
     )
 
 
+@table(
+    name="worldsense_reproduction",
+    inputs=[Input(Reproduction, name="reproduction")],
+    title="Published numbers",
+    section="published",
+    caption="The numbers that the WorldSense paper prints in tables and text, next to those of this run.",
+    when=is_asked,
+)
 def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> Sheet:
     """Every printed number next to ours."""
     known = {

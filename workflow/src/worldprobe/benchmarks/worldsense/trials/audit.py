@@ -1,8 +1,4 @@
-"""What is wrong with a set of trials: answers that the solver contradicts, and what gives answers away.
-
-The solver sees the abstract fields only, except where relations are in the text alone (the official ``Infer.parallel``), or
-where the skins are given: then it sees what the texts state.
-"""
+"""What is wrong with a set of trials: answers that the solver contradicts, what gives answers away, texts that can be misread."""
 
 from __future__ import annotations
 
@@ -10,15 +6,27 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.problems.notation import read_description, read_relation
+from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
 from worldprobe.benchmarks.worldsense.problems.solver import count_worlds, decide, gold_answer
-from worldprobe.benchmarks.worldsense.problems.worlds import PLANAR, UNKNOWN, Description, Relation, normalise, rename
-from worldprobe.benchmarks.worldsense.skins.skins import Skin
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, problem_type
-from worldprobe.benchmarks.worldsense.trials.reading import Statement, StatementReader, read_by_any, read_planar_text
+from worldprobe.benchmarks.worldsense.problems.worlds import (
+    PLANAR,
+    SMALLEST,
+    UNKNOWN,
+    Description,
+    Relation,
+    normalise,
+    read_description,
+    read_relation,
+    rename,
+)
+from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader, read_by_any, read_planar_text
+from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, LINEAR_PROBLEMS, WORDINGS, problem_type
+from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple
 from worldprobe.errors import UserError, did_you_mean
 
 #: Columns of the CSV: one row for each trial whose gold answer is wrong.
@@ -219,3 +227,115 @@ def _imbalance(checked: pd.DataFrame) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows)
+
+
+_FORMS = {2: "binary", 3: "ternary"}
+
+
+def write_audit(audit: Audit, name: str, *, is_from_text: bool = False) -> str:
+    """A readable summary: agreement, wrong tuples with reasons, what gives answers away, imbalance.
+
+    Args:
+        audit: what was found.
+        name: the file that was audited.
+        is_from_text: whether the texts decided.
+    """
+    seen = ", which read every text" if is_from_text else ""
+    table = audit.agreement
+    n_trials, n_agree = int(table["trials"].sum()), int(table["agree"].sum())
+    lines = [
+        f"{name}: {n_trials:,} trials in {int(table['tuples'].sum()):,} tuples",
+        "",
+        f"Gold answers: {n_agree:,} of {n_trials:,} agree with the solver{seen} ({100 * n_agree / n_trials:.3f} %)",
+        "",
+        *_columns(
+            ("problem", "trials", "agree", "tuples", "tuples with a wrong gold answer"),
+            [
+                (row["problem"], *(f"{row[column]:,}" for column in ("trials", "agree", "tuples", "wrong_tuples")))
+                for row in table.to_dict("records")
+            ],
+        ),
+        *_write_wrong(audit.wrong),
+        *_write_shortcuts(audit),
+        *_write_imbalance(audit.imbalance),
+    ]
+    return "\n".join(lines)
+
+
+def _write_wrong(wrong: pd.DataFrame) -> list[str]:
+    if wrong.empty:
+        return ["", "No gold answer is wrong."]
+    counts = wrong.groupby(["problemname", "problemsize", "released_gold", "solver_gold", "reason"], sort=True).size()
+    groups = counts.rename("trials").reset_index().to_dict("records")
+    rows = [
+        (g["problemname"], str(g["problemsize"]), f"{g['released_gold']} -> {g['solver_gold']}", f"{g['trials']:,}", g["reason"])
+        for g in groups
+    ]
+    first = wrong.drop_duplicates("tuple_ID")["tuple_ID"]
+    return [
+        "",
+        f"Wrong gold answers: {len(wrong):,} trials in {len(first):,} tuples (--out FILE.csv lists every trial)",
+        "",
+        *_columns(("problem", "size", "gold -> right", "trials", "reason"), rows),
+    ]
+
+
+def _write_shortcuts(audit: Audit) -> list[str]:
+    stated = audit.stated[audit.stated["stated"] > 0]
+    found = stated.to_dict("records")
+    rows = [(row["problem"], _FORMS[row["arity"]], f"{row['stated']:,} of {row['tuples']:,}") for row in found]
+    lines = ["", "Queries that the description states literally (consistency: inserted relations that repeat one)", ""]
+    lines += _columns(("problem", "query", "tuples"), rows) if rows else ["  none"]
+    n_texts, n_contradictory = audit.repeated
+    lines += ["", f"Texts that occur more than once: {n_texts:,} ({n_contradictory:,} of them with different gold answers)"]
+    lines += [f"Tuples whose trials differ in the query's form, which gives the answer away: {audit.mixed_arity:,}"]
+    return lines
+
+
+def _write_imbalance(table: pd.DataFrame) -> list[str]:
+    uneven = table[(table["least"] != table["most"]) | ~table["gold_balanced"]]
+    rows = [
+        (r["problem"], r["property"], f"{r['least']:,}", f"{r['most']:,}", "equal" if r["gold_balanced"] else "NOT equal")
+        for r in uneven.to_dict("records")
+    ]
+    lines = ["", "Imbalance: properties whose values have unequal numbers of trials, and gold answers within each value", ""]
+    return lines + (_columns(("problem", "property", "least", "most", "gold answers"), rows) if rows else ["  none"])
+
+
+def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows under their header; columns of numbers to the right."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    is_number = [all(row[i].replace(",", "").isdecimal() for row in rows) for i in range(len(header))]
+    return [
+        "  "
+        + "  ".join(f"{cell:>{w}}" if n else f"{cell:<{w}}" for cell, w, n in zip(row, widths, is_number, strict=True)).rstrip()
+        for row in [header, *rows]
+    ]
+
+
+def find_misreading(skin: Skin) -> UserError | None:
+    """What is wrong with the first text of a skin that does not say, read by the skin's own words, what it was made from."""
+    reader = StatementReader(skin)
+    for trial in _trials(skin):
+        try:
+            read = reader.read(trial["text"])
+            names = json.loads(trial["entities"])
+            is_right = does_state(read, trial["problem"], trial["description"], trial["query"], names)
+            problem = (
+                "" if is_right and read.answer() == ANSWER_OF[trial["gold"]] else "a text says something else than it should."
+            )
+        except ValueError as error:
+            problem = f"{error}."
+        if problem:
+            fix = "Reword the clauses, entities or questions in it."
+            return UserError(skin.path, f"{problem} It is: {' '.join(trial['text'].split())}", fix)
+    return None
+
+
+def _trials(skin: Skin) -> Iterator[dict[str, Any]]:
+    problems = ("Infer.parallel",) if skin.domain == "planar" else (*LINEAR_PROBLEMS, "Infer.extrema")
+    size = max(SMALLEST, min(4, len(skin.entities) - entities_needed(0)))
+    for cell in filter(cores, cells((size,), problems)):
+        for draw, wording in enumerate(WORDINGS):
+            for row in make_tuple(Stratum(cell, skin, wording), draw, seed=0, shift=0):
+                yield dict(zip(COLUMNS, row, strict=True))

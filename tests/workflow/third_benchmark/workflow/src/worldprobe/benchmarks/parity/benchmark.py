@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from worldprobe.benchmark import Benchmark, Input, Page, PageFiles, Plan, Registry, Section, Study
+from worldprobe.benchmarks.parity.contracts import Counts
+from worldprobe.benchmarks.parity.parity import compose, parity
+
+from worldprobe.benchmark import Benchmark, Input, Page, PageFiles, Registry, Section, Study
 from worldprobe.paths import StudyPaths
 from worldprobe.settings.blocks import Block, Count
-
-HERE = "worldprobe.benchmarks.parity"
-COUNTS = Input("summaries", f"{HERE}.contracts:Counts", "summaries.parquet")
 
 
 class Parity(Block):
@@ -17,25 +17,22 @@ class Parity(Block):
     """Largest number that is counted."""
 
 
-def targets(study: Study, registry: Registry) -> list[str]:
+def outputs(study: Study, registry: Registry) -> list[str]:
     """Every file that a study makes, besides tables, figures and the report."""
-    root = StudyPaths.of(study).benchmark("parity")
-    return [f"{root}/summaries.parquet"]
+    return [f"{StudyPaths.of(study).benchmark('parity')}/summaries.parquet"]
 
 
 def page_files(study: Study, models: list[str]) -> PageFiles:
     """What the report is built from."""
-    summary = f"{StudyPaths.of(study).benchmark('parity')}/summaries.parquet"
+    (summary,) = outputs(study, {})
     return PageFiles(summary=summary, made_from=(summary,))
 
 
 BENCHMARK = Benchmark(
     name="parity",
     title="Parity",
-    settings=f"{HERE}.benchmark:Parity",
-    targets=f"{HERE}.benchmark:targets",
-    plans=(
-        Plan("table", "parity", "Counts", "counts", "Even and odd numbers.", (COUNTS,), f"{HERE}.parity:print_counts", extras=()),
-    ),
-    page=Page((Section("counts", "Counts"),), COUNTS, f"{HERE}.parity:compose", f"{HERE}.benchmark:page_files"),
+    settings=Parity,
+    outputs=outputs,
+    displays=(parity,),
+    page=Page((Section("counts", "Counts"),), Input(Counts, "summaries.parquet"), compose, page_files),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from worldprobe.benchmarks.parity.contracts import Counts
 
+from worldprobe.benchmark import Input, table
 from worldprobe.contracts import read_table
 from worldprobe.report.origins import Methods, package_versions
 from worldprobe.report.page import Material, Part
@@ -16,7 +17,8 @@ def count_parity(numbers: int) -> pd.DataFrame:
     return pd.DataFrame({"parity": ["even", "odd"], "n": [numbers // 2, numbers - numbers // 2]})
 
 
-def print_counts(counts: pd.DataFrame) -> Sheet:
+@table(inputs=[Input(Counts, "summaries.parquet")], title="Counts", section="counts", caption="Even and odd numbers.")
+def parity(counts: pd.DataFrame) -> Sheet:
     """The table."""
     return Sheet("Even and odd numbers", counts, (Column("Parity", ("parity",), is_number=False), Column("n", ("n",))), "parity")
 

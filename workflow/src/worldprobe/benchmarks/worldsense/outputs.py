@@ -57,7 +57,7 @@ def asked_models(study: Study) -> list[str]:
     return models + [model for model in block["controls"] if model not in models]
 
 
-def asked_besides(study: Study) -> list[str]:
+def extra_models(study: Study) -> list[str]:
     """The models that are asked though they are not among the study's: those of ``worldsense.models``, and fine-tuned ones."""
     block = study["worldsense"]
     named = (
@@ -71,7 +71,7 @@ def responses(study: Study, name: str, prompting: str, model: str) -> str:
     return f"{root(study)}/responses/{name}/{prompting}/{model}.parquet"
 
 
-def evidence(study: Study, model: str) -> list[str]:
+def answers(study: Study, model: str) -> list[str]:
     """What asking a model leaves; nothing of one that WorldSense does not ask."""
     return left_by(study, model) if model in asked_models(study) else []
 
@@ -92,11 +92,11 @@ def training_table(study: Study) -> str:
     return f"{tuning_root(study)}/training.parquet"
 
 
-def targets(study: Study, registry: Registry) -> list[str]:
+def outputs(study: Study, registry: Registry) -> list[str]:
     """Every file that a study asks for, besides its tables and figures and the report."""
     sets = [trial_table(study, name) for name in study["worldsense"]["sets"]]
-    answers = [path for model in asked_models(study) for path in evidence(study, model)]
-    return sets + tuned(study) + answers + statistics(study)
+    found = [path for model in asked_models(study) for path in answers(study, model)]
+    return sets + tuned(study) + found + statistics(study)
 
 
 def answered(study: Study, models: Sequence[str]) -> list[str]:

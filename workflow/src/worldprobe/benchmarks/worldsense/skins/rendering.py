@@ -1,8 +1,4 @@
-"""Reading: a rendered text back into the relations that its words state, by its skin and without the abstract fields.
-
-The inverse of ``render``. Entities are numbered as the description mentions them, so nothing of the order that a problem was
-made from gets in; one that only the query names is ``UNKNOWN``.
-"""
+"""Abstract problems as text in the words of a skin (paper, Section 3.2), and such texts read back into relations."""
 
 from __future__ import annotations
 
@@ -10,14 +6,75 @@ import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from worldprobe.benchmarks.worldsense.problems.solver import gold_answer
 from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Kind, Relation, before, between
-from worldprobe.benchmarks.worldsense.skins.render import NUMBERS
 from worldprobe.benchmarks.worldsense.skins.skins import Skin
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, problem_type
+
+NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+
+
+def render_clause(relation: Relation, names: Sequence[str], skin: Skin, flip: bool) -> str:
+    """One relation as a clause.
+
+    Args:
+        relation: any relation; entity i is called ``names[i]``, the unknown one ``names[-1]``.
+        names: the entities' names by index, and one name more.
+        skin: the words.
+        flip: binary: say it by the converse; ternary and planar: exchange the interchangeable entities.
+    """
+    kind, entities = relation
+    if kind in ("before", "foreign"):
+        a, b = names[entities[0]], names[entities[1]]
+        clauses = skin.clauses if kind == "before" else skin.foreign
+        return _fill(clauses["after"], b, a) if flip else _fill(clauses["before"], a, b)
+    if kind == "between":
+        m, a, b = names[entities[0]], names[entities[1]], names[entities[2]]
+        return _fill(skin.clauses["between"], b, a, m) if flip else _fill(skin.clauses["between"], a, b, m)
+    if kind in ("first", "last"):
+        return skin.clauses[kind].format(x=names[entities[0]])
+    return _fill(skin.clauses[kind], names[entities[flip]], names[entities[not flip]])
+
+
+@lru_cache(maxsize=1 << 17)
+def _fill(clause: str, x: str, y: str, m: str = "") -> str:
+    return clause.format(x=x, y=y, m=m)
+
+
+def render_opposite(relation: Relation, names: Sequence[str], skin: Skin, flip: bool) -> str:
+    """What contradicts ``render_clause`` of the same arguments: the converse of the same subject, or "outside of"."""
+    kind, entities = relation
+    if kind in ("before", "foreign"):
+        a, b = names[entities[0]], names[entities[1]]
+        clauses = skin.clauses if kind == "before" else skin.foreign
+        return _fill(clauses["before"], b, a) if flip else _fill(clauses["after"], a, b)
+    if kind != "between":
+        raise ValueError(f"a {kind} relation has no opposite in words")
+    m, a, b = (names[e] for e in entities)
+    return _fill(skin.clauses["outside"], b, a, m) if flip else _fill(skin.clauses["outside"], a, b, m)
+
+
+def render_description(clauses: Sequence[str], size: int, skin: Skin) -> str:
+    """The situation and its clauses as one sentence."""
+    situation = skin.situation.format(number=NUMBERS[size])
+    listed = ", ".join(clauses[:-1])
+    return f"{situation}: {listed}{' and ' if listed else ''}{clauses[-1]}."
+
+
+def render_listing(names: Sequence[str], skin: Skin) -> str:
+    """The entities as a list in their order, for Infer.trivial."""
+    situation = skin.situation.format(number=NUMBERS[len(names)])
+    return f"{situation}. {skin.listing}:\n" + "\n".join(f"- {name}" for name in names)
+
+
+def render_question(problem: str, wording: str, skin: Skin, description: str, query: str, opposite: str) -> str:
+    """The whole text that a model reads."""
+    return skin.questions[problem_type(problem)][wording].format(description=description, query=query, opposite=opposite)
+
 
 _SIZE_OF = {word: size for size, word in NUMBERS.items()}
 _SEPARATOR = re.compile(", | and ")
@@ -83,8 +140,8 @@ class StatementReader:
         listing = rf"\. {re.escape(skin.listing)}:\n(?P<listing>- .+?)"
         parts = {"description": rf"{situation}(?:: (?P<clauses>.+?)\.|{listing})", "query": ".+?", "opposite": ".+?"}
         self._questions = [
-            (problem_type, wording, re.compile(_pattern(text, parts), re.DOTALL))
-            for problem_type, wordings in skin.questions.items()
+            (kind, wording, re.compile(_pattern(text, parts), re.DOTALL))
+            for kind, wordings in skin.questions.items()
             for wording, text in wordings.items()
         ]
 
@@ -105,7 +162,7 @@ class StatementReader:
         return found[0]
 
     def _statements(self, text: str) -> Iterator[Statement]:
-        for problem_type, wording, pattern in self._questions:
+        for kind, wording, pattern in self._questions:
             match = pattern.fullmatch(text)
             if match is None:
                 continue
@@ -116,7 +173,7 @@ class StatementReader:
             asked = list(self._asked(parts)) if "query" in parts else [None]
             for clauses in stated:
                 for query in asked:
-                    if (statement := _state(problem_type, wording, size, clauses, query)) is not None:
+                    if (statement := _state(kind, wording, size, clauses, query)) is not None:
                         yield statement
 
     def _asked(self, parts: dict[str, str]) -> Iterator[_Clause | None]:

@@ -1,25 +1,69 @@
-"""Trials as a task folder of lm-evaluation-harness, and its samples as responses: ``constrained_sum``, asked elsewhere.
-
-Every accepted answer is scored after the prompt, log P(" answer" | prompt), and the likeliest is chosen. One task per problem and
-size, whose means are the paper's (tuples weigh equally, Section 4.2), and a group over them. Gold answers stay in the official
-disguise; only a run opens them.
-"""
+"""Trials and responses for other programs: a dataset of the hub, a task folder of lm-evaluation-harness, the official layout."""
 
 from __future__ import annotations
 
+import bz2
+import json
 import math
 from collections.abc import Iterator
+from pathlib import Path
 
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.analysis.questions import WORDS
 from worldprobe.benchmarks.worldsense.analysis.scoring import FOLDED, POLARITY, WEIGHT
+from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.benchmarks.worldsense.inference.ask import choose, responses, write_prompts
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, answers_of
+from worldprobe.errors import UserError
+from worldprobe.files import whole_file
 from worldprobe.inference.lm_eval import READING, Run, Sample, questions, read_logprobs, tasks, warning
+from worldprobe.log import LOGGER
 from worldprobe.models.engine import NOT_FINITE, Scored
 from worldprobe.provenance import canary_comments
+from worldprobe.report.dataset_folder import Dataset, Licence
+
+CITATION = """@misc{worldsense2023,
+  title = {WorldSense: A Synthetic Benchmark for Grounded Reasoning in Large Language Models},
+  author = {Benchekroun, Youssef and Dervishi, Megi and Ibrahim, Mark and others},
+  year = {2023},
+  eprint = {2311.15930},
+  archivePrefix = {arXiv}
+}"""
+_LICENCE = Licence(
+    "mit",
+    "https://opensource.org/license/mit",
+    "MIT, by the worldprobe authors, in words of their own skins: none of the text is WorldSense's released data. Please keep "
+    "the canary.",
+)
+_USE = """`worldprobe worldsense ask data/{split}.parquet --checkpoint MODEL --prompting basic --out responses.parquet` asks a
+model. The column `gold` has the right answer in disguise, as the release has it."""
+
+
+def describe_trials(n_rows: int, of_set: str | None, canary: str | None) -> Dataset:
+    """What the card says of trials that were generated here.
+
+    Args:
+        n_rows: their number.
+        of_set: the set that they are, e.g. ``test`` or ``train-10k``.
+        canary: of the trials.
+    """
+    split = "train" if (of_set or "").startswith("train") else "test"
+    return Dataset(
+        name=f"worldprobe trials{f' ({of_set})' if of_set else ''}",
+        about="Questions about the order of entities, in the scheme of WorldSense (arXiv 2311.15930). An exact solver decided "
+        "each answer.",
+        use=_USE.format(split=split),
+        table=Trials,
+        n_rows=n_rows,
+        split=split,
+        licence=_LICENCE,
+        citation=CITATION,
+        tags=("reasoning", "evaluation", "synthetic", "worldsense"),
+        canary=canary,
+    )
+
 
 BENCHMARK = "worldsense"
 PROMPTING = "constrained_sum"
@@ -136,3 +180,49 @@ def _trial(sample: Sample) -> str:
 
 def _scored(logprob: float) -> Scored:
     return Scored(logprob, 0) if math.isfinite(logprob) else Scored(None, 0, (NOT_FINITE,))
+
+
+def results_name(prompting: str, model: str, is_compressed: bool = True) -> str:
+    """The name of a file of results, from which official readers take prompting and model.
+
+    Raises:
+        UserError: a reader could not tell prompting and model apart in the name.
+
+    >>> results_name("basic", "GPT4")
+    'basic___GPT4___results.jsonl.bz2'
+    """
+    name = f"{prompting}___{model}___results.jsonl{'.bz2' if is_compressed else ''}"
+    if not model or "/" in name or name.split("___")[:2] != [prompting, model] or model.endswith("_"):
+        problem = "cannot be parts of an official file's name, which are joined by ___."
+        fix = "Rename it: letters, digits, dot, dash and single underscores, none of them last."
+        raise UserError(f"prompting {prompting}, model {model}", problem, fix)
+    return name
+
+
+def write_results(responses: pd.DataFrame, model: str, folder: Path, is_compressed: bool = True) -> list[Path]:
+    """Write greedy responses, or the first sample of each trial, one file per prompting; no answer is an empty string.
+
+    Args:
+        responses: contract Responses.
+        model: the model's name.
+        folder: where the files go.
+        is_compressed: ``.bz2``, as the released files are.
+
+    Returns:
+        The files.
+    """
+    written = []
+    first = responses[responses["sample"] == 0]
+    if len(first) < len(responses):
+        LOGGER.warning("%s: the layout has one answer per trial; of several samples, the first is written", model)
+    for prompting, rows in first.groupby("prompting", sort=True):
+        lines = [
+            json.dumps({"Key": int(key), "resp": answer if isinstance(answer, str) else ""}, separators=(",", ":")) + "\n"
+            for key, answer in zip(rows["trial_id"], rows["answer"], strict=True)
+        ]
+        content = "".join(lines).encode()
+        place = folder / results_name(str(prompting), model, is_compressed)
+        with whole_file(place) as temporary:
+            temporary.write_bytes(bz2.compress(content) if is_compressed else content)
+        written.append(place)
+    return written

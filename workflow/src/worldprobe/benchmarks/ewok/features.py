@@ -1,4 +1,4 @@
-"""What a study's settings request from EWoK: short questions that plans and targets share. Imports nothing heavy."""
+"""What a study of EWoK has, by its settings: which outputs, tables and figures it needs. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -36,6 +36,26 @@ def has_likeness(study: Study) -> bool:
 def has_conditions(study: Study) -> bool:
     """Whether there are several conditions to compare."""
     return len(study["ewok"]["conditions"]) > 1 and not is_released(study)
+
+
+def has_pairs(study: Study) -> bool:
+    """Whether there are models to compare."""
+    return len(study["models"]) > 1
+
+
+def has_strict_likert(study: Study) -> bool:
+    """Whether models rate as in the paper's Table 4."""
+    return "likert_constrained_two" in study["ewok"]["eval_types"]
+
+
+def has_both_paradigms(study: Study) -> bool:
+    """Whether both Likert and Choice are asked in the paper's set-up."""
+    return "constrained_two" in prompting_setups(study)
+
+
+def has_other_materials(study: Study) -> bool:
+    """Whether the items can be those of the published numbers."""
+    return not is_builtin(study)
 
 
 def is_builtin(study: Study) -> bool:

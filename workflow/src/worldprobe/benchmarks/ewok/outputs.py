@@ -1,6 +1,6 @@
 """The files that a study of EWoK makes, and which of them a step reads: plain lists of paths, for rules and for status.
 
-Everything follows from the validated study and the registry. Imports nothing heavy: Snakemake reads it whenever it starts.
+Everything follows from the validated study and the registry.
 """
 
 from __future__ import annotations
@@ -11,11 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from worldprobe.benchmark import PageFiles, Registry, Study
-from worldprobe.benchmarks.ewok.benchmark import BENCHMARK
 from worldprobe.benchmarks.ewok.eval_types import is_graded, is_prompted
-from worldprobe.benchmarks.ewok.human.settings import has_both_ways, has_people_rated, has_responses, is_simulated
-from worldprobe.benchmarks.ewok.paths import EwokPaths
-from worldprobe.benchmarks.ewok.wanted import (
+from worldprobe.benchmarks.ewok.features import (
     control_models,
     has_generalisation,
     has_logprobs,
@@ -24,6 +21,10 @@ from worldprobe.benchmarks.ewok.wanted import (
     is_builtin,
     is_released,
 )
+from worldprobe.benchmarks.ewok.figures.people import human_agreement
+from worldprobe.benchmarks.ewok.human.settings import has_both_ways, has_people_rated, has_responses, is_simulated
+from worldprobe.benchmarks.ewok.paths import EwokPaths
+from worldprobe.benchmarks.ewok.tables.people import human_accuracy, human_cleaning, human_people
 from worldprobe.files import digest_file
 from worldprobe.models.model_types import refuse_prompted
 from worldprobe.paths import RESOURCES, ControlPaths, StudyPaths
@@ -103,7 +104,7 @@ def chat_template(prompting: Mapping[str, Any], card: Mapping[str, Any]) -> str:
     return wanted if wanted != "auto" else "always" if card["chat"] else "never"
 
 
-def left_by_asking(study: Study, model: str) -> list[str]:
+def answers(study: Study, model: str) -> list[str]:
     """What asking a model leaves: nothing of one that EWoK does not ask, or where released results take the place of answers."""
     return [] if is_released(study) or model not in study["models"] else evidence(study, model)
 
@@ -179,9 +180,8 @@ def human_files(study: Study, registry: Registry) -> list[str]:
         found.append(place.judgements(reference(study), "human_likert", "human"))
     if has_responses(study):
         found.append(place.table("human/statistics"))
-        own = {"human_accuracy", "human_cleaning", "human_people", "human_agreement"}
-        shown = [plan for plan in BENCHMARK.wanted(study, registry) if plan.name in own]
-        found += [path for plan in shown for path in plan.paths(paths(study).root)]
+        shown = (human_accuracy, human_cleaning, human_people, human_agreement)
+        found += [path for one in shown if one.is_wanted(study, registry) for path in one.paths(paths(study).root)]
     return found
 
 
@@ -230,7 +230,7 @@ def page_files(study: Study, models: Iterable[str]) -> PageFiles:
     )
 
 
-def targets(study: Study, registry: Registry) -> list[str]:
+def outputs(study: Study, registry: Registry) -> list[str]:
     """Every file that a study of EWoK is for, besides its tables and figures and the report."""
     return [] if is_builtin(study) else [paths(study).table("reproduction")]
 

@@ -1,1 +1,0 @@
-"""Trials and responses for other programs."""
