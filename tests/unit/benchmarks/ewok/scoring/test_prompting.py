@@ -254,6 +254,7 @@ def step_by_step(folder, prompt, options):
 def test_constrained_answers_equal_constrained_decoding_step_by_step(tiny_checkpoint, architecture, kind, options):
     folder = tiny_checkpoint(architecture, kind)
     engine = open_engine(str(folder))
+    assert engine.can_cache is not None  # checked now, by passes of its own
     passes = []
     for name in ("next_in_rows", "next_padded"):
         way = getattr(engine.passes, name)
@@ -289,6 +290,7 @@ def test_free_answers_equal_greedy_generation_one_prompt_at_a_time(tiny_checkpoi
 
 def test_the_shared_preamble_is_read_once(tiny_checkpoint):
     engine = open_engine(str(tiny_checkpoint()))
+    assert engine.can_cache  # checked now, by passes of its own
     lengths = []
     prefix = engine.passes.prefix
     engine.passes.prefix = lambda ids: lengths.append(len(ids)) or prefix(ids)
