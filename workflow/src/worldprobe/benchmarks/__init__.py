@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study
+from worldprobe.contracts import table_name
+from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
 from worldprobe.training.controls import with_checkpoints
 
@@ -129,3 +132,18 @@ def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict
         if benchmark.complete:
             registry = benchmark.complete(study, registry)
     return registry
+
+
+def benchmark_of(summaries: Path | str) -> Benchmark:
+    """The benchmark whose summary table a file is.
+
+    Raises:
+        UserError: not a table of ours, or not a benchmark's summaries.
+    """
+    kind = table_name(summaries)
+    known = {one.page.summary.contract.Config.name: one for one in benchmarks().values() if one.page}
+    if kind not in known:
+        raise UserError(
+            summaries, f"contains {kind or 'no table'}, not {' or '.join(known)}.", "Give the summary table of a benchmark."
+        )
+    return known[kind]
