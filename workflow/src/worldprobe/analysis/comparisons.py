@@ -8,9 +8,11 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.clusters import Estimates
+from worldprobe.analysis.clusters import Estimates, crossed_means
 from worldprobe.analysis.significance import correct_for_number
-from worldprobe.analysis.summaries import Group
+from worldprobe.analysis.summaries import Group, arrange
+from worldprobe.contracts.results import Comparisons
+from worldprobe.errors import UserError
 
 #: Means of series, shape (series, units of a group), with intervals, and tests where the last argument says so.
 Estimate = Callable[[np.ndarray, Group, bool], Estimates]
@@ -70,3 +72,34 @@ def corrected(table: pd.DataFrame, together: Sequence[str]) -> pd.DataFrame:
         together: columns; rows that agree in them are read together.
     """
     return table.assign(p_holm=table.groupby(list(together), sort=False)["p"].transform(correct_for_number).astype(float))
+
+
+def compare_scores(scores: pd.DataFrame, groupings: Sequence[str] = (), metric: str = "accuracy") -> pd.DataFrame:
+    """Every pair of models of any benchmark that were asked in the same way about the same, overall and by group.
+
+    Args:
+        scores: ``contracts.results.Scores``.
+        groupings: further columns of them.
+        metric: which scores are compared.
+
+    Returns:
+        ``contracts.results.Comparisons``; corrected over the rows of one way of asking, condition and grouping.
+
+    Raises:
+        UserError: no two models can be compared.
+    """
+
+    def estimate(values: np.ndarray, group: Group, tested: bool) -> Estimates:
+        return crossed_means(values, group.cluster, tested=tested)
+
+    tables = []
+    wanted = scores[scores["metric"] == metric]
+    for (eval_type, condition), rows in wanted.groupby(["eval_type", "condition"], observed=True, sort=True):
+        scored, groups = arrange(rows, groupings)
+        if len(scored.series) > 1:
+            found = compare_models(scored.series["model"].tolist(), scored.values[0], groups, estimate)
+            tables.append(found.assign(eval_type=str(eval_type), condition_a=str(condition), condition_b=str(condition)))
+    if not any(len(table) for table in tables):
+        raise UserError("scores", f"no two models have {metric} of the same units.", "Give the scores of two models.")
+    table = corrected(pd.concat(tables, ignore_index=True), ["eval_type", "condition_a", "grouping"])
+    return table[list(Comparisons.columns)]

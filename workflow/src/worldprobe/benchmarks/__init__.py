@@ -9,12 +9,12 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study
-from worldprobe.contracts import table_name
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
 from worldprobe.training.controls import with_checkpoints
 
 if TYPE_CHECKING:
+    from worldprobe.contracts import Table
     from worldprobe.settings import Block  # pydantic takes a third of a second that `--help` does not need
 
 #: In the order of reports.
@@ -140,6 +140,8 @@ def benchmark_of(summaries: Path | str) -> Benchmark:
     Raises:
         UserError: not a table of ours, or not a benchmark's summaries.
     """
+    from worldprobe.contracts import table_name
+
     kind = table_name(summaries)
     known = {one.page.summary.contract.Config.name: one for one in benchmarks().values() if one.page}
     if kind not in known:
@@ -147,3 +149,10 @@ def benchmark_of(summaries: Path | str) -> Benchmark:
             summaries, f"contains {kind or 'no table'}, not {' or '.join(known)}.", "Give the summary table of a benchmark."
         )
     return known[kind]
+
+
+def scores_in(path: Path | str) -> type[Table] | None:
+    """The form of scores that a file has; None: it is another table, as EWoK's judgements."""
+    from worldprobe.contracts import table_name
+
+    return {one.scores.Config.name: one.scores for one in benchmarks().values() if one.scores}.get(table_name(path))

@@ -18,6 +18,27 @@ JOINT = "|"
 STATUSES = ("ok", "one_version", "one_cluster", "no_spread", "no_values", "none")
 
 
+class Scores(Table):
+    """What responses come to: one row per unit, series and metric; everything behind it is the same for every benchmark.
+
+    A benchmark inherits this table under a name of its own; the columns that it adds are what means are also taken by.
+    """
+
+    model: str = column(min_length=1)
+    eval_type: str = column(min_length=1, description="How the model was asked.")
+    condition: str = column(min_length=1, description="A set of units; each has means of its own.")
+    metric: str = column(min_length=1)
+    unit: str = column(min_length=1, description="An item, a tuple, ...: what is averaged.")
+    cluster: str = column(min_length=1, description="Units of one cluster are not independent; clusters are a sample of more.")
+    value: float = column(ge=-1, le=1, nullable=True, description="Missing: see status.")
+    status: str = column(description="ok, or why there is no value.")
+
+    class Config(Table.Config):
+        name = "scores"
+        unique = ["model", "eval_type", "condition", "metric", "unit"]
+        metadata = {"version": 1, "key": ["model", "eval_type", "condition", "metric", "unit"]}
+
+
 class Summaries(Table):
     """Means of a metric, overall and by group."""
 

@@ -104,6 +104,7 @@ class Agreements(Table):
 class Comparisons(results.Comparisons):
     """Two models on the same items, over versions; corrected over the rows of the same grouping."""
 
+    grouping: str = column(isin=(results.OVERALL, "domain"))
     n_templates: int = column(gt=0)
     n_versions: int = column(gt=0, description="Versions, or items of each template.")
     n_a_better: int = column(ge=0, description="Items.")
@@ -115,6 +116,7 @@ class Comparisons(results.Comparisons):
 class ConditionComparisons(results.Comparisons):
     """A model in a condition (a) of a study and in its first one (b), over versions, paired by template; n: templates."""
 
+    grouping: str = column(isin=(results.OVERALL, "domain"))
     low_a: float = column(ge=0, le=1, description="Lowest mean of a version over these templates.")
     high_a: float = column(ge=0, le=1, description="Highest mean of a version.")
     low_b: float = column(ge=0, le=1)

@@ -105,7 +105,9 @@ def compare_models(name: str, questions: Questions, series: Sequence[Series]) ->
     """
     tuples = questions.tuples
     places = {(OVERALL, ALL): np.arange(len(tuples))}
-    places |= {("problem", str(key)): found for key, found in tuples.groupby("problem", observed=True).indices.items()}
+    places |= {
+        ("problem", str(key)): np.asarray(found) for key, found in tuples.groupby("problem", observed=True).indices.items()
+    }
     groups = [Group(*key, units, tuples["skin"].cat.codes.to_numpy()[units], OVER) for key, units in places.items()]
 
     def estimate(values: np.ndarray, group: Group, tested: bool) -> Estimates:
