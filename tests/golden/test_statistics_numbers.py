@@ -31,7 +31,7 @@ def study():
 
 
 def test_summaries(study):
-    table = summarize(study[0]).query("version == -1 and metric == 'accuracy' and grouping == 'overall'")
+    table = summarize(study[0]).query("condition == 'all' and metric == 'accuracy' and grouping == 'overall'")
     found = table.set_index("model")[["mean", "low", "high", "ci_low", "ci_high"]].round(6)
     assert found.loc["ant"].tolist() == SUMMARY
     assert intervals_by_template(study[0])["logprobs"]["ant"] == SUMMARY_BY_TEMPLATE

@@ -53,16 +53,16 @@ def test_means_lie_in_their_range_and_groups_make_up_the_whole(seed, n_versions,
     items = simulate_items(n_templates, n_versions, seed)
     rows = simulate_judgements(items, np.zeros((1, len(items), 2)), ["m"], "logprobs", seed, share_tied)
     table = summarize(rows)
-    means = table[table["version"] == -1]
+    means = table[table["condition"] == "all"]
     assert (means["low"] <= means["mean"] + 1e-9).all()
     assert (means["mean"] <= means["high"] + 1e-9).all()
     assert (means["ci_low"].isna() | (means["ci_low"] <= means["ci_high"])).all()
     by_metric = means.set_index(["metric", "grouping", "group"])["mean"]
     assert by_metric["strict"]["overall"]["all"] <= by_metric["accuracy"]["overall"]["all"] + 1e-9
-    whole = table.query("grouping == 'overall' and metric == 'accuracy'").set_index("version")
+    whole = table.query("grouping == 'overall' and metric == 'accuracy'").set_index("condition")
     for grouping in ("domain", "context_type", "context_contrast", "target_contrast"):
-        parts = table[(table["grouping"] == grouping) & (table["metric"] == "accuracy") & (table["version"] >= 0)]
-        weighted = (parts["mean"] * parts["n_items"]).groupby(parts["version"]).sum() / parts.groupby("version")["n_items"].sum()
+        parts = table[(table["grouping"] == grouping) & (table["metric"] == "accuracy") & (table["condition"] != "all")]
+        weighted = (parts["mean"] * parts["n"]).groupby(parts["condition"]).sum() / parts.groupby("condition")["n"].sum()
         np.testing.assert_allclose(weighted, whole.loc[weighted.index, "mean"], atol=1e-6)
 
 

@@ -30,7 +30,7 @@ def study(
 def means(study: Path) -> pd.Series:
     """Model -> mean accuracy under LogProbs."""
     summaries = read_table(study / "results" / "default" / "ewok" / "summaries.parquet", Summaries)
-    overall = summaries.query("grouping == 'overall' and version == -1 and metric == 'accuracy' and eval_type == 'logprobs'")
+    overall = summaries.query("grouping == 'overall' and condition == 'all' and metric == 'accuracy' and eval_type == 'logprobs'")
     return overall.set_index("model")["mean"]
 
 

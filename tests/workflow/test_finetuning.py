@@ -125,7 +125,7 @@ def test_a_tiny_experiment_runs_from_skins_to_table_9_and_figure_5(finished_tiny
     table = pd.read_csv(finished_tiny / "tables" / "worldsense_finetuning.csv")
     ours = table[table["source"] == "this run"]
     assert set(ours["name"]) == {"Reader", "Reader +100"}
-    assert set(ours["set"]) == {"test", "memorisation"}
+    assert set(ours["condition"]) == {"test", "memorisation"}
     assert (table["source"] == "paper").sum() > 20
     figure = pd.read_csv(finished_tiny / "figures" / "worldsense_finetuning.csv")
     assert {"0", "100", "1M"} <= set(figure["variant"].astype(str))

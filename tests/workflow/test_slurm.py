@@ -22,7 +22,7 @@ from typing import Any
 import psutil
 import pytest
 
-from worldprobe.benchmarks import settings_classes
+from worldprobe.benchmarks import complete_registry, settings_classes
 from worldprobe.benchmarks.ewok import outputs
 from worldprobe.operations.resources import list_requests
 from worldprobe.operations.settings import Settings, read_settings, source_key
@@ -53,7 +53,7 @@ def settings_of(repository: Path, files: list[str]) -> Settings:
     merged: dict[str, Any] = {}
     for path in files:
         merged = merge(merged, read_yaml(path).document)
-    return read_settings(merged, files, {}, repository, settings_classes(), outputs.with_control_checkpoints)
+    return read_settings(merged, files, {}, repository, settings_classes(), complete_registry)
 
 
 def wait_until(test: Callable[[], Any], study: "Study", run: subprocess.Popen[bytes] | None = None, seconds: float = 900) -> Any:

@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 from worldprobe import benchmarks
-from worldprobe.benchmarks.ewok import outputs
 from worldprobe.benchmarks.worldsense import outputs as worldsense_outputs
 from worldprobe.contracts import read_provenance
 from worldprobe.operations.missing import failure, missing_models, reason
+from worldprobe.training.controls import with_checkpoints
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -289,12 +289,15 @@ def test_only_a_job_that_ended_with_an_error_of_its_own_counts_as_failed(tmp_pat
     log = tmp_path / "results" / "trial" / "logs" / "score" / "a.log"
     log.parent.mkdir(parents=True)
     log.write_text("asking: 10/20 items\n")
-    assert not failure(log.parent.parent, "a")
+    assert not failure(log.parent.parent, "a", ["score"])
     log.write_text("Traceback (most recent call last):\nMemoryError\n")
-    files = {"a": ["a.parquet"], "b": ["b.parquet"]}
-    assert missing_models(study, lambda _study, model: files[model], tmp_path) == {"a": "MemoryError"}
-    assert missing_models({**study, "allow_missing": False}, lambda _study, model: files[model], tmp_path) == {}
-    assert missing_models({**study, "models": ["a"]}, lambda _study, model: files[model], tmp_path) == {}
+
+    def answers(_study: dict[str, Any], model: str) -> dict[str, list[str]]:
+        return {"score": [f"{model}.parquet"]}
+
+    assert missing_models(study, answers, ["a", "b"], tmp_path) == {"a": "MemoryError"}
+    assert missing_models({**study, "allow_missing": False}, answers, ["a", "b"], tmp_path) == {}
+    assert missing_models(study, answers, ["a"], tmp_path) == {}
     assert reason("error: x\n  problem: p.\n  fix: f.\n") == "p"
 
 
@@ -313,7 +316,7 @@ def test_a_model_that_only_worldsense_asks_can_be_missing_too(tmp_path: Path) ->
     log = tmp_path / "results" / "trial" / "logs" / "ask" / "c.log"
     log.parent.mkdir(parents=True)
     log.write_text("Traceback (most recent call last):\nMemoryError\n")
-    missing = missing_models(study, benchmarks.answers, tmp_path, benchmarks.all_models(study))
+    missing = missing_models(study, benchmarks.answers_by_rule, benchmarks.all_models(study), tmp_path)
     assert missing == {"c": "MemoryError"}
     answered = [model for model in benchmarks.all_models(study) if model not in missing]
     assert worldsense_outputs.answered(study, answered) == ["b", "always_positive"]
@@ -334,14 +337,14 @@ def test_what_was_made_of_a_pair_is_outdated_when_one_of_it_is_missing_and_answe
 
 
 def test_what_is_trained_alike_is_shared_and_what_is_not_lies_apart() -> None:
-    settings = dict.fromkeys(outputs.CORPUS, 1)
-    study = {"study": "one", "ewok": {"controls": settings}}
-    card = {"control": {"layers": 1, "steps": 5}}
-    here = outputs.control_checkpoint(study, "a", card)
-    other = {"study": "two", "ewok": {"controls": dict(settings)}}
-    assert here == outputs.control_checkpoint(other, "a", {"control": {"steps": 5, "layers": 1}})
-    assert here != outputs.control_checkpoint(study, "a", {"control": {"layers": 2, "steps": 5}})
-    assert here != outputs.control_checkpoint({**study, "ewok": {"controls": settings | {"seed": 2}}}, "a", card)
+    def folder(study: dict[str, Any], **control: int) -> str:
+        return str(with_checkpoints(study, {"a": {"control": control}})["a"]["checkpoint"])
+
+    study: dict[str, Any] = {"study": "one", "controls": {"seed": 1, "stories": 1}}
+    here = folder(study, layers=1, steps=5)
+    assert here == folder({"study": "two", "controls": dict(study["controls"])}, steps=5, layers=1)
+    assert here != folder(study, layers=2, steps=5)
+    assert here != folder({**study, "controls": study["controls"] | {"seed": 2}}, layers=1, steps=5)
 
 
 EXPERIMENTS = sorted((Path(__file__).parents[2] / "config" / "experiments").glob("*.yaml"))

@@ -202,7 +202,7 @@ except UserError as error:
 STUDY = StudyPaths.of(study)
 #: Models whose answers could not be computed, and why; they are tried again, and the others summarised without them.
 MISSING = share_with_jobs(
-    missing_models(study, benchmarks.answers, models=benchmarks.all_models(study)), workflow.is_main_process
+    missing_models(study, benchmarks.answers_by_rule, benchmarks.all_models(study)), workflow.is_main_process
 )
 MODELS_WITH_ANSWERS = [model for model in study["models"] if model not in MISSING]
 #: As they are, and those that a benchmark asks besides the study's.
@@ -235,7 +235,7 @@ wildcard_constraints:
 
 def say_what_is_missing():
     """After a run that failed: which models have no answers, and how to go on without them."""
-    failed = missing_models({**study, "allow_missing": True}, benchmarks.answers, models=benchmarks.all_models(study))
+    failed = missing_models({**study, "allow_missing": True}, benchmarks.answers_by_rule, benchmarks.all_models(study))
     for model, reason in failed.items():
         print(f"{model} has no answers: {reason}", file=sys.stderr)
     if failed and study["allow_missing"] and set(failed) - set(MISSING):
@@ -246,7 +246,7 @@ def say_what_is_missing():
 def remove_outdated():
     """After a run without models that are still missing: remove what an earlier run made with them, e.g. comparisons of a pair."""
     still = [
-        model for model in missing_models(study, benchmarks.answers, models=benchmarks.all_models(study)) if model in MISSING
+        model for model in missing_models(study, benchmarks.answers_by_rule, benchmarks.all_models(study)) if model in MISSING
     ]
     for path in benchmarks.outdated(study, still, registry):
         if os.path.isfile(path):

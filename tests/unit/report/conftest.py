@@ -16,7 +16,7 @@ def mean(value: float | None, half: float = 0.02, **counts: int) -> dict[str, An
 
 
 def tuples(value: float) -> dict[str, Any]:
-    spread = {"conf95": 0.05, "ci_low": value - 0.05, "ci_high": value + 0.05, "stderr": 0.05 / 1.96, "n_skins": 18}
+    spread = {"conf95": 0.05, "ci_low": value - 0.05, "ci_high": value + 0.05, "stderr": 0.05 / 1.96, "n_clusters": 18}
     return {"mean": value, **spread, "n_tuples": 60}
 
 

@@ -20,7 +20,7 @@ rule train_vectors:
     conda:
         "../../../envs/analysis.yaml"
     params:
-        seed=ewok["controls"]["seed"],
+        seed=study["controls"]["seed"],
         method=methods.VECTORS,
     message:
         "Training word vectors on the controls' corpus"

@@ -5,14 +5,12 @@ from worldprobe.benchmarks.ewok import outputs as ewok_outputs
 from worldprobe.benchmarks.ewok.human.settings import is_simulated
 from worldprobe.benchmarks.ewok.scoring.prompts import prompt_file as ewok_prompt_file
 from worldprobe.benchmarks.ewok.settings import ARCHIVE
-from worldprobe.files import files_below
 
 ewok = study["ewok"]
 
 
 pathvars:
     ewok=f"{STUDY.root}/ewok",
-    controls=ewok_outputs.corpus(study).root,
 
 
 # Inherited by every job, on this machine and on a cluster; never part of a command line or a log.
@@ -22,17 +20,6 @@ if ewok["materials"]["password"] is not None:
 
 wildcard_constraints:
     condition="|".join(map(re.escape, ewok_outputs.conditions(study))),
-
-
-@cache
-def builtin_files():
-    """The files of the built-in materials."""
-    return [in_repository(path.relative_to(HOME)) for path in files_below(ewok_outputs.BUILTIN)]
-
-
-def builtin_source(wildcards):
-    """The folder of the built-in materials."""
-    return in_repository("resources/materials/ewok-builtin")
 
 
 def material_source(wildcards):
@@ -154,16 +141,6 @@ def condition_titles(wildcards):
 def missing(wildcards):
     """The models without answers, as an option; they are named in what is made without them."""
     return flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items() if model in study["models"]])
-
-
-def training(key):
-    """A function that looks up how a control model is trained."""
-
-    @asked_often
-    def look_up(wildcards):
-        return registry[wildcards.model]["control"][key]
-
-    return look_up
 
 
 def published_folder(wildcards):

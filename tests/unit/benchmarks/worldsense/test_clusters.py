@@ -57,7 +57,7 @@ def test_the_interval_covers_what_other_skins_would_give(
     spread = spread_of_means(tuples, scores, ())
     covered = ((spread.ci_low <= 0.6) & (spread.ci_high >= 0.6)).mean()
     assert 0.92 <= covered <= 1
-    assert set(spread.n_skins.ravel()) == {number}
+    assert set(spread.n_clusters.ravel()) == {number}
     if of_skin:
         cells = find_cells(tuples, ["problem", "size"])
         naive = average(cells, sum_in_cells(cells, scores), ())
@@ -68,7 +68,7 @@ def test_the_mean_is_the_rebalanced_one_also_where_tuples_are_missing(questions:
     tuples = questions.tuples
     scores = np.random.default_rng(0).random((3, len(tuples)))
     scores[1, ::7] = np.nan
-    for by in ((), ("problem",), ("problem", "size"), ("condition", "ternary"), ("domain",), ("problem", "size", "places")):
+    for by in ((), ("problem",), ("problem", "size"), ("variant", "ternary"), ("domain",), ("problem", "size", "places")):
         cells = find_cells(tuples, [*dict.fromkeys(["problem", "size", *by])])
         wanted = average(cells, sum_in_cells(cells, scores), by).mean
         np.testing.assert_allclose(spread_of_means(tuples, scores, by).mean, wanted, atol=1e-12)
@@ -94,7 +94,7 @@ def test_a_model_that_is_better_in_these_skins_only_is_not_called_better(questio
             Series("basic", name, np.where(rng.random(len(gold)) < share[skin], gold, other).astype(np.int8)[None], {})
             for name, share in zip("ab", shares, strict=True)
         ]
-        found.append(compare_models("test", questions, series).query("problem == 'all'")["p"].iloc[0])
+        found.append(compare_models("test", questions, series).query("grouping == 'overall'")["p"].iloc[0])
     assert sum(p < 0.05 for p in found) <= 4
 
 
@@ -107,12 +107,12 @@ def test_perfect_and_one_sided_models_can_be_compared(questions: Questions) -> N
     table = compare_models("test", questions, series)
     validate(table[list(Comparisons.columns)], Comparisons)
     assert table.query("model_b == 'b'")["difference"].eq(0).all()
-    assert set(table.query("problem == 'Infer.normal'")["status"]) == {"no_spread"}
+    assert set(table.query("group == 'Infer.normal'")["status"]) == {"no_spread"}
 
 
 def consistency_of(questions: Questions, answers: np.ndarray) -> pd.DataFrame:
     found = measure_consistency("test", questions, Series("basic", "m", answers.astype(np.int8)[None], {}), n_draws=50)
-    return found.set_index(["group", "measure"])
+    return found.set_index(["group", "metric"])
 
 
 def test_answers_that_depend_on_the_abstract_problem_alone_are_consistent_beyond_accuracy(questions: Questions) -> None:
@@ -135,11 +135,11 @@ def test_a_model_that_is_right_by_chance_alone_has_no_consistency_beyond_its_acc
 
 
 def test_the_mean_over_problems_has_no_interval_where_a_problem_has_none() -> None:
-    basis = {"measure": "consistency", "count": 100, "ci_low": np.nan, "ci_high": np.nan}
-    known = basis | {"mean": 0.2, "sem": 0.1, "n_skins": 6, "status": "ok"}
+    basis = {"metric": "consistency", "n": 100, "ci_low": np.nan, "ci_high": np.nan}
+    known = basis | {"mean": 0.2, "sem": 0.1, "n_clusters": 6, "status": "ok"}
     for sem in (0.0, np.nan):
         (found,) = _over_problems(
-            [known, basis | {"mean": 1.0, "sem": sem, "n_skins": 2, "status": "no_spread"}], np.zeros((2, 3))
+            [known, basis | {"mean": 1.0, "sem": sem, "n_clusters": 2, "status": "no_spread"}], np.zeros((2, 3))
         )
         assert found["mean"] == pytest.approx(0.6)
         assert found["status"] == "no_spread"
@@ -154,7 +154,7 @@ def test_invalid_answers_never_agree_and_one_answer_throughout_is_no_consistency
     first = np.array([WORDS.index({"Inf": "TRUE", "Con": "POSSIBLE", "Com": "1"}[kind]) for kind in kinds])
     always = consistency_of(questions, first)
     assert always.loc[("Infer.normal", "consistency"), "status"] == "one_answer"
-    assert always.xs("consistency", level="measure")["mean"].isna().all()
+    assert always.xs("consistency", level="metric")["mean"].isna().all()
 
 
 def test_one_odd_answer_in_the_only_pair_is_too_few_to_say_anything(questions: Questions) -> None:
@@ -168,7 +168,7 @@ def test_one_odd_answer_in_the_only_pair_is_too_few_to_say_anything(questions: Q
     answers = np.random.default_rng(0).permutation(questions.gold["released"])
     found = consistency_of(few, answers)
     assert found.loc[("Infer.normal", "consistency"), "status"] in ("too_few_pairs",)
-    assert found.loc[("Infer.normal", "consistency"), "count"] < FEWEST
+    assert found.loc[("Infer.normal", "consistency"), "n"] < FEWEST
     assert found.loc[("all", "consistency"), "status"] == "missing_problem"
     assert np.isnan(found.loc[("all", "consistency"), "mean"])
     means = found["mean"].dropna()

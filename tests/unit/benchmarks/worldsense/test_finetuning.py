@@ -186,13 +186,15 @@ def summaries() -> pd.DataFrame:
     rows = []
     for place, model in enumerate(("reader", "reader+2k", "reader+10k", "rule_random")):
         for name in ("test", "memorisation", "ood-size"):
-            groups = [("all", "all"), *(("problem", problem) for problem in LINEAR_PROBLEMS)]
+            groups = [("overall", "all"), *(("problem", problem) for problem in LINEAR_PROBLEMS)]
             groups += [("intraining", "ind"), ("intraining", "ood")] if name == "test" else []
             for grouping, group in groups:
-                for measure in ("accuracy", "bias"):
-                    rows.append((name, "constrained", model, measure, "released", grouping, group, 0.5 + 0.1 * place))
-    frame = pd.DataFrame(rows, columns=["set", "prompting", "model", "measure", "gold", "grouping", "group", "mean"])
-    frame = frame.assign(sem=0.01, conf95=0.0196, ci_low=np.nan, ci_high=np.nan, count=100, n_skins=1, status="one_cluster")
+                for metric in ("accuracy", "bias"):
+                    rows.append((name, "constrained", model, metric, grouping, group, 0.5 + 0.1 * place))
+    frame = pd.DataFrame(rows, columns=["condition", "eval_type", "model", "metric", "grouping", "group", "mean"])
+    frame = frame.assign(
+        sem=0.01, conf95=0.0196, ci_low=np.nan, ci_high=np.nan, n=100, n_clusters=1, status="one_cluster", interval_over="skins"
+    )
     return validate(frame, Summaries)
 
 
@@ -200,9 +202,9 @@ def test_table_9_has_bases_variants_and_the_papers_models(summaries: pd.DataFram
     frame = accuracy.finetuning(summaries, Roster()).frame
     assert set(frame["model"]) >= {"reader", "reader+2k", "Llama2-7B-FT+0", "Llama2-70B-FT+1M"}
     assert "rule_random" not in set(frame["model"])
-    here = frame[(frame["model"] == "Llama2-70B-FT+1M") & (frame["set"] == "test") & (frame["measure"] == "accuracy")]
+    here = frame[(frame["model"] == "Llama2-70B-FT+1M") & (frame["condition"] == "test") & (frame["metric"] == "accuracy")]
     assert here["Infer.normal_mean"].tolist() == pytest.approx([0.806])
-    ours = frame[(frame["model"] == "reader+2k") & (frame["set"] == "test") & (frame["measure"] == "bias")]
+    ours = frame[(frame["model"] == "reader+2k") & (frame["condition"] == "test") & (frame["metric"] == "bias")]
     assert ours["Infer.normal_mean"].tolist() == pytest.approx([0.6])
 
 

@@ -9,11 +9,12 @@ import pytest
 from markupsafe import Markup
 from matplotlib.collections import LineCollection
 
+from worldprobe.analysis.reproduction import summary_line
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
 from worldprobe.benchmarks.worldsense.analysis.published import read_published
 from worldprobe.benchmarks.worldsense.analysis.questions import from_frame
-from worldprobe.benchmarks.worldsense.analysis.reproduction import check_reproduction, summary_line
+from worldprobe.benchmarks.worldsense.analysis.reproduction import check_reproduction
 from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries, Trials
 from worldprobe.benchmarks.worldsense.figures import dots, lines
@@ -122,8 +123,8 @@ def rows_of(folder: Path, tmp_path: Path, **values: dict[str, tuple[float, float
     models = []
     for name, (column, (mean, low, high)) in values.items():
         one = summaries[summaries["model"] == "positive"].assign(model=name)
-        is_meant = (one["grouping"] == "all" if column == "all" else one["grouping"] == "problem") & (
-            one["measure"] == ("bias" if column == "bias" else "accuracy")
+        is_meant = (one["grouping"] == "overall" if column == "all" else one["grouping"] == "problem") & (
+            one["metric"] == ("bias" if column == "bias" else "accuracy")
         )
         one.loc[is_meant, ["mean", "ci_low", "ci_high"]] = mean, low, high
         models.append(one)
@@ -151,7 +152,7 @@ def test_no_bias_is_named_whose_interval_contains_none(folder: Path, tmp_path: P
 def test_figures_and_sentences_never_take_the_papers_intervals(folder: Path) -> None:
     """They hold for these skins only, and are up to six times narrower."""
     summaries = read_table(folder / "summaries.parquet", Summaries).assign(conf95=7.0)
-    for tidy in (dots.tidy_problems, dots.tidy_sets, dots.tidy_promptings, lines.tidy_size, lines.tidy_depth):
+    for tidy in (dots.problems, dots.sets, dots.promptings, lines.size, lines.depth):
         frame = tidy(summaries, Roster())
         known = frame["ci_low"].notna()
         assert "conf95" not in frame
@@ -163,38 +164,38 @@ def test_figures_and_sentences_never_take_the_papers_intervals(folder: Path) -> 
 def test_a_bar_ends_where_the_interval_over_skins_does(folder: Path) -> None:
     rows = read_table(folder / "summaries.parquet", Summaries)
     wide = rows.assign(mean=0.6, ci_low=rows["mean"] * 0 + 0.45, ci_high=0.7, conf95=0.001)
-    axes = dots.draw(dots.tidy_problems(wide, Roster())).axes[0]
+    axes = dots.draw(dots.problems(wide, Roster())).axes[0]
     (first, *_) = [one for one in axes.collections if isinstance(one, LineCollection)]
     assert first.get_segments()[0][:, 0].tolist() == [0.45, 0.7]
-    bars = lines.draw(lines.tidy_size(wide, Roster())).axes[0].containers[0].lines[2][0].get_segments()
+    bars = lines.draw(lines.size(wide, Roster())).axes[0].containers[0].lines[2][0].get_segments()
     assert bars[0][:, 1].tolist() == pytest.approx([0.45, 0.7])
 
 
 def test_the_size_of_a_bias_may_be_none_where_its_intervals_contain_none(folder: Path) -> None:
     rows = read_table(folder / "summaries.parquet", Summaries)
-    bias = (rows["measure"] == "bias") & (rows["grouping"] == "problem")
+    bias = (rows["metric"] == "bias") & (rows["grouping"] == "problem")
     rows.loc[bias, ["mean", "ci_low", "ci_high"]] = -0.1, -0.3, 0.1
-    sizes = dots.tidy_promptings(rows, Roster()).query("panel == 'size of the bias'")
+    sizes = dots.promptings(rows, Roster()).query("panel == 'size of the bias'")
     assert sizes[["mean", "ci_low", "ci_high"]].to_numpy().tolist() == [pytest.approx([0.1, 0.0, 0.3])] * 2
     rows.loc[bias, ["mean", "ci_low", "ci_high"]] = -0.3, -0.4, -0.2
-    sizes = dots.tidy_promptings(rows, Roster()).query("panel == 'size of the bias'")
+    sizes = dots.promptings(rows, Roster()).query("panel == 'size of the bias'")
     assert sizes[["mean", "ci_low", "ci_high"]].to_numpy().tolist() == [pytest.approx([0.3, 0.2, 0.4])] * 2
 
 
 def test_consistency_in_the_first_table_has_its_interval(folder: Path) -> None:
     rows = read_table(folder / "summaries.parquet", Summaries)
-    one = rows[(rows["measure"] == "consistency") & (rows["grouping"] == "all")]
+    one = rows[(rows["metric"] == "consistency") & (rows["grouping"] == "overall")]
     rows.loc[one.index, ["mean", "ci_low", "ci_high"]] = 0.37, 0.29, 0.45
     sheet = accuracy.mean_accuracy(rows, Roster())
     assert [row[-1] for row in sheet.cells()] == ["0.37 (0.29–0.45)"] * 2
 
 
 @pytest.mark.parametrize(
-    ("n_skins", "said"), [(1, "knows is not shown to be above it, and so not to reason."), (18, "knows is above it.")]
+    ("n_clusters", "said"), [(1, "knows is not shown to be above it, and so not to reason."), (18, "knows is above it.")]
 )
-def test_one_skin_shows_no_model_to_be_above_the_rule_that_counts(folder: Path, n_skins: int, said: str) -> None:
+def test_one_skin_shows_no_model_to_be_above_the_rule_that_counts(folder: Path, n_clusters: int, said: str) -> None:
     """With one skin there is no interval, and 0.9 above 0.878 says nothing; 18 skins in which all is right do."""
-    row = {"mean": 1.0, "conf95": 0.0, "ci_low": None, "ci_high": None, "stderr": None, "n_skins": n_skins, "n_tuples": 60}
+    row = {"mean": 1.0, "conf95": 0.0, "ci_low": None, "ci_high": None, "stderr": None, "n_clusters": n_clusters, "n_tuples": 60}
     (sentence,) = _judge("knows", {"accuracy": row, "baselines": {"counting": row | {"mean": 0.878}}})
     assert sentence.endswith(f"; {said}")
 

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from worldprobe.analysis.reproduction import summary_line
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
 from worldprobe.benchmarks.worldsense.analysis.published import published_name, read_published
 from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, Questions, from_frame
-from worldprobe.benchmarks.worldsense.analysis.reproduction import RELEASED, check_reproduction, released_sets, summary_line
+from worldprobe.benchmarks.worldsense.analysis.reproduction import RELEASED, check_reproduction, released_sets
 from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models, summarize
 from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction, Summaries
@@ -65,10 +66,11 @@ def summaries(questions: Questions, series: list[Series]) -> pd.DataFrame:
     return table[list(Summaries.columns)]
 
 
-def mean_of(summaries: pd.DataFrame, model: str, measure: str, grouping: str = "all", group: str = "all", **also: str) -> float:
-    wanted = {"set": "test", "prompting": "basic", "gold": "released"} | also
-    rows = summaries[(summaries["model"] == model) & (summaries["measure"] == measure)]
-    rows = rows[(rows["grouping"] == grouping) & (rows["group"] == group)]
+def mean_of(
+    summaries: pd.DataFrame, model: str, metric: str, grouping: str = "overall", group: str = "all", **also: str
+) -> float:
+    wanted = {"condition": "test", "eval_type": "basic", "grouping": "overall", "group": "all"} | also
+    rows = summaries[(summaries["model"] == model) & (summaries["metric"] == metric)]
     for column, value in wanted.items():
         rows = rows[rows[column] == value]
     return float(rows["mean"].iloc[0])
@@ -83,19 +85,18 @@ def test_the_summaries_fit_their_contract_and_order_the_models(summaries: pd.Dat
 
 
 def test_the_solvers_gold_answers_of_our_own_trials_are_the_released_ones(summaries: pd.DataFrame) -> None:
-    wide = summaries[summaries["measure"] == "accuracy"].pivot_table(
-        index=["model", "grouping", "group"], columns="gold", values="mean"
-    )
-    assert (wide["released"] == wide["corrected"]).all()
+    wide = summaries.pivot_table(index=["model", "grouping", "group"], columns="metric", values="mean")
+    wide = wide[wide["accuracy"].notna()]
+    assert (wide["accuracy"] == wide["accuracy_corrected"]).all()
 
 
 def test_intervals_are_over_skins_and_say_where_there_are_none(summaries: pd.DataFrame, questions: Questions) -> None:
-    rows = summaries[~summaries["measure"].isin(["agreement", "consistency", "explained"])]
+    rows = summaries[~summaries["metric"].isin(["agreement", "consistency", "explained"])]
     drawn = rows[rows["status"] == "ok"]
     assert ((drawn["ci_low"] <= drawn["mean"] + 1e-12) & (drawn["mean"] <= drawn["ci_high"] + 1e-12)).all()
     assert rows.loc[rows["status"] != "ok", ["ci_low", "ci_high"]].isna().all(axis=None)
     assert set(rows.loc[rows["grouping"].isin(["skin", "domain"]), "status"]) == {"one_cluster"}  # one skin of each domain
-    assert set(rows.loc[rows["grouping"] == "all", "n_skins"]) == {questions.tuples["skin"].nunique()}
+    assert set(rows.loc[rows["grouping"] == "overall", "n_clusters"]) == {questions.tuples["skin"].nunique()}
 
 
 def test_the_same_seed_gives_the_same_table(questions: Questions, series: list[Series]) -> None:
@@ -118,22 +119,22 @@ def test_depth_and_worlds_are_those_of_the_trials(trials: pd.DataFrame, question
 def test_models_are_compared_on_the_tuples_that_both_answered(questions: Questions, series: list[Series]) -> None:
     table = compare_models("test", questions, series)
     validate(table, Comparisons)
-    row = table[(table["problem"] == "all") & (table["model_a"] == "GPT4") & (table["model_b"] == "poor")].iloc[0]
+    row = table[(table["grouping"] == "overall") & (table["model_a"] == "GPT4") & (table["model_b"] == "poor")].iloc[0]
     assert row["difference"] > 0.2
     assert row["ci_low"] < row["difference"] < row["ci_high"]
-    assert row["n_skins"] == 3
-    assert row["p"] <= row["p_corrected"]
+    assert row["n_clusters"] == 3
+    assert row["p"] <= row["p_holm"]
     assert compare_models("test", questions, series[:1]).empty
 
 
 def test_compared_means_are_those_of_the_summaries(questions: Questions, series: list[Series], summaries: pd.DataFrame) -> None:
-    row = compare_models("test", questions, series).query("problem == 'all' and model_b == 'poor'").iloc[0]
+    row = compare_models("test", questions, series).query("grouping == 'overall' and model_b == 'poor'").iloc[0]
     assert row["mean_b"] == pytest.approx(mean_of(summaries, "poor", "accuracy"))
 
 
 def test_every_published_number_is_found_or_has_a_reason(summaries: pd.DataFrame) -> None:
     published = read_published()
-    assert published.groupby("table").size().to_dict() == {
+    assert published.groupby("block").size().to_dict() == {
         "table2": 8,
         "table6": 72,
         "table7": 18,
@@ -147,11 +148,11 @@ def test_every_published_number_is_found_or_has_a_reason(summaries: pd.DataFrame
     validate(table, Reproduction)
     assert set(table["status"]) == {"not_run", "not_comparable"}
     assert (table["reason"] != "").all()
-    asked = table[(table["model"] == "GPT4") & (table["prompting"] == "basic") & (table["table"] == "table6")]
+    asked = table[(table["model"] == "GPT4") & (table["eval_type"] == "basic") & (table["block"] == "table6")]
     assert (asked["ours_printed"] != "").all()
     released = check_reproduction(published, summaries, released={"test"})
     assert {"differs", "not_run"} <= set(released["status"])
-    assert "equal as printed" in summary_line(released)
+    assert "published numbers within rounding" in summary_line(released)
 
 
 @pytest.mark.parametrize(
@@ -171,9 +172,9 @@ def test_a_model_is_known_in_many_spellings(name: str, known: str | None) -> Non
 
 
 def test_what_the_text_says_of_a_way_of_asking_is_compared_too(summaries: pd.DataFrame) -> None:
-    table = check_reproduction(read_published(), summaries, released={"test"}).query("table == 'text'").set_index("model")
+    table = check_reproduction(read_published(), summaries, released={"test"}).query("block == 'text'").set_index("model")
     assert table.loc["GPT4", "status"] == "differs"
-    gain = mean_of(summaries, "GPT4", "accuracy", prompting="cot") - mean_of(summaries, "GPT4", "accuracy")
+    gain = mean_of(summaries, "GPT4", "accuracy", eval_type="cot") - mean_of(summaries, "GPT4", "accuracy")
     assert table.loc["GPT4", "ours"] == pytest.approx(gain)
     assert table.loc["GPT3.5", "status"] == "not_run"
 
@@ -182,7 +183,7 @@ def test_only_sets_whose_trials_are_the_released_ones_are_compared(summaries: pd
     digest = next(iter(RELEASED["memorisation"]))
     assert released_sets([digest, "another"]) == {"memorisation"}
     other = check_reproduction(read_published(), summaries, released={"memorisation"})
-    assert not set(other.loc[other["set"] == "test", "status"]) & {"within_rounding", "differs"}
+    assert not set(other.loc[other["condition"] == "test", "status"]) & {"within_rounding", "differs"}
 
 
 def test_the_released_training_skins_have_a_domain_and_other_unknown_ones_are_told(caplog: pytest.LogCaptureFixture) -> None:
@@ -233,7 +234,7 @@ def test_every_table_prints_in_every_form(
 def test_a_study_in_the_words_of_one_skin_has_every_table(
     summaries: pd.DataFrame, questions: Questions, series: list[Series], tmp_path: Path
 ) -> None:
-    one = summaries[~summaries["measure"].isin(["agreement", "consistency", "explained"])].reset_index(drop=True)
+    one = summaries[~summaries["metric"].isin(["agreement", "consistency", "explained"])].reset_index(drop=True)
     folder = files(tmp_path, one, questions, series)
     for display in TABLES:
         print_table(display, [folder / given.path for given in display.inputs], Roster(), [tmp_path / f"{display.name}.md"])

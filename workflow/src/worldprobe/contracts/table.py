@@ -66,8 +66,9 @@ class Table:
         metadata: ClassVar[dict[str, Any]] = {}  # version, and the key by which rows are sorted
 
     def __init_subclass__(cls) -> None:
-        """Collect the columns that the class's body declares; a name without rules is a column that lacks no value."""
+        """Collect the columns, inherited ones first; a name without rules is a column that lacks no value."""
         declared = {name: kind for name, kind in cls.__annotations__.items() if not kind.startswith("ClassVar")}
         if unknown := [name for name, kind in declared.items() if kind not in KINDS]:
             raise TypeError(f"{cls.__name__}.{unknown[0]} has none of the types {', '.join(KINDS)}")
-        cls.columns = {name: replace(cls.__dict__.get(name, column()), kind=kind) for name, kind in declared.items()}
+        own = {name: replace(cls.__dict__.get(name, column()), kind=kind) for name, kind in declared.items()}
+        cls.columns = cls.columns | own

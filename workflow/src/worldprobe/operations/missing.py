@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from worldprobe.operations.status import Answers
 from worldprobe.paths import StudyPaths
 
 #: What the main process passes to its jobs on a cluster, which read the configuration again while answers come in.
 VARIABLE = "WORLDPROBE_MISSING"
-#: The steps a model goes through, in this order.
-STEPS = ("fetch_model", "train_control", "score", "ask")
+#: The rules that make a model ready, before those that evaluate it.
+FIRST = ("fetch_model", "train_control")
 
 
 def missing_models(
     study: Mapping[str, Any],
-    evidence: Callable[[Mapping[str, Any], str], Sequence[str]],
+    answers: Answers,
+    models: Sequence[str],
     folder: Path = Path(),
-    models: Sequence[str] | None = None,
 ) -> dict[str, str]:
     """The study's models without answers, and why, in one line each; none where the study allows none to be missing.
 
@@ -32,26 +33,30 @@ def missing_models(
 
     Args:
         study: a validated study.
-        evidence: the study and a model -> the files that asking it leaves.
+        answers: the study and a model -> the files that evaluating it leaves, by the rule that makes them.
+        models: ids of all that are evaluated.
         folder: where Snakemake runs.
-        models: ids of all that are asked; by default those of the study.
     """
     logs = folder / StudyPaths.of(study).logs
     if not study.get("allow_missing") or not logs.is_dir():
         return {}
-    models = study["models"] if models is None else models
     found = {}
     for model in models:
-        if all((folder / path).exists() for path in evidence(study, model)):
+        left = answers(study, model)
+        if all((folder / path).exists() for paths in left.values() for path in paths):
             continue
-        if reason := failure(logs, model):
+        if reason := failure(logs, model, left):
             found[model] = reason
     return found if len(found) < len(models) else {}
 
 
-def failure(logs: Path, model: str) -> str:
-    """Why a model's last job failed, or nothing."""
-    files = [path for step in STEPS for path in [logs / step / f"{model}.log", *sorted((logs / step).glob(f"*/{model}.log"))]]
+def failure(logs: Path, model: str, rules: Iterable[str]) -> str:
+    """Why a model's last job failed, or nothing; ``rules`` are those that evaluate it."""
+    files = [
+        path
+        for step in (*FIRST, *rules)
+        for path in [logs / step / f"{model}.log", *sorted((logs / step).glob(f"*/{model}.log"))]
+    ]
     files += sorted((logs / "fetch_model" / model).glob("*.log"))
     present = [path for path in files if path.is_file()]
     if not present:

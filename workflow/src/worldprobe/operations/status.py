@@ -15,12 +15,12 @@ import psutil
 from worldprobe.operations import locks
 from worldprobe.paths import StudyPaths
 
-#: The study and a model -> the files that asking it leaves, by the rule that asks.
-Evidence = Callable[[Mapping[str, Any], str], Mapping[str, Sequence[str]]]
+#: The study and a model -> the files that evaluating it leaves, by the rule that makes them.
+Answers = Callable[[Mapping[str, Any], str], Mapping[str, Sequence[str]]]
 
 #: What slurm/config.yaml puts before the names of its jobs.
 JOB_PREFIX = "worldprobe"
-#: Of a model that several rules ask, the rule that says most is shown.
+#: Of a model that several rules evaluate, the rule that says most is shown.
 BY_WEIGHT = ("running", "failed", "unknown", "waiting", "not started")
 LINES_SHOWN = 3
 #: A log without a new line for longer may belong to a job that hangs; a working one writes every ten seconds.
@@ -112,7 +112,7 @@ def read_queue(folder: Path) -> tuple[list[Job], str] | None:
 def model_states(
     study: Mapping[str, Any],
     registry: Mapping[str, Any],
-    evidence: Evidence,
+    answers: Answers,
     folder: Path,
     queue: Sequence[Job],
     is_snakemake_running: bool,
@@ -120,23 +120,23 @@ def model_states(
     silence: str = "",
     models: Sequence[str] | None = None,
 ) -> list[ModelState]:
-    """Every model that the study asks, in its order.
+    """Every model that the study evaluates, in its order.
 
     Args:
         study: a validated study.
         registry: model id -> card, with the folders of the control models.
-        evidence: the study and a model -> the files that asking it leaves, by the rule that asks.
+        answers: the study and a model -> the files that evaluating it leaves, by the rule that makes them.
         folder: where Snakemake runs.
         queue: jobs of ours, the latest first.
         is_snakemake_running: whether a Snakemake is at work in the folder, or may be, on another machine.
         on_cluster: whether that Snakemake submits jobs to SLURM.
         silence: why SLURM does not answer, if so.
-        models: ids of all that are asked; by default those of the study.
+        models: ids of all that are evaluated; by default those of the study.
     """
-    at_work = _at_work_here(folder)
+    at_work = _commands_here(folder)
     logs = folder / StudyPaths.of(study).logs
 
-    def state_of(model: str, rule: str) -> ModelState:
+    def state_of(model: str, rule: str, files: Sequence[str]) -> ModelState:
         place = f"{Path(registry[model]['checkpoint']).parent.name}/" if rule == "train_control" else ""
         comments = {f"rule_{rule}_wildcards_{wildcards}" for wildcards in (model, *_train_wildcards(registry[model], model))}
         job = next((job for job in queue if job.comment in comments), None)
@@ -149,9 +149,8 @@ def model_states(
             return ModelState(model, "running", "; ".join([where, *lines[-1:], *_silence(log)]), job, rule)
         if job and job.is_alive:
             return ModelState(model, "waiting", f"job {job.number} is {job.state.lower()} ({job.why})", job, rule)
-        if (rule, model) in at_work:
-            process = f"process {at_work[rule, model]}"
-            return ModelState(model, "running", "; ".join([process, *lines[-1:], *_silence(log)]), None, rule)
+        if pid := next((pid for pid, words in at_work.items() if words.intersection(files)), 0):
+            return ModelState(model, "running", "; ".join([f"process {pid}", *lines[-1:], *_silence(log)]), None, rule)
         if lines and silence:
             return ModelState(model, "unknown", "SLURM does not answer; " + lines[-1], None, rule)
         if (lines or job) and not is_snakemake_running:
@@ -164,10 +163,10 @@ def model_states(
 
     states = []
     for model in study["models"] if models is None else models:
-        left = [rule for rule, paths in evidence(study, model).items() if not all((folder / path).exists() for path in paths)]
+        left = {rule: paths for rule, paths in answers(study, model).items() if not all((folder / p).exists() for p in paths)}
         if left and registry[model].get("control") and not (folder / registry[model]["checkpoint"]).is_dir():
-            left = ["train_control"]
-        found = [state_of(model, rule) for rule in left] or [ModelState(model, "done", "")]
+            left = {"train_control": [registry[model]["checkpoint"]]}
+        found = [state_of(model, rule, files) for rule, files in left.items()] or [ModelState(model, "done", "")]
         states.append(min(found, key=lambda state: (*BY_WEIGHT, "done").index(state.state)))
     return states
 
@@ -254,21 +253,16 @@ def _silence(log: Path) -> list[str]:
     return [remark] if minutes > MINUTES_OF_SILENCE else []
 
 
-def _at_work_here(folder: Path) -> dict[tuple[str, str], int]:
-    """(rule, model) -> process id of the commands of ours that work in this folder on this machine."""
+def _commands_here(folder: Path) -> dict[int, set[str]]:
+    """Process id -> words of the commands of ours that work in this folder on this machine; they name the files they make."""
     found = {}
     for process in psutil.process_iter():
         try:
-            words = process.cmdline()
-            if "worldprobe" not in words or process.cwd() != str(folder.resolve()):
-                continue
+            words = set(process.cmdline())
+            if "worldprobe" in words and process.cwd() == str(folder.resolve()):
+                found[process.pid] = words
         except (psutil.Error, OSError):
             continue
-        asking = [rule for rule in ("score", "ask") if rule in words]
-        if asking and "--model" in words:
-            found[asking[0], words[words.index("--model") + 1]] = process.pid
-        elif "train" in words and "--out" in words:
-            found["train_control", Path(words[words.index("--out") + 1]).name] = process.pid
     return found
 
 

@@ -80,7 +80,7 @@ class TupleMean(Block):
     stderr: float | None
     """That interval's width divided by 2 x 1.96."""
 
-    n_skins: int
+    n_clusters: int
     """Number of skins that the interval is over."""
 
     n_tuples: int

@@ -11,7 +11,19 @@ from pydantic import BaseModel, Field, create_model
 
 from worldprobe.errors import UserError
 from worldprobe.paths import REPOSITORY
-from worldprobe.settings.blocks import Block, Distinct, Finding, Text, check, raise_first, schema_at
+from worldprobe.settings.blocks import (
+    Block,
+    Count,
+    Distinct,
+    Finding,
+    PartialShare,
+    Seed,
+    Text,
+    Whole,
+    check,
+    raise_first,
+    schema_at,
+)
 from worldprobe.settings.documents import Keys, Source, read_yaml
 
 #: Folders of results/ that all studies share.
@@ -30,6 +42,28 @@ class Report(Block):
             if not _exists(f"notebooks/{name}.ipynb"):
                 problem = f"there is no notebook {name}.ipynb in notebooks/."
                 yield ("notebooks", number), problem, "Correct the name, or remove it."
+
+
+class Controls(Block):
+    """Corpus that the control models learn from."""
+
+    seed: Seed = 0
+    """Seed of the corpus, the control models and the word vectors."""
+
+    stories: Count = 24_000
+    """About how many stories (a context and its right target) the models learn from."""
+
+    sentences: Whole = 7_000
+    """About how many single sentences are added to the stories."""
+
+    held_out_templates: PartialShare = 0.25
+    """Share of each domain's templates that no story is built from."""
+
+    held_out_fillers: PartialShare = 0.25
+    """Share of each class's fillers that occur in no story."""
+
+    vocabulary: Annotated[int, Field(ge=300)] = 3000
+    """Most tokens that the control models' tokenizer may have."""
 
 
 class SharedSettings(Block):
@@ -52,6 +86,8 @@ class SharedSettings(Block):
     allow_missing: bool = True
     """Whether the models that have answers are summarised when others failed. Tables, captions and the report name the missing
     ones."""
+
+    controls: Controls = Controls()
 
     report: Report = Report()
 

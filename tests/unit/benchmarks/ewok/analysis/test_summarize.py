@@ -78,21 +78,21 @@ def test_means_ranges_and_counts_are_those_of_a_plain_loop(judgements, metric, g
         row = table.query(
             "model == @model and eval_type == @eval_type and metric == @metric and grouping == @grouping and group == @group"
         )
-        row = row[row["version"] == -1].iloc[0]
+        row = row[row["condition"] == "all"].iloc[0]
         expected = by_hand(judgements, model, eval_type, grouping, group, metric)
-        assert (row["mean"], row["low"], row["high"], row["n_items"]) == pytest.approx(expected, abs=1e-6)
+        assert (row["mean"], row["low"], row["high"], row["n"]) == pytest.approx(expected, abs=1e-6)
 
 
 def test_domains_can_weigh_equally_as_in_babylm(judgements):
     """A version whose domains have unequal numbers of items, so that both averages differ."""
     first = judgements["domain"].min()
     few = judgements[(judgements["domain"] != first) | (judgements["template"] == judgements["template"].min())]
-    keys = ["model", "eval_type", "metric", "version"]
+    keys = ["model", "eval_type", "metric", "condition"]
     plain, equal = (summarize(few, average=average) for average in ("items", "domains"))
     rows = equal[equal["grouping"] == "overall"].set_index(keys)
-    domains = equal[(equal["grouping"] == "domain") & (equal["version"] >= 0)].groupby(keys)["mean"].mean()
+    domains = equal[(equal["grouping"] == "domain") & (equal["condition"] != "all")].groupby(keys)["mean"].mean()
     assert np.allclose(rows.loc[domains.index, "mean"], domains, atol=1e-12)
-    over = rows.xs(-1, level="version")["mean"]
+    over = rows.xs("all", level="condition")["mean"]
     assert np.allclose(over, domains.groupby(keys[:3]).mean().loc[over.index], atol=1e-12)
     assert rows["ci_low"].isna().all()
     others = plain["grouping"] != "overall"
@@ -103,7 +103,7 @@ def test_domains_can_weigh_equally_as_in_babylm(judgements):
 def test_a_missing_score_is_counted_and_never_a_zero(judgements):
     table = summarize(judgements)
     row = table.query(
-        "model == 'bee' and eval_type == 'logprobs' and metric == 'accuracy' and grouping == 'overall' and version == -1"
+        "model == 'bee' and eval_type == 'logprobs' and metric == 'accuracy' and grouping == 'overall' and condition == 'all'"
     )
     assert row["n_missing"].tolist() == [5]
     alone = judgements.query("model == 'bee' and eval_type == 'logprobs'").assign(
@@ -117,8 +117,10 @@ def test_a_missing_score_is_counted_and_never_a_zero(judgements):
 def test_ties_are_counted_where_they_are(judgements):
     table = summarize(judgements).query("model == 'ant' and eval_type == 'logprobs' and metric == 'accuracy'")
     mine = judgements.query("model == 'ant' and eval_type == 'logprobs'")
-    assert table.query("grouping == 'overall' and version == 1")["n_ties"].item() == mine.query("version == 1")["is_tie"].sum()
-    by_domain = table.query("grouping == 'domain' and version == -1").set_index("group")["n_ties"]
+    assert (
+        table.query("grouping == 'overall' and condition == '1'")["n_ties"].item() == mine.query("version == 1")["is_tie"].sum()
+    )
+    by_domain = table.query("grouping == 'domain' and condition == 'all'").set_index("group")["n_ties"]
     assert by_domain.to_dict() == mine.groupby("domain")["is_tie"].sum().to_dict()
 
 
@@ -126,7 +128,7 @@ def test_intervals_do_not_depend_on_the_order_and_hold_the_mean(judgements):
     first = summarize(judgements)
     again = summarize(judgements.sample(frac=1, random_state=0))
     pd.testing.assert_frame_equal(validate(first, Summaries), validate(again, Summaries))
-    whole = first.query("version == -1 and grouping == 'overall'")
+    whole = first.query("condition == 'all' and grouping == 'overall'")
     assert (whole["ci_low"] < whole["mean"]).all()
     assert (whole["mean"] < whole["ci_high"]).all()
 
@@ -153,7 +155,7 @@ def test_intervals_cover_the_truth_as_often_as_they_promise():
     for study in range(n_studies):
         table = simulate_judgements(items, log_odds[study][None, :, None].repeat(2, axis=2), ["m"], "logprobs", seed=study)
         panel_rows = summarize(table)
-        row = panel_rows.query("metric == 'accuracy' and grouping == 'overall' and version == -1").iloc[0]
+        row = panel_rows.query("metric == 'accuracy' and grouping == 'overall' and condition == 'all'").iloc[0]
         covered += row["ci_low"] <= truth <= row["ci_high"]
     assert 0.90 <= covered / n_studies <= 1.0
 
@@ -180,7 +182,7 @@ def test_intervals_know_that_templates_of_one_pair_of_concepts_share_sentences()
     taste = np.random.default_rng(4).normal(0, 4, items.groupby(["concept_a", "concept_b"], dropna=False).ngroups)
     code = items.groupby(["concept_a", "concept_b"], dropna=False).ngroup().to_numpy()
     table = simulate_judgements(items, taste[code][None, :, None].repeat(2, axis=2), ["m"], "logprobs", seed=1)
-    wanted = "metric == 'accuracy' and version == -1 and grouping in ('overall', 'concept')"
+    wanted = "metric == 'accuracy' and condition == 'all' and grouping in ('overall', 'concept')"
     pairs, templates = (summarize(table, cluster=c).query(wanted) for c in ("concept_pair", "template"))
     width, finer = ((t["ci_high"] - t["ci_low"])[t["grouping"] == "overall"].item() for t in (pairs, templates))
     assert width > 2 * finer

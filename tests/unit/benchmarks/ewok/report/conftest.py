@@ -143,48 +143,15 @@ def summaries_of(models: dict, eval_types: tuple[str, ...], versions: int, human
                     per_version = np.clip(level + ease[group] + rng.normal(0, 0.015, versions), 0, 1)
                     mean = per_version.mean()
                     n = 80 if grouping == "domain" else 880 if grouping == "overall" else 40
-                    for version in range(versions):
-                        rows.append(
-                            (
-                                model,
-                                eval_type,
-                                metric,
-                                grouping,
-                                group,
-                                version,
-                                per_version[version],
-                                np.nan,
-                                np.nan,
-                                np.nan,
-                                np.nan,
-                                "none",
-                                n,
-                                0,
-                                1,
-                                0,
-                            )
-                        )
-                    low, high = max(0, mean - 0.02), min(1, mean + 0.02)
-                    rows.append(
-                        (
-                            model,
-                            eval_type,
-                            metric,
-                            grouping,
-                            group,
-                            -1,
-                            mean,
-                            per_version.min(),
-                            per_version.max(),
-                            low,
-                            high,
-                            "ok",
-                            n * versions,
-                            3,
-                            5,
-                            0,
-                        )
-                    )
+                    key = {"model": model, "eval_type": eval_type, "metric": metric, "grouping": grouping, "group": group}
+                    key |= {"interval_over": "pairs of concepts and versions", "n_clusters": 9, "n_missing": 0}
+                    rows += [
+                        key | {"condition": str(version), "mean": value, "status": "none", "n": n, "n_ties": 0, "n_near_ties": 1}
+                        for version, value in enumerate(per_version)
+                    ]
+                    ends = {"low": per_version.min(), "high": per_version.max()}
+                    ends |= {"ci_low": max(0, mean - 0.02), "ci_high": min(1, mean + 0.02), "status": "ok"}
+                    rows.append(key | ends | {"condition": "all", "mean": mean, "n": n * versions, "n_ties": 3, "n_near_ties": 5})
     columns = list(contracts.Summaries.columns)
     return validate(pd.DataFrame(rows, columns=columns), contracts.Summaries)
 

@@ -161,8 +161,8 @@ def test_the_bars_and_dots_of_the_domain_panels_are_the_rows_of_the_csv(paper_st
             x for collection in axes.collections if isinstance(collection, PathCollection) for x in collection.get_offsets()[:, 0]
         ]
     models = frame[frame.model != HUMAN]
-    assert np.allclose(sorted(bars), sorted(models["mean"][models.version == -1]))
-    assert np.allclose(sorted(dots), sorted(models["mean"][models.version != -1]))
+    assert np.allclose(sorted(bars), sorted(models["mean"][models.condition == "all"]))
+    assert np.allclose(sorted(dots), sorted(models["mean"][models.condition != "all"]))
     assert len(figure.axes) == frame.panel.nunique() == 12
 
 
@@ -173,8 +173,8 @@ def test_the_domain_panels_hold_the_numbers_of_the_summaries(paper_study):
         (summaries.grouping == "domain")
         & (summaries.metric == "accuracy")
         & summaries.eval_type.isin(["logprobs", "human_likert"])
-    ].set_index(["group", "model", "version"])["mean"]
-    shown = frame[frame.panel != "all domains"].set_index(["panel", "model", "version"])["mean"]
+    ].set_index(["group", "model", "condition"])["mean"]
+    shown = frame[frame.panel != "all domains"].set_index(["panel", "model", "condition"])["mean"]
     assert sorted(shown.index) == sorted(wanted.index)
     assert (shown.sort_index().to_numpy() == wanted.sort_index().to_numpy()).all()
 

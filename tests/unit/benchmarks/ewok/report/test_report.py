@@ -199,7 +199,7 @@ def test_examples_stand_in_the_page_when_asked_for(small_study, tmp_path):
 def test_every_domain_opens_to_its_concepts_hardest_first(page, small_study):
     text = page.read_text()
     summaries = small_study.summaries
-    rows = summaries.query("grouping == 'concept' and metric == 'accuracy' and eval_type == 'logprobs' and version == -1")
+    rows = summaries.query("grouping == 'concept' and metric == 'accuracy' and eval_type == 'logprobs' and condition == 'all'")
     trained = rows[(rows.model != "control_untrained") & rows.group.str.startswith("agent-properties/")]
     expected = trained.groupby("group")["mean"].mean().sort_values().index.str.split("/").str[1].tolist()
     block = re.search(r'id="domain-agent-properties".*?</details>', text, flags=re.DOTALL).group(0)
@@ -209,7 +209,7 @@ def test_every_domain_opens_to_its_concepts_hardest_first(page, small_study):
 def test_the_headline_says_who_is_best_and_that_the_untrained_control_sits_at_chance(small_study):
     said = find_headline(small_study.summaries, small_study.roster)
     rows = small_study.summaries.query(
-        "grouping == 'overall' and metric == 'accuracy' and version == -1 and eval_type == 'logprobs'"
+        "grouping == 'overall' and metric == 'accuracy' and condition == 'all' and eval_type == 'logprobs'"
     )
     best = rows.loc[rows["mean"].idxmax()]
     assert said.sentence.startswith(f"{small_study.roster[best.model].name} has the highest accuracy: {best['mean']:.3f}")
@@ -226,7 +226,7 @@ def test_a_best_model_that_may_be_guessing_is_said_to(small_study):
 
 def test_an_untrained_control_off_chance_is_called_a_reason_for_doubt(small_study):
     summaries = small_study.summaries.copy()
-    off = (summaries.model == "control_untrained") & (summaries.version == -1)
+    off = (summaries.model == "control_untrained") & (summaries.condition == "all")
     summaries.loc[off, ["mean", "ci_low", "ci_high"]] = [0.6, 0.57, 0.63]
     said = find_headline(summaries, small_study.roster)
     assert any("not at chance: look for a leak" in sentence for sentence in said.more)

@@ -21,14 +21,14 @@ from worldprobe.report.model_names import Model, Roster, read_roster
 from worldprobe.report.sheet import Column, Sheet, decimals, latex, read_printed, span
 
 
-def summary(model: str, version: int, mean: float, **more) -> dict:
+def summary(model: str, condition: str, mean: float, **more) -> dict:
     row = {
         "model": model,
         "eval_type": "logprobs",
         "metric": "accuracy",
         "grouping": "overall",
         "group": "all",
-        "version": version,
+        "condition": condition,
     }
     row |= {
         "mean": mean,
@@ -36,8 +36,10 @@ def summary(model: str, version: int, mean: float, **more) -> dict:
         "high": None,
         "ci_low": None,
         "ci_high": None,
-        "interval_status": "ok" if version == -1 else "none",
-        "n_items": 10,
+        "interval_over": "",
+        "status": "ok" if condition == "all" else "none",
+        "n_clusters": 3,
+        "n": 10,
         "n_ties": 0,
         "n_near_ties": 0,
         "n_missing": 0,
@@ -49,15 +51,15 @@ def summary(model: str, version: int, mean: float, **more) -> dict:
 def two_models() -> pd.DataFrame:
     """Numbers that the eye can check."""
     rows = [
-        summary("gpt2_xl", -1, 0.655, low=0.645, high=0.662, ci_low=0.64, ci_high=0.67),
-        summary("gpt2_xl", 0, 0.645),
-        summary("gpt2_xl", 1, 0.662),
-        summary("phi_1", -1, 0.5218, low=0.5171, high=0.5304, ci_low=0.5, ci_high=0.54),
-        summary("phi_1", 0, 0.5171),
-        summary("phi_1", 1, 0.5304),
-        summary("human", -1, 0.951, low=0.942, high=0.957, eval_type="human_likert"),
-        summary("human", 0, 0.942, eval_type="human_likert"),
-        summary("human", 1, 0.957, eval_type="human_likert"),
+        summary("gpt2_xl", "all", 0.655, low=0.645, high=0.662, ci_low=0.64, ci_high=0.67),
+        summary("gpt2_xl", "0", 0.645),
+        summary("gpt2_xl", "1", 0.662),
+        summary("phi_1", "all", 0.5218, low=0.5171, high=0.5304, ci_low=0.5, ci_high=0.54),
+        summary("phi_1", "0", 0.5171),
+        summary("phi_1", "1", 0.5304),
+        summary("human", "all", 0.951, low=0.942, high=0.957, eval_type="human_likert"),
+        summary("human", "0", 0.942, eval_type="human_likert"),
+        summary("human", "1", 0.957, eval_type="human_likert"),
     ]
     frame = pd.DataFrame(rows)
     return frame.astype(dict.fromkeys(("low", "high", "ci_low", "ci_high"), float))
@@ -96,7 +98,7 @@ def test_latex_escapes_names_and_sets_ranges_with_an_en_dash(two_models):
 def test_the_csv_holds_the_summaries_numbers_unrounded(paper_study):
     sheet = accuracy.mean_accuracy(paper_study.summaries, paper_study.roster)
     read = pd.read_csv(io.StringIO(sheet.to_csv())).set_index("model")
-    rows = paper_study.summaries.query("grouping == 'overall' and metric == 'accuracy' and version == -1")
+    rows = paper_study.summaries.query("grouping == 'overall' and metric == 'accuracy' and condition == 'all'")
     rows = rows[rows.eval_type.isin(["logprobs", "human_likert", "word2vec"])].set_index("model")
     assert set(read.index) == set(rows.index)
     for name in ("mean", "low", "high", "ci_low", "ci_high"):
@@ -106,7 +108,7 @@ def test_the_csv_holds_the_summaries_numbers_unrounded(paper_study):
 def test_table_2_takes_best_and_average_over_trained_models_only(small_study):
     sheet = accuracy.accuracy_by_domain(small_study.summaries, small_study.roster)
     rows = small_study.summaries.query(
-        "grouping == 'domain' and metric == 'accuracy' and version == -1 and eval_type == 'logprobs'"
+        "grouping == 'domain' and metric == 'accuracy' and condition == 'all' and eval_type == 'logprobs'"
     )
     trained = rows[rows.model != "control_untrained"]
     frame = sheet.frame.set_index("domain")
@@ -119,14 +121,16 @@ def test_table_2_takes_best_and_average_over_trained_models_only(small_study):
 
 def test_table_2_has_the_human_column_where_there_are_ratings(paper_study):
     sheet = accuracy.accuracy_by_domain(paper_study.summaries, paper_study.roster)
-    human = paper_study.summaries.query("model == 'human' and grouping == 'domain' and metric == 'accuracy' and version == -1")
+    human = paper_study.summaries.query(
+        "model == 'human' and grouping == 'domain' and metric == 'accuracy' and condition == 'all'"
+    )
     assert sheet.frame.set_index("domain").human.to_dict() == pytest.approx(human.set_index("group")["mean"].to_dict())
 
 
 def test_the_strict_likert_table_takes_the_strict_metric(paper_study):
     sheet = accuracy.likert_strict(paper_study.summaries, paper_study.roster)
     rows = paper_study.summaries.query(
-        "grouping == 'overall' and metric == 'strict' and version == -1 and eval_type == 'likert_constrained_two'"
+        "grouping == 'overall' and metric == 'strict' and condition == 'all' and eval_type == 'likert_constrained_two'"
     ).set_index("model")["mean"]
     models = sheet.frame[sheet.frame.kind == "model"].set_index("model")["mean"]
     assert models.to_dict() == pytest.approx(rows.to_dict())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from worldprobe.benchmark import Benchmark, Input, Page, Section, find_displays
 from worldprobe.benchmarks.ewok import figures, tables
+from worldprobe.benchmarks.ewok.analysis.reproduction import reproduce
 from worldprobe.benchmarks.ewok.contracts import Summaries
-from worldprobe.benchmarks.ewok.outputs import answers, outputs, page_files, with_control_checkpoints
+from worldprobe.benchmarks.ewok.outputs import answers, outputs, page_files, refuse_models
 from worldprobe.benchmarks.ewok.report.part import compose
 from worldprobe.benchmarks.ewok.settings import Ewok
 
@@ -61,7 +62,8 @@ BENCHMARK = Benchmark(
     outputs=outputs,
     answers=answers,
     rule="score",
-    complete=with_control_checkpoints,
+    complete=refuse_models,
     displays=find_displays(tables, figures),
     page=Page(SECTIONS, Input(Summaries), compose, page_files),
+    reproduce=reproduce,
 )

@@ -5,8 +5,6 @@ Everything follows from the validated study and the registry.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -25,15 +23,11 @@ from worldprobe.benchmarks.ewok.figures.people import human_agreement
 from worldprobe.benchmarks.ewok.human.settings import has_both_ways, has_people_rated, has_responses, is_simulated
 from worldprobe.benchmarks.ewok.paths import EwokPaths
 from worldprobe.benchmarks.ewok.tables.people import human_accuracy, human_cleaning, human_people
-from worldprobe.files import digest_file
 from worldprobe.models.model_types import refuse_prompted
-from worldprobe.paths import RESOURCES, ControlPaths, StudyPaths
+from worldprobe.paths import StudyPaths
 
-BUILTIN = RESOURCES / "materials" / "ewok-builtin"
 #: Notebook -> models scored by LogProbs that it needs.
 LEAST_MODELS = {"1_explore_failures_by_concept": 1, "2_compare_two_models": 2}
-#: Settings that decide what the control models are trained on.
-CORPUS = ("seed", "stories", "sentences", "held_out_templates", "held_out_fillers", "vocabulary")
 
 
 def paths(study: Study) -> EwokPaths:
@@ -241,19 +235,8 @@ def judgements_of_conditions(study: Study, models: Iterable[str]) -> list[str]:
     return [path for condition in conditions(study) for path in judgements(study, chosen, condition=condition)]
 
 
-def corpus(study: Study) -> ControlPaths:
-    """The control models' corpus and what follows from it, by the materials' content and the settings."""
-    settings = {name: study["ewok"]["controls"][name] for name in CORPUS}
-    return StudyPaths.of(study).controls(_key({"materials": digest_file(BUILTIN), "settings": settings}))
-
-
-def control_checkpoint(study: Study, model: str, card: Mapping[str, Any]) -> str:
-    """The folder of a control model: its name says what it is trained on and how, so that no study overwrites another's."""
-    return corpus(study).model(_key(card["control"]), model)
-
-
-def with_control_checkpoints(study: Study, registry: Registry) -> dict[str, dict[str, Any]]:
-    """The registry with the folders of the control models as this study trains them.
+def refuse_models(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The registry, if its models can be evaluated as the study says.
 
     Raises:
         UserError: Likert or Choice is asked of a model that does not continue a text.
@@ -261,10 +244,7 @@ def with_control_checkpoints(study: Study, registry: Registry) -> dict[str, dict
     if any(is_prompted(name) for name in study["ewok"]["eval_types"]):
         fix = "Give models that are not causal a study of their own, with ewok.eval_types: [logprobs]."
         refuse_prompted(registry, study["models"], "ewok.eval_types", fix)
-    return {
-        model: {**card, "checkpoint": control_checkpoint(study, model, card)} if card.get("control") else dict(card)
-        for model, card in registry.items()
-    }
+    return registry
 
 
 def control_judgements(study: Study, registry: Registry, models: Iterable[str]) -> list[str]:
@@ -272,7 +252,3 @@ def control_judgements(study: Study, registry: Registry, models: Iterable[str]) 
     controls = set(control_models(study, registry))
     wanted = [model for model in models if model in controls]
     return judgements(study, wanted, ["logprobs"]) if has_generalisation(study, registry) else []
-
-
-def _key(settings: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]

@@ -6,7 +6,7 @@ import pandas as pd
 
 from worldprobe.benchmark import Option
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, GENERATIONS, PARADIGMS, SHOTS, title_of
-from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
+from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, is_yardstick
 
@@ -41,12 +41,12 @@ def pick(
 
 def over_versions(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows that summarise all versions."""
-    return rows[rows.version == OVER_VERSIONS].reset_index(drop=True)
+    return rows[rows.condition == ALL].reset_index(drop=True)
 
 
 def single_versions(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of each version on its own."""
-    return rows[rows.version != OVER_VERSIONS].reset_index(drop=True)
+    return rows[rows.condition != ALL].reset_index(drop=True)
 
 
 def language_models(rows: pd.DataFrame) -> pd.DataFrame:

@@ -134,28 +134,6 @@ class Prompting(Block):
             yield ("prompts",), problem, "Name a set in resources/prompts, or a YAML file."
 
 
-class Controls(Block):
-    """Corpus that the control models learn from."""
-
-    seed: Seed = 0
-    """Seed of the corpus, the control models and the word vectors."""
-
-    stories: Count = 24_000
-    """About how many stories (a context and its right target) the models learn from."""
-
-    sentences: Whole = 7_000
-    """About how many single sentences are added to the stories."""
-
-    held_out_templates: PartialShare = 0.25
-    """Share of each domain's templates that no story is built from."""
-
-    held_out_fillers: PartialShare = 0.25
-    """Share of each class's fillers that occur in no story."""
-
-    vocabulary: Annotated[int, Field(ge=300)] = 3000
-    """Most tokens that the control models' tokenizer may have."""
-
-
 class Word2vec(Block):
     """Bag-of-words baseline. Paper: Appendix A.5."""
 
@@ -427,7 +405,6 @@ class Ewok(Block):
     """How models are asked, as paradigm, generation and number of examples. Paper: Section 4.1, Appendices A.3 and A.4."""
 
     prompting: Prompting = Prompting()
-    controls: Controls = Controls()
     baselines: Baselines = Baselines()
     human: Human = Human()
     released: Released = Released()

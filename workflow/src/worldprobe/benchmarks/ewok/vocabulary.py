@@ -28,8 +28,6 @@ DESIGN = (
 RELEASE = {"id": "ewok-core/ewok-core-1.0", "task_id": "default", "revision": "34d912a608066c92e2990a0328ffc3bd9a716042"}
 #: surface features of an item, and how they are printed.
 SURFACE_FEATURES = {"log_frequency": "word frequency", "n_words": "number of words"}
-#: the version that means "over all versions" in summaries.
-OVER_VERSIONS = -1
 
 ACCURACIES = (0.0, 0.5, 1.0)
 

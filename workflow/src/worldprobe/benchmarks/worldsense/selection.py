@@ -9,6 +9,7 @@ import pandas as pd
 from worldprobe.benchmark import Input
 from worldprobe.benchmarks.worldsense.contracts import Summaries
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, DOMAINS, PROBLEMS
+from worldprobe.contracts.results import JOINT
 from worldprobe.errors import UserError
 from worldprobe.report.model_names import Roster
 
@@ -37,7 +38,7 @@ PROMPTING_NAMES = {
 }
 #: Family of the controls of known behaviour.
 RULES = "rule"
-KEY = ["set", "prompting", "model"]
+KEY = ["condition", "eval_type", "model"]
 
 
 def place(known: tuple[str, ...], name: str) -> tuple[int, str]:
@@ -51,12 +52,12 @@ def place(known: tuple[str, ...], name: str) -> tuple[int, str]:
 
 def main_set(summaries: pd.DataFrame) -> str:
     """The test set, or the first one there is."""
-    return min(summaries["set"].unique(), key=lambda name: place(SETS, name))
+    return min(summaries["condition"].unique(), key=lambda name: place(SETS, name))
 
 
 def main_promptings(summaries: pd.DataFrame) -> dict[str, str]:
     """The prompting under which a model is shown where only one is: model -> the first in order that it was asked by."""
-    pairs = summaries[["model", "prompting"]].drop_duplicates().itertuples(index=False)
+    pairs = summaries[["model", "eval_type"]].drop_duplicates().itertuples(index=False)
     found: dict[str, str] = {}
     for model, prompting in pairs:
         if model not in found or place(PROMPTINGS, prompting) < place(PROMPTINGS, found[model]):
@@ -64,41 +65,38 @@ def main_promptings(summaries: pd.DataFrame) -> dict[str, str]:
     return found
 
 
-def pick(
-    summaries: pd.DataFrame, grouping: str, measure: str = "accuracy", gold: str = "released", columns: tuple[str, ...] = ()
-) -> pd.DataFrame:
+def pick(summaries: pd.DataFrame, grouping: str, metric: str = "accuracy", columns: tuple[str, ...] = ()) -> pd.DataFrame:
     """Rows of one grouping, its group split into columns.
 
     Args:
         summaries: contracts.Summaries.
         grouping: which.
-        measure: which.
-        gold: which gold answers.
+        metric: which.
         columns: names of the group's columns.
 
     Raises:
         UserError: there are none.
     """
-    rows = summaries[(summaries["grouping"] == grouping) & (summaries["measure"] == measure) & (summaries["gold"] == gold)]
+    rows = summaries[(summaries["grouping"] == grouping) & (summaries["metric"] == metric)]
     if rows.empty:
-        raise UserError("summaries", f"have no {measure} by {grouping}.", "Summarise the answers again with this worldprobe.")
+        raise UserError("summaries", f"have no {metric} by {grouping}.", "Summarise the answers again with this worldprobe.")
     rows = rows.reset_index(drop=True)
     if columns:
-        parts = rows["group"].str.split("|", expand=True)
+        parts = rows["group"].str.split(JOINT, expand=True)
         rows = rows.assign(**{name: parts[number] for number, name in enumerate(columns)})
     return rows
 
 
 def of_main(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of the main set, and of each model's main prompting."""
-    here = rows[rows["set"] == main_set(rows)]
+    here = rows[rows["condition"] == main_set(rows)]
     main = main_promptings(here)
-    return here[here["prompting"] == here["model"].map(main)].reset_index(drop=True)
+    return here[here["eval_type"] == here["model"].map(main)].reset_index(drop=True)
 
 
 def interval_ends(rows: pd.DataFrame) -> pd.DataFrame:
     """The ends of intervals over skins; where several skins are all alike, the mean. One skin has none."""
-    alike = rows["mean"].where(rows["n_skins"] > 1)
+    alike = rows["mean"].where(rows["n_clusters"] > 1)
     return pd.DataFrame({name: rows[name].fillna(alike) for name in ("ci_low", "ci_high")})
 
 

@@ -203,7 +203,7 @@ def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict
     """The registry with the rules that it lacks, once every model that is asked can be.
 
     Raises:
-        UserError: a control is not in the registry, or has weights; or a model cannot be trained, as its corpus is EWoK's.
+        UserError: a control is not in the registry, or has weights; or a model is not in the registry.
     """
     block = study["worldsense"]
     if not block["promptings"] or not asked_sets(study):
@@ -224,9 +224,6 @@ def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict
         if model not in registry:
             problem = f"{model} is not in the registry{did_you_mean(model, registry)}"
             raise UserError("worldsense.models", problem, "Correct the name, or add an entry to the registry.")
-        if not registry[model]["checkpoint"]:
-            problem = f"{model} learns from EWoK's stories, and this study has no EWoK."
-            raise UserError("worldsense.models", problem, "Name other models, or put the block `ewok` back.")
     fix = "Leave it out of worldsense.models (null means all models of the study), or set worldsense: null."
     refuse_prompted(registry, asked_models(study), "worldsense.models", fix)
     return registry

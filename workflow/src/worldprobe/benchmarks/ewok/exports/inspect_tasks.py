@@ -23,8 +23,9 @@ from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.eval_types import Way, way_of
 from worldprobe.benchmarks.ewok.scoring.prompting import FREE, presentations
 from worldprobe.benchmarks.ewok.scoring.prompts import PAPER, load_prompts
-from worldprobe.benchmarks.ewok.vocabulary import DESIGN, OVER_VERSIONS
+from worldprobe.benchmarks.ewok.vocabulary import DESIGN
 from worldprobe.contracts import read_table
+from worldprobe.contracts.results import ALL
 from worldprobe.inference.dialogue import first_numeral
 from worldprobe.models.answers import add_up
 from worldprobe.models.engine import Loglikelihood
@@ -127,7 +128,7 @@ def accuracy() -> Metric:
         if judged.empty or judged["accuracy"].isna().all():
             return float("nan")
         means = summarize(judged)
-        overall = (means["grouping"] == "overall") & (means["metric"] == "accuracy") & (means["version"] == OVER_VERSIONS)
+        overall = (means["grouping"] == "overall") & (means["metric"] == "accuracy") & (means["condition"] == ALL)
         return float(means.loc[overall, "mean"].iloc[0])
 
     return compute

@@ -11,7 +11,7 @@ from worldprobe.benchmark import figure
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.features import has_logprobs
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, domain_order, in_words, pick
-from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
+from worldprobe.contracts.results import ALL
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster
 
@@ -31,7 +31,7 @@ COLUMNS = (
     "parameters",
     "colour",
     "eval_type",
-    "version",
+    "condition",
     "mean",
     "low",
     "high",
@@ -51,7 +51,7 @@ COLUMNS = (
     options=[EVAL_TYPE],
 )
 def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
-    """Every number of the figure: version -1 is a bar (or the humans' line), other versions are dots.
+    """Every number of the figure: condition all is a bar (or the humans' line), others, the versions, are dots.
 
     Panels run from the easiest domain to the hardest, then all domains together.
     """
@@ -113,15 +113,15 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
 def _panel(axes: Axes, rows: pd.DataFrame, models: list[str], pitch: float) -> None:
     """Bars from zero, a dot per version, the chance line and the humans' band."""
     place = {model: number for number, model in enumerate(models)}
-    human = rows[(rows.model == HUMAN) & (rows.version == OVER_VERSIONS)]
+    human = rows[(rows.model == HUMAN) & (rows.condition == ALL)]
     if len(human):
         low, high = human.low.iloc[0], human.high.iloc[0]
         axes.axvspan(low, high, color=style.HUMAN_BAND, lw=0, zorder=0)
         axes.axvline(human["mean"].iloc[0], color=style.HUMAN_COLOUR, lw=0.7, zorder=0.5)
-    bars = rows[(rows.model != HUMAN) & (rows.version == OVER_VERSIONS)]
+    bars = rows[(rows.model != HUMAN) & (rows.condition == ALL)]
     axes.barh(bars.model.map(place), bars["mean"], height=0.78, color=bars.colour, lw=0, zorder=2)
     axes.axvline(0.5, color=style.INK, lw=0.6, dashes=(3, 2), zorder=3)
-    dots = rows[(rows.model != HUMAN) & (rows.version != OVER_VERSIONS)]
+    dots = rows[(rows.model != HUMAN) & (rows.condition != ALL)]
     dot = min(7.0, (pitch * 72 * 0.30) ** 2)
     axes.scatter(dots["mean"], dots.model.map(place), s=dot, color=style.INK, edgecolors="white", linewidths=0.25, zorder=4)
     axes.set_xlim(0, 1.015)

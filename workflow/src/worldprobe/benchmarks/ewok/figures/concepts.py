@@ -45,7 +45,7 @@ def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
     dressed = style.with_identity(rows.merge(ease, on=["domain", "concept"]), roster)
     place = {domain: number for number, domain in enumerate(order)}
     dressed = dressed.assign(place=dressed.domain.map(place)).sort_values(["place", "ease", "concept"], kind="stable")
-    return dressed[["domain", "concept", "model", "name", "mean", "ci_low", "ci_high", "n_items"]].reset_index(drop=True)
+    return dressed[["domain", "concept", "model", "name", "mean", "ci_low", "ci_high", "n"]].reset_index(drop=True)
 
 
 @concepts.drawn_by

@@ -49,7 +49,7 @@ def design_features(
     for grouping, groups in DESIGN.items():
         rows = over_versions(pick(summaries, grouping, eval_type))
         rows = rows[rows.group.isin(groups)]
-        parts.append(rows.assign(panel=LETTERS[grouping], value=rows["mean"], stars="", n=rows.n_items))
+        parts.append(rows.assign(panel=LETTERS[grouping], value=rows["mean"], stars=""))
     wanted = correlations[(correlations.unit == "domain_version") & correlations.eval_type.isin([eval_type, "human_likert"])]
     wanted = wanted.rename(columns={"feature": "group", "r": "value"})
     parts.append(wanted.assign(panel=wanted.group.map(LETTERS), low=wanted.ci_low, high=wanted.ci_high))

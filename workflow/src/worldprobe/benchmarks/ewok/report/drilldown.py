@@ -69,7 +69,7 @@ def find_domains(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logp
                 best=float(means.max()),
                 best_model=roster[str(means.idxmax())].name if means.notna().any() else "",
                 human=None if human is None or math.isnan(human) else float(human),
-                n_items=int(here.n_items.max()),
+                n_items=int(here.n.max()),
                 concepts=_concepts(inside, models, trained, roster),
             )
         )
@@ -84,7 +84,7 @@ def _concepts(rows: pd.DataFrame, models: list[str], trained: list[str], roster:
         average = float(means.reindex(trained).mean())
         name = in_words(str(group).split("/", 1)[1])
         cells = [_cell(float(means[m]), f"{roster[m].name}, {name}", by_model, m) for m in models]
-        lines.append(ConceptLine(name, int(part.n_items.max()), _cell(average, f"mean of the models, {name}"), cells))
+        lines.append(ConceptLine(name, int(part.n.max()), _cell(average, f"mean of the models, {name}"), cells))
     return sorted(lines, key=lambda line: (math.isnan(line.mean.value), line.mean.value, line.name))
 
 
@@ -92,7 +92,7 @@ def _cell(value: float, hint: str, rows: pd.DataFrame | None = None, model: str 
     if math.isnan(value):
         return Cell("–", -1, -1.0, hint)
     if rows is not None and model in rows.index:
-        low, high, n_items = (float(rows[name].loc[model]) for name in ("ci_low", "ci_high", "n_items"))
+        low, high, n_items = (float(rows[name].loc[model]) for name in ("ci_low", "ci_high", "n"))
         if not math.isnan(low):
             hint += f": {value:.3f}, 95% interval {low:.3f} to {high:.3f}, {n_items:.0f} items"
     return Cell(f"{value:.2f}", round(value * STEPS), value, hint)

@@ -10,6 +10,7 @@ from worldprobe.benchmarks.ewok.analysis.published import are_official, read_pub
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
 from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.contracts import read_provenance, read_table
+from worldprobe.contracts.results import ALL
 from worldprobe.models.model_types import CAUSAL, describe_kind
 from worldprobe.paths import REPOSITORY
 from worldprobe.report.results import Score, standard_error
@@ -18,7 +19,7 @@ from worldprobe.report.results import Score, standard_error
 def collect_evaluation(name: str, materials: str, items: Path, scores: Path, summaries: Path) -> dict[str, Any]:
     """The result as plain values: accuracy overall and by domain, how it was made, and the published numbers."""
     item_table, table = read_table(items, Items), read_table(summaries, Summaries)
-    accuracy = table[(table["metric"] == "accuracy") & (table["version"] == -1)]
+    accuracy = table[(table["metric"] == "accuracy") & (table["condition"] == ALL)]
     published = read_published(REPOSITORY / "resources/published")
     means = published.numbers[(published.numbers["block"] == "table1") & (published.numbers["quantity"] == "mean")]
     made = read_provenance(scores)
@@ -51,7 +52,7 @@ def _row(summary: Any) -> dict[str, Any]:
     """One summary as plain values."""
     numbers = {key: _number(summary[key]) for key in ("mean", "low", "high", "ci_low", "ci_high")}
     numbers["stderr"] = standard_error(numbers["ci_low"], numbers["ci_high"])
-    return numbers | {key: int(summary[key]) for key in ("n_items", "n_ties", "n_near_ties", "n_missing")}
+    return numbers | {"n_items": int(summary["n"])} | {key: int(summary[key]) for key in ("n_ties", "n_near_ties", "n_missing")}
 
 
 def _number(value: Any) -> float | None:

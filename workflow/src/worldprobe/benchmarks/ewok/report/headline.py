@@ -66,8 +66,8 @@ def find_headline(summaries: pd.DataFrame, roster: Roster, eval_type: str = "log
         (str(len(models)), "language models"),
         (str(summaries[summaries.grouping == "domain"].group.nunique()), "domains"),
         (str(summaries[summaries.grouping == "concept"].group.nunique()), "concepts"),
-        (f"{int(models.n_items.max()):,}", "items"),
-        (str(single_versions(overall).version.nunique()), "versions"),
+        (f"{int(models.n.max()):,}", "items"),
+        (str(single_versions(overall).condition.nunique()), "versions"),
     ]
     return Headline(sentence, more, [f for f in facts if f[0] != "0"], controls, len(controls) == len(models))
 

@@ -10,7 +10,7 @@ import pandas as pd
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, is_prompted
 from worldprobe.benchmarks.ewok.exports.canaries import is_own, is_protected
 from worldprobe.benchmarks.ewok.selection import in_words
-from worldprobe.benchmarks.ewok.vocabulary import OVER_VERSIONS
+from worldprobe.contracts.results import ALL
 from worldprobe.models.model_types import ENCODER_DECODER, MASKED, ORIGINAL, WITHIN_WORD, describe_kind
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster, is_yardstick
@@ -67,10 +67,8 @@ def _of(origins: Sequence[TableOrigin], kind: str) -> list[TableOrigin]:
 
 
 def _materials(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> list[str]:
-    overall = summaries[
-        (summaries.grouping == "overall") & (summaries.version == OVER_VERSIONS) & ~summaries.model.map(is_yardstick)
-    ]
-    n_items = int(overall.n_items.max()) if len(overall) else 0
+    overall = summaries[(summaries.grouping == "overall") & (summaries.condition == ALL) & ~summaries.model.map(is_yardstick)]
+    n_items = int(overall.n.max()) if len(overall) else 0
     n_domains = summaries[summaries.grouping == "domain"].group.nunique()
     n_concepts = summaries[summaries.grouping == "concept"].group.nunique()
     items = _of(origins, "items")

@@ -61,7 +61,7 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
                 "human": human.get(domain, float("nan")),
                 "untrained": untrained.mean() if len(untrained) else float("nan"),
                 "n_models": len(here),
-                "n_items": int(models[models.group == domain].n_items.max()),
+                "n_items": int(models[models.group == domain].n.max()),
             }
         )
     frame = pd.DataFrame(lines)
@@ -123,7 +123,7 @@ def accuracy_by_paradigm(
     frame = pd.DataFrame({"model": models, "name": [roster[model].name for model in models]})
     columns = [Column("Model", ("name",), is_number=False)]
     for name in shown:
-        by_type[name]["missing"] = by_type[name].n_missing / (2 * by_type[name].n_items)
+        by_type[name]["missing"] = by_type[name].n_missing / (2 * by_type[name].n)
         for part in ("mean", "low", "high", "missing"):
             frame[f"{name}_{part}"] = [by_type[name][part].get(model, float("nan")) for model in models]
         over, heading = _setup_heading(name)
@@ -176,7 +176,7 @@ def mean_accuracy(
     rows = pick(summaries, "overall", eval_type, metric)
     if metric == "strict" or eval_type != "logprobs":  # cosines are a yardstick for LogProbs only
         rows = rows[rows.model != WORD2VEC]
-    versions = single_versions(rows).groupby("model")["version"].nunique()
+    versions = single_versions(rows).groupby("model")["condition"].nunique()
     means = over_versions(rows).set_index("model", drop=False)
     order = roster.in_order(means.index)
     frame = means.loc[order].reset_index(drop=True)
@@ -186,12 +186,12 @@ def mean_accuracy(
         n_versions=[int(versions.get(model, 0)) for model in order],
     )
     wanted = ["model", "name", "kind", "eval_type", "metric", "mean", "low", "high", "ci_low", "ci_high"]
-    frame = frame[[*wanted, "n_versions", "n_items", "n_ties", "n_near_ties", "n_missing"]]
+    frame = frame[[*wanted, "n_versions", "n", "n_ties", "n_near_ties", "n_missing"]]
     count = int(versions.max()) if len(versions) else 0
     notes = [
         f"Range: lowest and highest of {count} versions.",
         *(_by_domains(provenance) or [f"Interval: 95%; {drawn_units(provenance)} are samples of more."]),
-        *status_notes(means["interval_status"]),
+        *status_notes(means["status"]),
     ]
     if WORD2VEC in set(frame.model):
         notes.append("word2vec: summed word vectors of target and context, compared by cosine.")

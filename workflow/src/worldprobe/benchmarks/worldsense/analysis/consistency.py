@@ -21,6 +21,7 @@ from scipy.special import stdtrit
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.clusters import NO_SPREAD, OK
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, Questions
+from worldprobe.contracts.results import ALL, OVERALL
 
 LEVEL = 0.95
 #: Abstract trials with pairs that a problem must have; with fewer, chance and interval are not known well enough to say anything.
@@ -99,13 +100,13 @@ def measure_consistency(name: str, questions: Questions, series: Series, seed: i
     rows = [row | {"grouping": "problem", "group": title} for title, measures, _ in found for row in measures]
     if found:
         rows += [
-            row | {"grouping": "all", "group": "all"} for row in _over_problems(rows, np.array([draws for *_, draws in found]))
+            row | {"grouping": OVERALL, "group": ALL} for row in _over_problems(rows, np.array([draws for *_, draws in found]))
         ]
     table = pd.DataFrame(
-        rows, columns=["grouping", "group", "measure", "mean", "sem", "ci_low", "ci_high", "count", "n_skins", "status"]
+        rows, columns=["grouping", "group", "metric", "mean", "sem", "ci_low", "ci_high", "n", "n_clusters", "status"]
     )
-    named = table.assign(set=name, prompting=series.prompting, model=series.model, gold="released", conf95=np.nan)
-    return named.astype({"count": int, "n_skins": int, **dict.fromkeys(("mean", "sem", "ci_low", "ci_high"), float)})
+    named = table.assign(condition=name, eval_type=series.prompting, model=series.model, conf95=np.nan, interval_over="skins")
+    return named.astype({"n": int, "n_clusters": int, **dict.fromkeys(("mean", "sem", "ci_low", "ci_high"), float)})
 
 
 def _of_problem(
@@ -114,23 +115,23 @@ def _of_problem(
     """The rows of one problem, and the consistencies of exchanged answers."""
     agreement, consistency, moved = pairs.measure(answers[paired])
     n_trials, skins = len(moved), np.unique(pairs.skin)
-    basis = {"count": n_trials, "n_skins": len(skins)}
+    basis = {"n": n_trials, "n_clusters": len(skins)}
     status = TOO_FEW_PAIRS if n_trials < FEWEST else ONE_ANSWER if np.isnan(consistency) else OK
     nothing = {"mean": np.nan, "sem": np.nan, "ci_low": np.nan, "ci_high": np.nan}
-    shown = {"measure": AGREEMENT, **nothing, **basis, "status": TOO_FEW_PAIRS if n_trials < FEWEST else OK}
+    shown = {"metric": AGREEMENT, **nothing, **basis, "status": TOO_FEW_PAIRS if n_trials < FEWEST else OK}
     rows: list[dict[str, object]] = [shown | ({"mean": agreement} if n_trials >= FEWEST else {})]
     if status != OK:
-        rows += [{"measure": measure, **nothing, **basis, "status": status} for measure in (CONSISTENCY, EXPLAINED)]
+        rows += [{"metric": measure, **nothing, **basis, "status": status} for measure in (CONSISTENCY, EXPLAINED)]
         return rows, np.full(n_draws, np.nan)
     variance = max(_between_skins(pairs, answers[paired], skins), float((moved**2).sum()) / (n_trials * (n_trials - 1)))
-    rows.append({"measure": CONSISTENCY, **basis, **_with_interval(consistency, float(np.sqrt(variance)), len(skins))})
+    rows.append({"metric": CONSISTENCY, **basis, **_with_interval(consistency, float(np.sqrt(variance)), len(skins))})
     draws = np.empty(n_draws)
     order = np.argsort(stratum, kind="stable")
     for number in range(n_draws):
         exchanged = np.empty_like(answers)
         exchanged[order] = answers[np.lexsort((rng.random(len(answers)), stratum))]
         draws[number] = pairs.measure(exchanged[paired])[1]
-    rows.append({"measure": EXPLAINED, **_of_draws(draws), **basis})
+    rows.append({"metric": EXPLAINED, **_of_draws(draws), **basis})
     return rows, draws
 
 
@@ -148,9 +149,9 @@ def _over_problems(rows: list[dict[str, object]], draws: np.ndarray) -> list[dic
     """Means over problems; missing where a problem's is."""
     table = pd.DataFrame(rows)
     found: list[dict[str, object]] = []
-    for measure, part in table.groupby("measure", sort=False):
-        n_skins = int(part["n_skins"].min())
-        basis: dict[str, object] = {"measure": str(measure), "count": int(part["count"].sum()), "n_skins": n_skins}
+    for measure, part in table.groupby("metric", sort=False):
+        n_skins = int(part["n_clusters"].min())
+        basis: dict[str, object] = {"metric": str(measure), "n": int(part["n"].sum()), "n_clusters": n_skins}
         if (part["status"].isin([TOO_FEW_PAIRS, ONE_ANSWER])).any():
             nothing = {"mean": np.nan, "sem": np.nan, "ci_low": np.nan, "ci_high": np.nan}
             found.append(basis | nothing | {"status": MISSING_PROBLEM})

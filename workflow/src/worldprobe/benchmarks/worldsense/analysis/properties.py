@@ -23,7 +23,7 @@ MOST_TERNARY = 2
 def add_properties(questions: Questions, trials: pd.DataFrame) -> Questions:
     """The tuples with further columns, each missing where it means nothing.
 
-    * condition: normal or trivial;
+    * variant: normal or trivial;
     * ternary: ternary relations of description and query as the paper's Figure 6 counts them, 2 for more;
     * depth: the fewest relations that decide one of the tuple's trials;
     * worlds: how many worlds the description leaves open, the most among the trials;
@@ -36,13 +36,13 @@ def add_properties(questions: Questions, trials: pd.DataFrame) -> Questions:
     """
     tuples = questions.tuples
     problem = tuples["problem"].astype(str)
-    condition = problem.map({**dict.fromkeys(NORMAL, "normal"), **dict.fromkeys(TRIVIAL, "trivial")})
+    variant = problem.map({**dict.fromkeys(NORMAL, "normal"), **dict.fromkeys(TRIVIAL, "trivial")})
     complexity = tuples["complexity"].astype(str).str[-1].astype(int)
     found = per_trial(trials)
     by_tuple = found.groupby(questions.tuple_of, sort=True)
     first = found.groupby(questions.tuple_of, sort=True)["places"].first()
     added = tuples.assign(
-        condition=condition,
+        variant=variant,
         ternary=np.minimum(MOST_TERNARY, complexity + (tuples["query"] == "tern")),
         depth=by_tuple["depth"].min().to_numpy(),
         worlds=by_tuple["worlds"].max().to_numpy(),

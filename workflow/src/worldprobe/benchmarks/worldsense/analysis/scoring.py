@@ -38,6 +38,17 @@ def score_tuples(questions: Questions, answers: np.ndarray, gold: str = "release
         return {measure: np.nanmean([scores[measure] for scores in samples], axis=0) for measure in MEASURES}
 
 
+def score_metrics(questions: Questions, answers: np.ndarray) -> dict[str, np.ndarray]:
+    """Every metric of every tuple, by the released gold answers and (corrected) by the solver's.
+
+    Args:
+        questions: of the set.
+        answers: of one model, shape (samples, trials).
+    """
+    released, corrected = (score_tuples(questions, answers, gold) for gold in GOLDS)
+    return released | {f"{metric}_corrected": corrected[metric] for metric in MEASURES if metric != "invalid"}
+
+
 def _score(questions: Questions, answers: np.ndarray, gold: np.ndarray) -> dict[str, np.ndarray]:
     tuple_of, n_trials = questions.tuple_of, questions.tuples["n_trials"].to_numpy()
     n_tuples = len(n_trials)

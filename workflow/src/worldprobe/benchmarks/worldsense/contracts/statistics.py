@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from worldprobe.contracts import Table, column
+from worldprobe.contracts import Table, column, results
 
-#: accuracy, bias: the paper's; strict: the exact answer, 1 and 2 apart; invalid: share of trials without a valid answer;
-#: agreement: same answers to one abstract problem in two skins; consistency: agreement beyond chance; explained: what accuracy
-#: explains of consistency.
-MEASURES = ("accuracy", "bias", "strict", "invalid", "agreement", "consistency", "explained")
-#: Whether a mean has an interval, and why not: one skin; all skins alike. Of consistency: too few abstract trials in several
-#: skins; one answer throughout, so that there is nothing beyond chance; a problem without a number.
-STATUSES = ("ok", "one_cluster", "no_spread", "too_few_pairs", "one_answer", "missing_problem")
+#: accuracy, bias: the paper's; strict: the exact answer, 1 and 2 apart; corrected: with the solver's gold answers; invalid: share
+#: of trials without a valid answer; agreement: same answers to one abstract problem in two skins; consistency: agreement beyond
+#: chance; explained: what accuracy explains of consistency.
+METRICS = (
+    *("accuracy", "bias", "strict", "accuracy_corrected", "bias_corrected", "strict_corrected", "invalid"),
+    *("agreement", "consistency", "explained"),
+)
+#: Of consistency: too few abstract trials in several skins; one answer throughout, so that there is nothing beyond chance; a
+#: problem without a number.
+STATUSES = (*results.STATUSES, "too_few_pairs", "one_answer", "missing_problem")
 #: Grouping -> its columns; a group is written with "|" between their values.
 GROUPINGS: dict[str, tuple[str, ...]] = {
-    "all": (),
+    results.OVERALL: (),
     "problem": ("problem",),
     "problem_size": ("problem", "size"),
     "problem_size_complexity_query": ("problem", "size", "complexity", "query"),
@@ -21,8 +24,8 @@ GROUPINGS: dict[str, tuple[str, ...]] = {
     "domain": ("domain",),
     "intraining": ("intraining",),
     "problem_intraining": ("problem", "intraining"),
-    "condition_size": ("condition", "size"),
-    "condition_ternary": ("condition", "ternary"),
+    "variant_size": ("variant", "size"),
+    "variant_ternary": ("variant", "ternary"),
     "skin": ("skin",),
     "problem_skin": ("problem", "skin"),
     "problem_depth": ("problem", "depth"),
@@ -31,78 +34,38 @@ GROUPINGS: dict[str, tuple[str, ...]] = {
 }
 
 
-class Summaries(Table):
-    """One row per set, prompting, model, measure, gold answers and group; groups without a whole tuple have no row."""
+class Summaries(results.Summaries):
+    """Means per set, prompting, model, metric and group; groups without a whole tuple have no row.
 
-    set: str = column(min_length=1, description="Name of the set, e.g. test, ood-size.")
-    prompting: str = column(min_length=1)
-    model: str = column(min_length=1)
-    measure: str = column(isin=MEASURES)
-    gold: str = column(isin=("released", "corrected"), description="The set's gold answers, or the solver's.")
+    n counts tuples after rebalancing; for agreement and consistency, abstract trials.
+    """
+
+    metric: str = column(isin=METRICS)
     grouping: str = column(isin=list(GROUPINGS))
-    group: str = column(description="Values of the grouping's columns, joined by |; all: averaged over.")
-    mean: float = column(ge=-1, le=1, nullable=True)
     sem: float = column(ge=0, nullable=True, description="As the paper's, over tuples; missing where a cell has a single tuple.")
     conf95: float = column(ge=0, nullable=True, description="1.96 standard errors over tuples, as the paper prints it.")
-    ci_low: float = column(ge=-1, le=1, nullable=True, description="95% interval over skins and abstract problems.")
-    ci_high: float = column(ge=-1, le=1, nullable=True)
-    n_skins: int = column(ge=0, description="Skins that the interval is from; its t distribution has one degree of freedom less.")
-    status: str = column(isin=STATUSES, description="Whether there is an interval, and why not.")
-    count: int = column(ge=0, description="Tuples after rebalancing; agreement and consistency: abstract trials.")
+    status: str = column(isin=STATUSES)
 
-    class Config(Table.Config):
+    class Config(results.Summaries.Config):
         name = "worldsense_summaries"
-        unique = ["set", "prompting", "model", "measure", "gold", "grouping", "group"]
-        metadata = {"version": 2, "key": ["set", "prompting", "model", "measure", "gold", "grouping", "group"]}
 
 
-class Comparisons(Table):
-    """One row per set, prompting, group of problems and pair of models: their difference on the same tuples."""
+class Comparisons(results.Comparisons):
+    """Pairs of models on the tuples that both answered as a whole, by set and prompting; corrected over the pairs of a group."""
 
-    set: str = column(min_length=1)
-    prompting: str = column(min_length=1)
-    problem: str = column(description="all, or one problem.")
-    model_a: str = column(min_length=1)
-    model_b: str = column(min_length=1)
-    mean_a: float = column(ge=0, le=1)
-    mean_b: float = column(ge=0, le=1)
-    difference: float = column(ge=-1, le=1)
-    ci_low: float = column(ge=-1, le=1, nullable=True, description="95% interval over skins and abstract problems.")
-    ci_high: float = column(ge=-1, le=1, nullable=True)
-    p: float = column(ge=0, le=1, nullable=True, description="Of no difference, over the same; missing with one skin.")
-    p_corrected: float = column(ge=0, le=1, nullable=True, description="Holm's correction over the pairs of a group.")
-    n_skins: int = column(ge=1)
-    status: str = column(isin=STATUSES[:3], description="Whether there is an interval, and why not.")
-    n_tuples: int = column(gt=0, description="Tuples that both answered as a whole.")
+    grouping: str = column(isin=(results.OVERALL, "problem"))
     n_a_better: int = column(ge=0)
     n_b_better: int = column(ge=0)
 
-    class Config(Table.Config):
+    class Config(results.Comparisons.Config):
         name = "worldsense_comparisons"
-        unique = ["set", "prompting", "problem", "model_a", "model_b"]
-        metadata = {"version": 2, "key": ["set", "prompting", "problem", "model_a", "model_b"]}
 
 
-class Reproduction(Table):
-    """One row per printed number of the paper's tables, ours next to it."""
+class Reproduction(results.Reproduction):
+    """Every published number next to ours."""
 
-    position: int = column(ge=0)
-    table: str = column()
-    quantity: str = column()
-    model: str = column()
-    prompting: str = column()
-    set: str = column()
-    group: str = column()
-    printed: str = column()
-    ours_printed: str = column(description="Empty where there is none.")
-    ours: float = column(nullable=True)
-    status: str = column(isin=("within_rounding", "differs", "not_run", "not_comparable"))
-    reason: str = column()
-
-    class Config(Table.Config):
+    class Config(results.Reproduction.Config):
         name = "worldsense_reproduction"
-        unique = ["position"]
-        metadata = {"version": 1, "key": ["position"]}
 
 
 class Trainings(Table):

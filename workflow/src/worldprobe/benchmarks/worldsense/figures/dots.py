@@ -24,6 +24,7 @@ from worldprobe.benchmarks.worldsense.selection import (
     problems_of,
     prompting_name,
 )
+from worldprobe.contracts.results import OVERALL
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
 
@@ -72,11 +73,11 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 def promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy over all problems and mean size of the problems' biases, by prompting (Figure 4)."""
     name = main_set(summaries)
-    accuracy = pick(summaries, "all")
-    rows = _with_amplitude(accuracy[accuracy["set"] == name], summaries[summaries["set"] == name])
-    order = {name: place(PROMPTINGS, name) for name in rows["prompting"]}
-    rows = rows.sort_values("prompting", key=lambda column: column.map(order), kind="stable")
-    return _tidy(rows.assign(mark=rows["prompting"].map(prompting_name)), roster)
+    accuracy = pick(summaries, OVERALL)
+    rows = _with_amplitude(accuracy[accuracy["condition"] == name], summaries[summaries["condition"] == name])
+    order = {name: place(PROMPTINGS, name) for name in rows["eval_type"]}
+    rows = rows.sort_values("eval_type", key=lambda column: column.map(order), kind="stable")
+    return _tidy(rows.assign(mark=rows["eval_type"].map(prompting_name)), roster)
 
 
 @figure(
@@ -91,16 +92,16 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 def sets(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Accuracy and size of the bias by set, the test set's skins split by whether the training sets have them (Figure 5)."""
     main = main_promptings(summaries)
-    summaries = summaries[summaries["prompting"] == summaries["model"].map(main)]
+    summaries = summaries[summaries["eval_type"] == summaries["model"].map(main)]
     by_training = pick(summaries, "intraining", columns=("intraining",))
-    parts = by_training[by_training["set"] == "test"]
+    parts = by_training[by_training["condition"] == "test"]
     words = {"ind": "seen relations", "ood": "new relations"}
-    parts = parts.assign(set=[f"test, {words.get(name, name)}" for name in parts["intraining"]])
-    rows = pd.concat([parts, pick(summaries, "all").query("set != 'test'")], ignore_index=True)
+    parts = parts.assign(condition=[f"test, {words.get(name, name)}" for name in parts["intraining"]])
+    rows = pd.concat([parts, pick(summaries, OVERALL).query("condition != 'test'")], ignore_index=True)
     rows = _with_amplitude(rows, summaries)
-    rank = {name: place(SETS, name.partition(",")[0]) for name in rows["set"]}
-    rows = rows.sort_values("set", key=lambda column: column.map(rank), kind="stable")
-    return _tidy(rows.assign(mark=rows["set"].map(lambda name: SET_NAMES.get(name, name))), roster)
+    rank = {name: place(SETS, name.partition(",")[0]) for name in rows["condition"]}
+    rows = rows.sort_values("condition", key=lambda column: column.map(rank), kind="stable")
+    return _tidy(rows.assign(mark=rows["condition"].map(lambda name: SET_NAMES.get(name, name))), roster)
 
 
 def _with_amplitude(accuracy: pd.DataFrame, summaries: pd.DataFrame) -> pd.DataFrame:
@@ -113,7 +114,7 @@ def _with_amplitude(accuracy: pd.DataFrame, summaries: pd.DataFrame) -> pd.DataF
     ends = interval_ends(bias)
     sizes = bias.assign(mean=bias["mean"].abs(), ci_high=ends.abs().max(axis=1, skipna=False))
     sizes["ci_low"] = ends.abs().min(axis=1, skipna=False).mask(ends["ci_low"] * ends["ci_high"] < 0, 0)
-    means = sizes.groupby(["set", "prompting", "model"], sort=False)[["mean", "ci_low", "ci_high"]]
+    means = sizes.groupby(["condition", "eval_type", "model"], sort=False)[["mean", "ci_low", "ci_high"]]
     amplitude = means.mean(skipna=False).reset_index()
     return pd.concat([accuracy.assign(panel=ACCURACY), amplitude.assign(panel=AMPLITUDE)], ignore_index=True)
 

@@ -70,22 +70,22 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 def _published() -> pd.DataFrame:
     """Accuracy and size of the bias of the paper's models: means of the problems of its Table 9, its intervals over tuples."""
     numbers = read_published()
-    rows = numbers[numbers["table"] == "table9"].copy()
+    rows = numbers[numbers["block"] == "table9"].copy()
     rows["part"] = rows["quantity"].str.endswith("_conf95").map({True: "conf95", False: "mean"})
-    rows["measure"] = rows["quantity"].str.removesuffix("_conf95")
-    rows["value"] = rows["printed"].astype(float) / rows["measure"].map({"accuracy": 100, "bias": 1})
-    wide = rows.pivot(index=["model", "set", "measure", "problem"], columns="part", values="value").reset_index()
-    wide["mean"] = wide["mean"].where(wide["measure"] == "accuracy", wide["mean"].abs())
+    rows["metric"] = rows["quantity"].str.removesuffix("_conf95")
+    rows["value"] = rows["printed"].astype(float) / rows["metric"].map({"accuracy": 100, "bias": 1})
+    wide = rows.pivot(index=["model", "condition", "metric", "problem"], columns="part", values="value").reset_index()
+    wide["mean"] = wide["mean"].where(wide["metric"] == "accuracy", wide["mean"].abs())
     wide["square"] = wide["conf95"] ** 2
-    groups = wide.groupby(["model", "set", "measure"], sort=False)
+    groups = wide.groupby(["model", "condition", "metric"], sort=False)
     half = groups["square"].sum() ** 0.5 / groups.size()
     mean = groups["mean"].mean()
     means = pd.DataFrame({"mean": mean, "ci_low": mean - half, "ci_high": mean + half}).reset_index()
     means["base"] = means["model"].str.partition("-FT")[0]
     means["variant"] = means["model"].str.partition("+")[2]
     means["name"] = means["base"] + PAPERS
-    means["panel"] = means["measure"].map({"accuracy": ACCURACY, "bias": AMPLITUDE})
-    means["mark"] = means["set"].map(PAPER_MARKS)
+    means["panel"] = means["metric"].map({"accuracy": ACCURACY, "bias": AMPLITUDE})
+    means["mark"] = means["condition"].map(PAPER_MARKS)
     order = {"0": 0, "10k": 1, "100k": 2, "1M": 3}
     means = means.sort_values("variant", key=lambda column: column.map(order), kind="stable")
     sizes = means["base"].str.extract(r"-(\d+)B")[0].astype(int)

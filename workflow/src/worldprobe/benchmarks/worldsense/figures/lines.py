@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-COLUMNS = ("panel", "axis", "model", "name", "family", "colour", "x", "mean", "ci_low", "ci_high", "count")
+COLUMNS = ("panel", "axis", "model", "name", "family", "colour", "x", "mean", "ci_low", "ci_high", "n")
 MORE = 2
 FORMS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
@@ -36,11 +36,11 @@ def size(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """By number of entities and of ternary relations, normal problems and their trivial controls apart (Figure 6)."""
     parts = []
     for grouping, column, axis in (
-        ("condition_size", "size", "entities"),
-        ("condition_ternary", "ternary", "ternary relations"),
+        ("variant_size", "size", "entities"),
+        ("variant_ternary", "ternary", "ternary relations"),
     ):
-        rows = of_main(pick(summaries, grouping, columns=("condition", column)))
-        parts.append(rows.assign(panel=rows["condition"] + " problems", axis=axis, x=rows[column].astype(int)))
+        rows = of_main(pick(summaries, grouping, columns=("variant", column)))
+        parts.append(rows.assign(panel=rows["variant"] + " problems", axis=axis, x=rows[column].astype(int)))
     return _tidy(pd.concat(parts, ignore_index=True), roster)
 
 

@@ -92,12 +92,12 @@ def next_to_published(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     ours = pd.concat(list(parts), ignore_index=True)[list(COLUMNS)]
     named = ours["task"].map(lambda task: next((title for start, title in PAPERS.items() if str(task).startswith(start)), None))
     numbers = read_published()
-    numbers = numbers[numbers["table"] == "table7"]
+    numbers = numbers[numbers["block"] == "table7"]
     rows = []
     for task, title in dict(zip(ours["task"], named, strict=True)).items():
-        for model, group in numbers[numbers["set"] == title].groupby("model", sort=False):
+        for model, group in numbers[numbers["condition"] == title].groupby("model", sort=False):
             printed = group.set_index("quantity")["printed"].astype(float)
-            shots = int(group["prompting"].iloc[0].split()[-1].partition("-")[0])
+            shots = int(group["eval_type"].iloc[0].split()[-1].partition("-")[0])
             half = printed["accuracy_conf95"] / 1.96
             rows.append((model, task, shots, "as printed", printed["accuracy"], half, "paper"))
     theirs = pd.DataFrame(rows, columns=list(COLUMNS))

@@ -13,6 +13,7 @@ from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, interval_ends, problems_of, prompting_name, show_tokens
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
+from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.report.results import Score, standard_error
 
 BENCHMARK = "worldsense"
@@ -30,18 +31,17 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
         summaries: their means.
     """
     made, table = read_provenance(responses), read_table(summaries, Summaries)
-    table = table[table["gold"] == "released"]  # our own set's gold answers are the solver's
-    whole = table[(table["measure"] == "accuracy") & (table["grouping"] == "all")].set_index("model")
+    whole = table[(table["metric"] == "accuracy") & (table["grouping"] == OVERALL)].set_index("model")
     baselines = {rule: _row(whole.loc[f"rule {rule}"].to_dict()) for rule in SHALLOW if f"rule {rule}" in whole.index}
     table = table[table["model"] == made.model]
     means = {
         (measure, group): _row(row)
-        for (measure, group), rows in table[table["grouping"].isin(["all", "problem"])].groupby(["measure", "group"])
+        for (measure, group), rows in table[table["grouping"].isin([OVERALL, "problem"])].groupby(["metric", "group"])
         for row in rows.to_dict("records")
     }
     problems = problems_of(table[table["grouping"] == "problem"].rename(columns={"group": "problem"}))
     printed = read_published()
-    overall = printed[(printed["table"] == "table2") & (printed["quantity"] == "accuracy")]
+    overall = printed[(printed["block"] == "table2") & (printed["quantity"] == "accuracy")]
     return {
         "model": name,
         **made.of_model(),
@@ -50,8 +50,8 @@ def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path
             "prompting": made.details["prompting"],
             "form": made.details["form"],
             **({"answer_tokens": tokens} if (tokens := made.details.get("answer_tokens")) else {}),
-            "accuracy": means["accuracy", "all"],
-            "bias": means["bias", "all"],
+            "accuracy": means["accuracy", ALL],
+            "bias": means["bias", ALL],
             "accuracy_by_problem": {problem: means["accuracy", problem] for problem in problems},
             "baselines": baselines,
             "invalid": len(read_table(responses, Responses, ["status"]).query("status != 'ok'")),
@@ -65,8 +65,8 @@ def _row(summary: dict[Any, Any]) -> dict[str, Any]:
     """One mean as plain values; JSON has no NaN."""
     numbers = {key: float(summary[key]) for key in ("mean", "conf95", "ci_low", "ci_high")}
     known = {key: value if math.isfinite(value) else None for key, value in numbers.items()}
-    spread = {"stderr": standard_error(known["ci_low"], known["ci_high"]), "n_skins": int(summary["n_skins"])}
-    return known | spread | {"n_tuples": int(summary["count"])}
+    spread = {"stderr": standard_error(known["ci_low"], known["ci_high"]), "n_clusters": int(summary["n_clusters"])}
+    return known | spread | {"n_tuples": int(summary["n"])}
 
 
 def list_scores(evaluation: dict[str, Any]) -> list[Score]:
@@ -142,7 +142,7 @@ def _judge(model: str, found: dict[str, Any]) -> list[str]:
 
 
 def _interval(row: dict[str, Any]) -> str:
-    if row["n_skins"] == 1:
+    if row["n_clusters"] == 1:
         return "one skin, so no interval"
     ends = [row["ci_low"], row["ci_high"]]
     return "all skins alike" if None in ends else f"95% over skins {ends[0]:.3f}-{ends[1]:.3f}"

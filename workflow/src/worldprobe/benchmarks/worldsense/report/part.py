@@ -23,6 +23,7 @@ from worldprobe.benchmarks.worldsense.selection import (
 from worldprobe.benchmarks.worldsense.skins.groups import IN, OUT
 from worldprobe.benchmarks.worldsense.skins.vocabulary import TRIVIAL
 from worldprobe.contracts import read_table
+from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import (
@@ -53,7 +54,7 @@ def compose(material: Material) -> Part:
     """The part, from the summaries, and from trials and answers where the trials are our own."""
     summaries = read_table(material.summary, Summaries)
     roster = material.roster
-    overall = of_main(pick(summaries, "all"))
+    overall = of_main(pick(summaries, OVERALL))
     models = roster.in_order(overall["model"])
     asked = language_models(models, roster)
     by_problem = of_main(pick(summaries, "problem", columns=("problem",)))
@@ -88,7 +89,7 @@ def compose(material: Material) -> Part:
 def _overview(
     overall: pd.DataFrame, by_problem: pd.DataFrame, models: Sequence[str], roster: Roster
 ) -> dict[str, dict[str, float]]:
-    columns = {"all": overall} | {
+    columns = {ALL: overall} | {
         PROBLEM_NAMES[name]: by_problem[by_problem["problem"] == name] for name in problems_of(by_problem)
     }
     return {
@@ -103,11 +104,11 @@ def _bounds(rows: pd.DataFrame) -> pd.DataFrame:
     """The ends of intervals that hold for all rows at once, so that the most extreme of them may be named (Bonferroni).
 
     Args:
-        rows: columns mean, ci_low, ci_high (95%, for other skins) and n_skins.
+        rows: columns mean, ci_low, ci_high (95%, for other skins) and n_clusters.
     """
     from scipy.special import stdtrit  # Student's t, which Snakemake need not load
 
-    degrees = (rows["n_skins"] - 1).clip(lower=1)
+    degrees = (rows["n_clusters"] - 1).clip(lower=1)
     wider = pd.Series(stdtrit(degrees, 1 - 0.025 / max(1, len(rows))) / stdtrit(degrees, 0.975), rows.index)
     return interval_ends(rows).apply(lambda end: rows["mean"] + (end - rows["mean"]) * wider)
 
@@ -115,10 +116,10 @@ def _bounds(rows: pd.DataFrame) -> pd.DataFrame:
 def _lead(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> str:
     rows = overall[overall["model"].isin(asked)].sort_values(["mean", "model"], ascending=[False, True])
     best, is_above = rows.iloc[0], _bounds(rows)["ci_low"] > 0.5
-    name, how = roster[best["model"]].name, prompting_name(best["prompting"])
-    interval = f"the same in all {best['n_skins']} skins" if best["n_skins"] > 1 else "one skin, so no interval"
+    name, how = roster[best["model"]].name, prompting_name(best["eval_type"])
+    interval = f"the same in all {best['n_clusters']} skins" if best["n_clusters"] > 1 else "one skin, so no interval"
     if pd.notna(best["ci_low"]):
-        interval = f"95% interval over {best['n_skins']} skins {best['ci_low']:.3f} to {best['ci_high']:.3f}"
+        interval = f"95% interval over {best['n_clusters']} skins {best['ci_low']:.3f} to {best['ci_high']:.3f}"
     if len(rows) == 1:
         verb = "is above chance" if is_above.all() else "is not shown to be above chance"
         return f"{name} {verb} (0.5): its accuracy is {best['mean']:.3f} ({how}; {interval})."
@@ -200,7 +201,7 @@ def _bias(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list
 
 
 def _invalid(summaries: pd.DataFrame, roster: Roster) -> list[str]:
-    rows = of_main(pick(summaries, "all", "invalid"))
+    rows = of_main(pick(summaries, OVERALL, "invalid"))
     many = rows[rows["mean"] >= 0.01].sort_values("mean", ascending=False)
     if many.empty:
         return []
@@ -211,19 +212,19 @@ def _invalid(summaries: pd.DataFrame, roster: Roster) -> list[str]:
 def _facts(summaries: pd.DataFrame, models: Sequence[str]) -> list[tuple[str, str]]:
     here = pick(summaries, "problem", columns=("problem",))
     name = main_set(summaries)
-    whole = here[here["set"] == name].groupby(["prompting", "model"])["count"].sum().max()
+    whole = here[here["condition"] == name].groupby(["eval_type", "model"])["n"].sum().max()
     found = [(str(len(models)), "models and rules" if len(models) != 1 else "model")]
     found.append((str(len(problems_of(here))), "problems"))
     found.append((f"{int(whole):,}", f"tuples ({name})"))
-    n_promptings = summaries["prompting"].nunique()
+    n_promptings = summaries["eval_type"].nunique()
     return [*found, (str(n_promptings), "ways of asking")] if n_promptings > 1 else found
 
 
 def _methods(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Roster) -> Methods:
     packages = package_versions(origins)
     made = origins[0].provenance
-    sets = sorted(summaries["set"].unique())
-    how = [prompting_name(name) for name in sorted(summaries["prompting"].unique())]
+    sets = sorted(summaries["condition"].unique())
+    how = [prompting_name(name) for name in sorted(summaries["eval_type"].unique())]
     sentences = [
         f"Models answered the trials of {listed(sets)}, asked by {listed(how)} prompting.",
         "A tuple's accuracy and bias are means over its trials with the paper's weights, after 1 and 2 are folded into one; "

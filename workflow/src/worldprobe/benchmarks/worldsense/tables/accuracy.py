@@ -25,6 +25,7 @@ from worldprobe.benchmarks.worldsense.selection import (
     prompting_name,
     split_tuned,
 )
+from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, span
@@ -38,10 +39,13 @@ PUBLISHED = "Rows of the paper: its printed numbers, of its own test set."
 
 
 #: What is shown of how well a mean is known: the paper's interval over tuples, or ours over skins.
-_SPREAD = dict.fromkeys(("corrected", "strict", "bias"), ("conf95",)) | {"invalid": (), "consistency": ("ci_low", "ci_high")}
+_SPREAD = dict.fromkeys(("accuracy_corrected", "strict", "bias"), ("conf95",)) | {
+    "invalid": (),
+    "consistency": ("ci_low", "ci_high"),
+}
 
 
-def show_mean(measure: object, mean: object, half_width: object) -> str:
+def show_mean(metric: object, mean: object, half_width: object) -> str:
     """A mean with its interval, as the paper prints it.
 
     >>> show_mean("accuracy", 0.648, 0.0112), show_mean("bias", -0.341, 0.01)
@@ -49,7 +53,7 @@ def show_mean(measure: object, mean: object, half_width: object) -> str:
     """
     if is_absent(mean):
         return ABSENT
-    places, factor = (2, 1) if measure == "bias" else (1, 100)
+    places, factor = (2, 1) if metric == "bias" else (1, 100)
     text = decimals(places)(float(str(mean)) * factor)
     return text if is_absent(half_width) else f"{text} ±{decimals(places)(float(str(half_width)) * factor)}"
 
@@ -76,36 +80,29 @@ def _show_consistency(mean: object, low: object, high: object) -> str:
 )
 def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """One row per model and prompting: accuracy, its variants, bias and invalid answers (Table 2)."""
-    rows = pick(summaries, "all")
-    rows = rows[rows["set"] == main_set(rows)]
-    key = ["model", "prompting"]
-    every = summaries[(summaries["grouping"] == "all") & (summaries["set"] == main_set(rows))].set_index(key)
-    parts = {
-        "corrected": ("accuracy", "corrected"),
-        "strict": ("strict", "released"),
-        "bias": ("bias", "released"),
-        "invalid": ("invalid", "released"),
-        "consistency": ("consistency", "released"),
-    }
-    frame = rows[[*key, "mean", "conf95", "ci_low", "ci_high", "count"]]
-    for column, (measure, gold) in parts.items():
-        kept = {"mean": column} | {name: f"{column}_{name}" for name in _SPREAD[column]}
-        named = every[(every["measure"] == measure) & (every["gold"] == gold)][list(kept)].rename(columns=kept)
+    rows = pick(summaries, OVERALL)
+    rows = rows[rows["condition"] == main_set(rows)]
+    key = ["model", "eval_type"]
+    every = summaries[(summaries["grouping"] == OVERALL) & (summaries["condition"] == main_set(rows))].set_index(key)
+    frame = rows[[*key, "mean", "conf95", "ci_low", "ci_high", "n"]]
+    for metric, ends in _SPREAD.items():
+        kept = {"mean": metric} | {name: f"{metric}_{name}" for name in ends}
+        named = every[every["metric"] == metric][list(kept)].rename(columns=kept)
         frame = frame.merge(named, how="left", left_on=key, right_index=True)
     frame = _in_order(frame, roster)
     paper = read_published()
-    overall = paper[(paper["table"] == "table2") & (paper["quantity"] == "accuracy")].set_index("model")["printed"].astype(float)
+    overall = paper[(paper["block"] == "table2") & (paper["quantity"] == "accuracy")].set_index("model")["printed"].astype(float)
     names = [published_name(model, roster[model].name) for model in frame["model"]]
-    found = [overall.get(name) if name and how == "basic" else None for name, how in zip(names, frame["prompting"], strict=True)]
+    found = [overall.get(name) if name and how == "basic" else None for name, how in zip(names, frame["eval_type"], strict=True)]
     frame["published"] = pd.to_numeric(pd.Series(found, dtype=object)) / 100
-    frame["measure"] = "accuracy"
+    frame["metric"] = "accuracy"
     columns = [
         Column("Model", ("name",), is_number=False, once=True),
-        Column("Prompting", ("prompting",), lambda name: prompting_name(str(name)), is_number=False),
-        Column("Accuracy", ("measure", "mean", "conf95"), show_mean),
+        Column("Prompting", ("eval_type",), lambda name: prompting_name(str(name)), is_number=False),
+        Column("Accuracy", ("metric", "mean", "conf95"), show_mean),
         Column("Over skins", ("ci_low", "ci_high"), lambda low, high: span(100 * low, 100 * high, 1)),
-        Column("Corrected gold", ("measure", "corrected", "corrected_conf95"), show_mean),
-        Column("Strict", ("measure", "strict", "strict_conf95"), show_mean),
+        Column("Corrected gold", ("metric", "accuracy_corrected", "accuracy_corrected_conf95"), show_mean),
+        Column("Strict", ("metric", "strict", "strict_conf95"), show_mean),
         Column("Bias", ("bias", "bias_conf95"), lambda mean, half: show_mean("bias", mean, half)),
         Column("Invalid %", ("invalid",), lambda share: decimals(1)(share * 100)),
         Column("Consistency", ("consistency", "consistency_ci_low", "consistency_ci_high"), _show_consistency),
@@ -128,7 +125,7 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         columns=tuple(columns),
         label="worldsense-mean-accuracy",
         notes=notes,
-        hidden=("measure",),
+        hidden=("metric",),
     )
 
 
@@ -142,15 +139,15 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 )
 def problems(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem (Table 6)."""
-    rows = of_main(_both_measures(summaries, "problem", ("problem",)))
-    frame, columns = _grid(rows, ["measure", "model"], "problem", problems_of(rows), roster, "table6")
+    rows = of_main(_both_metrics(summaries, "problem", ("problem",)))
+    frame, columns = _grid(rows, ["metric", "model"], "problem", problems_of(rows), roster, "table6")
     return Sheet(
         title=f"WorldSense ({main_set(summaries)}): accuracy and response bias by problem.",
         frame=frame,
-        columns=(_measure(), *_model(frame), *columns),
+        columns=(_metric(), *_model(frame), *columns),
         label="worldsense-problems",
         notes=_notes(frame),
-        group="measure",
+        group="metric",
     )
 
 
@@ -164,17 +161,17 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 )
 def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem and prompting (Table 8)."""
-    rows = _both_measures(summaries, "problem", ("problem",))
-    rows = rows[rows["set"] == main_set(rows)]
-    frame, columns = _grid(rows, ["measure", "model", "prompting"], "problem", problems_of(rows), roster, "table8")
-    prompting = Column("Prompting", ("prompting",), lambda name: prompting_name(str(name)), is_number=False)
+    rows = _both_metrics(summaries, "problem", ("problem",))
+    rows = rows[rows["condition"] == main_set(rows)]
+    frame, columns = _grid(rows, ["metric", "model", "eval_type"], "problem", problems_of(rows), roster, "table8")
+    prompting = Column("Prompting", ("eval_type",), lambda name: prompting_name(str(name)), is_number=False)
     return Sheet(
         title=f"WorldSense ({main_set(rows)}): accuracy and response bias by prompting.",
         frame=frame,
-        columns=(_measure(), *_model(frame, prompting), *columns),
+        columns=(_metric(), *_model(frame, prompting), *columns),
         label="worldsense-promptings",
         notes=_notes(frame),
-        group="measure",
+        group="metric",
     )
 
 
@@ -188,16 +185,16 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 )
 def sets(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem and set (Table 9)."""
-    rows = _both_measures(summaries, "problem", ("problem",))
-    rows = rows[rows["prompting"] == rows["model"].map(main_promptings(rows))]
-    frame, columns = _grid(rows, ["measure", "model", "set"], "problem", problems_of(rows), roster, "table9")
+    rows = _both_metrics(summaries, "problem", ("problem",))
+    rows = rows[rows["eval_type"] == rows["model"].map(main_promptings(rows))]
+    frame, columns = _grid(rows, ["metric", "model", "condition"], "problem", problems_of(rows), roster, "table9")
     return Sheet(
         title="WorldSense: accuracy and response bias by set.",
         frame=frame,
-        columns=(_measure(), *_model(frame, Column("Set", ("set",), is_number=False)), *columns),
+        columns=(_metric(), *_model(frame, Column("Set", ("condition",), is_number=False)), *columns),
         label="worldsense-sets",
         notes=_notes(frame),
-        group="measure",
+        group="metric",
     )
 
 
@@ -216,23 +213,23 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     Raises:
         UserError: no model was fine-tuned.
     """
-    rows = _both_measures(summaries, "problem", ("problem",))
-    rows = rows[rows["prompting"] == rows["model"].map(main_promptings(rows))]
+    rows = _both_metrics(summaries, "problem", ("problem",))
+    rows = rows[rows["eval_type"] == rows["model"].map(main_promptings(rows))]
     tuned = split_tuned(rows["model"].unique())
     if not tuned:
         raise UserError("summaries", "contain no fine-tuned model.", "Fine-tune one (worldsense.finetuning).")
     rows = rows[rows["model"].isin([*tuned, *(base for base, _ in tuned.values())])]
-    keys = ["measure", "model", "set"]
+    keys = ["metric", "model", "condition"]
     frame, columns = _grid(
         rows, keys, "problem", problems_of(rows), roster, "table9", theirs=_paper_rows(keys, "problem", "table9")
     )
     return Sheet(
         title="WorldSense: accuracy and response bias of fine-tuned models by set.",
         frame=frame,
-        columns=(_measure(), *_model(frame, Column("Set", ("set",), is_number=False)), *columns),
+        columns=(_metric(), *_model(frame, Column("Set", ("condition",), is_number=False)), *columns),
         label="worldsense-finetuning",
         notes=(UNITS, "Rows of the paper: Llama 2 with instruction data and so many trials of its own training set (Table 9)."),
-        group="measure",
+        group="metric",
     )
 
 
@@ -295,8 +292,8 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     )
 
 
-def _both_measures(summaries: pd.DataFrame, grouping: str, columns: tuple[str, ...]) -> pd.DataFrame:
-    return pd.concat([pick(summaries, grouping, measure, columns=columns) for measure in ("accuracy", "bias")], ignore_index=True)
+def _both_metrics(summaries: pd.DataFrame, grouping: str, columns: tuple[str, ...]) -> pd.DataFrame:
+    return pd.concat([pick(summaries, grouping, metric, columns=columns) for metric in ("accuracy", "bias")], ignore_index=True)
 
 
 def _grid(
@@ -314,8 +311,8 @@ def _grid(
     ours = rows.assign(source=OURS)
     theirs = _published(rows, keys, column, roster, table) if theirs is None else theirs
     every = pd.concat([ours, theirs], ignore_index=True) if len(theirs) else ours
-    every["measure"] = every["measure"].fillna("accuracy")
-    index = [*dict.fromkeys([*keys, "measure", "source"])]
+    every["metric"] = every["metric"].fillna("accuracy")
+    index = [*dict.fromkeys([*keys, "metric", "source"])]
     wide = every.pivot(index=index, columns=column, values=["mean", "conf95"])
     frame = pd.DataFrame(index=wide.index)
     for value in values:
@@ -323,7 +320,7 @@ def _grid(
         frame[f"{value}_conf95"] = wide["conf95"][value]
     frame = _in_order(frame.reset_index(), roster, keys)
     headings = {value: PROBLEM_NAMES.get(value, value) for value in values}
-    columns = [Column(headings[value], ("measure", f"{value}_mean", f"{value}_conf95"), show_mean, over=over) for value in values]
+    columns = [Column(headings[value], ("metric", f"{value}_mean", f"{value}_conf95"), show_mean, over=over) for value in values]
     return frame, columns
 
 
@@ -347,27 +344,27 @@ def _paper_rows(keys: list[str], column: str, table: str, shown: Mapping[str, st
         shown: the paper's models that are wanted -> our ids of them; None: all under the paper's names.
     """
     paper = read_published()
-    here = paper[paper["table"] == table].copy()
+    here = paper[paper["block"] == table].copy()
     if shown is not None:
         here["model"] = here["model"].map(dict(shown))
     here = here[here["model"].notna()]
     if here.empty:
         return here
     here["part"] = here["quantity"].str.endswith("_conf95").map({True: "conf95", False: "mean"})
-    here["measure"] = here["quantity"].str.removesuffix("_conf95")
-    here["value"] = here["printed"].astype(float) / here["measure"].map({"accuracy": 100, "bias": 1})
-    index = [*dict.fromkeys([*keys, "measure", column])]
+    here["metric"] = here["quantity"].str.removesuffix("_conf95")
+    here["value"] = here["printed"].astype(float) / here["metric"].map({"accuracy": 100, "bias": 1})
+    index = [*dict.fromkeys([*keys, "metric", column])]
     return here.pivot_table(index=index, columns="part", values="value").reset_index().assign(source=PAPERS)
 
 
-def _in_order(frame: pd.DataFrame, roster: Roster, keys: Sequence[str] = ("model", "prompting")) -> pd.DataFrame:
+def _in_order(frame: pd.DataFrame, roster: Roster, keys: Sequence[str] = ("model", "eval_type")) -> pd.DataFrame:
     models = roster.in_order(frame["model"])
     orders: dict[str, dict[object, object]] = {
         "model": {model: number for number, model in enumerate(models)},
-        "measure": {"accuracy": 0, "bias": 1},
+        "metric": {"accuracy": 0, "bias": 1},
         "problem": {problem: number for number, problem in enumerate([*PROBLEM_NAMES, "all"])},
-        "prompting": {name: place(PROMPTINGS, name) for name in frame.get("prompting", [])},
-        "set": {name: place(SETS, name) for name in frame.get("set", [])},
+        "eval_type": {name: place(PROMPTINGS, name) for name in frame.get("eval_type", [])},
+        "condition": {name: place(SETS, name) for name in frame.get("condition", [])},
         "source": {OURS: 0, PAPERS: 1},
     }
     columns = [*keys, *(["source"] if "source" in frame else [])]
@@ -381,8 +378,8 @@ def _in_order(frame: pd.DataFrame, roster: Roster, keys: Sequence[str] = ("model
     return named
 
 
-def _measure() -> Column:
-    return Column("", ("measure",), lambda measure: str(measure).capitalize(), is_number=False, once=True)
+def _metric() -> Column:
+    return Column("", ("metric",), lambda metric: str(metric).capitalize(), is_number=False, once=True)
 
 
 def _model(frame: pd.DataFrame, *more: Column) -> list[Column]:

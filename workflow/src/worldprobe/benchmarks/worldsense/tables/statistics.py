@@ -10,6 +10,7 @@ from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction
 from worldprobe.benchmarks.worldsense.features import has_pairs
 from worldprobe.benchmarks.worldsense.outputs import is_asked
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, PROMPTINGS, SUMMARIES, main_set, of_main, pick, place
+from worldprobe.contracts.results import OVERALL
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import Column, Sheet, as_text, decimals, p_value, span, whole_number
@@ -26,12 +27,13 @@ from worldprobe.report.sheet import Column, Sheet, as_text, decimals, p_value, s
 )
 def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
     """Every pair of models, over all problems."""
+    table = table.rename(columns={"condition_a": "condition"})
     name = main_set(table) if len(table) else ""
-    rows = table[(table["problem"] == "all") & (table["set"] == name)]
+    rows = table[(table["grouping"] == OVERALL) & (table["condition"] == name)]
     order = {model: number for number, model in enumerate(roster.in_order([*table["model_a"], *table["model_b"]]))}
     rank = [
         (place(PROMPTINGS, prompting), order[a], order[b])
-        for prompting, a, b in zip(rows["prompting"], rows["model_a"], rows["model_b"], strict=True)
+        for prompting, a, b in zip(rows["eval_type"], rows["model_a"], rows["model_b"], strict=True)
     ]
     rows = rows.iloc[sorted(range(len(rows)), key=lambda number: rank[number])].reset_index(drop=True)
     frame = rows.assign(name_a=[roster[m].name for m in rows["model_a"]], name_b=[roster[m].name for m in rows["model_b"]])
@@ -39,23 +41,23 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
         title=f"WorldSense ({name}): pairs of models on the same tuples.",
         frame=frame,
         columns=(
-            Column("Prompting", ("prompting",), as_text, is_number=False, once=True),
+            Column("Prompting", ("eval_type",), as_text, is_number=False, once=True),
             Column("Model A", ("name_a",), is_number=False, once=True),
             Column("Model B", ("name_b",), is_number=False),
             Column("A", ("mean_a",), decimals(3)),
             Column("B", ("mean_b",), decimals(3)),
             Column("A − B", ("difference",), decimals(3)),
             Column("95% interval", ("ci_low", "ci_high"), span),
-            Column("p (Holm)", ("p_corrected",), p_value),
-            Column("Skins", ("n_skins",), whole_number),
-            Column("Tuples", ("n_tuples",), whole_number),
+            Column("p (Holm)", ("p_holm",), p_value),
+            Column("Skins", ("n_clusters",), whole_number),
+            Column("Tuples", ("n",), whole_number),
         ),
         label="worldsense-comparisons",
         notes=(
             "Interval and p are for other skins and abstract problems than these: Student's t of the differences between skins, "
             "with one degree of freedom less than skins. A model that is better in these skins need not be so in others.",
         ),
-        group="prompting",
+        group="eval_type",
     )
 
 
@@ -72,10 +74,12 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """How often one abstract problem gets the same answer in different skins, beyond chance, and what accuracy explains of it."""
     from worldprobe.benchmarks.worldsense.analysis.consistency import FEWEST
 
-    if not (summaries["measure"] == "consistency").any():  # trials in the words of one skin, for example
-        return _no_consistency(of_main(pick(summaries, "all")), roster)
-    rows = pd.concat([of_main(pick(summaries, grouping, "consistency")) for grouping in ("problem", "all")], ignore_index=True)
-    explained = pd.concat([of_main(pick(summaries, grouping, "explained")) for grouping in ("problem", "all")], ignore_index=True)
+    if not (summaries["metric"] == "consistency").any():  # trials in the words of one skin, for example
+        return _no_consistency(of_main(pick(summaries, OVERALL)), roster)
+    rows, explained = (
+        pd.concat([of_main(pick(summaries, grouping, metric)) for grouping in ("problem", OVERALL)], ignore_index=True)
+        for metric in ("consistency", "explained")
+    )
     frame = rows.merge(
         explained[["model", "group", "mean", "ci_low", "ci_high"]], on=["model", "group"], suffixes=("", "_explained")
     )
@@ -90,7 +94,7 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         columns=(
             Column("Model", ("name",), is_number=False, once=True),
             Column("Problem", ("group",), lambda name: PROBLEM_NAMES.get(str(name), "Average"), is_number=False),
-            Column("Abstract trials", ("count",), whole_number),
+            Column("Abstract trials", ("n",), whole_number),
             Column("Consistency", ("mean",), decimals(2)),
             Column("95% interval", ("ci_low", "ci_high"), span),
             Column("From accuracy", ("mean_explained",), decimals(2)),
@@ -153,9 +157,9 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
         title="WorldSense: every number that the paper prints in tables and text, next to that of this run.",
         frame=frame,
         columns=(
-            Column("Table", ("table",), lambda name: str(name).removeprefix("table"), is_number=False, once=True),
+            Column("Table", ("block",), lambda name: str(name).removeprefix("table"), is_number=False, once=True),
             Column("Model", ("model",), is_number=False, once=True),
-            Column("Prompting", ("prompting",), is_number=False, once=True),
+            Column("Prompting", ("eval_type",), is_number=False, once=True),
             Column("Group", ("group",), is_number=False),
             Column("Quantity", ("quantity",), is_number=False),
             Column("Paper", ("printed",)),
@@ -167,7 +171,7 @@ def reproduction(table: pd.DataFrame, provenance: Provenance, roster: Roster) ->
             str(provenance.details.get("summary", "")),
             f"Source: {SOURCE}. Only numbers of models that were run are printed.",
         ),
-        group="table",
+        group="block",
         hidden=("shown",),
         printed=tuple(table.index[compared]) if compared.any() else tuple(table.index[:0]),
     )

@@ -1,0 +1,151 @@
+"""Means of scores with intervals: overall and by group, in each condition and over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.analysis.clusters import crossed_means
+from worldprobe.contracts.results import ALL, OVERALL, Summaries
+from worldprobe.errors import UserError
+
+#: What the intervals of a benchmark's scores are over, where it does not say more.
+CLUSTERS = "clusters"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores as arrays.
+
+    Attributes:
+        series: columns model and eval_type, one row per series.
+        metrics: names.
+        values: shape (metrics, series, units); missing (NaN) where a series has no score.
+        condition: label of each unit's condition, shape (units,).
+        counts: column of the summaries -> what is summed for it, shape (series, units); ``n`` says which units a series has.
+    """
+
+    series: pd.DataFrame
+    metrics: Sequence[str]
+    values: np.ndarray
+    condition: np.ndarray
+    counts: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Units that are averaged together.
+
+    Attributes:
+        grouping: what units are grouped by.
+        name: of the group.
+        units: their positions.
+        cluster: label of the cluster of each of them, which is a sample of more.
+        interval_over: what the interval takes as samples of more, in words.
+        by_condition: whether each condition has a row too.
+    """
+
+    grouping: str
+    name: str
+    units: np.ndarray
+    cluster: np.ndarray
+    interval_over: str
+    by_condition: bool = True
+
+
+def summarize(scored: Scored, groups: Iterable[Group], are_random: bool = True) -> pd.DataFrame:
+    """Means over the units of each condition, and their mean over conditions with its interval and range.
+
+    Args:
+        scored: the scores.
+        groups: which units are averaged.
+        are_random: whether conditions are a sample of more that all units of one share, as versions with one set of fillings are.
+
+    Returns:
+        ``contracts.results.Summaries`` with the range of conditions (low, high) and the columns of ``scored.counts``; groups
+        without any unit of a series have no row.
+    """
+    table = pd.concat([block for group in groups for block in _blocks(scored, group, are_random)], ignore_index=True)
+    return table[table["n"] > 0].reset_index(drop=True)
+
+
+def _blocks(scored: Scored, group: Group, are_random: bool) -> Iterable[pd.DataFrame]:
+    """The rows of a group: over conditions, then of each."""
+    labels = scored.condition[group.units]
+    values = scored.values[:, :, group.units].reshape(-1, len(labels)).astype(float)
+    means = pd.DataFrame(values.T).groupby(labels).mean()
+    counts = {name: pd.DataFrame(count[:, group.units].T).groupby(labels).sum() for name, count in scored.counts.items()}
+    version, stratum = (labels, None) if are_random else (None, labels)
+    found = crossed_means(values, group.cluster, version, stratum, tested=False)
+    n_metrics, n_series = len(scored.metrics), len(scored.series)
+    rows = scored.series.iloc[np.tile(np.arange(n_series), n_metrics)].reset_index(drop=True)
+    rows = rows.assign(metric=np.repeat(list(scored.metrics), n_series), grouping=group.grouping, group=group.name)
+    yield rows.assign(
+        condition=ALL,
+        mean=means.mean(),
+        low=means.min(),
+        high=means.max(),
+        ci_low=np.clip(found.ci_low, 0, 1),
+        ci_high=np.clip(found.ci_high, 0, 1),
+        interval_over=group.interval_over,
+        status=found.status,
+        n_clusters=found.n_clusters,
+        **{name: np.tile(count.sum(), n_metrics) for name, count in counts.items()},
+    )
+    if group.by_condition:
+        rows = rows.assign(low=np.nan, high=np.nan, ci_low=np.nan, ci_high=np.nan, interval_over="", status="none", n_clusters=0)
+        for place, condition in enumerate(means.index):
+            inside = {name: np.tile(count.iloc[place], n_metrics) for name, count in counts.items()}
+            yield rows.assign(condition=str(condition), mean=means.iloc[place], **inside)
+
+
+def arrange(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> tuple[Scored, list[Group]]:
+    """Scores of one condition as arrays, and the groups that their means are taken by.
+
+    Args:
+        scores: ``contracts.results.Scores`` of one condition.
+        groupings: further columns; a unit has one value in each.
+
+    Raises:
+        UserError: a unit has two clusters, or two values of a grouping.
+    """
+    facts = ["cluster", *groupings]
+    units = scores[["unit", *facts]].drop_duplicates()
+    if units["unit"].duplicated().any():
+        unit = units.loc[units["unit"].duplicated(), "unit"].iloc[0]
+        raise UserError("scores", f"{unit} has two values of {' or '.join(facts)}.", "Score every model on the same units.")
+    units = units.sort_values("unit", ignore_index=True)
+    series = scores[["model", "eval_type"]].drop_duplicates().astype("str").sort_values(["model", "eval_type"], ignore_index=True)
+    metrics = sorted(scores["metric"].unique())
+    place = pd.MultiIndex.from_frame(series).get_indexer(pd.MultiIndex.from_frame(scores[["model", "eval_type"]]))
+    unit = pd.Index(units["unit"]).get_indexer(scores["unit"])
+    values = np.full((len(metrics), len(series), len(units)), np.nan)
+    values[pd.Index(metrics).get_indexer(scores["metric"]), place, unit] = scores["value"].to_numpy(float)
+    present = np.zeros((len(series), len(units)), bool)
+    present[place, unit] = True
+    cluster = units["cluster"].to_numpy()
+    groups = [Group(OVERALL, ALL, np.arange(len(units)), cluster, CLUSTERS, by_condition=False)]
+    for grouping in groupings:
+        for name, found in units.groupby(grouping, sort=True).indices.items():
+            groups.append(Group(grouping, str(name), np.asarray(found), cluster[found], CLUSTERS, by_condition=False))
+    return Scored(series, metrics, values, np.zeros(len(units), int), {"n": present}), groups
+
+
+def summarize_scores(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> pd.DataFrame:
+    """Means of any benchmark's scores in each condition, overall and by group, with intervals over clusters.
+
+    Args:
+        scores: ``contracts.results.Scores``.
+        groupings: further columns of them that means are also taken by.
+
+    Returns:
+        ``contracts.results.Summaries``.
+    """
+    tables = []
+    for condition, rows in scores.groupby("condition", observed=True, sort=True):
+        scored, groups = arrange(rows, groupings)
+        tables.append(summarize(scored, groups, are_random=False).assign(condition=str(condition)))
+    return pd.concat(tables, ignore_index=True)[list(Summaries.columns)]
