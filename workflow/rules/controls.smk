@@ -18,7 +18,7 @@ def builtin_files():
 
 def builtin_source(wildcards):
     """The folder of the built-in materials."""
-    return in_repository("resources/materials/ewok-builtin")
+    return in_repository(controls.MATERIALS.relative_to(HOME))
 
 
 def training(key):

@@ -282,6 +282,10 @@ class Benchmark:
         adds: study, registry -> cards of models that a study makes, which it may name like any other.
         displays: its tables and figures, those of one section in the order of the report.
         page: its part of the report, if it has one.
+        scores: its form of ``contracts.results.Scores``, if the shared rules and commands compute its summaries and comparisons
+            (``workflow/rules/scores.smk``): ``answers`` are then tables of scores.
+        reproduce: files of a study -> its published numbers next to ours (``analysis.reproduction.Checked``): the summaries, the
+            folder of published numbers, and options of ``reproduction check`` that it understands.
     """
 
     name: str
@@ -295,6 +299,8 @@ class Benchmark:
     adds: Callable[[Study, dict[str, dict[str, Any]]], dict[str, dict[str, Any]]] | None = None
     displays: tuple[Display, ...] = ()
     page: Page | None = None
+    scores: type[Table] | None = None
+    reproduce: Callable[..., Any] | None = None
 
     def wanted(self, study: Study, registry: Registry, kind: str | None = None) -> list[Display]:
         """The figures and tables (or one kind of them) that a study of this benchmark has."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study
+from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
 from worldprobe.training.controls import with_checkpoints
 
 if TYPE_CHECKING:
+    from worldprobe.contracts import Table
     from worldprobe.settings import Block  # pydantic takes a third of a second that `--help` does not need
 
 #: In the order of reports.
@@ -129,3 +132,27 @@ def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict
         if benchmark.complete:
             registry = benchmark.complete(study, registry)
     return registry
+
+
+def benchmark_of(summaries: Path | str) -> Benchmark:
+    """The benchmark whose summary table a file is.
+
+    Raises:
+        UserError: not a table of ours, or not a benchmark's summaries.
+    """
+    from worldprobe.contracts import table_name
+
+    kind = table_name(summaries)
+    known = {one.page.summary.contract.Config.name: one for one in benchmarks().values() if one.page}
+    if kind not in known:
+        raise UserError(
+            summaries, f"contains {kind or 'no table'}, not {' or '.join(known)}.", "Give the summary table of a benchmark."
+        )
+    return known[kind]
+
+
+def scores_in(path: Path | str) -> type[Table] | None:
+    """The form of scores that a file has; None: it is another table, as EWoK's judgements."""
+    from worldprobe.contracts import table_name
+
+    return {one.scores.Config.name: one.scores for one in benchmarks().values() if one.scores}.get(table_name(path))

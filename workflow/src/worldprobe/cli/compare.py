@@ -26,7 +26,9 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         help="paired test between models",
         description="Compares every pair of models in the tables, overall and by domain, and prints one sentence per pair.",
     )
-    models.add_argument("judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements tables of two models or more")
+    models.add_argument(
+        "judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements or scores tables of two models or more"
+    )
     models.add_argument("--eval-type", default="logprobs", metavar="NAME", help="way of asking whose judgements are compared")
     _add_test_arguments(models)
     models.add_argument("--out", type=Path, metavar="FILE", help="comparisons table; JSON where the name ends in .json")
@@ -72,6 +74,28 @@ def _add_test_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Compare models, by EWoK's judgements or any benchmark's scores."""
+    from worldprobe.benchmarks import scores_in
+
+    contract = scores_in(args.judgements[0])
+    if contract is None:
+        _compare_judgements(args)
+    else:
+        _compare_scores(args, contract)
+
+
+def _compare_scores(args: argparse.Namespace, contract: type[Table]) -> None:
+    from worldprobe.analysis.comparisons import compare_scores
+    from worldprobe.contracts import read_tables
+    from worldprobe.contracts.results import Comparisons, Scores
+
+    scores = read_tables(args.judgements, contract)
+    comparisons = compare_scores(scores, [name for name in contract.columns if name not in Scores.columns])
+    details = missing_models(args.missing, scores["model"].unique())
+    _write(comparisons, Comparisons, args, METHOD, {str(path): path for path in args.judgements}, details)
+
+
+def _compare_judgements(args: argparse.Namespace) -> None:
     """Compare models, print the sentences, write the numbers."""
     from worldprobe.benchmarks.ewok.analysis.clusters import drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
@@ -135,8 +159,8 @@ def _write(
     from worldprobe.files import write_text
     from worldprobe.provenance import made
 
-    for sentence in comparisons.loc[comparisons["grouping"] == "overall", "sentence"]:
-        print(sentence)
+    if "sentence" in comparisons:
+        print(*comparisons.loc[comparisons["grouping"] == "overall", "sentence"], sep="\n")
     for model, kind in details.get("kinds", {}).items():
         print(f"{model}: {kind}; its scores are another measure than those of causal language models.")
     if args.out is None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from worldprobe.errors import UserError
 from worldprobe.paths import RESOURCES
 
+if TYPE_CHECKING:
+    from worldprobe.analysis.reproduction import Checked
+
 #: Version of the computation.
-METHOD = 1
+METHOD = 2
 PUBLISHED = RESOURCES / "published"
 
 
@@ -33,64 +38,25 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Compare, print the summary line, write the table; the summaries' own kind says which paper is meant."""
-    from worldprobe.benchmarks.worldsense.contracts import Summaries
-    from worldprobe.contracts import table_name
+    """Compare, print the summary line, write the table; the summaries' own kind says which benchmark's numbers are meant.
 
-    _check_worldsense(args) if table_name(args.summaries) == Summaries.Config.name else _check_ewok(args)
-
-
-def _check_worldsense(args: argparse.Namespace) -> None:
-    from worldprobe.benchmarks.worldsense.analysis.published import SOURCE, read_published
-    from worldprobe.benchmarks.worldsense.analysis.reproduction import check_reproduction, released_sets, summary_line
-    from worldprobe.benchmarks.worldsense.contracts import Reproduction, Summaries
-    from worldprobe.contracts import read_provenance, read_table, write_table
+    Raises:
+        UserError: an option that is about another benchmark.
+    """
+    from worldprobe.benchmarks import benchmark_of
+    from worldprobe.contracts import write_table
     from worldprobe.provenance import made
 
-    for option in ("coefficients", "items"):
-        if getattr(args, option):
-            raise UserError(f"--{option}", "is about EWoK, but these summaries are WorldSense's.", "Leave the option out.")
-    published = args.published / "worldsense.csv"
-    released = released_sets(read_provenance(args.summaries).inputs.values())
-    table = check_reproduction(read_published(published), read_table(args.summaries, Summaries), released)
-    line = summary_line(table)
-    inputs = {"summaries": args.summaries, "published": published}
-    details = {"summary": line, "source": SOURCE, "released_sets": sorted(released)}
-    write_table(table, Reproduction, args.out, made(METHOD, inputs, ["numpy", "pandas"], details=details))
-    print(line)
-
-
-def _check_ewok(args: argparse.Namespace) -> None:
-    """Compare, print the summary line, write the table."""
-    from worldprobe.benchmarks.ewok.analysis.provenances import check_items, check_same_items
-    from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published
-    from worldprobe.benchmarks.ewok.analysis.reproduction import Results, check_reproduction, summary_line
-    from worldprobe.benchmarks.ewok.contracts import Coefficients, Items, Reproduction, Summaries
-    from worldprobe.contracts import read_provenance, read_table, write_table
-    from worldprobe.provenance import made
-
-    published = read_published(args.published)
-    computed = [args.summaries, *([args.coefficients] if args.coefficients else [])]
-    check_same_items(computed)
-    results = Results(read_table(args.summaries, Summaries))
-    inputs = {"summaries": args.summaries, "published": args.published}
-    if args.coefficients:
-        results.coefficients = read_table(args.coefficients, Coefficients)
-        details = read_provenance(args.coefficients).details
-        results.fitted_models, results.target_coding = details["models"], details["target_coding"]
-        inputs["coefficients"] = args.coefficients
-    if args.items:
-        check_items(args.items, computed)
-        results.items = read_table(args.items, Items)
-        results.is_official = are_official(results.items, published)
-        inputs["items"] = args.items
-    table = check_reproduction(published, results)
-    line = summary_line(table)
-    provenance = made(
-        METHOD,
-        inputs,
-        ["numpy", "pandas"],
-        details={"summary": line, "sources": published.sources, "is_official": results.is_official},
-    )
-    write_table(table, Reproduction, args.out, provenance)
-    print(line)
+    benchmark = benchmark_of(args.summaries)
+    if benchmark.reproduce is None:
+        raise UserError(args.summaries, f"there are no published numbers of {benchmark.title}.", "Give another benchmark's.")
+    given = {option: getattr(args, option) for option in ("coefficients", "items") if getattr(args, option)}
+    if unknown := given.keys() - inspect.signature(benchmark.reproduce).parameters.keys():
+        option = sorted(unknown)[0]
+        raise UserError(
+            f"--{option}", f"does not apply to these summaries, which are {benchmark.title}'s.", "Leave the option out."
+        )
+    checked: Checked = benchmark.reproduce(args.summaries, args.published, **given)
+    provenance = made(METHOD, dict(checked.inputs), ["numpy", "pandas"], details=checked.details)
+    write_table(checked.table, checked.contract, args.out, provenance)
+    print(checked.details["summary"])

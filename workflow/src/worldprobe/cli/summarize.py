@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from worldprobe.cli.arguments import add_missing_argument, missing_models
+
+if TYPE_CHECKING:
+    from worldprobe.contracts import Table
 
 #: version of the computation: 3 has intervals that hold with few versions and clusters.
 METHOD = 3
@@ -18,7 +22,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
         help="means per model, version and group, with ranges and intervals",
         description="Mean accuracy (and strict, both_right, context_sensitivity) overall and by group.",
     )
-    parser.add_argument("judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements tables, any number")
+    parser.add_argument("judgements", type=Path, nargs="+", metavar="JUDGEMENTS", help="judgements or scores tables, any number")
     parser.add_argument(
         "--cluster",
         choices=["concept_pair", "template"],
@@ -37,7 +41,30 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Summarize all tables together."""
+    """Summarize all tables together: EWoK's judgements, or scores of any benchmark."""
+    from worldprobe.benchmarks import scores_in
+
+    contract = scores_in(args.judgements[0])
+    if contract is None:
+        _summarize_judgements(args)
+    else:
+        _summarize_scores(args, contract)
+
+
+def _summarize_scores(args: argparse.Namespace, contract: type[Table]) -> None:
+    from worldprobe.analysis.summaries import summarize_scores
+    from worldprobe.contracts import read_tables, write_table
+    from worldprobe.contracts.results import Scores, Summaries
+    from worldprobe.provenance import made
+
+    scores = read_tables(args.judgements, contract)
+    summaries = summarize_scores(scores, [name for name in contract.columns if name not in Scores.columns])
+    inputs = {str(path): path for path in args.judgements}
+    details = missing_models(args.missing, scores["model"].unique())
+    write_table(summaries, Summaries, args.out, made(METHOD, inputs, ["numpy", "pandas", "scipy"], details=details))
+
+
+def _summarize_judgements(args: argparse.Namespace) -> None:
     from worldprobe.benchmarks.ewok.analysis.clusters import drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
     from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings, items_of, kinds_of, read_judgements

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from worldprobe.benchmark import Benchmark, Input, Page, Section, find_displays
 from worldprobe.benchmarks.ewok import figures, tables
+from worldprobe.benchmarks.ewok.analysis.reproduction import reproduce
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.outputs import answers, outputs, page_files, refuse_models
 from worldprobe.benchmarks.ewok.report.part import compose
@@ -64,4 +65,5 @@ BENCHMARK = Benchmark(
     complete=refuse_models,
     displays=find_displays(tables, figures),
     page=Page(SECTIONS, Input(Summaries), compose, page_files),
+    reproduce=reproduce,
 )
