@@ -53,14 +53,14 @@ def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
 
 
 def test_the_result_follows_its_schema_and_says_how_it_was_measured(evaluated):
-    from worldprobe.cli.results import scores_of
+    from worldprobe.benchmarks import list_scores
     from worldprobe.report.results import read_result
 
     result = read_result(evaluated / "result.json")
     assert result["tie_rule"] == "half"
     assert result["start_tokens"] is not None
     assert len(result["materials"]["items_digest"]) == 64
-    overall = [score for score in scores_of(result) if score.group == "overall"]
+    overall = [score for score in list_scores(result) if score.group == "overall"]
     assert [score.benchmark for score in overall] == ["ewok", "worldsense", "worldsense"]
     assert overall[0].stderr == pytest.approx(result["accuracy"]["stderr"])
 
