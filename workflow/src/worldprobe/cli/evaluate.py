@@ -118,13 +118,13 @@ def run(args: argparse.Namespace) -> None:
     model = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
     evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__}
     evaluated = Evaluated(name, entry, model, work, options_of(args), step)
-    evaluations = [evaluation for name in args.benchmark if (evaluation := benchmarks()[name].evaluation)]
+    evaluations = [found for each in args.benchmark if (found := benchmarks()[each].evaluation)]
     for one in evaluations:
         one.refuse(evaluated)
     described = []
     for one in evaluations:
-        found, text = one.run(evaluated)
-        evaluation |= found
+        stated, text = one.run(evaluated)
+        evaluation |= stated
         described.append(text)
     out = args.out or work / "result.json"
     check_result(evaluation, str(out))

@@ -40,8 +40,8 @@ def refuse_rule(model: Evaluated) -> None:
         UserError: the model is a rule.
     """
     if model.card.get("engine") == "rule":
-        problem = "is a rule for another benchmark's trials, and EWoK asks about other things."
-        raise UserError(model.name, problem, "Name that one with --benchmark.")
+        problem = "is a rule for other trials, and EWoK asks about other things."
+        raise UserError(model.name, problem, "Name the benchmark of these trials with --benchmark.")
 
 
 def collect_evaluation(name: str, materials: str, items: Path, scores: Path, summaries: Path) -> dict[str, Any]:
