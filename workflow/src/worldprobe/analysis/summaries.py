@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.clusters import crossed_means
+from worldprobe.analysis.clusters import crossed_means, sum_by_code
 from worldprobe.contracts.results import ALL, OVERALL, Summaries
 from worldprobe.errors import UserError
 
@@ -68,16 +68,20 @@ def summarize(scored: Scored, groups: Iterable[Group], are_random: bool = True) 
         ``contracts.results.Summaries`` with the range of conditions (low, high) and the columns of ``scored.counts``; groups
         without any unit of a series have no row.
     """
-    table = pd.concat([block for group in groups for block in _blocks(scored, group, are_random)], ignore_index=True)
+    lowest = np.where((scored.values < 0).any(axis=(1, 2)), -1.0, 0.0)  # what a mean of each metric can be at the least
+    table = pd.concat([block for group in groups for block in _blocks(scored, group, are_random, lowest)], ignore_index=True)
     return table[table["n"] > 0].reset_index(drop=True)
 
 
-def _blocks(scored: Scored, group: Group, are_random: bool) -> Iterable[pd.DataFrame]:
+def _blocks(scored: Scored, group: Group, are_random: bool, lowest: np.ndarray) -> Iterable[pd.DataFrame]:
     """The rows of a group: over conditions, then of each."""
     labels = scored.condition[group.units]
+    conditions, code = np.unique(labels, return_inverse=True)
     values = scored.values[:, :, group.units].reshape(-1, len(labels)).astype(float)
-    means = pd.DataFrame(values.T).groupby(labels).mean()
-    counts = {name: pd.DataFrame(count[:, group.units].T).groupby(labels).sum() for name, count in scored.counts.items()}
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        means = pd.DataFrame((sum_by_code(np.where(known, values, 0), code) / sum_by_code(known, code)).T, index=conditions)
+    counts = {name: pd.DataFrame(sum_by_code(count[:, group.units], code).T).astype(int) for name, count in scored.counts.items()}
     version, stratum = (labels, None) if are_random else (None, labels)
     found = crossed_means(values, group.cluster, version, stratum, tested=False)
     n_metrics, n_series = len(scored.metrics), len(scored.series)
@@ -88,8 +92,8 @@ def _blocks(scored: Scored, group: Group, are_random: bool) -> Iterable[pd.DataF
         mean=means.mean(),
         low=means.min(),
         high=means.max(),
-        ci_low=np.clip(found.ci_low, 0, 1),
-        ci_high=np.clip(found.ci_high, 0, 1),
+        ci_low=np.maximum(found.ci_low, np.repeat(lowest, n_series)),
+        ci_high=np.minimum(found.ci_high, 1),
         interval_over=group.interval_over,
         status=found.status,
         n_clusters=found.n_clusters,

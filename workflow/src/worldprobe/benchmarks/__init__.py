@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -15,6 +15,7 @@ from worldprobe.training.controls import with_checkpoints
 
 if TYPE_CHECKING:
     from worldprobe.contracts import Table
+    from worldprobe.report.results import Score
     from worldprobe.settings import Block  # pydantic takes a third of a second that `--help` does not need
 
 #: In the order of reports.
@@ -29,6 +30,11 @@ def benchmarks() -> dict[str, Benchmark]:
 def settings_classes() -> dict[str, type[Block]]:
     """The class of each benchmark's block of a configuration."""
     return {name: benchmark.settings for name, benchmark in benchmarks().items()}
+
+
+def list_scores(result: Mapping[str, Any]) -> list[Score]:
+    """All numbers of a result of ``worldprobe evaluate``, of every benchmark."""
+    return [score for one in benchmarks().values() if one.evaluation for score in one.evaluation.scores(dict(result))]
 
 
 def of_study(study: Study) -> list[Benchmark]:

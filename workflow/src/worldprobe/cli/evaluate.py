@@ -12,14 +12,14 @@ from worldprobe.cli.arguments import add_dtype_argument, add_revision_argument, 
 from worldprobe.cli.reading_materials import PASSWORD_HELP, version_range
 from worldprobe.errors import UserError
 
-#: Option -> the benchmark that it belongs to, and its default, which does nothing for the others.
-OF_ONE_BENCHMARK: dict[str, tuple[str, Any]] = {
-    "materials": ("ewok", "builtin"),
-    "password": ("ewok", None),
-    "compat": ("ewok", False),
-    "release_filter": ("ewok", False),
-    "versions": ("ewok", [0, 1, 2, 3, 4]),
-    "per_cell": ("worldsense", 1),
+#: Option -> its default, which does nothing for benchmarks that it does not belong to.
+DEFAULTS: dict[str, Any] = {
+    "materials": "builtin",
+    "password": None,
+    "compat": False,
+    "release_filter": False,
+    "versions": [0, 1, 2, 3, 4],
+    "per_cell": 1,
 }
 
 
@@ -98,9 +98,10 @@ def run(args: argparse.Namespace) -> None:
     import json
     import os
 
+    from worldprobe.benchmark import Evaluated
+    from worldprobe.benchmarks import benchmarks
     from worldprobe.files import write_text
     from worldprobe.models.checkpoint import short_name
-    from worldprobe.models.model_types import CAUSAL, refuse_prompting
     from worldprobe.models.registry import loading_options, speed_options
     from worldprobe.report.results import SCHEMA_VERSION, check_result
 
@@ -114,82 +115,22 @@ def run(args: argparse.Namespace) -> None:
     entry = {**card, "dtype": args.dtype or card.get("dtype"), "revision": args.revision or card.get("revision")}
     refuse_what_a_server_decides(args, entry)
     entry["kind"] = card.get("kind") or kind_of(entry)
-    if "worldsense" in args.benchmark and entry["kind"] != CAUSAL:
-        raise refuse_prompting(args.model, entry["kind"])
-    if "ewok" in args.benchmark and entry.get("engine") == "rule":
-        problem = "is a rule for WorldSense's trials, and EWoK asks about other things."
-        raise UserError(args.model, problem, "Add --benchmark worldsense.")
     model = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
     evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__}
+    evaluated = Evaluated(name, entry, model, work, options_of(args), step)
+    evaluations = [found for each in args.benchmark if (found := benchmarks()[each].evaluation)]
+    for one in evaluations:
+        one.refuse(evaluated)
     described = []
-    for benchmark in args.benchmark:
-        found, text = EVALUATE[benchmark](args, name, entry, model, work)
-        evaluation |= found
+    for one in evaluations:
+        stated, text = one.run(evaluated)
+        evaluation |= stated
         described.append(text)
     out = args.out or work / "result.json"
     check_result(evaluation, str(out))
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     print("\n\n\n".join(described))
     print(f"JSON result: {out}")
-
-
-def evaluate_ewok(
-    args: argparse.Namespace, name: str, entry: dict[str, Any], model: list[str], work: Path
-) -> tuple[dict[str, Any], str]:
-    """Items, scores, judgements, summaries; the result, and how it is shown."""
-    from worldprobe.benchmarks.ewok.report.evaluation import collect_evaluation, describe_evaluation
-
-    items, scores, judgements, summaries = (work / f"{t}.parquet" for t in ("items", "target_scores", "judgements", "summaries"))
-    flags = ["--compat"] * args.compat + ["--release-filter"] * args.release_filter
-    step("items", "build", args.materials, "--versions", f"{args.versions[0]}-{args.versions[-1]}", *flags, "--out", items)
-    step("score", "logprobs", items, *model, "--answers", work / ".answers", "--out", scores)
-    step("judge", items, scores, "--out", judgements)
-    step("summarize", judgements, "--out", summaries)
-    evaluation = collect_evaluation(name, args.materials, items, scores, summaries)
-    return evaluation, describe_evaluation(evaluation) + told(summaries)
-
-
-def evaluate_worldsense(
-    args: argparse.Namespace, name: str, entry: dict[str, Any], model: list[str], work: Path
-) -> tuple[dict[str, Any], str]:
-    """Trials, answers, means; the result, and how it is shown."""
-    from worldprobe.benchmarks.worldsense.report.evaluation import SHALLOW, collect_evaluation, describe_evaluation
-
-    prompting = "basic" if converses(entry) else "constrained"
-    trials, responses, summaries = (work / "worldsense" / f"{t}.parquet" for t in ("trials", "responses", "summaries"))
-    step("worldsense", "generate", "test", "--per-cell", args.per_cell, "--out", trials)
-    asked = {responses: [*model, "--prompting", prompting]}
-    for rule in SHALLOW:
-        how = ["--model", f"rule {rule}", "--checkpoint", rule, "--engine", "rule", "--prompting", prompting]
-        asked[responses.with_name(f"rule_{rule}.parquet")] = how
-    for out, how in asked.items():
-        step("worldsense", "ask", trials, *how, "--answers", work / ".answers", "--out", out)
-    step("worldsense", "summarize", "--set", "test", trials, *asked, "--out", summaries)
-    evaluation = collect_evaluation(name, trials, responses, summaries)
-    return evaluation, describe_evaluation(evaluation) + told(summaries)
-
-
-def told(summaries: Path) -> str:
-    """What must be said next to the row: the model's kind, and flags of what it answered; empty where there is nothing."""
-    from worldprobe.contracts import read_provenance
-    from worldprobe.report.model_names import Roster
-    from worldprobe.report.origins import notes
-
-    return "".join(f"\n{note}" for note in notes(read_provenance(summaries), Roster({})))
-
-
-#: Benchmark -> its steps.
-EVALUATE = {"ewok": evaluate_ewok, "worldsense": evaluate_worldsense}
-
-
-def converses(entry: dict[str, Any]) -> bool:
-    """Does a model take conversations? Its server does, or a rule, or a checkpoint with a chat template."""
-    from worldprobe.models.checkpoint import locate
-
-    if entry.get("engine") in ("openai", "rule"):
-        return True
-    options = (entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
-    return locate(entry["checkpoint"], *options).has_chat_template()
 
 
 def kind_of(entry: dict[str, Any]) -> str:
@@ -209,12 +150,19 @@ def refuse_what_does_nothing(args: argparse.Namespace) -> None:
     Raises:
         UserError: one is given.
     """
-    for option, (benchmark, default) in OF_ONE_BENCHMARK.items():
-        if benchmark not in args.benchmark and getattr(args, option) != default:
-            flag = f"--{option.replace('_', '-')}"
-            raise UserError(
-                flag, f"does nothing without the benchmark {benchmark}.", f"Add --benchmark {benchmark}, or leave it out."
-            )
+    from worldprobe.benchmarks import benchmarks
+
+    for benchmark, one in benchmarks().items():
+        for option in one.evaluation.options if one.evaluation else ():
+            if benchmark not in args.benchmark and getattr(args, option) != DEFAULTS[option]:
+                flag = f"--{option.replace('_', '-')}"
+                problem = f"does nothing without the benchmark {benchmark}."
+                raise UserError(flag, problem, f"Add --benchmark {benchmark}, or leave it out.")
+
+
+def options_of(args: argparse.Namespace) -> dict[str, Any]:
+    """The benchmarks' options, as other commands take them."""
+    return {option: getattr(args, option) for option in DEFAULTS} | {"versions": f"{args.versions[0]}-{args.versions[-1]}"}
 
 
 def refuse_what_a_server_decides(args: argparse.Namespace, entry: dict[str, Any]) -> None:

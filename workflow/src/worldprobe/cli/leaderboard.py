@@ -22,8 +22,7 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read all results, rank, write."""
-    from worldprobe.benchmarks import benchmarks
-    from worldprobe.cli.results import scores_of
+    from worldprobe.benchmarks import benchmarks, list_scores
     from worldprobe.errors import UserError
     from worldprobe.files import write_text
     from worldprobe.log import LOGGER
@@ -35,6 +34,6 @@ def run(args: argparse.Namespace) -> None:
         problem = "contains no result.json."
         raise UserError(args.folder, problem, "Give the folder that `worldprobe evaluate` wrote, e.g. results/evaluate.")
     results = [read_result(path) for path in paths]
-    rankings = build_rankings([(result, scores_of(result)) for result in results])
+    rankings = build_rankings([(result, list_scores(result)) for result in results])
     write_text(args.out, build_page(rankings, args.title, {name: benchmark.title for name, benchmark in benchmarks().items()}))
     LOGGER.info("%d results in %d rankings: %s", len(results), len(rankings), args.out)

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from worldprobe.report.results import Score
 
 FORMATS = ("lm-eval", "eee", "hub")
 
@@ -44,22 +39,15 @@ def add_parsers(stages: argparse._SubParsersAction) -> None:
     exporting.set_defaults(run=run_export)
 
 
-def scores_of(result: Mapping[str, Any]) -> list[Score]:
-    """All numbers of a result, of every benchmark."""
-    from worldprobe.benchmarks.ewok.report import evaluation as ewok
-    from worldprobe.benchmarks.worldsense.report import evaluation as worldsense
-
-    return [*ewok.list_scores(dict(result)), *worldsense.list_scores(dict(result))]
-
-
 def run_check(args: argparse.Namespace) -> None:
     """Check each, and say what is in it."""
+    from worldprobe.benchmarks import list_scores
     from worldprobe.report.results import read_result
 
     for path in args.results:
         result = read_result(path)
         overall = [
-            f"{s.benchmark} {s.metric} {s.value:.3f}" for s in scores_of(result) if s.group == "overall" and s.value is not None
+            f"{s.benchmark} {s.metric} {s.value:.3f}" for s in list_scores(result) if s.group == "overall" and s.value is not None
         ]
         print(f"{path}: {result['model']}: {', '.join(overall) or 'no number'}")
 
@@ -70,12 +58,13 @@ def run_export(args: argparse.Namespace) -> None:
 
     import yaml
 
+    from worldprobe.benchmarks import list_scores
     from worldprobe.files import write_text
     from worldprobe.report import exports
     from worldprobe.report.results import read_result
 
     result = read_result(args.results)
-    scores, date = scores_of(result), day_of(args)
+    scores, date = list_scores(result), day_of(args)
     if args.format == "hub":
         entries = exports.to_hub(result, scores, args.dataset)
         write_text(args.out, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=200))

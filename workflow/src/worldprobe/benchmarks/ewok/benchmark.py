@@ -7,6 +7,7 @@ from worldprobe.benchmarks.ewok import figures, tables
 from worldprobe.benchmarks.ewok.analysis.reproduction import reproduce
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.outputs import answers, outputs, page_files, refuse_models
+from worldprobe.benchmarks.ewok.report.evaluation import EVALUATION
 from worldprobe.benchmarks.ewok.report.part import compose
 from worldprobe.benchmarks.ewok.settings import Ewok
 
@@ -66,4 +67,5 @@ BENCHMARK = Benchmark(
     displays=find_displays(tables, figures),
     page=Page(SECTIONS, Input(Summaries), compose, page_files),
     reproduce=reproduce,
+    evaluation=EVALUATION,
 )

@@ -1,4 +1,4 @@
-"""Is one model better than another, or were these items kind to it? A paired comparison, put into a sentence."""
+"""Pairs of models on the same items, and what may be said of each in a sentence."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def compare_models(
     Both models see the same items, so the test is on differences: an item's difference is that of its two means over targets.
     Neither the versions of one template nor the templates of one pair of concepts are independent evidence, as they share
     sentences, nor are the templates of one version, as they share fillings. So pairs of concepts and versions are crossed random
-    factors (``stats.clusters``).
+    factors (``analysis.clusters``).
 
     Args:
         judgements: contracts.Judgements of two models or more.

@@ -14,7 +14,7 @@ import pandas as pd
 
 from worldprobe.analysis.clusters import NO_VARIANCE, Estimates, Part, interval, p_value, variance_of_mean
 
-#: Keys of ``stats.clusters.STATUSES`` that a mean over tuples can have.
+#: Keys of ``analysis.clusters.STATUSES`` that a mean over tuples can have.
 OK, ONE_CLUSTER, NO_SPREAD = "ok", "one_cluster", "no_spread"
 #: What intervals of means over tuples take as samples of more.
 OVER = "skins and abstract problems"
