@@ -1,34 +1,30 @@
 """The compiler in compat mode repeats the original generator on the official archive, digest by digest."""
 
 import csv
-import dataclasses
 import hashlib
 import io
 import itertools
 import json
 import math
 import zipfile
-from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import pytest
 import pyzipper
 
 from worldprobe.benchmarks.ewok.analysis.published import is_release, read_published, texts_digest
 from worldprobe.benchmarks.ewok.exports.canaries import is_protected
 from worldprobe.benchmarks.ewok.exports.packing import check_members, read_notices, read_release, write_release
-from worldprobe.benchmarks.ewok.exports.wordings import read_wordings
-from worldprobe.benchmarks.ewok.materials.build import LISTED, apply_release_filter
+from worldprobe.benchmarks.ewok.exports.search import read_wordings
+from worldprobe.benchmarks.ewok.materials.build import apply_release_filter
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
-from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.fillers import KEY, Fillers, fill
 from worldprobe.benchmarks.ewok.materials.items import fill_fixed, fill_independent, items_table
-from worldprobe.benchmarks.ewok.materials.materials import Materials, Source, read_materials
+from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.official_files import official_files
-from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT, Rules
-from worldprobe.benchmarks.ewok.materials.placeholders import KEY, fill
+from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.materials.slots import DESIGN, open_slots, parse_swaps
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
@@ -224,133 +220,46 @@ def digest_row(row):
     return row[0], hashlib.sha256("\t".join(row[1:]).encode()).hexdigest()
 
 
+def texts_of(reference, **fixed) -> tuple[dict, set]:
+    """Templates by their texts (ids and labels), and the items' texts, of the original with some quirks fixed."""
+    rules = replace(ORIGINAL, **fixed)
+    read = read_materials(reference / "ewok-config.zip", rules, PASSWORD, is_lenient=True)
+    compiled = compile_templates(read)
+    fillers = Fillers(read.fillers, rules)
+    built = items_table(fill_fixed(open_slots(compiled, fillers), fillers, [0]))
+    found: dict[tuple, list[tuple]] = {}
+    for row in compiled.fillna("").to_dict("records"):
+        label = tuple(row[name] for name in DESIGN)
+        found.setdefault((row["domain"], *(row[text] for text in TEXTS)), []).append((row["template_id"], *label))
+    return found, set(map(tuple, built[["item_id", *TEXTS]].to_numpy().tolist()))
+
+
+def only_in(some: dict, others: dict) -> list[str]:
+    """Ids of templates whose texts the others lack; of repeated texts, the last ones."""
+    return [row[0] for key, rows in some.items() for row in rows[len(others.get(key, [])) :]]
+
+
 def test_fixing_the_originals_quirks_changes_what_the_specification_says(reference):
-    found = {d.quirk: d for d in differences(Source(reference / "ewok-config.zip", PASSWORD), [0])}
-    assert (len(found["Q1"].new), len(found["Q1"].gone)) == (10, 0)
-    assert found["Q2"].new == ["physical-interactions_21_1"]
-    assert [name.rpartition("-")[2] for name in found["Q3"].gone] == [
+    original, original_items = texts_of(reference)
+    fixed = {}
+    for name, kept in ORIGINAL.__dataclass_fields__.items():
+        fixed[kept.metadata["quirk"]] = texts_of(reference, **{name: False})
+    new = {quirk: only_in(templates, original) for quirk, (templates, _) in fixed.items()}
+    gone = {quirk: only_in(original, templates) for quirk, (templates, _) in fixed.items()}
+    relabelled = {
+        quirk: sum(templates.get(key, rows)[0][1:] != rows[0][1:] for key, rows in original.items())
+        for quirk, (templates, _) in fixed.items()
+    }
+    assert (len(new["Q1"]), len(gone["Q1"])) == (10, 0)
+    assert new["Q2"] == ["physical-interactions_21_1"]
+    assert [name.rpartition("-")[2] for name in gone["Q3"]] == [
         "properties_5_1",
         *(f"relations_{m}_{t}" for m in (5, 6) for t in (1, 2, 3)),
     ]
-    assert len(found["Q3"].new) == 2
-    assert set(found["Q4"].items_gone) >= {f"physical-relations_6_{n}_v0" for n in (1, 2, 3)}
-    assert len(found["Q7"].gone) == 4
-    assert len(found["Q14"].relabelled) == 3
-    unchanged = {"Q5", "Q10", "Q12", "Q15", "Q16", "Q17", "Q18", "Q21"}
-    assert {quirk for quirk, difference in found.items() if difference.is_nothing()} >= unchanged
-
-
-#: Quirks that only show when something is asked for that a plain build does not do.
-ONLY_WITH = {"prefix_swaps": "only with --swap", "listed_products": "only with --mode independent"}
-
-
-class Build(NamedTuple):
-    """Templates and items under some rules, by their texts."""
-
-    templates: dict[tuple[object, ...], list[str]]
-    labels: dict[tuple[object, ...], tuple[str, ...]]
-    items: dict[tuple[object, ...], list[str]]
-    listed: dict[tuple[object, ...], list[str]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Difference:
-    """One quirk: what fixing it alone changes, as ids of templates and items.
-
-    Attributes:
-        quirk: its number.
-        about: what the original does.
-        gone: templates of the original that are not made any more (by their texts; ids as the original numbers them).
-        new: templates that only the fixed compiler makes (ids as it numbers them).
-        relabelled: templates with the same texts and other concepts, contrasts or context type.
-        items_gone: items of the original whose texts are not made any more.
-        items_new: items that only the fixed compiler makes.
-        listed: items after the release filter, with and without the quirk; None where there is no release list.
-        note: when the quirk shows at all.
-    """
-
-    quirk: str
-    about: str
-    gone: list[str]
-    new: list[str]
-    relabelled: list[str]
-    items_gone: list[str]
-    items_new: list[str]
-    listed: tuple[int, int] | None
-    note: str = ""
-
-    def is_nothing(self) -> bool:
-        """Whether fixing the quirk changes nothing here."""
-        counts = self.listed or (0, 0)
-        return not (self.gone or self.new or self.relabelled or self.items_gone or self.items_new) and counts[0] == counts[1]
-
-
-def differences(source: Source, versions: Sequence[int]) -> list[Difference]:
-    """Fix one quirk of the original at a time, then all of them.
-
-    Raises:
-        UserError: not even the original would read these materials.
-    """
-    materials = read_materials(source, ORIGINAL, is_lenient=True)
-    original = _build(materials, ORIGINAL, versions)
-    found = []
-    for switch, (quirk, about) in Rules.quirks().items():
-        fixed = dataclasses.replace(ORIGINAL, **{switch: False})
-        found.append(_compare(quirk, about, original, _build(materials, fixed, versions), ONLY_WITH.get(switch, "")))
-    found.append(_compare("all", "all of these together: what --compat changes", original, _build(materials, RIGHT, versions)))
-    return found
-
-
-def _build(materials: Materials, rules: Rules, versions: Sequence[int]) -> Build:
-    source = materials.source
-    if rules.reads_like(materials.rules):
-        materials = dataclasses.replace(materials, rules=rules)
-    else:
-        materials = read_materials(source, rules, is_lenient=True)
-    materials.problems.raise_first()
-    templates = compile_templates(materials)
-    fillers = Fillers(materials.fillers, rules)
-    rows = fill_fixed(open_slots(templates, fillers), fillers, versions)
-    items = items_table(rows) if rows else pd.DataFrame(columns=["item_id", "domain", *TEXTS])
-    listed = apply_release_filter(items, source, rules) if LISTED in source.names else items.iloc[:0]
-    labels: dict[tuple[object, ...], tuple[str, ...]] = {}
-    for texts, label in zip(
-        _texts(templates), zip(*(templates[c].fillna("").tolist() for c in DESIGN), strict=True), strict=True
-    ):
-        labels.setdefault(texts, label)
-    return Build(_ids(templates, "template_id"), labels, _ids(items, "item_id"), _ids(listed, "item_id"))
-
-
-def _texts(frame: pd.DataFrame) -> Iterable[tuple[object, ...]]:
-    return zip(*(frame[column].tolist() for column in ("domain", *TEXTS)), strict=True)
-
-
-def _ids(frame: pd.DataFrame, column: str) -> dict[tuple[object, ...], list[str]]:
-    ids: dict[tuple[object, ...], list[str]] = {}
-    for texts, name in zip(_texts(frame), frame[column], strict=True):
-        ids.setdefault(texts, []).append(name)
-    return ids
-
-
-def _only_in(some: dict[tuple[object, ...], list[str]], others: dict[tuple[object, ...], list[str]]) -> list[str]:
-    """Ids of some rows whose texts the others lack; of repeated texts, the last ones."""
-    return [name for texts, names in some.items() for name in names[len(others.get(texts, [])) :]]
-
-
-def _compare(quirk: str, about: str, original: Build, fixed: Build, note: str = "") -> Difference:
-    relabelled = [original.templates[t][0] for t, label in original.labels.items() if fixed.labels.get(t, label) != label]
-    return Difference(
-        quirk,
-        about,
-        _only_in(original.templates, fixed.templates),
-        _only_in(fixed.templates, original.templates),
-        relabelled,
-        _only_in(original.items, fixed.items),
-        _only_in(fixed.items, original.items),
-        (_count(original.listed), _count(fixed.listed)) if original.listed else None,
-        note,
-    )
-
-
-def _count(ids: dict[tuple[object, ...], list[str]]) -> int:
-    return sum(map(len, ids.values()))
+    assert len(new["Q3"]) == 2
+    lost = {item_id for item_id, *_ in original_items - fixed["Q4"][1]}
+    assert lost >= {f"physical-relations_6_{n}_v0" for n in (1, 2, 3)}
+    assert len(gone["Q7"]) == 4
+    assert relabelled["Q14"] == 3
+    for quirk in ("Q5", "Q10", "Q12", "Q15", "Q16", "Q17", "Q18", "Q21"):
+        assert fixed[quirk] == (original, original_items), quirk

@@ -5,11 +5,11 @@ import shutil
 import numpy as np
 import pytest
 
+from simulated_judgements import simulate_features, simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis import mixed_model
 from worldprobe.benchmarks.ewok.analysis.compare import compare_models
 from worldprobe.benchmarks.ewok.analysis.design import build_design
 from worldprobe.benchmarks.ewok.analysis.mixed_model import fit_fixed_effects
-from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, summarize
 
 SUMMARY = [0.625, 0.597222, 0.659722, 0.525305, 0.724695]

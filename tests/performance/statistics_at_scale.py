@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "workflow" / "src"
-sys.path.insert(0, str(SOURCE))
+sys.path[:0] = [str(SOURCE), str(Path(__file__).resolve().parents[1])]
 N_MODELS, N_TEMPLATES, N_VERSIONS, N_ITEMS = 20, 875, 5, 4374
 
 
@@ -27,7 +27,7 @@ def write_tables(folder: Path) -> None:
     """Judgements of every model and paradigm, and surface features."""
     import numpy as np
 
-    from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
+    from simulated_judgements import simulate_features, simulate_items, simulate_judgements
     from worldprobe.benchmarks.ewok.contracts import Judgements, SurfaceFeatures
     from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES
     from worldprobe.contracts import write_table

@@ -25,7 +25,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "workflow" / "src"
-sys.path.insert(0, str(SOURCE))
+sys.path[:0] = [str(SOURCE), str(ROOT / "tests")]
 N_TEMPLATES, N_VERSIONS, N_ITEMS = 875, 5, 4374
 OUTSIDE = {
     "mixed_model": {"enabled": False},
@@ -49,7 +49,7 @@ def write_study(folder: Path) -> None:
     import numpy as np
     import pandas as pd
 
-    from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
+    from simulated_judgements import simulate_features, simulate_items, simulate_judgements
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements, SurfaceFeatures, Templates
     from worldprobe.contracts import write_table
     from worldprobe.provenance import Provenance

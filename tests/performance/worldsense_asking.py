@@ -110,7 +110,7 @@ def main() -> None:
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
 
         def ours_basic() -> list[Any]:
-            return [written.text for _, written in sorted(engine.write(chats, Decoding(NEW_TOKENS)), key=lambda one: one[0])]
+            return [written.text for _, written in sorted(engine.generate(chats, Decoding(NEW_TOKENS)), key=lambda one: one[0])]
 
         @torch.inference_mode()
         def peer_basic() -> list[Any]:

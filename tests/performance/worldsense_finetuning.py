@@ -1,14 +1,19 @@
 """What the fine-tuning study shows, by what was taught, over seeds and skins (docs/background/worldsense_training.md).
 
     python tests/performance/worldsense_finetuning.py results/finetuning
+    python tests/performance/worldsense_finetuning.py results/finetuning --stages 150
 
 Each number is a mean over seeds of a mean over skins; sizes weigh equally. The interval is for other seeds and other skins: the
 variances of the means of seeds and of skins are added, and Student's t has Satterthwaite's degrees of freedom.
+
+With --stages: what each stage's model says of new lessons with entities of training skins, one statement or question each, in
+binary clauses, half of them by the converse: the share of right answers where the description decides, and where it does not.
 """
 
 from __future__ import annotations
 
 import argparse
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +23,11 @@ from scipy.special import stdtrit
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
 from worldprobe.benchmarks.worldsense.analysis.scoring import score_tuples
+from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import Kind, LessonPlan, draw_lessons
 from worldprobe.benchmarks.worldsense.skins.groups import IN, NEW, OUT, group_skins
+from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 
+VERDICTS, COMPLETENESS = ("TRUE", "FALSE", "UNKNOWN"), ("1", "2", "3")
 #: Set and group of skins -> what was seen of it when trials were learned.
 GROUPS = {
     ("memorisation", None): "the trials that the smallest variant is trained on",
@@ -50,6 +58,33 @@ def means_of(study: Path) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
+def print_stages(study: Path, number: int) -> None:
+    """Right answers to new lessons by stage and seed, entities, and whether the relation is invented."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    skins = read_skins()
+    print("| stage | seed | form | relation | entities | decided | undecided |")
+    for folder in sorted((study / "worldsense/finetuning/models").glob("*-*.*")):
+        seed, _, stage = folder.name.rpartition("-")[2].partition(".")
+        tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder).eval()
+        first = [tokenizer.bos_token_id] if tokenizer.bos_token_id is not None else []
+        kinds: tuple[Kind, ...] = ("judge", "asked") if stage == "questions" else ("judge",)
+        for kind, invented, size in product(kinds, (1.0, 0.0), (2, 3, 4)):
+            plan = LessonPlan(kinds=((kind, 1.0),), sizes=(size,), statements=1, ternary=0, indirect=0.7, invented=invented)
+            right: dict[bool, list[bool]] = {True: [], False: []}
+            for lesson in draw_lessons(plan, skins, number, seed=99):
+                gold = lesson[-1][0]
+                options = COMPLETENESS if gold in COMPLETENESS else VERDICTS if kind == "judge" else VERDICTS[:2]
+                ids = [tokenizer(f" {option}", add_special_tokens=False)["input_ids"][0] for option in options]
+                text = first + tokenizer(" ".join(text for text, _ in lesson[:-1]), add_special_tokens=False)["input_ids"]
+                with torch.no_grad():
+                    said = options[int(model(torch.tensor([text])).logits[0, -1, ids].argmax())]
+                right[gold not in ("UNKNOWN", "3")].append(said == gold)
+            shares = " | ".join(f"{np.mean(right[side]):.2f} ({len(right[side])})" for side in (True, False))
+            print(f"| {stage} | {seed} | {kind} | {'invented' if invented else 'training'} | {size} | {shares} |", flush=True)
+
+
 def interval(table: pd.DataFrame) -> tuple[float, float]:
     """Mean and half width of its interval, of a table of seeds (rows) and skins (columns)."""
     parts = [(values.var(ddof=1) / len(values), len(values) - 1) for values in (table.mean(axis=1), table.mean(axis=0))]
@@ -63,7 +98,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("study", type=Path)
     parser.add_argument("--by-size", action="store_true")
+    parser.add_argument("--stages", type=int, metavar="LESSONS")
     args = parser.parse_args()
+    if args.stages:
+        print_stages(args.study, args.stages)
+        return
     found = means_of(args.study)
     keys = ["problem", "size", "group"] if args.by_size else ["problem", "group"]
     models = sorted(found["model"].unique())

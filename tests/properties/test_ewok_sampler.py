@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worldprobe.benchmarks.ewok.materials.documents import Place
-from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
+from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers, fill, key_for, restrictions_of
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT, Rules
-from worldprobe.benchmarks.ewok.materials.placeholders import fill, key_for, restrictions_of
 from worldprobe.benchmarks.ewok.materials.samplers import FixedSampler, IndependentSampler
 from worldprobe.benchmarks.ewok.materials.slots import settle
 from worldprobe.benchmarks.ewok.vocabulary import slot_class

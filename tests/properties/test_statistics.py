@@ -5,10 +5,10 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.analysis.clusters import crossed_means
 from worldprobe.analysis.significance import stars
 from worldprobe.benchmarks.ewok.analysis.judge import compare_scores, judge_target_scores
-from worldprobe.benchmarks.ewok.analysis.simulate import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 
 LOGPROBS = st.lists(st.integers(-30, -1).map(float), min_size=8, max_size=8)

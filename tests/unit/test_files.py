@@ -78,16 +78,6 @@ def test_a_librarys_own_error_on_a_full_disk_is_the_same_message(tmp_path):
         (tmp_path / "another file").read_text()
 
 
-def test_a_disk_that_is_read_only_is_named_as_such(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(UserError, match="no permission to write"):
-        files.check_place(tmp_path / "a")
-    flags = os.statvfs_result((0,) * 8 + (os.ST_RDONLY, 0))
-    monkeypatch.setattr(os, "statvfs", lambda _: flags)
-    with pytest.raises(UserError, match="Read-only file system"):
-        files.check_place(tmp_path / "a")
-
-
 @pytest.mark.parametrize("text", ["", ".", "..", "/"])
 def test_a_path_without_a_name_is_refused(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -10,9 +10,11 @@ import pytest
 import yaml
 
 from worldprobe import cli
+from worldprobe.benchmarks.worldsense.report.evaluation import converses
 from worldprobe.cli import evaluate
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
+from worldprobe.report.origins import told
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +55,14 @@ def test_the_result_is_the_mean_of_its_own_judgements(evaluated):
 
 
 def test_the_result_follows_its_schema_and_says_how_it_was_measured(evaluated):
-    from worldprobe.cli.results import scores_of
+    from worldprobe.benchmarks import list_scores
     from worldprobe.report.results import read_result
 
     result = read_result(evaluated / "result.json")
     assert result["tie_rule"] == "half"
     assert result["start_tokens"] is not None
     assert len(result["materials"]["items_digest"]) == 64
-    overall = [score for score in scores_of(result) if score.group == "overall"]
+    overall = [score for score in list_scores(result) if score.group == "overall"]
     assert [score.benchmark for score in overall] == ["ewok", "worldsense", "worldsense"]
     assert overall[0].stderr == pytest.approx(result["accuracy"]["stderr"])
 
@@ -198,17 +200,17 @@ def test_a_rule_is_evaluated_in_worldsense_alone_and_the_solver_knows_everything
 
 def test_a_rule_knows_nothing_that_ewok_asks_and_is_refused(tmp_path, capsys):
     assert cli.main(["evaluate", "rule_solver", "--work", str(tmp_path / "work")]) == 2
-    assert "is a rule for WorldSense's trials" in capsys.readouterr().err
+    assert "is a rule for other trials" in capsys.readouterr().err
     assert not (tmp_path / "work").exists()
 
 
 def test_a_checkpoint_with_a_chat_template_is_asked_as_published(tiny_checkpoint, tmp_path):
     folder = tmp_path / "chat"
     shutil.copytree(tiny_checkpoint(), folder)
-    assert not evaluate.converses({"checkpoint": str(folder)})
+    assert not converses({"checkpoint": str(folder)})
     (folder / "chat_template.jinja").write_text("{{ messages }}")
-    assert evaluate.converses({"checkpoint": str(folder)})
-    assert evaluate.converses({"checkpoint": "gpt-4", "engine": "openai"})
+    assert converses({"checkpoint": str(folder)})
+    assert converses({"checkpoint": "gpt-4", "engine": "openai"})
 
 
 @pytest.mark.parametrize(
@@ -229,7 +231,7 @@ def test_an_option_that_does_nothing_is_refused(options, said, tmp_path, capsys)
 
 def test_flags_of_answers_are_printed_next_to_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {"tiny": {"logprobs": {"of": 8, "straddle": 3}}}
-    monkeypatch.setattr("worldprobe.contracts.read_provenance", lambda _: Provenance(details={"flags": counts}))
-    assert "tiny, logprobs: 3 of 8" in evaluate.told(Path("summaries.parquet"))
-    monkeypatch.setattr("worldprobe.contracts.read_provenance", lambda _: Provenance())
-    assert evaluate.told(Path("summaries.parquet")) == ""
+    monkeypatch.setattr("worldprobe.report.origins.read_provenance", lambda _: Provenance(details={"flags": counts}))
+    assert "tiny, logprobs: 3 of 8" in told(Path("summaries.parquet"))
+    monkeypatch.setattr("worldprobe.report.origins.read_provenance", lambda _: Provenance())
+    assert told(Path("summaries.parquet")) == ""

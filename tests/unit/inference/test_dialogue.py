@@ -9,7 +9,7 @@ import pytest
 from worldprobe.inference.dialogue import OneRound, converse, extend, first_numeral, last_word, read_reply
 from worldprobe.inference.requests import Choose, Generate, question_id, run_requests
 from worldprobe.inference.store import open_store
-from worldprobe.models.engine import Decoding, EngineFacts, Loglikelihood, Message, Scored, Written
+from worldprobe.models.engine import Completion, Decoding, EngineFacts, Loglikelihood, Message, Scored
 
 SHORT, LONG = Decoding(5), Decoding(50, ("STOP",))
 ACCEPT = ("TRUE", "FALSE")
@@ -56,25 +56,25 @@ class Talker:
                 self.note(query)
                 yield i, Scored(-float(len(query.target)), 1, (), (-1.0,) if per_token else None, ("t",) if per_token else None)
 
-    def write(self, prompts, decoding, *, skip=()):
+    def generate(self, prompts, decoding, *, skip=()):
         for i, prompt in enumerate(prompts):
             if i not in skip:
                 self.note((prompt, decoding))
                 text = self.rendered(prompt)
                 if "broken" in text:
-                    yield i, Written("", "not_finite", 0)
+                    yield i, Completion("", "not_finite", 0)
                 elif FINAL in text:
-                    yield i, Written("true.", "end", 2)
+                    yield i, Completion("true.", "end", 2)
                 elif "hard" in text:
-                    yield i, Written("Let me think about", "length", decoding.max_new_tokens)
+                    yield i, Completion("Let me think about", "length", decoding.max_new_tokens)
                 else:
-                    yield i, Written("It is FALSE.", "stop", 4, "long" in text)
+                    yield i, Completion("It is FALSE.", "stop", 4, "long" in text)
 
     def choose(self, prompts, options, *, skip=()):
         for i, prompt in enumerate(prompts):
             if i not in skip:
                 self.note((prompt, tuple(options[i])))
-                yield i, Written(options[i][-1], "end", 1, margin=0.5)
+                yield i, Completion(options[i][-1], "end", 1, margin=0.5)
 
 
 def user(text):
@@ -94,7 +94,7 @@ def test_equal_questions_are_asked_once_and_each_kind_and_way_apart(tmp_path):
     ]
     found = run_requests(questions, engine, open_store(tmp_path, engine))
     assert len(engine.asked) == 6
-    assert [type(value) for value in found.values] == [Scored, Written, Written, Scored, Written, Written, Scored]
+    assert [type(value) for value in found.values] == [Scored, Completion, Completion, Scored, Completion, Completion, Scored]
     assert [found.values[0].logprob, found.values[6].logprob] == [-1.0, -2.0]
     assert [found.values[2].text, found.values[5].text] == ["2", "3"], "each prompt has its own options"
     assert found.values[2].margin == 0.5

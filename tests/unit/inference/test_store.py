@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from worldprobe.errors import UserError
 from worldprobe.inference import requests as module
 from worldprobe.inference import store as storing
 from worldprobe.inference.preemption import PREEMPTED
-from worldprobe.inference.requests import collect, describe_origins, question_id, run_requests
+from worldprobe.inference.requests import collect, describe_origins
 from worldprobe.inference.store import Store
-from worldprobe.models.engine import Loglikelihood
 from worldprobe.provenance import Provenance
 from worldprobe.report.runtimes import cost, cost_by_model
 
@@ -303,16 +301,3 @@ def test_the_canary_of_further_materials_is_noted_though_nothing_new_is_asked(tm
     store = Store(tmp_path, {"a": 1}, canary="second")
     collect(TEN, squares([]), store)
     assert json.loads((store.folder / "identity.json").read_text())["canary"] == ["first", "second"]
-
-
-@pytest.mark.parametrize("plain", [None, "text", [], 7, ["a", "b", "c"], [1.5, 2], {"logprob": -1}])
-def test_an_answer_of_the_wrong_shape_is_a_message_that_names_the_store(tmp_path, plain):
-    class Engine:
-        """Is never asked."""
-
-    question = Loglikelihood("It rains.", "The street is wet.")
-    store = Store(tmp_path, {"a": 1})
-    store.write("list", {question_id(question, Engine(), "1"): plain})
-    with pytest.raises(UserError, match="does not fit its question") as caught:
-        run_requests([question], Engine(), Store(tmp_path, {"a": 1}))
-    assert caught.value.where == str(store.folder)

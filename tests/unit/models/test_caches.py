@@ -45,10 +45,10 @@ def test_prompts_that_are_read_as_tries_are_continued_as_each_alone(architecture
     engine = open_engine(str(tiny_checkpoint(architecture)))
     assert engine.can_read_tries
     how = Decoding(12)
-    together = dict(engine.write(PROMPTS, how))
-    assert [together[n] for n in range(len(PROMPTS))] == [dict(engine.write([prompt], how))[0] for prompt in PROMPTS]
+    together = dict(engine.generate(PROMPTS, how))
+    assert [together[n] for n in range(len(PROMPTS))] == [dict(engine.generate([prompt], how))[0] for prompt in PROMPTS]
     engine.can_read_tries = False
-    assert dict(engine.write(PROMPTS, how)) == together
+    assert dict(engine.generate(PROMPTS, how)) == together
     assert len({written.text for written in together.values()}) > 3
 
 
@@ -58,17 +58,17 @@ def test_what_several_prompts_begin_with_is_read_once(tiny_checkpoint, monkeypat
     read = []
     whole = engine.passes.read_rows
     monkeypatch.setattr(engine.passes, "read_rows", lambda rows, prefix: (read.extend(rows), whole(rows, prefix))[1])
-    list(engine.write(PROMPTS, Decoding(3)))
+    list(engine.generate(PROMPTS, Decoding(3)))
     n_tokens = [len(ids) for ids, _ in engine.encoder.encode_prompts(PROMPTS, 3)]
     assert 0 < sum(len(row.tokens) for row in read) < 0.6 * sum(n_tokens)
 
 
 def test_answers_come_as_they_end_and_not_with_the_longest(tiny_checkpoint) -> None:
     engine = open_engine(str(tiny_checkpoint()))
-    whole = dict(engine.write(PROMPTS, Decoding(30)))
+    whole = dict(engine.generate(PROMPTS, Decoding(30)))
     text = whole[2].text
     stop = next(text[at] for at in range(len(text)) if text[at] not in whole[3].text[:20])
-    begun = engine.write(PROMPTS, Decoding(30, (stop,)))
+    begun = engine.generate(PROMPTS, Decoding(30, (stop,)))
     finishes = [written.finish for _, written in begun]
     assert "stop" in finishes
     assert finishes.index("stop") < len(finishes) - 1

@@ -168,7 +168,7 @@ def test_positions_that_the_padding_takes_are_not_counted(gap_checkpoint: Any) -
 @pytest.mark.parametrize("architecture", ["bert", "t5"])
 def test_prompts_are_refused_in_words(gap_checkpoint: Any, architecture: str) -> None:
     engine = opened(gap_checkpoint, architecture)
-    for ask in (lambda: engine.write(["a"], Decoding(1)), lambda: engine.choose(["a"], [["1", "2"]])):
+    for ask in (lambda: engine.generate(["a"], Decoding(1)), lambda: engine.choose(["a"], [["1", "2"]])):
         with pytest.raises(UserError, match="does not continue a text"):
             next(ask())
 

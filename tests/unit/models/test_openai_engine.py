@@ -28,7 +28,7 @@ from worldprobe.inference.preemption import Preempted
 from worldprobe.inference.requests import Generate, question_id, run_requests
 from worldprobe.inference.store import open_store
 from worldprobe.models.engine import Decoding, Loglikelihood, Message
-from worldprobe.models.server import logprobs
+from worldprobe.models.server import parse
 from worldprobe.models.server.capabilities import PROBE
 from worldprobe.models.server.endpoint import Endpoint, Spending
 from worldprobe.models.server.engine import OpenaiEngine, open_engine
@@ -194,7 +194,7 @@ def test_tokens_that_do_not_fit_the_text_are_refused_and_a_missing_value_is_flag
 def test_what_may_pass_is_asked_again_until_it_is_well(server: Server, fault: Reply) -> None:
     engine = opened(server)
     server.script = lambda path, body, number: fault if number <= 2 else None
-    ((_, written),) = engine.write(["Is it?"], FREE)
+    ((_, written),) = engine.generate(["Is it?"], FREE)
     assert written.text == "It is 2."
     assert len(server.requests) == 3
 
@@ -203,7 +203,7 @@ def test_each_wait_is_longer_and_never_shorter_than_the_server_asks_for(server: 
     engine = opened(server, first_wait=0.02, attempts=3)
     server.script = lambda path, body, number: (429, {"retry-after": "0.3"}, {}) if number == 1 else None
     started = time.monotonic()
-    list(engine.write(["Is it?"], FREE))
+    list(engine.generate(["Is it?"], FREE))
     assert 0.3 <= time.monotonic() - started < 3
     endpoint = Endpoint("http://127.0.0.1:1/v1", first_wait=1.0)
 
@@ -263,7 +263,7 @@ def test_a_signal_ends_the_run_at_once_though_requests_are_in_flight(server: Ser
 def test_requests_in_flight_are_many_but_never_more_than_the_limit(server: Server) -> None:
     engine = opened(server, concurrency=5)
     server.most_in_flight, server.seconds = 0, 0.03
-    answers = dict(engine.write([f"{n}?" for n in range(30)], FREE, skip={3, 4}))
+    answers = dict(engine.generate([f"{n}?" for n in range(30)], FREE, skip={3, 4}))
     assert sorted(answers) == [n for n in range(30) if n not in (3, 4)]
     assert 3 <= server.most_in_flight <= 5
 
@@ -286,7 +286,7 @@ def test_the_key_comes_from_the_environment_and_neither_it_nor_a_prompt_is_ever_
             {"error": {"message": f"no {KEY} in {body}", "code": "invalid_value"}},
         )
         with pytest.raises(UserError) as caught:
-            list(engine.write(["My secret garden"], FREE))
+            list(engine.generate(["My secret garden"], FREE))
         heard.append(caught.value.lines())
     assert server.requests[-1][2] == f"Bearer {KEY}"
     everything = "\n".join([*heard, caplog.text])
@@ -324,7 +324,7 @@ def test_an_exhausted_quota_is_not_waited_for(server: Server) -> None:
     engine = opened(server, attempts=4)
     server.script = lambda path, body, number: (429, {}, {"error": {"code": "insufficient_quota", "message": ""}})
     with pytest.raises(UserError, match="out of quota"):
-        list(engine.write(["Is it?"], FREE))
+        list(engine.generate(["Is it?"], FREE))
     assert len(server.requests) == 1
 
 
@@ -335,7 +335,7 @@ def test_a_key_with_space_around_it_is_sent_without_and_one_that_cannot_be_sent_
     monkeypatch.setenv("OPENAI_API_KEY", key)
     if sent:
         opened(server)
-        list(opened(server).write(["Is it?"], FREE))
+        list(opened(server).generate(["Is it?"], FREE))
         assert server.requests[-1][2] == f"Bearer {KEY}"
         return
     with pytest.raises(UserError) as caught:
@@ -348,7 +348,7 @@ def test_a_code_that_is_not_known_is_not_printed_as_it_may_repeat_the_key(server
     engine = opened(server)
     server.script = lambda path, body, number: (418, {}, {"error": {"code": "sktopsecret777", "message": "no"}})
     with pytest.raises(UserError, match="status 418") as caught:
-        list(engine.write(["Is it?"], FREE))
+        list(engine.generate(["Is it?"], FREE))
     assert "sktopsecret777" not in caught.value.lines()
 
 
@@ -356,7 +356,7 @@ def test_words_of_the_transport_are_never_printed(server: Server, monkeypatch: p
     engine = opened(server, attempts=1)
     engine.endpoint._key = f"{KEY}\n"  # what h11 refuses in words that repeat the header
     with pytest.raises(UserError, match="cannot be reached") as caught:
-        list(engine.write(["Is it?"], FREE))
+        list(engine.generate(["Is it?"], FREE))
     assert KEY not in caught.value.lines().replace(KEY.upper(), KEY)
 
 
@@ -372,7 +372,7 @@ def test_answers_that_came_before_a_failure_are_kept(server: Server) -> None:
     kept = {}
 
     def keep() -> None:
-        for i, written in engine.write([f"{n}?" for n in range(3)], FREE):
+        for i, written in engine.generate([f"{n}?" for n in range(3)], FREE):
             kept[i] = written
             time.sleep(0.2)  # the failed one is done by now too
 
@@ -401,7 +401,7 @@ def test_a_server_that_hangs_is_waited_for_in_words_and_not_without_end(
     engine = opened(server, timeout=0.5, attempts=8)
     server.seconds = 2.0
     with pytest.raises(UserError, match=r"did not answer in time \(tried 2 times"):
-        list(engine.write(["Is it?"], FREE))
+        list(engine.generate(["Is it?"], FREE))
     assert "1 requests in flight" in caplog.text
     assert len(server.requests) == 2
 
@@ -531,7 +531,7 @@ def test_a_server_without_echo_is_refused_for_scores_but_asked_for_answers_and_c
     engine = opened(server)
     with pytest.raises(UserError, match="LogProbs cannot be had"):
         list(engine.score([Loglikelihood("A lamp", "glows.")]))
-    (written,) = dict(engine.write([(Message("user", "Is it?"),)], FREE)).values()
+    (written,) = dict(engine.generate([(Message("user", "Is it?"),)], FREE)).values()
     assert written.text == "It is 2."
     assert server.requests[-1][:2] == (
         "/v1/chat/completions",
@@ -562,7 +562,7 @@ def test_a_redirect_is_refused_and_no_item_is_sent_on(server: Server, status: in
     engine = opened(server)
     server.script = lambda path, body, number: (status, {"location": f"{address}/v1/completions?key={KEY}"}, {})
     try:
-        for ask in (lambda: list(engine.write(["Is it?"], FREE)), lambda: opened(server)):
+        for ask in (lambda: list(engine.generate(["Is it?"], FREE)), lambda: opened(server)):
             with pytest.raises(UserError, match="sends questions on to another address") as refused:
                 ask()
             assert address in str(refused.value)
@@ -585,7 +585,7 @@ def test_the_model_that_answers_is_recorded_and_a_change_of_it_is_told(server: S
     engine = opened(server)
     assert engine.facts.process()["answered_by"] == ["wordy-1"]
     names = iter(["wordy-1", "cheap-2"])
-    list(engine.write(["Is it?", "Is it not?"], FREE))
+    list(engine.generate(["Is it?", "Is it not?"], FREE))
     assert sorted(engine.facts.process()["answered_by"]) == ["cheap-2", "wordy-1"]
     assert "answers now come from cheap-2" in caplog.text
 
@@ -609,7 +609,7 @@ def test_spans_give_back_the_pieces_of_any_text_behind_any_start_tokens(
     text = "".join(pieces)
     begins = [sum(map(len, pieces[:k])) for k in range(len(pieces))]
     shift = sum(map(len, starts)) if shifts else 0
-    found = logprobs.spans(text, [*starts, *pieces], [*([0] * len(starts)), *(b + shift for b in begins)])
+    found = parse.spans(text, [*starts, *pieces], [*([0] * len(starts)), *(b + shift for b in begins)])
     assert found == (len(starts), [(b, b + len(p)) for b, p in zip(begins, pieces, strict=True)])
 
 
@@ -619,7 +619,7 @@ def test_spans_refuse_tokens_that_are_not_of_the_text(pieces: list[str], where: 
     wrong = list(pieces)
     wrong[where % len(pieces)] = foreign
     begins = [sum(map(len, pieces[:k])) for k in range(len(pieces))]
-    found = logprobs.spans("".join(pieces), wrong, begins)
+    found = parse.spans("".join(pieces), wrong, begins)
     if found is not None:  # nothing but start tokens, which no text contains, may be left out
         assert where % len(pieces) < found[0] <= 2
         assert found[1][-1][1] == len("".join(pieces))
@@ -690,7 +690,7 @@ def test_thoughts_that_a_servers_chat_template_opens_are_no_reply_when_they_are_
     for opens in (True, False):
         server.script = script if opens else lambda path, body, number: None
         engine = opened(server)
-        found = dict(engine.write([(Message("user", "Rate it."),), (Message("user", "Rate that."),)], Decoding(20)))
+        found = dict(engine.generate([(Message("user", "Rate it."),), (Message("user", "Rate that."),)], Decoding(20)))
         assert [written.text == "" for written in found.values()] == [opens] * 2
         assert len(server.requests) == 3, "one question more, once, of the template"
 
@@ -702,7 +702,7 @@ def test_a_model_that_marks_no_thoughts_but_writes_at_length_is_warned_of(
     reply = {"choices": [{"message": {"content": "They want a word. yes"}}], "usage": {"completion_tokens": 200}}
     engine = opened(server)
     server.script = lambda path, body, number: (OK, {}, reply)
-    assert dict(engine.write([(Message("user", "Rate it."),)], Decoding(20)))[0].text == "They want a word. yes"
+    assert dict(engine.generate([(Message("user", "Rate it."),)], Decoding(20)))[0].text == "They want a word. yes"
     assert "marks no thoughts" in caplog.text
 
 
@@ -759,7 +759,7 @@ def test_special_tokens_in_a_vllm_servers_reply_are_dropped_but_for_marks_of_tho
     between = ["<unk>"] if sends == "ids" or not marks else []  # in text, a server's tokens cannot be told from words
     server.script = as_vllm([*thoughts, "It", *between, "is", "TRUE"], marks, dict(tokenizer.get_vocab()))
     engine = opened(server, tokenizer=str(tmp_path) if sends == "ids" else None)
-    found = dict(engine.write([prompt], Decoding(20)))[0]
+    found = dict(engine.generate([prompt], Decoding(20)))[0]
     assert (found.text.strip(), found.thoughts) == ("It is TRUE", "It is left" if marks else "")
 
 
@@ -794,4 +794,4 @@ def test_a_chat_template_that_differs_for_several_messages_makes_another_set_up(
 def test_a_server_whose_chat_template_drops_the_question_is_refused(server: Server) -> None:
     server.script = lambda path, body, number: chat_answer("4", n_prompt=7) if path.endswith("chat/completions") else None
     with pytest.raises(UserError, match="does not write the text of a message"):
-        list(opened(server).write([(Message("user", "Which is it?"),)], FREE))
+        list(opened(server).generate([(Message("user", "Which is it?"),)], FREE))

@@ -15,7 +15,7 @@ from worldprobe.errors import UserError  # noqa: E402
 from worldprobe.models import prefix_trie, selfcheck  # noqa: E402
 from worldprobe.models.chat import Encoder  # noqa: E402
 from worldprobe.models.engine import Decoding, Loglikelihood, Message  # noqa: E402
-from worldprobe.models.forward import Passes, Piecewise, normalisers, split_gelu  # noqa: E402  # noqa: E402
+from worldprobe.models.forward import ForwardPasses, Piecewise, normalisers, split_gelu  # noqa: E402  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
 ARCHITECTURES = ("gpt2", "phi", "gemma", "mpt", "falcon", "falcon_alibi", "mistral", "mixtral", "llama")
@@ -179,7 +179,7 @@ class Bigrams(torch.nn.Module):
 
 
 def test_scores_of_a_model_made_by_hand_are_the_numbers_on_paper():
-    passes = Passes(Bigrams([[0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.2, 0.3, 0.5]]), torch.device("cpu"))
+    passes = ForwardPasses(Bigrams([[0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.2, 0.3, 0.5]]), torch.device("cpu"))
     sequences = [((0, 1, 1, 0), 1), ((0, 1, 2), 2), ((0, 1, 1, 2, 2), 3)]
     by_hand = [[math.log(0.25), math.log(0.5), math.log(0.125)], [math.log(0.375)], [math.log(0.375), math.log(0.5)]]
     packed = dict(passes.rows(prefix_trie.pack(sequences, 16), sequences))
@@ -232,7 +232,7 @@ def test_a_fast_path_that_would_give_other_numbers_is_not_used(tiny_checkpoint, 
     monkeypatch.setattr(prefix_trie.Row, "ancestors", lambda self, width: prefix_trie.np.tri(width, dtype=bool))
     engine = open_engine(str(folder))
     assert engine.mode == "batches"
-    monkeypatch.setattr(Passes, "_project", lambda self, hidden, places: [0.0] * len(places))
+    monkeypatch.setattr(ForwardPasses, "_project", lambda self, hidden, places: [0.0] * len(places))
     engine = open_engine(str(folder))
     assert engine.mode == "logits"
     found = dict(engine.score(QUERIES))
@@ -489,9 +489,9 @@ def test_a_lack_of_memory_in_the_self_check_chooses_no_slower_way(tiny_checkpoin
     def scarce(*_):
         raise error
 
-    monkeypatch.setattr(Passes, step, scarce)
+    monkeypatch.setattr(ForwardPasses, step, scarce)
     with pytest.raises(UserError, match="memory does not suffice"):
-        dict(open_engine(str(tiny_checkpoint())).write(["Ana lifts", "Ben"], Decoding(2)))
+        dict(open_engine(str(tiny_checkpoint())).generate(["Ana lifts", "Ben"], Decoding(2)))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -538,7 +538,11 @@ def test_answers_without_numbers_are_marked_in_every_way_of_asking(tiny_checkpoi
     with torch.no_grad():
         engine.model.transformer.ln_f.weight[0] = float("nan")
     prompts = ["Ana lifts\n", "Ben hides the rug\n"]
-    for found in (engine.choose(prompts, [("1", "2")] * 2), engine.write(prompts, Decoding(5)), engine.write(prompts, DRAWN)):
+    for found in (
+        engine.choose(prompts, [("1", "2")] * 2),
+        engine.generate(prompts, Decoding(5)),
+        engine.generate(prompts, DRAWN),
+    ):
         written = dict(found)
         assert [written[i].finish for i in range(2)] == ["not_finite"] * 2
         assert {w.text for w in written.values()} == {""}
@@ -569,7 +573,7 @@ def test_prompts_of_unequal_length_are_continued_together_as_each_is_alone(tiny_
     sizes = []
     next_all = engine.passes.next_all
     engine.passes.next_all = lambda step, *rest: sizes.append(len(step)) or next_all(step, *rest)
-    found = dict(engine.write(WRITTEN_PROMPTS, Decoding(10)))
+    found = dict(engine.generate(WRITTEN_PROMPTS, Decoding(10)))
     for i, prompt in enumerate(WRITTEN_PROMPTS):
         tokenizer, expected = greedy(folder, prompt, 10)
         assert found[i].text.strip() == tokenizer.decode(expected, skip_special_tokens=True).strip()
@@ -582,21 +586,21 @@ def test_a_stop_an_end_and_the_limit_are_told_apart(tiny_checkpoint):
     engine = open_engine(str(folder))
     tokenizer, tokens = greedy(folder, WRITTEN_PROMPTS[0], 10)
     piece = tokenizer.decode(tokens[3:5])
-    (stopped,) = dict(engine.write(WRITTEN_PROMPTS[:1], Decoding(10, (piece, "never")))).values()
+    (stopped,) = dict(engine.generate(WRITTEN_PROMPTS[:1], Decoding(10, (piece, "never")))).values()
     assert stopped.finish == "stop"
     assert piece not in stopped.text
     assert stopped.n_tokens < 10
     object.__setattr__(engine.facts, "ends", (tokens[4],))
-    (ended,) = dict(engine.write(WRITTEN_PROMPTS[:1], Decoding(10))).values()
+    (ended,) = dict(engine.generate(WRITTEN_PROMPTS[:1], Decoding(10))).values()
     assert (ended.finish, ended.n_tokens) == ("end", tokens.index(tokens[4]))
 
 
 def test_drawn_answers_depend_on_seed_and_prompt_and_not_on_company(tiny_checkpoint):
     engine = open_engine(str(tiny_checkpoint("llama", "sentencepiece")))
-    together = dict(engine.write(WRITTEN_PROMPTS, DRAWN))
-    alone = [next(iter(engine.write([prompt], DRAWN)))[1] for prompt in WRITTEN_PROMPTS]
+    together = dict(engine.generate(WRITTEN_PROMPTS, DRAWN))
+    alone = [next(iter(engine.generate([prompt], DRAWN)))[1] for prompt in WRITTEN_PROMPTS]
     assert [together[i].text for i in range(3)] == [w.text for w in alone]
-    other = dict(engine.write(WRITTEN_PROMPTS, Decoding(12, temperature=1.5, seed=5)))
+    other = dict(engine.generate(WRITTEN_PROMPTS, Decoding(12, temperature=1.5, seed=5)))
     assert [other[i].text for i in range(3)] != [w.text for w in alone]
 
 
@@ -609,11 +613,11 @@ def test_conversations_go_through_the_chat_template(tiny_checkpoint):
         Message("user", "Sure?"),
     )
     with pytest.raises(UserError, match="no chat template"):
-        list(engine.write([conversation], Decoding(3)))
+        list(engine.generate([conversation], Decoding(3)))
     engine.encoder.tokenizer.chat_template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}<assistant>"
     text = "<system>Be brief.\n<user>Who?\n<assistant>Ana.\n<user>Sure?\n<assistant>"
     assert engine.rendered(conversation) == text
-    by_chat, by_text = (dict(engine.write([prompt], Decoding(6)))[0] for prompt in (conversation, text))
+    by_chat, by_text = (dict(engine.generate([prompt], Decoding(6)))[0] for prompt in (conversation, text))
     assert by_chat == by_text
     assert dict(engine.choose([conversation], [("1", "2")]))[0] == dict(engine.choose([text], [("1", "2")]))[0]
 
@@ -631,7 +635,7 @@ def test_every_prompt_has_its_own_options(tiny_checkpoint):
 
 def test_an_answer_longer_than_the_model_takes_is_refused(tiny_checkpoint):
     with pytest.raises(UserError, match="no room for a prompt"):
-        list(open_engine(str(tiny_checkpoint())).write(["Ana"], Decoding(600)))
+        list(open_engine(str(tiny_checkpoint())).generate(["Ana"], Decoding(600)))
 
 
 def test_cached_keys_and_values_limit_how_many_prompts_are_continued_together(tiny_checkpoint):

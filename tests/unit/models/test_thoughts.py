@@ -5,9 +5,9 @@ import pytest
 from worldprobe.inference.dialogue import first_numeral, last_word
 from worldprobe.inference.requests import Generate, question_id, run_requests
 from worldprobe.inference.store import open_store
-from worldprobe.models.engine import Decoding, EngineFacts, Written
+from worldprobe.models.engine import Completion, Decoding, EngineFacts
 from worldprobe.models.reasoning import part_thoughts, split_thoughts
-from worldprobe.models.server.parse import read_written
+from worldprobe.models.server.parse import read_completion
 
 PLAIN = Decoding(20)
 
@@ -72,14 +72,14 @@ def test_thoughts_are_never_part_of_the_reply(text: str, prompt: str, thoughts: 
 
 
 def test_an_answer_within_thoughts_is_not_read_by_any_benchmark() -> None:
-    written = part_thoughts(Written("<think>It is 2, or TRUE", "length", 8), "", PLAIN, words)
-    assert written == Written("", "length", 0, thoughts="It is 2, or TRUE", n_thought_tokens=8)
+    written = part_thoughts(Completion("<think>It is 2, or TRUE", "length", 8), "", PLAIN, words)
+    assert written == Completion("", "length", 0, thoughts="It is 2, or TRUE", n_thought_tokens=8)
     assert first_numeral("12")(written.text).value is None
     assert last_word(("TRUE", "FALSE"))(written.text).value is None
 
 
 def test_tokens_of_thoughts_are_counted_apart() -> None:
-    written = part_thoughts(Written("<think>a b c d</think>It is TRUE", "end", 9), "", PLAIN, words)
+    written = part_thoughts(Completion("<think>a b c d</think>It is TRUE", "end", 9), "", PLAIN, words)
     assert (written.text, written.n_tokens, written.n_thought_tokens) == ("It is TRUE", 3, 6)
 
 
@@ -94,19 +94,19 @@ def test_tokens_of_thoughts_are_counted_apart() -> None:
 def test_thoughts_have_a_budget_of_their_own_and_so_has_the_reply(text: str, tokens: int, finish: str) -> None:
     decoding = Decoding(3, thoughts=5)
     assert decoding.most_tokens == 8
-    assert part_thoughts(Written(text, "end", tokens), "", decoding, words).finish == finish
-    assert part_thoughts(Written("one two three four", "end", 4), "", decoding, words).finish == "length", "it thought nothing"
+    assert part_thoughts(Completion(text, "end", tokens), "", decoding, words).finish == finish
+    assert part_thoughts(Completion("one two three four", "end", 4), "", decoding, words).finish == "length", "it thought nothing"
 
 
 @pytest.mark.parametrize("text", ["<think>\nOkay.\n\nThe bag holds balls.\n</think>\n\n4\n\nBecause", "4\n\nBecause"])
 @pytest.mark.parametrize("thoughts", [0, 500])
 def test_a_stop_ends_the_reply_and_neither_thoughts_nor_what_comes_right_behind_them(text: str, thoughts: int) -> None:
     decoding = Decoding(20, ("\n\n",), thoughts=thoughts)
-    written = part_thoughts(Written(text, "end", len(text.split())), "", decoding, words)
+    written = part_thoughts(Completion(text, "end", len(text.split())), "", decoding, words)
     assert (written.text, written.finish) == ("4", "stop")
     assert decoding.ends_early == ([] if thoughts else ["\n\n"]), "who writes must not end thoughts"
     answer = {"choices": [{"message": {"content": "\n\n4\n\nBecause", "reasoning": "Hm"}}], "usage": {"completion_tokens": 5}}
-    assert read_written(answer, decoding, False, words).text == "4"
+    assert read_completion(answer, decoding, False, words).text == "4"
 
 
 def chat(message: dict, usage: dict) -> dict:
@@ -116,7 +116,7 @@ def chat(message: dict, usage: dict) -> dict:
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
 def test_a_servers_own_field_of_thoughts_is_kept_apart(field: str) -> None:
     usage = {"prompt_tokens": 7, "completion_tokens": 12, "completion_tokens_details": {"reasoning_tokens": 10}}
-    written = read_written(chat({"content": "TRUE.", field: "FALSE, no."}, usage), PLAIN, False, None)
+    written = read_completion(chat({"content": "TRUE.", field: "FALSE, no."}, usage), PLAIN, False, None)
     assert (written.text, written.thoughts, written.n_tokens, written.n_thought_tokens) == ("TRUE.", "FALSE, no.", 2, 10)
     assert written.n_prompt_tokens == 7
 
@@ -124,30 +124,30 @@ def test_a_servers_own_field_of_thoughts_is_kept_apart(field: str) -> None:
 @pytest.mark.parametrize("number", [-5, 1e400, float("nan"), "12", 10**30, None, [1]])
 def test_numbers_of_tokens_that_cannot_be_are_not_known(number: object) -> None:
     usage = {"prompt_tokens": number, "completion_tokens": number, "completion_tokens_details": {"reasoning_tokens": number}}
-    written = read_written(chat({"content": "TRUE"}, usage), PLAIN, False, None)
+    written = read_completion(chat({"content": "TRUE"}, usage), PLAIN, False, None)
     assert (written.n_tokens, written.n_prompt_tokens, written.n_thought_tokens) == (0, 0, 0)
 
 
 def test_halves_of_characters_are_replaced_as_no_table_can_contain_them() -> None:
-    written = read_written(chat({"content": "\ud83d\ude00 \ud83d", "reasoning": "\ud83d"}, {}), PLAIN, False, None)
+    written = read_completion(chat({"content": "\ud83d\ude00 \ud83d", "reasoning": "\ud83d"}, {}), PLAIN, False, None)
     assert (written.text, written.thoughts) == ("\N{GRINNING FACE} \N{REPLACEMENT CHARACTER}", "\N{REPLACEMENT CHARACTER}")
 
 
 @pytest.mark.parametrize("content", [[{"type": "thinking", "thinking": "FALSE"}, {"type": "text", "text": "TRUE"}], 1, True])
 def test_what_is_not_text_is_not_read_as_an_answer(content: object) -> None:
     with pytest.raises(TypeError):
-        read_written(chat({"content": content}, {}), PLAIN, False, None)
+        read_completion(chat({"content": content}, {}), PLAIN, False, None)
 
 
 def test_hidden_thoughts_are_counted_and_thoughts_without_a_count_by_their_share_of_characters() -> None:
     hidden = {"completion_tokens": 12, "completion_tokens_details": {"reasoning_tokens": 10}}
-    written = read_written(chat({"content": "TRUE"}, hidden), PLAIN, False, None)
+    written = read_completion(chat({"content": "TRUE"}, hidden), PLAIN, False, None)
     assert (written.thoughts, written.n_tokens, written.n_thought_tokens) == ("", 2, 10)
-    written = read_written(
+    written = read_completion(
         chat({"content": "TRUE", "reasoning_content": "a" * 36}, {"completion_tokens": 10}), PLAIN, False, None
     )
     assert (written.n_tokens, written.n_thought_tokens) == (1, 9)
-    written = read_written(chat({"content": "<think>FALSE</think>TRUE"}, {"completion_tokens": 9}), PLAIN, False, None)
+    written = read_completion(chat({"content": "<think>FALSE</think>TRUE"}, {"completion_tokens": 9}), PLAIN, False, None)
     assert (written.text, written.thoughts) == ("TRUE", "FALSE")
     assert written.n_tokens + written.n_thought_tokens == 9
 
@@ -158,10 +158,10 @@ class Thinker:
     def rendered(self, prompt):
         return str(prompt)
 
-    def write(self, prompts, decoding, *, skip=()):
+    def generate(self, prompts, decoding, *, skip=()):
         for i in range(len(prompts)):
             if i not in skip:
-                yield i, Written("TRUE", "end", 1, thoughts="so", n_thought_tokens=3, n_prompt_tokens=5)
+                yield i, Completion("TRUE", "end", 1, thoughts="so", n_thought_tokens=3, n_prompt_tokens=5)
 
 
 def test_thoughts_are_kept_in_the_store_and_old_answers_without_them_are_still_read(tmp_path) -> None:
@@ -169,11 +169,11 @@ def test_thoughts_are_kept_in_the_store_and_old_answers_without_them_are_still_r
     question = Generate("p", PLAIN)
     first = run_requests([question], engine, open_store(tmp_path, engine)).values[0]
     again = run_requests([question], engine, open_store(tmp_path, engine)).values[0]
-    assert first == again == Written("TRUE", "end", 1, thoughts="so", n_thought_tokens=3)
+    assert first == again == Completion("TRUE", "end", 1, thoughts="so", n_thought_tokens=3)
     assert (first.n_prompt_tokens, again.n_prompt_tokens) == (5, 5)
     older = open_store(tmp_path / "older", engine)
     older.write(older.begin([question_id(question, engine)]), {question_id(question, engine): ["FALSE", "end", 1, False, None]})
-    assert run_requests([question], engine, open_store(tmp_path / "older", engine)).values[0] == Written("FALSE", "end", 1)
+    assert run_requests([question], engine, open_store(tmp_path / "older", engine)).values[0] == Completion("FALSE", "end", 1)
 
 
 def test_a_budget_of_thoughts_changes_a_questions_id_and_none_leaves_it_what_it_was() -> None:

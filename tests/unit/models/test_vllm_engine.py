@@ -182,7 +182,7 @@ def everything(engine: Any) -> dict[str, Any]:
 
     return {
         "scores": listed(engine.score(QUERIES, per_token=True)),
-        "texts": listed(engine.write(PROMPTS, Decoding(12, ("\n\n",)))),
+        "texts": listed(engine.generate(PROMPTS, Decoding(12, ("\n\n",)))),
         "numerals": listed(engine.choose(PROMPTS, [NUMERALS] * len(PROMPTS))),
         "words": listed(engine.choose(PROMPTS, [WORDS] * len(PROMPTS))),
         "turned": listed(engine.score(QUERIES[::-1], per_token=True))[::-1],

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from worldprobe.benchmarks import list_scores
 from worldprobe.cli import main
-from worldprobe.cli.results import scores_of
 from worldprobe.report.leaderboard import build_rankings
 
 
@@ -26,7 +26,7 @@ def folder(make_result, tmp_path):
 
 def test_models_that_cannot_be_told_apart_share_a_rank(make_result):
     results = [make_result("a", 0.8), make_result("b", 0.79), make_result("c", 0.5, half=0.01), make_result("d", None)]
-    (ewok, _) = build_rankings([(result, scores_of(result)) for result in results])
+    (ewok, _) = build_rankings([(result, list_scores(result)) for result in results])
     assert [(row.model, row.rank, row.is_tied) for row in ewok.rows] == [
         ("a", 1, True),
         ("b", 1, True),
@@ -37,7 +37,7 @@ def test_models_that_cannot_be_told_apart_share_a_rank(make_result):
 
 def test_models_that_were_asked_other_items_are_in_a_ranking_of_their_own(folder, make_result):
     results = [make_result("a"), make_result("b", items="b" * 64), make_result("c", average="versions")]
-    rankings = build_rankings([(result, scores_of(result)) for result in results])
+    rankings = build_rankings([(result, list_scores(result)) for result in results])
     assert [(ranking.benchmark, len(ranking.rows)) for ranking in rankings] == [("ewok", 2), ("ewok", 1), ("worldsense", 3)]
 
 

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 import yaml
 
+from worldprobe.benchmarks import list_scores
 from worldprobe.cli import main
-from worldprobe.cli.results import scores_of
 from worldprobe.report.results import check_result
 
 FORMS = Path(__file__).parent / "every_eval_ever"
@@ -170,4 +170,4 @@ def test_same_result_and_day_same_bytes(result_file):
 
 def test_a_result_of_one_benchmark_has_the_scores_of_one(make_result):
     only = {key: value for key, value in make_result("tiny").items() if key != "worldsense"}
-    assert {score.benchmark for score in scores_of(check_result(only))} == {"ewok"}
+    assert {score.benchmark for score in list_scores(check_result(only))} == {"ewok"}

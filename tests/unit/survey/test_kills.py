@@ -1,4 +1,4 @@
-"""Commands of the study with people, killed at any moment or run at once: whole files or none, and nobody's answers lost."""
+"""Exports and withdrawals, killed at any moment or run at once: whole files or none, and nobody's answers lost."""
 
 from __future__ import annotations
 
@@ -67,77 +67,6 @@ def moments(n_calls: int) -> list[int]:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory) -> Path:
-    """Items, lists, key and simulated answers."""
-    folder = tmp_path_factory.mktemp("study")
-    from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.contracts import read_provenance, read_table, write_table
-    from worldprobe.paths import RESOURCES
-
-    assert main(["items", "build", str(RESOURCES / "materials" / "ewok-builtin"), "--out", str(folder / "all.parquet")]) == 0
-    few = read_table(folder / "all.parquet", Items).iloc[::200]
-    write_table(few, Items, folder / "items.parquet", read_provenance(folder / "all.parquet"))
-    lists = f"human lists {folder}/items.parquet --length 2 20 --key-out {folder}/key.parquet --out {folder}/lists.parquet"
-    assert main(lists.split()) == 0
-    simulate = f"human simulate {folder}/lists.parquet --key {folder}/key.parquet --people-per-list 6 --out {folder}/export"
-    assert main(simulate.split()) == 0
-    return folder
-
-
-#: Command and options that make its output differ.
-COMMANDS = {
-    "lists": (
-        "human lists {study}/items.parquet --length 2 20 --key-out {out}/k.parquet --balance-out {out}/b.parquet"
-        " --out {out}/l.parquet",
-        "--seed 1",
-    ),
-    "clean": (
-        "human clean {study}/export --key {study}/key.parquet --steps-out {out}/s.parquet --raters-out {out}/r.parquet"
-        " --answers-out {out}/a.parquet --people-out {out}/p.parquet --out {out}/o.parquet",
-        "--skip isc --minimum 2",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_killed_command_leaves_whole_files_and_the_next_run_completes_them(study, tmp_path, name) -> None:
-    line, change = COMMANDS[name]
-    first, second, out = tmp_path / "first", tmp_path / "second", tmp_path / "out"
-    assert run_apart(line.format(study=study, out=first))[0] == 0
-    shutil.copytree(first, second)
-    status, n_calls = run_apart(f"{line.format(study=study, out=second)} {change}")
-    assert status == 0
-    old_files, new_files = contents(first), contents(second)
-    assert old_files.keys() == new_files.keys()
-    assert old_files != new_files
-    for at in moments(n_calls):
-        shutil.copytree(first, out)
-        again = f"{line.format(study=study, out=out)} {change}"
-        assert run_apart(again, at)[0] == -signal.SIGKILL
-        for file, content in contents(out).items():
-            assert ".part" in file or content in (old_files[file], new_files[file]), at
-        assert run_apart(again)[0] == 0
-        assert contents(out) == new_files, at
-        shutil.rmtree(out)
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_two_at_once_of_which_one_is_killed_leave_whole_files(study, tmp_path, name) -> None:
-    line, change = COMMANDS[name]
-    out, second = tmp_path / "out", tmp_path / "second"
-    new = f"{line.format(study=study, out=out)} {change}"
-    _, n_calls = run_apart(f"{line.format(study=study, out=second)} {change}")
-    seen = [FORKS.Value("q", 0, lock=False) for _ in range(2)]
-    both = [FORKS.Process(target=_run, args=(new, at, one)) for at, one in zip((n_calls * 2 // 3, 0), seen, strict=True)]
-    for process in both:
-        process.start()
-    for process in both:
-        process.join(timeout=60)
-    assert [process.exitcode for process in both] == [-signal.SIGKILL, 0]
-    assert {file: content for file, content in contents(out).items() if ".part" not in file} == contents(second)
 
 
 @pytest.fixture

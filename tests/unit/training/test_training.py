@@ -64,7 +64,7 @@ def train(folder, name, *options, architecture="gpt2"):
     return cli.main([*command, "--out", str(folder / name)])
 
 
-@pytest.mark.parametrize("architecture", scratch.ARCHITECTURES)
+@pytest.mark.parametrize("architecture", ["gpt2", "llama"])
 def test_a_trained_model_is_an_ordinary_folder_that_prefers_the_right_target(folder, architecture):
     name = f"toy_{architecture}"
     assert (

@@ -3,13 +3,11 @@
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,7 +23,7 @@ from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import locate
-from worldprobe.training.checkpoints import last_checkpoint, written
+from worldprobe.training.checkpoints import last_checkpoint
 from worldprobe.training.lessons import Material
 from worldprobe.training.tuning import Curriculum, Tuning, _run, add_matrices, lessons_per_pass, save_tuned
 
@@ -240,7 +238,7 @@ def test_a_killed_run_continues_to_the_same_losses_and_weights(folder: Path, tun
 
 
 def test_a_checkpoint_that_was_cut_off_is_removed_and_the_one_before_taken(tmp_path: Path) -> None:
-    for step, state in ((2, "{}"), (4, '{"cut'), (6, None)):
+    for step, state in ((2, "{}"), (4, '{"cut'), (16, None)):
         place = tmp_path / f"checkpoint-{step}"
         place.mkdir()
         if state is not None:
@@ -260,24 +258,6 @@ def test_a_checkpoint_with_half_a_file_is_removed(name: str, tmp_path: Path) -> 
     (place / name).write_bytes((place / name).read_bytes()[:200])
     assert last_checkpoint(tmp_path) is None
     assert not place.exists()
-
-
-@pytest.mark.parametrize(("save", "name"), [(save_file, "model.safetensors"), (torch.save, "optimizer.pt")])
-def test_a_checkpoint_for_which_the_disk_has_no_room_is_a_message(save: Callable, name: str, tmp_path: Path) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
-    try:
-        with pytest.raises(UserError, match="cannot be written"), written(tmp_path):
-            save({"a": torch.zeros(50_000)}, tmp_path / name)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
-
-
-def test_a_fault_of_ours_while_a_checkpoint_is_written_keeps_its_traceback(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="shape"), written(tmp_path):
-        raise RuntimeError("wrong shape")
 
 
 def test_a_pass_takes_as_many_lessons_as_memory_is_meant_for() -> None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import copy
 import hashlib
 import io
-import os
-import stat
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from worldprobe.errors import UserError
-from worldprobe.files import digest_file
+from worldprobe.files import digest_file, files_below
 
 #: Larger members are not text that anybody wrote, and are not read into memory.
 LARGEST = 256 * 1024 * 1024
@@ -33,7 +30,7 @@ class Archive:
         password_hint: how the password can be given, for messages.
 
     Raises:
-        UserError: no such place, not a ZIP archive, a name twice in it, or a folder that cannot be listed.
+        UserError: no such place, or not a ZIP archive.
     """
 
     def __init__(self, path: Path | str, password: str | None = None, password_hint: str = "Give --password.") -> None:
@@ -41,23 +38,13 @@ class Archive:
         self._password = password.encode("utf-8", "surrogateescape") if password else None
         self._password_hint = password_hint
         self._zip: Any = None
-        try:
-            if self.path.is_dir():
-                self.names = sorted(_files_below(self.path))
-                return
-            if not self.path.exists():
-                raise UserError(self.path, "there is no such folder or file.", "Check the path.")
-            if not self.path.is_file():
-                raise UserError(self.path, "is neither a folder nor a file.", "Give a folder, or a .zip file.")
-            self._zip = _open(self.path)
-        except OSError as error:
-            where = error.filename or self.path
-            raise UserError(where, f"cannot be read ({error.strerror}).", "Check the file and your rights.") from error
-        names = [name for name in self._zip.namelist() if not name.endswith("/")]
-        repeated = [name for name, count in Counter(names).items() if count > 1]
-        if repeated:
-            raise UserError(self.path, f"contains {repeated[0]} {names.count(repeated[0])} times.", "Pack each file once.")
-        self.names = sorted(names)
+        if self.path.is_dir():
+            self.names = sorted(path.relative_to(self.path).as_posix() for path in files_below(self.path))
+            return
+        if not self.path.exists():
+            raise UserError(self.path, "there is no such folder or file.", "Check the path.")
+        self._zip = _open(self.path)
+        self.names = sorted(name for name in self._zip.namelist() if not name.endswith("/"))
 
     @property
     def is_folder(self) -> bool:
@@ -70,7 +57,15 @@ class Archive:
         Raises:
             UserError: it cannot be read, is damaged or too large, or the password is missing or wrong.
         """
-        return self._read_file(name) if self._zip is None else self._read_member(name)
+        if self._zip is not None:
+            self._refuse_large(name, self._zip.getinfo(name).file_size)
+            return b"".join(self._pieces(name))
+        path = self.path / name
+        try:
+            self._refuse_large(name, path.stat().st_size)
+            return path.read_bytes()
+        except OSError as error:
+            raise UserError(path, f"cannot be read ({error.strerror}).", "Check the file and your rights.") from error
 
     def copy_member(self, name: str, path: Path) -> None:
         """Write one member of a ZIP archive to a file, piece by piece: whatever its size, little memory is needed.
@@ -90,18 +85,6 @@ class Archive:
         for name in sorted(names):
             digest.update(f"{name}\0{hashlib.sha256(self.read(name)).hexdigest()}\n".encode())
         return digest.hexdigest()
-
-    def _read_file(self, name: str) -> bytes:
-        path = self.path / name
-        try:
-            self._refuse_large(name, path.stat().st_size)
-            return path.read_bytes()
-        except OSError as error:
-            raise UserError(path, f"cannot be read ({error.strerror}).", "Check the file and your rights.") from error
-
-    def _read_member(self, name: str) -> bytes:
-        self._refuse_large(name, self._zip.getinfo(name).file_size)
-        return b"".join(self._pieces(name))
 
     def _pieces(self, name: str) -> Iterator[bytes]:
         """The bytes of a ZIP archive's member; until the last of them has come, none of them is to be trusted."""
@@ -163,24 +146,6 @@ def encrypt(members: Mapping[str, bytes], password: str) -> bytes:
     return packed.getvalue()
 
 
-def _files_below(folder: Path) -> Iterable[str]:
-    """Regular files by relative name; hidden ones, such as a version control's, are left out.
-
-    Raises:
-        OSError: a folder cannot be listed.
-    """
-
-    def stop(error: OSError) -> None:
-        raise error
-
-    for place, folders, files in os.walk(folder, onerror=stop):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in files:
-            path = Path(place, name)
-            if not name.startswith(".") and stat.S_ISREG(path.stat().st_mode):
-                yield path.relative_to(folder).as_posix()
-
-
 def _open(path: Path) -> Any:
     """An archive whose members can be read; the standard library's reader, unless a member is encrypted with AES."""
     import zipfile
@@ -193,7 +158,7 @@ def _open(path: Path) -> Any:
             archive.close()
             return pyzipper.AESZipFile(path)
         return archive
-    except OSError:
-        raise
-    except Exception as error:  # see _read_member
+    except OSError as error:
+        raise UserError(path, f"cannot be read ({error.strerror}).", "Check the file and your rights.") from error
+    except Exception as error:  # see _pieces
         raise UserError(path, "is not a readable ZIP archive.", "Give a folder, or a complete .zip file.") from error

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial, update_wrapper
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
@@ -261,6 +262,44 @@ class Page:
     files: Callable[[Study, Sequence[str]], PageFiles | None]
 
 
+@dataclass(frozen=True)
+class Evaluated:
+    """The model that ``worldprobe evaluate`` evaluates.
+
+    Attributes:
+        name: as it is shown.
+        card: how it is loaded, with its kind.
+        flags: the same, as options of commands.
+        folder: where tables go.
+        options: the command's options that benchmarks define.
+        step: runs one command, given in words.
+    """
+
+    name: str
+    card: Mapping[str, Any]
+    flags: Sequence[Any]
+    folder: Path
+    options: Mapping[str, Any]
+    step: Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How ``worldprobe evaluate`` evaluates a model in one benchmark, and what others read in its result.
+
+    Attributes:
+        run: evaluates it -> what ``result.json`` states of it, and the same in words.
+        scores: ``result.json`` -> this benchmark's numbers in it (``report.results.Score``).
+        refuse: raises a ``UserError`` for a model that cannot be evaluated.
+        options: names of the command's options that are this benchmark's.
+    """
+
+    run: Callable[[Evaluated], tuple[dict[str, Any], str]]
+    scores: Callable[[dict[str, Any]], list[Any]]
+    refuse: Callable[[Evaluated], None]
+    options: tuple[str, ...] = ()
+
+
 def nothing(_study: Study, *_others: Any) -> list[Any]:
     """No files, no models."""
     return []
@@ -282,6 +321,11 @@ class Benchmark:
         adds: study, registry -> cards of models that a study makes, which it may name like any other.
         displays: its tables and figures, those of one section in the order of the report.
         page: its part of the report, if it has one.
+        scores: its form of ``contracts.results.Scores``, if the shared rules and commands compute its summaries and comparisons
+            (``workflow/rules/scores.smk``): ``answers`` are then tables of scores.
+        reproduce: files of a study -> its published numbers next to ours (``analysis.reproduction.Checked``): the summaries, the
+            folder of published numbers, and options of ``reproduction check`` that it understands.
+        evaluation: how single models are evaluated, if they can be.
     """
 
     name: str
@@ -295,6 +339,9 @@ class Benchmark:
     adds: Callable[[Study, dict[str, dict[str, Any]]], dict[str, dict[str, Any]]] | None = None
     displays: tuple[Display, ...] = ()
     page: Page | None = None
+    scores: type[Table] | None = None
+    reproduce: Callable[..., Any] | None = None
+    evaluation: Evaluation | None = None
 
     def wanted(self, study: Study, registry: Registry, kind: str | None = None) -> list[Display]:
         """The figures and tables (or one kind of them) that a study of this benchmark has."""

@@ -190,10 +190,10 @@ def check_place(path: Path | str, is_folder: bool = False, command: str = "", so
         UserError: the path has no name, is something else, or cannot be written.
     """
     path = Path(path)
-    if path.name in ("", "..") or "\0" in str(path):
+    if path.name in ("", ".."):
         raise UserError(f'"{path}"', "is not the name of a file or folder to write.", "Give a path that ends in a name.")
     try:
-        if path.exists() and not path.is_dir() and not path.is_file():
+        if path.exists() and not path.is_dir() and not path.is_file():  # e.g. /dev/null, which a rename would replace
             raise UserError(path, "is a device, pipe or socket, not a regular file.", "Give the path of a file.")
         if is_folder:
             if path.is_file():
@@ -208,8 +208,6 @@ def check_place(path: Path | str, is_folder: bool = False, command: str = "", so
         if not nearest.is_dir():
             raise UserError(path, f"cannot be written: {nearest} is a file.", "Give a path in a folder.")
         if not os.access(nearest, os.W_OK | os.X_OK):
-            if os.statvfs(nearest).f_flag & os.ST_RDONLY:
-                raise OSError(errno.EROFS, os.strerror(errno.EROFS))
             raise UserError(
                 path, f"cannot be written: no permission to write in {nearest}.", "Choose a folder that you may write in."
             )

@@ -18,7 +18,7 @@ from worldprobe.contracts import read_provenance, read_table, validate
 from worldprobe.errors import UserError
 from worldprobe.inference.dialogue import last_word
 from worldprobe.inference.store import open_store
-from worldprobe.models.engine import EngineFacts, Scored, Written
+from worldprobe.models.engine import Completion, EngineFacts, Scored
 
 PAIR = ("TRUE", "FALSE")
 #: Last words that chat models end with, the accepted answers, and what is read.
@@ -110,7 +110,7 @@ class Scripted:
             raise KeyboardInterrupt
         self.asked.append(question)
 
-    def write(self, prompts, decoding, *, skip=()):
+    def generate(self, prompts, decoding, *, skip=()):
         for i, prompt in enumerate(prompts):
             if i in skip:
                 continue
@@ -118,25 +118,25 @@ class Scripted:
             self.note((text, decoding))
             yield i, self.reply(text, decoding)
 
-    def reply(self, text: str, decoding) -> Written:
+    def reply(self, text: str, decoding) -> Completion:
         is_second = "What is the final answer?" in text
         if "broken" in text:
-            return Written("", "not_finite", 0)
+            return Completion("", "not_finite", 0)
         if "too long" in text:
-            return Written("TRUE", "end", 1, prompt_was_cut=True)
+            return Completion("TRUE", "end", 1, prompt_was_cut=True)
         if "thinks" in text:
-            return Written("FALSE", "end", 1, thoughts="TRUE, I thought", n_thought_tokens=4)
+            return Completion("FALSE", "end", 1, thoughts="TRUE, I thought", n_thought_tokens=4)
         if "endless" in text:
-            return Written("TRUE " * 50, "length", decoding.max_new_tokens)
+            return Completion("TRUE " * 50, "length", decoding.max_new_tokens)
         if "slow" in text:
-            return Written("true.", "end", 2) if is_second else Written("I walk to TRUE", "length", decoding.max_new_tokens)
+            return Completion("true.", "end", 2) if is_second else Completion("I walk to TRUE", "length", decoding.max_new_tokens)
         if "second only" in text:
-            return Written("FALSE", "end", 1) if is_second else Written("Let me see, perhaps", "end", 5)
+            return Completion("FALSE", "end", 1) if is_second else Completion("Let me see, perhaps", "end", 5)
         if "draws" in text:
-            return Written(PAIR[decoding.seed % 2], "end", 1)
+            return Completion(PAIR[decoding.seed % 2], "end", 1)
         words = {"good": "It is TRUE.", "empty": "", "refuses": "I cannot answer that.", "wrong word": "POSSIBLE"}
         words |= {"both": "TRUE or FALSE", "denies": "It is not TRUE."}
-        return Written(next(reply for word, reply in words.items() if word in text), "end", 3)
+        return Completion(next(reply for word, reply in words.items() if word in text), "end", 3)
 
     def score(self, queries, *, skip=(), per_token=False):
         for i, query in enumerate(queries):

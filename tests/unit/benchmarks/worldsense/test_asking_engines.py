@@ -54,7 +54,7 @@ def address(chatty: Any) -> Iterator[str]:
                 return self.send(400, {"error": {"message": "the prompt and max_tokens are longer than the context"}})
             prompt = tuple(Message(message["role"], message["content"]) for message in body["messages"])
             with lock:
-                ((_, written),) = chatty.write([prompt], Decoding(body["max_tokens"], tuple(body.get("stop") or ())))
+                ((_, written),) = chatty.generate([prompt], Decoding(body["max_tokens"], tuple(body.get("stop") or ())))
             usage = {"prompt_tokens": written.n_prompt_tokens, "completion_tokens": written.n_tokens, "total_tokens": 0}
             usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
             finish = "length" if written.finish == "length" else "stop"

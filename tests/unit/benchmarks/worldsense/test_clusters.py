@@ -57,7 +57,7 @@ def test_the_interval_covers_what_other_skins_would_give(
     spread = spread_of_means(tuples, scores, ())
     covered = ((spread.ci_low <= 0.6) & (spread.ci_high >= 0.6)).mean()
     assert 0.92 <= covered <= 1
-    assert set(spread.n_skins.ravel()) == {number}
+    assert set(spread.n_clusters.ravel()) == {number}
     if of_skin:
         cells = find_cells(tuples, ["problem", "size"])
         naive = average(cells, sum_in_cells(cells, scores), ())
@@ -94,7 +94,7 @@ def test_a_model_that_is_better_in_these_skins_only_is_not_called_better(questio
             Series("basic", name, np.where(rng.random(len(gold)) < share[skin], gold, other).astype(np.int8)[None], {})
             for name, share in zip("ab", shares, strict=True)
         ]
-        found.append(compare_models("test", questions, series).query("problem == 'all'")["p"].iloc[0])
+        found.append(compare_models("test", questions, series).query("grouping == 'overall'")["p"].iloc[0])
     assert sum(p < 0.05 for p in found) <= 4
 
 
@@ -107,7 +107,7 @@ def test_perfect_and_one_sided_models_can_be_compared(questions: Questions) -> N
     table = compare_models("test", questions, series)
     validate(table[list(Comparisons.columns)], Comparisons)
     assert table.query("model_b == 'b'")["difference"].eq(0).all()
-    assert set(table.query("problem == 'Infer.normal'")["status"]) == {"no_spread"}
+    assert set(table.query("group == 'Infer.normal'")["status"]) == {"no_spread"}
 
 
 def consistency_of(questions: Questions, answers: np.ndarray) -> pd.DataFrame:

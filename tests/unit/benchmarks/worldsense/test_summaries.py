@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from worldprobe.analysis.reproduction import summary_line
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
 from worldprobe.benchmarks.worldsense.analysis.published import published_name, read_published
 from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, Questions, from_frame
-from worldprobe.benchmarks.worldsense.analysis.reproduction import RELEASED, check_reproduction, released_sets, summary_line
+from worldprobe.benchmarks.worldsense.analysis.reproduction import RELEASED, check_reproduction, released_sets
 from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models, summarize
 from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction, Summaries
@@ -118,7 +119,7 @@ def test_depth_and_worlds_are_those_of_the_trials(trials: pd.DataFrame, question
 def test_models_are_compared_on_the_tuples_that_both_answered(questions: Questions, series: list[Series]) -> None:
     table = compare_models("test", questions, series)
     validate(table, Comparisons)
-    row = table[(table["problem"] == "all") & (table["model_a"] == "GPT4") & (table["model_b"] == "poor")].iloc[0]
+    row = table[(table["grouping"] == "overall") & (table["model_a"] == "GPT4") & (table["model_b"] == "poor")].iloc[0]
     assert row["difference"] > 0.2
     assert row["ci_low"] < row["difference"] < row["ci_high"]
     assert row["n_clusters"] == 3
@@ -127,7 +128,7 @@ def test_models_are_compared_on_the_tuples_that_both_answered(questions: Questio
 
 
 def test_compared_means_are_those_of_the_summaries(questions: Questions, series: list[Series], summaries: pd.DataFrame) -> None:
-    row = compare_models("test", questions, series).query("problem == 'all' and model_b == 'poor'").iloc[0]
+    row = compare_models("test", questions, series).query("grouping == 'overall' and model_b == 'poor'").iloc[0]
     assert row["mean_b"] == pytest.approx(mean_of(summaries, "poor", "accuracy"))
 
 
@@ -151,7 +152,7 @@ def test_every_published_number_is_found_or_has_a_reason(summaries: pd.DataFrame
     assert (asked["ours_printed"] != "").all()
     released = check_reproduction(published, summaries, released={"test"})
     assert {"differs", "not_run"} <= set(released["status"])
-    assert "equal as printed" in summary_line(released)
+    assert "published numbers within rounding" in summary_line(released)
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def variance_of_mean(residual: np.ndarray, share: np.ndarray, unit: np.ndarray) 
     """
     g = np.bincount(unit, share)
     scale, df = _bell_mccaffrey(g)
-    return Part(scale * (_sums(residual * share, unit) ** 2).sum(axis=1), df)
+    return Part(scale * (sum_by_code(residual * share, unit) ** 2).sum(axis=1), df)
 
 
 def _estimate(
@@ -181,17 +181,17 @@ def _estimate(
     zeros = np.zeros(values.shape[1], int)
     cell = np.unique(np.stack([zeros if codes is None else codes for codes in (version, stratum)]), axis=1, return_inverse=True)
     place = cell[1].reshape(-1)
-    cells = _sums(np.ones((1, len(weight))) * weight, place)[0]
+    cells = sum_by_code(np.ones((1, len(weight))) * weight, place)[0]
     in_version = np.bincount(cell[0][0])  # strata of each version
     share = weight / cells[place] / (in_version[cell[0][0]] * len(in_version))[place]
     mean = (values * share).sum(axis=1)
     n_clusters, n_versions = int(cluster.max()) + 1, 1 if version is None else int(version.max()) + 1
-    inner = values - (_sums(values * weight, place) / cells)[:, place]
+    inner = values - (sum_by_code(values * weight, place) / cells)[:, place]
     of_clusters = variance_of_mean(inner, share, cluster)
     if version is None or n_versions == 1:
         ways = [[of_clusters, *others]]
     else:
-        outer = _sums(values * share, version) * n_versions - mean[:, None]
+        outer = sum_by_code(values * share, version) * n_versions - mean[:, None]
         of_versions = variance_of_mean(outer, np.full(n_versions, 1 / n_versions), np.arange(n_versions))
         of_cells = _variance_of_cells(inner * share, share, cluster, version)
         ways = [[*way, *others] for way in crossed(of_clusters, of_versions, of_cells)]
@@ -223,7 +223,7 @@ def _variance_of_cells(parts: np.ndarray, share: np.ndarray, cluster: np.ndarray
     n_versions = int(version.max()) + 1
     pair, cell = np.unique(cluster * n_versions + version, return_inverse=True)
     owner = pair // n_versions
-    sums, totals, number = _sums(parts, cell), _sums(parts, cluster), np.bincount(owner)
+    sums, totals, number = sum_by_code(parts, cell), sum_by_code(parts, cluster), np.bincount(owner)
     share_of = np.bincount(cell, share) / np.bincount(cluster, share)[owner]
     left = (sums - totals[:, owner] * share_of) ** 2
     correction = np.where(number > 1, number / np.maximum(number - 1, 1), 0)
@@ -254,7 +254,7 @@ def _squared_half_width(tail: np.ndarray, ways: Sequence[Sequence[Part]]) -> np.
     return np.max([sum(stdtrit(part.df, tail) ** 2 * part.variance for part in way) for way in ways], axis=0)
 
 
-def _sums(values: np.ndarray, code: np.ndarray) -> np.ndarray:
+def sum_by_code(values: np.ndarray, code: np.ndarray) -> np.ndarray:
     """Sums of values with the same code, shape (series, codes), added in order whatever the threads."""
     n = len(code)
     member = sparse.csr_matrix((np.ones(n), (np.arange(n), code)), (n, int(code.max()) + 1))

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.clusters import crossed_means
-from worldprobe.contracts.results import ALL
+from worldprobe.analysis.clusters import crossed_means, sum_by_code
+from worldprobe.contracts.results import ALL, OVERALL, Summaries
+from worldprobe.errors import UserError
+
+#: What the intervals of a benchmark's scores are over, where it does not say more.
+CLUSTERS = "clusters"
 
 
 @dataclass(frozen=True)
@@ -64,16 +68,20 @@ def summarize(scored: Scored, groups: Iterable[Group], are_random: bool = True) 
         ``contracts.results.Summaries`` with the range of conditions (low, high) and the columns of ``scored.counts``; groups
         without any unit of a series have no row.
     """
-    table = pd.concat([block for group in groups for block in _blocks(scored, group, are_random)], ignore_index=True)
+    lowest = np.where((scored.values < 0).any(axis=(1, 2)), -1.0, 0.0)  # what a mean of each metric can be at the least
+    table = pd.concat([block for group in groups for block in _blocks(scored, group, are_random, lowest)], ignore_index=True)
     return table[table["n"] > 0].reset_index(drop=True)
 
 
-def _blocks(scored: Scored, group: Group, are_random: bool) -> Iterable[pd.DataFrame]:
+def _blocks(scored: Scored, group: Group, are_random: bool, lowest: np.ndarray) -> Iterable[pd.DataFrame]:
     """The rows of a group: over conditions, then of each."""
     labels = scored.condition[group.units]
+    conditions, code = np.unique(labels, return_inverse=True)
     values = scored.values[:, :, group.units].reshape(-1, len(labels)).astype(float)
-    means = pd.DataFrame(values.T).groupby(labels).mean()
-    counts = {name: pd.DataFrame(count[:, group.units].T).groupby(labels).sum() for name, count in scored.counts.items()}
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        means = pd.DataFrame((sum_by_code(np.where(known, values, 0), code) / sum_by_code(known, code)).T, index=conditions)
+    counts = {name: pd.DataFrame(sum_by_code(count[:, group.units], code).T).astype(int) for name, count in scored.counts.items()}
     version, stratum = (labels, None) if are_random else (None, labels)
     found = crossed_means(values, group.cluster, version, stratum, tested=False)
     n_metrics, n_series = len(scored.metrics), len(scored.series)
@@ -84,8 +92,8 @@ def _blocks(scored: Scored, group: Group, are_random: bool) -> Iterable[pd.DataF
         mean=means.mean(),
         low=means.min(),
         high=means.max(),
-        ci_low=np.clip(found.ci_low, 0, 1),
-        ci_high=np.clip(found.ci_high, 0, 1),
+        ci_low=np.maximum(found.ci_low, np.repeat(lowest, n_series)),
+        ci_high=np.minimum(found.ci_high, 1),
         interval_over=group.interval_over,
         status=found.status,
         n_clusters=found.n_clusters,
@@ -96,3 +104,52 @@ def _blocks(scored: Scored, group: Group, are_random: bool) -> Iterable[pd.DataF
         for place, condition in enumerate(means.index):
             inside = {name: np.tile(count.iloc[place], n_metrics) for name, count in counts.items()}
             yield rows.assign(condition=str(condition), mean=means.iloc[place], **inside)
+
+
+def arrange(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> tuple[Scored, list[Group]]:
+    """Scores of one condition as arrays, and the groups that their means are taken by.
+
+    Args:
+        scores: ``contracts.results.Scores`` of one condition.
+        groupings: further columns; a unit has one value in each.
+
+    Raises:
+        UserError: a unit has two clusters, or two values of a grouping.
+    """
+    facts = ["cluster", *groupings]
+    units = scores[["unit", *facts]].drop_duplicates()
+    if units["unit"].duplicated().any():
+        unit = units.loc[units["unit"].duplicated(), "unit"].iloc[0]
+        raise UserError("scores", f"{unit} has two values of {' or '.join(facts)}.", "Score every model on the same units.")
+    units = units.sort_values("unit", ignore_index=True)
+    series = scores[["model", "eval_type"]].drop_duplicates().astype("str").sort_values(["model", "eval_type"], ignore_index=True)
+    metrics = sorted(scores["metric"].unique())
+    place = pd.MultiIndex.from_frame(series).get_indexer(pd.MultiIndex.from_frame(scores[["model", "eval_type"]]))
+    unit = pd.Index(units["unit"]).get_indexer(scores["unit"])
+    values = np.full((len(metrics), len(series), len(units)), np.nan)
+    values[pd.Index(metrics).get_indexer(scores["metric"]), place, unit] = scores["value"].to_numpy(float)
+    present = np.zeros((len(series), len(units)), bool)
+    present[place, unit] = True
+    cluster = units["cluster"].to_numpy()
+    groups = [Group(OVERALL, ALL, np.arange(len(units)), cluster, CLUSTERS, by_condition=False)]
+    for grouping in groupings:
+        for name, found in units.groupby(grouping, sort=True).indices.items():
+            groups.append(Group(grouping, str(name), np.asarray(found), cluster[found], CLUSTERS, by_condition=False))
+    return Scored(series, metrics, values, np.zeros(len(units), int), {"n": present}), groups
+
+
+def summarize_scores(scores: pd.DataFrame, groupings: Sequence[str] = ()) -> pd.DataFrame:
+    """Means of any benchmark's scores in each condition, overall and by group, with intervals over clusters.
+
+    Args:
+        scores: ``contracts.results.Scores``.
+        groupings: further columns of them that means are also taken by.
+
+    Returns:
+        ``contracts.results.Summaries``.
+    """
+    tables = []
+    for condition, rows in scores.groupby("condition", observed=True, sort=True):
+        scored, groups = arrange(rows, groupings)
+        tables.append(summarize(scored, groups, are_random=False).assign(condition=str(condition)))
+    return pd.concat(tables, ignore_index=True)[list(Summaries.columns)]

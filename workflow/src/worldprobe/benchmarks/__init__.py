@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study
+from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
 from worldprobe.training.controls import with_checkpoints
 
 if TYPE_CHECKING:
+    from worldprobe.contracts import Table
+    from worldprobe.report.results import Score
     from worldprobe.settings import Block  # pydantic takes a third of a second that `--help` does not need
 
 #: In the order of reports.
@@ -26,6 +30,11 @@ def benchmarks() -> dict[str, Benchmark]:
 def settings_classes() -> dict[str, type[Block]]:
     """The class of each benchmark's block of a configuration."""
     return {name: benchmark.settings for name, benchmark in benchmarks().items()}
+
+
+def list_scores(result: Mapping[str, Any]) -> list[Score]:
+    """All numbers of a result of ``worldprobe evaluate``, of every benchmark."""
+    return [score for one in benchmarks().values() if one.evaluation for score in one.evaluation.scores(dict(result))]
 
 
 def of_study(study: Study) -> list[Benchmark]:
@@ -129,3 +138,27 @@ def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict
         if benchmark.complete:
             registry = benchmark.complete(study, registry)
     return registry
+
+
+def benchmark_of(summaries: Path | str) -> Benchmark:
+    """The benchmark whose summary table a file is.
+
+    Raises:
+        UserError: not a table of ours, or not a benchmark's summaries.
+    """
+    from worldprobe.contracts import table_name
+
+    kind = table_name(summaries)
+    known = {one.page.summary.contract.Config.name: one for one in benchmarks().values() if one.page}
+    if kind not in known:
+        raise UserError(
+            summaries, f"contains {kind or 'no table'}, not {' or '.join(known)}.", "Give the summary table of a benchmark."
+        )
+    return known[kind]
+
+
+def scores_in(path: Path | str) -> type[Table] | None:
+    """The form of scores that a file has; None: it is another table, as EWoK's judgements."""
+    from worldprobe.contracts import table_name
+
+    return {one.scores.Config.name: one.scores for one in benchmarks().values() if one.scores}.get(table_name(path))

@@ -37,6 +37,7 @@ def summarize(
         average: what weighs equally in overall means; domains: as in BabyLM's leaderboards, with no interval
         out: summaries table
     """
+    from worldprobe.benchmarks import scores_in
     from worldprobe.benchmarks.ewok.analysis.clusters import drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
     from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings, items_of
@@ -44,6 +45,13 @@ def summarize(
     from worldprobe.benchmarks.ewok.contracts import Summaries
 
     step = Step(SUMMARIES, judgements, missing)
+    if (scores := scores_in(judgements[0])) is not None:
+        from worldprobe.analysis.summaries import summarize_scores
+        from worldprobe.contracts import results
+
+        table, units = step.read_scores(scores)
+        step.write(summarize_scores(table, units), results.Summaries, out, ["scipy"])
+        return
     rows = step.read(COLUMNS)
     is_own = has_own_fillings(judgements)
     summaries = summarize(rows, cluster, average, is_own)

@@ -158,7 +158,6 @@ def measure_surface(
     from functools import partial
 
     from worldprobe.benchmarks.ewok.baselines import frequency as frequencies
-    from worldprobe.benchmarks.ewok.baselines import surface
     from worldprobe.benchmarks.ewok.contracts import Items, SurfaceFeatures
     from worldprobe.contracts import read_table, write_table
     from worldprobe.errors import UserError
@@ -177,7 +176,7 @@ def measure_surface(
         unit = "ln(1 + records that begin with the word)"
     else:
         source, unit = partial(frequencies.frequencies_of_ngrams, paths=ngrams), "ln(1 + occurrences in books of all years)"
-    measured = surface.surface_features(item_rows, source, compat)
+    measured = frequencies.surface_features(item_rows, source, compat)
     if empty := measured.counts["n_texts_without_words"]:
         LOGGER.warning("%d texts have no words, so their items have no mean log frequency", empty)
     provenance = made(

@@ -34,6 +34,7 @@ def compare(
     Args:
         out: comparisons table; JSON where the name ends in .json
     """
+    from worldprobe.benchmarks import scores_in
     from worldprobe.benchmarks.ewok.analysis.clusters import drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
@@ -41,6 +42,13 @@ def compare(
     from worldprobe.benchmarks.ewok.contracts import Comparisons
 
     step = Step(METHOD, judgements, missing)
+    if (scores := scores_in(judgements[0])) is not None:
+        from worldprobe.analysis.comparisons import compare_scores
+        from worldprobe.contracts import results
+
+        table, units = step.read_scores(scores)
+        _write(step, compare_scores(table, units), results.Comparisons, out, {"cluster": cluster})
+        return
     rows = step.read(COLUMNS)
     is_own = has_own_fillings(judgements)
     comparisons = compare_models(rows, eval_type, cluster, is_own)
@@ -96,8 +104,8 @@ def _write(step: Step, comparisons: pd.DataFrame, contract: type[Table], out: Pa
     from worldprobe.contracts import validate
     from worldprobe.files import write_text
 
-    for sentence in comparisons.loc[comparisons["grouping"] == "overall", "sentence"]:
-        print(sentence)
+    if "sentence" in comparisons:
+        print(*comparisons.loc[comparisons["grouping"] == "overall", "sentence"], sep="\n")
     for model, kind in step.details.get("kinds", {}).items():
         print(f"{model}: {kind}; its scores are another measure than those of causal language models.")
     if out is not None and out.suffix == ".json":

@@ -217,19 +217,19 @@ def measure(items: Path, corpus: Corpus, judgements: list[Path], /, *, missing: 
     """
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items, kinds_of
     from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlFillers, ControlTemplates, Items, Judgements
-    from worldprobe.benchmarks.ewok.controls import split
+    from worldprobe.benchmarks.ewok.controls import corpus as stories
     from worldprobe.contracts import read_table, write_table
     from worldprobe.provenance import made
 
     paths = {"items": items, "templates": corpus / TEMPLATES, "fillers": corpus / FILLERS}
-    status = split.item_status(
+    status = stories.item_status(
         read_table(items, Items),
         read_table(paths["templates"], ControlTemplates),
         read_table(paths["fillers"], ControlFillers),
     )
     tables = [read_table(path, Judgements) for path in judgements]
     check_items(items, judgements)
-    accuracies = split.accuracy_by_split(tables, status)
+    accuracies = stories.accuracy_by_split(tables, status)
     details = missing_models(missing, accuracies["model"].unique()) | kinds_of(judgements)
     inputs = paths | {str(path): path for path in judgements}
     provenance = made(ACCURACY_METHOD, inputs, ["numpy", "pandas"], details=details)

@@ -22,18 +22,9 @@ from worldprobe.cli.options import (
     Revision,
     Versions,
     shipped_file,
+    version_range,
 )
 from worldprobe.errors import UserError, did_you_mean
-
-#: Option -> the benchmark that it belongs to; for the others it does nothing.
-OF_ONE_BENCHMARK = {
-    "materials": "ewok",
-    "password": "ewok",
-    "compat": "ewok",
-    "release_filter": "ewok",
-    "versions": "ewok",
-    "per_cell": "worldsense",
-}
 
 
 @Parameter(name="*")
@@ -81,14 +72,16 @@ def evaluate(
     """
     import json
 
+    from worldprobe.benchmark import Evaluated
+    from worldprobe.benchmarks import benchmarks
     from worldprobe.files import write_text
     from worldprobe.models.checkpoint import short_name
-    from worldprobe.models.model_types import CAUSAL, refuse_prompting
     from worldprobe.models.registry import loading_options, speed_options
     from worldprobe.report.results import SCHEMA_VERSION, check_result
 
-    benchmarks = benchmark_names(benchmark)
-    refuse_what_does_nothing(options, benchmarks)
+    names = benchmark_names(benchmark)
+    version_range(options.versions)
+    refuse_what_does_nothing(options, names)
     card = look_up(model, registry)
     name = card.get("name") or short_name(model)
     work = work or Path("results/evaluate") / name
@@ -98,17 +91,16 @@ def evaluate(
     entry = {**card, "dtype": dtype or card.get("dtype"), "revision": revision or card.get("revision")}
     refuse_what_a_server_decides(entry, {"dtype": dtype, "revision": revision})
     entry["kind"] = card.get("kind") or kind_of(entry)
-    if "worldsense" in benchmarks and entry["kind"] != CAUSAL:
-        raise refuse_prompting(model, entry["kind"])
-    if "ewok" in benchmarks and entry.get("engine") == "rule":
-        problem = "is a rule for WorldSense's trials, and EWoK asks about other things."
-        raise UserError(model, problem, "Add --benchmark worldsense.")
     flags = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
     evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__}
+    evaluated = Evaluated(name, entry, flags, work, asdict(options), step)
+    evaluations = [found for each in names if (found := benchmarks()[each].evaluation)]
+    for one in evaluations:
+        one.refuse(evaluated)
     described = []
-    for one in benchmarks:
-        found, text = EVALUATE[one](options, name, entry, flags, work)
-        evaluation |= found
+    for one in evaluations:
+        stated, text = one.run(evaluated)
+        evaluation |= stated
         described.append(text)
     out = out or work / "result.json"
     check_result(evaluation, str(out))
@@ -138,65 +130,6 @@ def benchmark_names(text: str) -> list[str]:
     return [name for name in NAMES if name in names]
 
 
-def evaluate_ewok(
-    options: BenchmarkOptions, name: str, entry: dict[str, Any], model: list[str], work: Path
-) -> tuple[dict[str, Any], str]:
-    """Items, scores, judgements, summaries; the result, and how it is shown."""
-    from worldprobe.benchmarks.ewok.report.evaluation import collect_evaluation, describe_evaluation
-
-    items, scores, judgements, summaries = (work / f"{t}.parquet" for t in ("items", "target_scores", "judgements", "summaries"))
-    flags = ["--compat"] * options.compat + ["--release-filter"] * options.release_filter
-    step("items", "build", options.materials, "--versions", options.versions, *flags, "--out", items)
-    step("score", "logprobs", items, *model, "--answers", work / ".answers", "--out", scores)
-    step("judge", items, scores, "--out", judgements)
-    step("summarize", judgements, "--out", summaries)
-    evaluation = collect_evaluation(name, options.materials, items, scores, summaries)
-    return evaluation, describe_evaluation(evaluation) + told(summaries)
-
-
-def evaluate_worldsense(
-    options: BenchmarkOptions, name: str, entry: dict[str, Any], model: list[str], work: Path
-) -> tuple[dict[str, Any], str]:
-    """Trials, answers, means; the result, and how it is shown."""
-    from worldprobe.benchmarks.worldsense.report.evaluation import SHALLOW, collect_evaluation, describe_evaluation
-
-    prompting = "basic" if converses(entry) else "constrained"
-    trials, responses, summaries = (work / "worldsense" / f"{t}.parquet" for t in ("trials", "responses", "summaries"))
-    step("worldsense", "generate", "test", "--per-cell", options.per_cell, "--out", trials)
-    asked = {responses: [*model, "--prompting", prompting]}
-    for rule in SHALLOW:
-        how = ["--model", f"rule {rule}", "--checkpoint", rule, "--engine", "rule", "--prompting", prompting]
-        asked[responses.with_name(f"rule_{rule}.parquet")] = how
-    for out, how in asked.items():
-        step("worldsense", "ask", trials, *how, "--answers", work / ".answers", "--out", out)
-    step("worldsense", "summarize", "--set", "test", trials, *asked, "--out", summaries)
-    evaluation = collect_evaluation(name, trials, responses, summaries)
-    return evaluation, describe_evaluation(evaluation) + told(summaries)
-
-
-def told(summaries: Path) -> str:
-    """What must be said next to the row: the model's kind, and flags of what it answered; empty where there is nothing."""
-    from worldprobe.contracts import read_provenance
-    from worldprobe.report.model_names import Roster
-    from worldprobe.report.origins import notes
-
-    return "".join(f"\n{note}" for note in notes(read_provenance(summaries), Roster({})))
-
-
-#: Benchmark -> its steps.
-EVALUATE = {"ewok": evaluate_ewok, "worldsense": evaluate_worldsense}
-
-
-def converses(entry: dict[str, Any]) -> bool:
-    """Does a model take conversations? Its server does, or a rule, or a checkpoint with a chat template."""
-    from worldprobe.models.checkpoint import locate
-
-    if entry.get("engine") in ("openai", "rule"):
-        return True
-    options = (entry.get("revision"), entry.get("allow_pickle", False), entry.get("trust_remote_code", False))
-    return locate(entry["checkpoint"], *options).has_chat_template()
-
-
 def kind_of(entry: dict[str, Any]) -> str:
     """The kind of a model that has no card: what its checkpoint states."""
     from worldprobe.models.checkpoint import locate
@@ -208,18 +141,20 @@ def kind_of(entry: dict[str, Any]) -> str:
     return locate(entry["checkpoint"], *options, kind=None).kind
 
 
-def refuse_what_does_nothing(options: BenchmarkOptions, benchmarks: Sequence[str]) -> None:
+def refuse_what_does_nothing(options: BenchmarkOptions, names: Sequence[str]) -> None:
     """Options of a benchmark that the model is not asked about.
 
     Raises:
         UserError: one is given.
     """
-    defaults = asdict(BenchmarkOptions())
-    for option, value in asdict(options).items():
-        benchmark = OF_ONE_BENCHMARK[option]
-        if benchmark not in benchmarks and value != defaults[option]:
-            flag, fix = f"--{option.replace('_', '-')}", f"Add --benchmark {benchmark}, or leave it out."
-            raise UserError(flag, f"does nothing without the benchmark {benchmark}.", fix)
+    from worldprobe.benchmarks import benchmarks
+
+    given, defaults = asdict(options), asdict(BenchmarkOptions())
+    for benchmark, one in benchmarks().items():
+        for option in one.evaluation.options if one.evaluation else ():
+            if benchmark not in names and given[option] != defaults[option]:
+                flag, fix = f"--{option.replace('_', '-')}", f"Add --benchmark {benchmark}, or leave it out."
+                raise UserError(flag, f"does nothing without the benchmark {benchmark}.", fix)
 
 
 def refuse_what_a_server_decides(entry: dict[str, Any], given: dict[str, str | None]) -> None:

@@ -366,7 +366,7 @@ def _finetune(base: str, options: FinetuningOptions, prepared: _Prepared, out: P
     from worldprobe.models.loading import load
     from worldprobe.provenance import made
     from worldprobe.training import processes, tuning_checks
-    from worldprobe.training.checkpoints import held, work_folder, written
+    from worldprobe.training.checkpoints import held, work_folder
     from worldprobe.training.tuning import save_tuned, stored_dtype, tune
 
     how, name = prepared.how, out.name
@@ -404,7 +404,7 @@ def _finetune(base: str, options: FinetuningOptions, prepared: _Prepared, out: P
         record = tune(model, prepared.curriculum, how, prepared.padding, work, every, name)
         if not processes.is_first():
             return
-        with whole_folder(out, COMMAND, source) as folder, written(out):
+        with whole_folder(out, COMMAND, source) as folder:
             save_tuned(work / "final", prepared.checkpoint, prepared.config, how.method == "lora", folder)
             _write_texts(folder, name, short_name(base), provenance, record, prepared)
         shutil.rmtree(work, ignore_errors=True)

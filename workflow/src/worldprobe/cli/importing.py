@@ -134,8 +134,7 @@ def lm_eval(items: Path, samples: Samples, /, *, model: ModelName = None, out: P
         out: table of target scores, for `judge`
     """
     from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
-    from worldprobe.benchmarks.ewok.exports.lm_eval_samples import read_target_scores
-    from worldprobe.benchmarks.ewok.exports.lm_eval_task import BENCHMARK
+    from worldprobe.benchmarks.ewok.exports.lm_eval_task import BENCHMARK, read_target_scores
     from worldprobe.contracts import read_table, write_table
     from worldprobe.inference.lm_eval import read_run
 

@@ -133,8 +133,7 @@ def check(folder: Path, /, *, official: Path | None = None) -> int:
         folder: folder to search, hidden files, tables and archives included
         official: protected materials whose sentences to look for (password: WORLDPROBE_MATERIALS_PASSWORD, or asked for)
     """
-    from worldprobe.benchmarks.ewok.exports.search import search_folder
-    from worldprobe.benchmarks.ewok.exports.wordings import read_wordings
+    from worldprobe.benchmarks.ewok.exports.search import read_wordings, search_folder
     from worldprobe.benchmarks.ewok.materials.materials import Source
 
     wordings = None

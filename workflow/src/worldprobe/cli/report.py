@@ -14,7 +14,6 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
 if TYPE_CHECKING:
-    from worldprobe.benchmark import Benchmark
     from worldprobe.report.page import ShownPart
 
 report = App(name="report", help="Build the HTML report.")
@@ -207,6 +206,7 @@ def read_parts(paths: Sequence[str], contents: Contents, item_text: Sequence[str
     Raises:
         UserError: files that do not belong together, or cannot be read.
     """
+    from worldprobe.benchmarks import benchmark_of
     from worldprobe.report.model_names import read_roster
     from worldprobe.report.origins import read_origins
     from worldprobe.report.page import Material, build_part
@@ -233,7 +233,7 @@ def read_parts(paths: Sequence[str], contents: Contents, item_text: Sequence[str
             eval_type=None if eval_type == "auto" else eval_type,
         )
         tables = [read_printed(one) for one in own(contents.tables)]
-        parts.append(build_part(_benchmark_of(path), material, tables, own(contents.figures)))
+        parts.append(build_part(benchmark_of(path), material, tables, own(contents.figures)))
     return parts
 
 
@@ -243,9 +243,11 @@ def _check_parts(summaries: list[Path], contents: Contents) -> None:
     Raises:
         UserError: two summaries of one benchmark, or a file given twice.
     """
+    from worldprobe.benchmarks import benchmark_of
+
     known: dict[str, Path] = {}
     for path in summaries:
-        name = _benchmark_of(path).name
+        name = benchmark_of(path).name
         if name in known:
             problem = f"is a second summary table of {name}, after {known[name]}."
             raise UserError(path, problem, "Give one summary table per benchmark; a report is about one study.")
@@ -274,22 +276,6 @@ def _check_folders(benchmarks: str | None, answers: Path | None, notebooks: Sequ
         raise UserError(f"--benchmarks {benchmarks}", problem, "Check the path, or leave the option out.")
     if answers is not None and not answers.is_dir():  # released results have none, and it may be deleted
         LOGGER.warning("there is no folder %s, so what answers cost is left out", answers)
-
-
-def _benchmark_of(path: Path) -> Benchmark:
-    """The benchmark whose summary table a file is.
-
-    Raises:
-        UserError: not a table of ours, or one that no report is built around.
-    """
-    from worldprobe.benchmarks import benchmarks
-    from worldprobe.report.origins import read_origins
-
-    kind = read_origins([path])[0].kind
-    known = {one.page.summary.contract.Config.name: one for one in benchmarks().values() if one.page}
-    if kind not in known:
-        raise UserError(path, f"contains {kind}, not {' or '.join(known)}.", "Give the summary table of a benchmark.")
-    return known[kind]
 
 
 def _of_part(files: Iterable[str | Path], summary: Path, summaries: list[Path]) -> list[Path]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cyclopts import App
 
 from worldprobe.errors import UserError
 from worldprobe.paths import RESOURCES
 
+if TYPE_CHECKING:
+    from worldprobe.analysis.reproduction import Checked
+
 app = App(name="reproduction", help="Published numbers next to ours.")
 
 #: Version of the computation.
-METHOD = 1
+METHOD = 2
 PUBLISHED = RESOURCES / "published"
 
 
@@ -35,64 +40,18 @@ def check(
         published: folder of the published numbers
         out: reproduction table
     """
-    from worldprobe.benchmarks.worldsense.contracts import Summaries
-    from worldprobe.contracts import table_name
-
-    if table_name(summaries) != Summaries.Config.name:
-        _check_ewok(summaries, coefficients, items, published, out)
-        return
-    for option, given in (("--coefficients", coefficients), ("--items", items)):
-        if given:
-            raise UserError(option, "is about EWoK, but these summaries are WorldSense's.", "Leave the option out.")
-    _check_worldsense(summaries, published / "worldsense.csv", out)
-
-
-def _check_worldsense(summaries: Path, published: Path, out: Path) -> None:
-    from worldprobe.benchmarks.worldsense.analysis.published import SOURCE, read_published
-    from worldprobe.benchmarks.worldsense.analysis.reproduction import check_reproduction, released_sets, summary_line
-    from worldprobe.benchmarks.worldsense.contracts import Reproduction, Summaries
-    from worldprobe.contracts import read_provenance, read_table, write_table
+    from worldprobe.benchmarks import benchmark_of
+    from worldprobe.contracts import write_table
     from worldprobe.provenance import made
 
-    released = released_sets(read_provenance(summaries).inputs.values())
-    table = check_reproduction(read_published(published), read_table(summaries, Summaries), released)
-    line = summary_line(table)
-    inputs = {"summaries": summaries, "published": published}
-    details = {"summary": line, "source": SOURCE, "released_sets": sorted(released)}
-    write_table(table, Reproduction, out, made(METHOD, inputs, ["numpy", "pandas"], details=details))
-    print(line)
-
-
-def _check_ewok(summaries: Path, coefficients: Path | None, items: Path | None, published: Path, out: Path) -> None:
-    from worldprobe.benchmarks.ewok.analysis.provenances import check_items, check_same_items
-    from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published
-    from worldprobe.benchmarks.ewok.analysis.reproduction import Results, check_reproduction, summary_line
-    from worldprobe.benchmarks.ewok.contracts import Coefficients, Items, Reproduction, Summaries
-    from worldprobe.contracts import read_provenance, read_table, write_table
-    from worldprobe.provenance import made
-
-    numbers = read_published(published)
-    computed = [summaries, *([coefficients] if coefficients else [])]
-    check_same_items(computed)
-    results = Results(read_table(summaries, Summaries))
-    inputs = {"summaries": summaries, "published": published}
-    if coefficients:
-        results.coefficients = read_table(coefficients, Coefficients)
-        details = read_provenance(coefficients).details
-        results.fitted_models, results.target_coding = details["models"], details["target_coding"]
-        inputs["coefficients"] = coefficients
-    if items:
-        check_items(items, computed)
-        results.items = read_table(items, Items)
-        results.is_official = are_official(results.items, numbers)
-        inputs["items"] = items
-    table = check_reproduction(numbers, results)
-    line = summary_line(table)
-    provenance = made(
-        METHOD,
-        inputs,
-        ["numpy", "pandas"],
-        details={"summary": line, "sources": numbers.sources, "is_official": results.is_official},
-    )
-    write_table(table, Reproduction, out, provenance)
-    print(line)
+    benchmark = benchmark_of(summaries)
+    if benchmark.reproduce is None:
+        raise UserError(summaries, f"there are no published numbers of {benchmark.title}.", "Give another benchmark's.")
+    given = {name: path for name, path in (("coefficients", coefficients), ("items", items)) if path}
+    for option in sorted(given.keys() - inspect.signature(benchmark.reproduce).parameters.keys()):
+        problem = f"does not apply to these summaries, which are {benchmark.title}'s."
+        raise UserError(f"--{option}", problem, "Leave the option out.")
+    checked: Checked = benchmark.reproduce(summaries, published, **given)
+    provenance = made(METHOD, dict(checked.inputs), ["numpy", "pandas"], details=checked.details)
+    write_table(checked.table, checked.contract, out, provenance)
+    print(checked.details["summary"])

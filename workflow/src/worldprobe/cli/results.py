@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from cyclopts import App
 
-if TYPE_CHECKING:
-    from worldprobe.report.results import Score
-
 app = App(name="results", help="Check and export what `evaluate` wrote.")
-
-
-def scores_of(result: Mapping[str, Any]) -> list[Score]:
-    """All numbers of a result, of every benchmark."""
-    from worldprobe.benchmarks.ewok.report import evaluation as ewok
-    from worldprobe.benchmarks.worldsense.report import evaluation as worldsense
-
-    return [*ewok.list_scores(dict(result)), *worldsense.list_scores(dict(result))]
 
 
 @app.command
@@ -30,12 +18,13 @@ def check(results: list[Path], /) -> None:
     Args:
         results: result.json of `worldprobe evaluate`, any number
     """
+    from worldprobe.benchmarks import list_scores
     from worldprobe.report.results import read_result
 
     for path in results:
         result = read_result(path)
         overall = [
-            f"{s.benchmark} {s.metric} {s.value:.3f}" for s in scores_of(result) if s.group == "overall" and s.value is not None
+            f"{s.benchmark} {s.metric} {s.value:.3f}" for s in list_scores(result) if s.group == "overall" and s.value is not None
         ]
         print(f"{path}: {result['model']}: {', '.join(overall) or 'no number'}")
 
@@ -65,12 +54,13 @@ def export(
 
     import yaml
 
+    from worldprobe.benchmarks import list_scores
     from worldprobe.files import write_text
     from worldprobe.report import exports
     from worldprobe.report.results import read_result
 
     result = read_result(results)
-    scores, day = scores_of(result), day_of(date, results)
+    scores, day = list_scores(result), day_of(date, results)
     if format == "hub":
         entries = exports.to_hub(result, scores, dataset)
         write_text(out, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=200))
@@ -114,7 +104,7 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
         title: heading of the page
         out: the page (HTML)
     """
-    from worldprobe.benchmarks import benchmarks
+    from worldprobe.benchmarks import benchmarks, list_scores
     from worldprobe.errors import UserError
     from worldprobe.files import write_text
     from worldprobe.log import LOGGER
@@ -126,6 +116,6 @@ def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: 
         problem = "contains no result.json."
         raise UserError(folder, problem, "Give the folder that `worldprobe evaluate` wrote, e.g. results/evaluate.")
     results = [read_result(path) for path in paths]
-    rankings = build_rankings([(result, scores_of(result)) for result in results])
+    rankings = build_rankings([(result, list_scores(result)) for result in results])
     write_text(out, build_page(rankings, title, {name: benchmark.title for name, benchmark in benchmarks().items()}))
     LOGGER.info("%d results in %d rankings: %s", len(results), len(rankings), out)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.eval_types import Way
-    from worldprobe.contracts.table import Table
+    from worldprobe.contracts import Table
     from worldprobe.inference.store import Store
     from worldprobe.models.engine import Engine
     from worldprobe.provenance import Provenance

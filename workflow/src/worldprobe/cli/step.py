@@ -12,7 +12,7 @@ from worldprobe.log import LOGGER
 if TYPE_CHECKING:
     import pandas as pd
 
-    from worldprobe.contracts.table import Table
+    from worldprobe.contracts import Table
     from worldprobe.provenance import Provenance
 
 
@@ -42,6 +42,15 @@ class Step:
         rows = read_judgements(self.judgements, columns, list(self.others.values()))
         self.details |= missing_models(self.missing, rows["model"].unique()) | kinds_of(self.judgements)
         return rows
+
+    def read_scores(self, contract: type[Table]) -> tuple[pd.DataFrame, list[str]]:
+        """The scores of any benchmark, and the columns of its own."""
+        from worldprobe.contracts import read_tables
+        from worldprobe.contracts.results import Scores
+
+        scores = read_tables(self.judgements, contract)
+        self.details |= missing_models(self.missing, scores["model"].unique())
+        return scores, [name for name in contract.columns if name not in Scores.columns]
 
     def provenance(self, packages: Sequence[str], details: Mapping[str, Any] | None = None) -> Provenance:
         """What made the output."""

@@ -1,9 +1,11 @@
 """Tables between the stages: one contract each, written and read only through ``write_table`` and ``read_table``."""
 
-from worldprobe.contracts.checking import ContractError
-from worldprobe.contracts.storage import (
+from worldprobe.contracts.tables import (
     ROWS_TOGETHER,
+    ContractError,
+    Table,
     check_kind,
+    column,
     digest_table,
     open_table,
     read_provenance,
@@ -13,7 +15,6 @@ from worldprobe.contracts.storage import (
     validate,
     write_table,
 )
-from worldprobe.contracts.table import Table, column
 
 __all__ = [
     "ROWS_TOGETHER",

@@ -6,7 +6,7 @@ version of EWoK's items, a set of WorldSense's trials). ``all`` is the mean over
 
 from __future__ import annotations
 
-from worldprobe.contracts.table import Table, column
+from worldprobe.contracts.tables import Table, column
 
 #: The condition of means over all conditions, and the group of those over all units.
 ALL = "all"
@@ -16,6 +16,27 @@ OVERALL = "overall"
 JOINT = "|"
 #: What there is to say of an interval (``analysis.clusters``); none: none was computed.
 STATUSES = ("ok", "one_version", "one_cluster", "no_spread", "no_values", "none")
+
+
+class Scores(Table):
+    """What responses come to: one row per unit, series and metric; everything behind it is the same for every benchmark.
+
+    A benchmark inherits this table under a name of its own; the columns that it adds are what means are also taken by.
+    """
+
+    model: str = column(min_length=1)
+    eval_type: str = column(min_length=1, description="How the model was asked.")
+    condition: str = column(min_length=1, description="A set of units; each has means of its own.")
+    metric: str = column(min_length=1)
+    unit: str = column(min_length=1, description="An item, a tuple, ...: what is averaged.")
+    cluster: str = column(min_length=1, description="Units of one cluster are not independent; clusters are a sample of more.")
+    value: float = column(ge=-1, le=1, nullable=True, description="Missing: see status.")
+    status: str = column(description="ok, or why there is no value.")
+
+    class Config(Table.Config):
+        name = "scores"
+        unique = ["model", "eval_type", "condition", "metric", "unit"]
+        metadata = {"version": 1, "key": ["model", "eval_type", "condition", "metric", "unit"]}
 
 
 class Summaries(Table):
@@ -39,3 +60,56 @@ class Summaries(Table):
         name = "summaries"
         unique = ["model", "eval_type", "condition", "metric", "grouping", "group"]
         metadata = {"version": 3, "key": ["model", "eval_type", "condition", "metric", "grouping", "group"]}
+
+
+class Reproduction(Table):
+    """Every published number next to ours."""
+
+    position: int = column(ge=0)
+    block: str = column(description="Published table: table1, text, ...")
+    quantity: str
+    model: str = column(nullable=True)
+    eval_type: str = column(nullable=True)
+    condition: str
+    group: str = column(nullable=True)
+    printed: str = column(description="As printed.")
+    published: float = column(nullable=True, description="The same, in the unit of ours; missing where it is text.")
+    ours: float = column(nullable=True)
+    ours_printed: str = column(description="Ours, rounded as the published number is; empty where there is none.")
+    difference: float = column(nullable=True, description="ours - published.")
+    tolerance: float = column(nullable=True, description="Half a unit of the last printed digit.")
+    status: str = column(isin=("within_rounding", "differs", "not_run", "not_comparable"))
+    reason: str = column(description="Why not, where it is known; empty otherwise.")
+
+    class Config(Table.Config):
+        name = "reproduction"
+        unique = ["position"]
+        metadata = {"version": 2, "key": ["position"]}
+
+
+class Comparisons(Table):
+    """Two series on the same units: difference of their means, interval and test."""
+
+    model_a: str = column(min_length=1)
+    model_b: str = column(min_length=1)
+    eval_type: str = column(min_length=1)
+    condition_a: str = column(min_length=1, description="all: over conditions.")
+    condition_b: str = column(min_length=1)
+    grouping: str = column(min_length=1)
+    group: str
+    mean_a: float = column(ge=-1, le=1)
+    mean_b: float = column(ge=-1, le=1)
+    difference: float = column(ge=-1, le=1, description="mean_a - mean_b.")
+    ci_low: float = column(ge=-1, le=1, nullable=True, description="95%, for other clusters than these.")
+    ci_high: float = column(ge=-1, le=1, nullable=True)
+    interval_over: str = column(description="What interval and test take as samples of more.")
+    p: float = column(ge=0, le=1, nullable=True, description="Two-sided, of no difference; missing where status is not ok.")
+    p_holm: float = column(ge=0, le=1, nullable=True, description="Holm's correction over what is read together.")
+    status: str = column(isin=STATUSES, description="What the interval is about, or why there is none.")
+    n: int = column(gt=0, description="Units that both have.")
+    n_clusters: int = column(gt=0)
+
+    class Config(Table.Config):
+        name = "comparisons"
+        unique = ["model_a", "model_b", "eval_type", "condition_a", "condition_b", "grouping", "group"]
+        metadata = {"version": 4, "key": ["eval_type", "condition_a", "condition_b", "model_a", "model_b", "grouping", "group"]}

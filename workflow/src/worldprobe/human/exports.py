@@ -41,12 +41,8 @@ def read_export(folder: Path | str) -> Export:
         UserError: the folder or one of its tables is missing or damaged.
     """
     place = Path(folder)
-    if not place.is_dir():
-        problem = "is not a folder." if place.exists() else "there is no such folder."
-        raise UserError(place, problem, "Give the folder that `human export` or `human simulate` wrote.")
-    for name in ("raw_ratings", "participants"):
-        if not (place / f"{name}.parquet").is_file():
-            raise UserError(place, f"has no {name}.parquet.", "Give the folder that `human export` or `human simulate` wrote.")
+    if not (place / "raw_ratings.parquet").is_file():
+        raise UserError(place, "has no raw_ratings.parquet.", "Give the folder that `human export` or `human simulate` wrote.")
     people = place / "demographics.parquet"
     return Export(
         read_table(place / "raw_ratings.parquet", RawRatings),

@@ -12,19 +12,19 @@ from typing import Any, Protocol
 
 from worldprobe.inference.requests import Choose, Generate, digest_prompt, merge_origins, run_requests
 from worldprobe.inference.store import Store
-from worldprobe.models.engine import Decoding, Engine, Message, Prompt, Written
+from worldprobe.models.engine import Completion, Decoding, Engine, Message, Prompt
 
 
 class Dialogue(Protocol):
     """How one unit (an item, a trial) is asked and read."""
 
-    def question(self, prompt: Prompt, replies: Sequence[Written]) -> Generate | Choose:
+    def question(self, prompt: Prompt, replies: Sequence[Completion]) -> Generate | Choose:
         """What is asked now; ``replies`` are those so far, ``prompt`` contains them."""
 
-    def follow_up(self, prompt: Prompt, replies: Sequence[Written]) -> Prompt | None:
+    def follow_up(self, prompt: Prompt, replies: Sequence[Completion]) -> Prompt | None:
         """The prompt of the next round, or None where the dialogue is finished."""
 
-    def read(self, replies: Sequence[Written]) -> Reading:
+    def read(self, replies: Sequence[Completion]) -> Reading:
         """What the replies say."""
 
 
@@ -42,15 +42,15 @@ class OneRound:
     decoding: Decoding | None = None
     options: tuple[str, ...] = ()
 
-    def question(self, prompt: Prompt, replies: Sequence[Written]) -> Generate | Choose:
+    def question(self, prompt: Prompt, replies: Sequence[Completion]) -> Generate | Choose:
         """See ``Dialogue.question``."""
         return Choose(prompt, self.options) if self.decoding is None else Generate(prompt, self.decoding)
 
-    def follow_up(self, prompt: Prompt, replies: Sequence[Written]) -> Prompt | None:
+    def follow_up(self, prompt: Prompt, replies: Sequence[Completion]) -> Prompt | None:
         """See ``Dialogue.follow_up``: there is none."""
         return None
 
-    def read(self, replies: Sequence[Written]) -> Reading:
+    def read(self, replies: Sequence[Completion]) -> Reading:
         """See ``Dialogue.read``."""
         return read_reply(self.reader, replies[-1])
 
@@ -67,19 +67,19 @@ class Exchange:
     """
 
     prompt: Prompt
-    replies: list[Written] = field(default_factory=list)
+    replies: list[Completion] = field(default_factory=list)
     reading: Reading | None = None
     sent: list[str] = field(default_factory=list)
 
 
-def extend(prompt: Prompt, reply: Written, says: str) -> Prompt:
+def extend(prompt: Prompt, reply: Completion, says: str) -> Prompt:
     """The prompt with the reply and what is said next: further messages, or further text."""
     if isinstance(prompt, str):
         return f"{prompt}{reply.text}\n\n{says}\n"
     return (*prompt, Message("assistant", reply.text), Message("user", says))
 
 
-def read_reply(reader: Reader, reply: Written) -> Reading:
+def read_reply(reader: Reader, reply: Completion) -> Reading:
     """What a reply says; a model that computed no numbers said nothing, and a prompt that was cut was not the question."""
     if reply.finish == "not_finite":
         return Reading(None, "not_finite")

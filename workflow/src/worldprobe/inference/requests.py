@@ -16,11 +16,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any
 
-from worldprobe.errors import UserError
 from worldprobe.inference.preemption import Preemption
 from worldprobe.inference.store import Kept, Store
 from worldprobe.log import LOGGER, Progress
-from worldprobe.models.engine import FINISHES, Decoding, Engine, Loglikelihood, Prompt, Scored, Written
+from worldprobe.models.engine import Completion, Decoding, Engine, Loglikelihood, Prompt, Scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Answers:
     """Answers in the order of their questions.
 
     Attributes:
-        values: ``Scored`` for a ``Loglikelihood``, ``Written`` for the others.
+        values: ``Scored`` for a ``Loglikelihood``, ``Completion`` for the others.
         origins: which processes made them, for the provenance; see ``describe_origins``.
     """
 
@@ -113,11 +112,7 @@ def run_requests(
             return _ask([distinct[one] for one in chosen], engine, skip, per_token)
 
         found |= dict(zip(members, collect(members, ask, store, progress), strict=True))
-    try:
-        values = [_from_json(question, found[one].answer) for one, question in zip(ids, questions, strict=True)]
-    except (TypeError, ValueError) as error:
-        problem = "contains an answer that does not fit its question."
-        raise UserError(store.folder, problem, "Remove this folder; its questions are asked again.") from error
+    values = [_from_json(question, found[one].answer) for one, question in zip(ids, questions, strict=True)]
     return Answers(values, describe_origins(found.values(), store))
 
 
@@ -162,7 +157,7 @@ def _ask(questions: Sequence[Request], engine: Engine, skip: Collection[int], pe
             yield place, _scored_to_json(scored)
         return
     if isinstance(first, Generate):
-        written = engine.write([q.prompt for q in questions if isinstance(q, Generate)], first.decoding, skip=skip)
+        written = engine.generate([q.prompt for q in questions if isinstance(q, Generate)], first.decoding, skip=skip)
     else:
         asked = [question for question in questions if isinstance(question, Choose)]
         written = engine.choose([q.prompt for q in asked], [q.options for q in asked], skip=skip)
@@ -197,20 +192,12 @@ def _scored_to_json(scored: Scored) -> list[Any]:
     return [*plain, scored.n_read_tokens] if scored.n_read_tokens else plain
 
 
-def _from_json(question: Request, plain: Sequence[Any]) -> Scored | Written:
-    """An answer as the engine gave it; ValueError or TypeError where the plain values are not such an answer."""
+def _from_json(question: Request, plain: Sequence[Any]) -> Scored | Completion:
+    """An answer as the engine gave it."""
     if not isinstance(question, Loglikelihood):
-        text, finish, n_tokens, was_cut, margin, *more = plain
-        thoughts, n_thoughts, n_prompt = more or ("", 0, 0)
-        if not (isinstance(text, str) and finish in FINISHES and isinstance(margin, int | float | None)):
-            raise TypeError("not a written answer")
-        if not (isinstance(thoughts, str) and isinstance(n_thoughts, int) and isinstance(n_prompt, int)):
-            raise TypeError("not a written answer")
-        return Written(text, finish, n_tokens, was_cut, margin, thoughts, n_thoughts, n_prompt)
+        return Completion(*plain)
     logprob, n_tokens, flags, *tokens = plain
     n_read = tokens.pop() if tokens and isinstance(tokens[-1], int) else 0
-    if not (isinstance(logprob, int | float | None) and isinstance(n_tokens, int) and isinstance(flags, list)):
-        raise TypeError("not a score")
     values, names = map(tuple, tokens) if tokens else (None, None)
     return Scored(logprob, n_tokens, tuple(flags), values, names, n_read)
 

@@ -213,7 +213,7 @@ def read_parts(folder: Path) -> list[tuple[Part, list[Any]]]:
 def _read_identity(path: Path) -> dict[str, Any] | None:
     try:
         found: dict[str, Any] = json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError):
         return None
     return found
 

@@ -106,7 +106,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Completion:
     """What a model wrote after a prompt.
 
     Attributes:
@@ -228,14 +228,14 @@ class Engine(Protocol):
     ) -> Iterator[tuple[int, Scored]]:
         """Score each query, equal in every batch and order up to float noise; yields (index, answer)."""
 
-    def write(
+    def generate(
         self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
+    ) -> Iterator[tuple[int, Completion]]:
         """Continue each prompt; yields (index, answer)."""
 
     def choose(
         self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
+    ) -> Iterator[tuple[int, Completion]]:
         """Greedy continuation of each prompt within its own options; yields (index, the chosen option)."""
 
     def rendered(self, prompt: Prompt) -> str:
@@ -250,7 +250,7 @@ class ScoringEngine:
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise refuse_prompting(self.facts.checkpoint, self.facts.kind)
 
-    write = choose = _refuse
+    generate = choose = _refuse
 
     def rendered(self, prompt: Prompt) -> str:
         """See ``Engine.rendered``."""

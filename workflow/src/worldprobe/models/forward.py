@@ -45,7 +45,7 @@ class Prefix:
         return cache
 
 
-class Passes:
+class ForwardPasses:
     """The passes of one loaded model.
 
     Args:

@@ -15,8 +15,8 @@ import torch
 import transformers
 
 from worldprobe.models.answers import Transcript
-from worldprobe.models.engine import Decoding, Finish, Written
-from worldprobe.models.forward import Passes, Prefix
+from worldprobe.models.engine import Completion, Decoding, Finish
+from worldprobe.models.forward import ForwardPasses, Prefix
 from worldprobe.models.prefix_trie import Row, pack, row_width, shared
 
 
@@ -26,7 +26,7 @@ def shared_beginning(prompts: Sequence[Sequence[int]]) -> int:
     return min(common, min(len(p) for p in prompts) - 1)
 
 
-class Writer:
+class Generator:
     """Continues prompts.
 
     Args:
@@ -40,7 +40,7 @@ class Writer:
 
     def __init__(
         self,
-        passes: Passes,
+        passes: ForwardPasses,
         tokenizer: Any,
         ends: Collection[int],
         uses_own_head: bool,
@@ -51,7 +51,9 @@ class Writer:
         self.uses_own_head, self.can_cache, self.cut = uses_own_head, can_cache, cut
 
     @torch.inference_mode()
-    def write(self, prompts: Sequence[Sequence[int]], prefix: Prefix | None, decoding: Decoding) -> Iterator[tuple[int, Written]]:
+    def generate(
+        self, prompts: Sequence[Sequence[int]], prefix: Prefix | None, decoding: Decoding
+    ) -> Iterator[tuple[int, Completion]]:
         """Continuations of prompts, each with its number, as soon as it is finished; without a cache all must be of one length.
 
         Args:
@@ -82,7 +84,7 @@ class Writer:
                 if finish is None:
                     kept.append(place)
                 else:
-                    yield member, Written("" if finish == "not_finite" else text.text(), finish, len(text.tokens))
+                    yield member, Completion("" if finish == "not_finite" else text.text(), finish, len(text.tokens))
             alive = [alive[place] for place in kept]
             if not alive:
                 return
@@ -108,7 +110,7 @@ class Batch:
         self,
         prompts: Sequence[Sequence[int]],
         prefix: Prefix | None,
-        passes: Passes,
+        passes: ForwardPasses,
         can_cache: bool,
         own_head: bool,
         cut: CutRows | None = None,
@@ -255,7 +257,7 @@ class RoomyLayer(transformers.cache_utils.DynamicLayer):
 
 
 def read_prompts(
-    passes: Passes, prompts: Sequence[Sequence[int]], prefix: Prefix | None, room: int, cut: CutRows
+    passes: ForwardPasses, prompts: Sequence[Sequence[int]], prefix: Prefix | None, room: int, cut: CutRows
 ) -> tuple[transformers.DynamicCache, torch.Tensor]:
     """Read prompts, whatever some of them begin with in common once.
 

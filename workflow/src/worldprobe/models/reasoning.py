@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from worldprobe.models.engine import Decoding, Written
+from worldprobe.models.engine import Completion, Decoding
 
 #: What opens thoughts and what closes them: of Qwen, DeepSeek and many others, Mistral, Seed-OSS, Kimi, Gemma, Cohere and more.
 PAIRS = (
@@ -142,7 +142,7 @@ def before_stop(text: str, stops: Sequence[str], prompt: str = "") -> str:
     return text[: min(before or [at for stop in stops if (at := text.find(stop, begin)) >= 0], default=len(text))]
 
 
-def part_thoughts(written: Written, prompt: str, decoding: Decoding, count: Callable[[str], int]) -> Written:
+def part_thoughts(written: Completion, prompt: str, decoding: Decoding, count: Callable[[str], int]) -> Completion:
     """What was written, thoughts apart, up to the first stop; too long a reply, or thoughts beyond their own limit, count as cut.
 
     Args:

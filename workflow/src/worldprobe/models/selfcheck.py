@@ -23,7 +23,7 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models.answers import ensure_finite
 from worldprobe.models.batching import is_out_of_memory
-from worldprobe.models.forward import Passes, Sequenced
+from worldprobe.models.forward import ForwardPasses, Sequenced
 from worldprobe.models.generation import Batch, CutRows, one_by_one
 from worldprobe.models.prefix_trie import pack, shared
 
@@ -201,7 +201,7 @@ def ensure_causal(yardstick: Yardstick, sequences: Sequence[Sequenced], name: st
 
 
 def choose_mode(
-    passes: Passes, sequences: Sequence[Sequenced], yardstick: Yardstick, fastest: str = "tries"
+    passes: ForwardPasses, sequences: Sequence[Sequenced], yardstick: Yardstick, fastest: str = "tries"
 ) -> tuple[str, dict[str, float]]:
     """The fastest mode that agrees with the plain pass, and the largest difference of each mode that was tried, in float32.
 
@@ -229,7 +229,7 @@ def choose_mode(
     return "plain", differences
 
 
-def check_caches(passes: Passes, ids: Sequence[int], mode: str) -> dict[str, bool]:
+def check_caches(passes: ForwardPasses, ids: Sequence[int], mode: str) -> dict[str, bool]:
     """Ways to keep and to pad what is read while answers are written, and whether logits stay those of the plain pass.
 
     ``cache``: beginnings come from a cache. ``padding``: prompts of unequal length are padded on the left. ``reading``: they are

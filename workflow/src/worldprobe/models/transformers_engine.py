@@ -16,9 +16,9 @@ from worldprobe.models.chat import Encoder
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.constrain import OPTION_ROOM, Answer, Options
 from worldprobe.models.encoder_decoder_engine import EncoderDecoderEngine, PairEncoder
-from worldprobe.models.engine import Decoding, Engine, EngineFacts, Loglikelihood, Prompt, Scored, Written
-from worldprobe.models.forward import Passes, Prefix, Sequenced, split_gelu
-from worldprobe.models.generation import Writer, shared_beginning
+from worldprobe.models.engine import Completion, Decoding, Engine, EngineFacts, Loglikelihood, Prompt, Scored
+from worldprobe.models.forward import ForwardPasses, Prefix, Sequenced, split_gelu
+from worldprobe.models.generation import Generator, shared_beginning
 from worldprobe.models.masked_engine import GapEncoder, MaskedEngine
 from worldprobe.models.model_types import CAUSAL, ENCODER_DECODER, MASKED, WITHIN_WORD
 from worldprobe.models.prefix_trie import ROW_WIDTH, Row, pack, row_width
@@ -43,7 +43,7 @@ class TransformersEngine:
 
     def __init__(self, model: Any, encoder: Encoder, facts: EngineFacts, fastest: str = "tries") -> None:
         self.model, self.encoder, self.facts = model, encoder, facts
-        self.passes = Passes(model, model.get_input_embeddings().weight.device)
+        self.passes = ForwardPasses(model, model.get_input_embeddings().weight.device)
         self.longest_row = loading.sliding_window(model.config)
         self.mode = "plain"
         differences: dict[str, float] = {}
@@ -111,19 +111,19 @@ class TransformersEngine:
             if i not in skip:
                 yield i, scored(tokenizer, encoded[i], values, per_token)
 
-    def write(
+    def generate(
         self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
-        """See ``Engine.write``: prompts of similar length together, what all begin with read once."""
+    ) -> Iterator[tuple[int, Completion]]:
+        """See ``Engine.generate``: prompts of similar length together, what all begin with read once."""
         encoded = self.encoder.encode_prompts(prompts, decoding.most_tokens)
         rows = [ids for ids, _ in encoded]
         prefix = self._prefix(rows)
         used = prefix.length if prefix else 0
         cut = self._cut_rows if self.can_read_tries and self._packs(rows) else None
-        writer = Writer(self.passes, self.encoder.tokenizer, self.facts.ends, self._own_head(), self.can_cache, cut)
+        generator = Generator(self.passes, self.encoder.tokenizer, self.facts.ends, self._own_head(), self.can_cache, cut)
 
-        def work(members: Sequence[int]) -> Iterator[tuple[int, Written]]:
-            return ((members[k], written) for k, written in writer.write([rows[m] for m in members], prefix, decoding))
+        def work(members: Sequence[int]) -> Iterator[tuple[int, Completion]]:
+            return ((members[k], written) for k, written in generator.generate([rows[m] for m in members], prefix, decoding))
 
         for batch in self._writing(rows, used, decoding.most_tokens):
             if any(m not in skip for m in batch):
@@ -134,7 +134,7 @@ class TransformersEngine:
 
     def choose(
         self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
+    ) -> Iterator[tuple[int, Completion]]:
         """See ``Engine.choose``: one forward pass per prompt, more only where options share their first token."""
         sets = {one: Options(self.encoder.tokenizer, one) for one in dict.fromkeys(map(tuple, options))}
         tokens = sorted({token for allowed in sets.values() for token in allowed.pieces})
@@ -151,13 +151,13 @@ class TransformersEngine:
                 token = answer.best(values)
                 count = len(ids) - len(encoded[m][0])
                 if token is None:
-                    yield m, Written("", "not_finite", count, encoded[m][1])
+                    yield m, Completion("", "not_finite", count, encoded[m][1])
                     continue
                 further = answer.take(token, values)
                 assert further is not None
                 if (settled := further.settled()) is not None:
                     n_prompt = len(encoded[m][0])
-                    yield m, Written(settled[0], "end", count + 1, encoded[m][1], settled[1], n_prompt_tokens=n_prompt)
+                    yield m, Completion(settled[0], "end", count + 1, encoded[m][1], settled[1], n_prompt_tokens=n_prompt)
                 else:
                     still[m] = ((*ids, token), further)
             waiting = still

@@ -27,7 +27,7 @@ from worldprobe.models.answers import Transcript, are_finite, ensure_finite, rea
 from worldprobe.models.chat import Encoder
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.constrain import OPTION_ROOM, Options
-from worldprobe.models.engine import Decoding, EngineFacts, Finish, Loglikelihood, Prompt, Scored, Written
+from worldprobe.models.engine import Completion, Decoding, EngineFacts, Finish, Loglikelihood, Prompt, Scored
 from worldprobe.models.reasoning import part_thoughts
 from worldprobe.provenance import versions
 
@@ -88,10 +88,10 @@ class VllmEngine:
                     ids, start = encoded[m].ids, encoded[m].start
                     yield m, scored(self.encoder.tokenizer, encoded[m], _logprobs(answer, ids, start), per_token)
 
-    def write(
+    def generate(
         self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
-        """See ``Engine.write``; the written tokens' log probabilities come along, to see that they are numbers."""
+    ) -> Iterator[tuple[int, Completion]]:
+        """See ``Engine.generate``; the written tokens' log probabilities come along, to see that they are numbers."""
         encoded = self.encoder.encode_prompts(prompts, decoding.most_tokens)
         draws = {"temperature": decoding.temperature, "seed": decoding.seed} if decoding.temperature > 0 else {}
         how = self._sampling(
@@ -105,18 +105,18 @@ class VllmEngine:
             output, was_cut = answer.outputs[0], encoded[m][1]
             new = [token for token in output.token_ids if token not in self.facts.ends]
             if not are_finite(_logprobs_of(output)):
-                yield m, Written("", "not_finite", len(new), was_cut)
+                yield m, Completion("", "not_finite", len(new), was_cut)
                 continue
             transcript = Transcript(self.encoder.tokenizer, encoded[m][0], ())
             transcript.tokens = new
             finish: Finish = "length" if output.finish_reason == "length" else "end"
             finish = "stop" if isinstance(output.stop_reason, str) else finish
-            whole = Written(transcript.whole(), finish, len(new), was_cut, n_prompt_tokens=len(encoded[m][0]))
+            whole = Completion(transcript.whole(), finish, len(new), was_cut, n_prompt_tokens=len(encoded[m][0]))
             yield m, part_thoughts(whole, self.rendered(prompts[m]), decoding, self.encoder.count)
 
     def choose(
         self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
+    ) -> Iterator[tuple[int, Completion]]:
         """See ``Engine.choose``: structured outputs, with the log probabilities of all tokens that can write an option."""
         from vllm.sampling_params import StructuredOutputsParams
 
@@ -134,12 +134,12 @@ class VllmEngine:
             output, was_cut = answer.outputs[0], encoded[m][1]
             logprobs = _logprobs_of(output)
             if not are_finite(logprobs):
-                yield m, Written("", "not_finite", len(output.token_ids), was_cut)
+                yield m, Completion("", "not_finite", len(output.token_ids), was_cut)
                 continue
             option, margin = read_choice(output.token_ids, logprobs, sets[tuple(options[m])])
             if option is None:
                 raise RuntimeError(f"structured outputs gave {output.text!r}, which is none of the options")
-            yield m, Written(option, "end", len(output.token_ids), was_cut, margin, n_prompt_tokens=len(encoded[m][0]))
+            yield m, Completion(option, "end", len(output.token_ids), was_cut, margin, n_prompt_tokens=len(encoded[m][0]))
 
     def rendered(self, prompt: Prompt) -> str:
         """See ``Engine.rendered``."""

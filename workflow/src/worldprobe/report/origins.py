@@ -179,3 +179,8 @@ def listed(words: Iterable[str]) -> str:
     """
     found = list(words)
     return ", ".join(found[:-1]) + " and " + found[-1] if len(found) > 1 else "".join(found)
+
+
+def told(path: Path) -> str:
+    """The notes on a summary table, a line each: the models' kinds, and flags of what they answered; empty without any."""
+    return "".join(f"\n{note}" for note in notes(read_provenance(path), Roster({})))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import re
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -61,48 +60,25 @@ def held(folder: Path) -> Iterator[None]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextlib.contextmanager
-def written(folder: Path) -> Iterator[None]:
-    """Turn a full disk or a quota into a message, in the forms in which torch and safetensors tell of it.
-
-    Raises:
-        UserError: the disk takes no more.
-    """
-    try:
-        yield
-    except (OSError, RuntimeError, SafetensorError) as error:
-        reason = str(error).partition("\n")[0]
-        if isinstance(error, RuntimeError) and not re.search("inline_container|PytorchStreamWriter", reason):
-            raise
-        problem = f"cannot be written ({reason})."
-        fix = (
-            "Free some disk space, or name a place where you may write (--checkpoints). "
-            "The same command continues from the last whole checkpoint."
-        )
-        raise UserError(folder, problem, fix) from error
-
-
 def last_checkpoint(folder: Path) -> Path | None:
     """The last whole checkpoint of a folder; what was cut off while it was written is removed.
 
     The state is the last file that the first process writes; others may still be writing the state of their random numbers then,
     and a machine that lost its power may have kept the state alone.
     """
-    whole: dict[int, Path] = {}
-    for path in folder.glob("checkpoint-*"):
-        number = re.fullmatch(r"checkpoint-(\d+)", path.name)
-        if number is None:
-            continue
-        try:
-            json.loads((path / STATE).read_text(encoding="utf-8"))
-            for part in path.glob("*.safetensors"):
-                with safe_open(part, "pt"):
-                    pass
-        except (OSError, ValueError, SafetensorError):
-            shutil.rmtree(path, ignore_errors=True)
-            continue
-        if all(zipfile.is_zipfile(part) for part in path.iterdir() if part.suffix in (".bin", ".pt", ".pth")):
-            whole[int(number[1])] = path
-        else:
-            shutil.rmtree(path, ignore_errors=True)
-    return whole[max(whole)] if whole else None
+    for path in sorted(folder.glob("checkpoint-*"), key=lambda path: -int(path.name.rpartition("-")[2])):
+        if _is_whole(path):
+            return path
+        shutil.rmtree(path, ignore_errors=True)
+    return None
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    try:
+        json.loads((checkpoint / STATE).read_text(encoding="utf-8"))
+        for part in checkpoint.glob("*.safetensors"):
+            with safe_open(part, "pt"):
+                pass
+    except (OSError, ValueError, SafetensorError):
+        return False
+    return all(zipfile.is_zipfile(part) for part in checkpoint.iterdir() if part.suffix in (".bin", ".pt", ".pth"))

@@ -24,7 +24,6 @@ from worldprobe.log import LOGGER, Progress
 from worldprobe.provenance import Provenance
 from worldprobe.training.tokenizer import END_OF_TEXT, PADDING
 
-ARCHITECTURES = ("gpt2", "llama")
 #: Positions of a model: far more than an item needs, enough for the longest prompt with examples.
 POSITIONS = 1024
 IGNORED = -100

@@ -39,7 +39,7 @@ from worldprobe.models.batching import is_out_of_memory
 from worldprobe.models.checkpoint import Checkpoint
 from worldprobe.models.loading import DTYPES
 from worldprobe.training import processes
-from worldprobe.training.checkpoints import last_checkpoint, written
+from worldprobe.training.checkpoints import last_checkpoint
 from worldprobe.training.lessons import IGNORED, Collator, Material
 from worldprobe.training.scratch import write_weights
 
@@ -128,12 +128,6 @@ class Curriculum(Dataset):
         return {"ids": ids, "labels": np.where(counts, ids, IGNORED)}
 
 
-class _Trainer(Trainer):
-    def _save_checkpoint(self, *words: Any, **options: Any) -> None:
-        with written(Path(self.args.output_dir)):
-            super()._save_checkpoint(*words, **options)
-
-
 class _Watch(TrainerCallback):
     """Progress lines, a stop at losses that are not finite, and a last checkpoint where the process is asked to stop."""
 
@@ -198,7 +192,7 @@ def tune(
     if how.method == "lora":
         model = add_matrices(model, how)
     arguments = _arguments(how, folder, every, curriculum)
-    trainer = _Trainer(model=model, args=arguments, train_dataset=curriculum, data_collator=Collator(padding, how.packing))
+    trainer = Trainer(model=model, args=arguments, train_dataset=curriculum, data_collator=Collator(padding, how.packing))
     trainer.remove_callback(PrinterCallback)
     if processes.is_shared() and how.precision != "float32":
         # Gradients are summed over GPUs in float32, and the loss is noted in it; accelerate would round both.
@@ -217,8 +211,7 @@ def tune(
         if stop.is_set() and trainer.state.global_step < how.steps:
             LOGGER.warning("asked to stop: the same command continues from step %d", trainer.state.global_step)
             raise SystemExit(PREEMPTED)
-    with written(folder):
-        trainer.save_model(str(folder / "final"))
+    trainer.save_model(str(folder / "final"))
     processes.end()
     return recorded_steps(trainer.state.log_history, how.batch)
 

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from simulated_judgements import simulate_features, simulate_items, simulate_judgements
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.agreement import agree
 from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
 from worldprobe.benchmarks.ewok.analysis.correlations import correlate, correlation
 from worldprobe.benchmarks.ewok.analysis.judge import judge_responses
-from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.contracts import Agreements, Comparisons, Correlations, FeatureMeans, Judgements, SurfaceFeatures
 from worldprobe.contracts import read_table, validate, write_table
 from worldprobe.errors import UserError
@@ -78,7 +78,7 @@ def test_a_real_difference_is_found_and_the_sentence_says_which_is_better():
     assert overall["p"] < 0.05
     assert overall["ci_low"] > 0
     assert "ant is better, on other pairs of concepts and versions of this kind too" in overall["sentence"]
-    assert overall["n_items"] == 480
+    assert overall["n"] == 480
     assert not (table["p_holm"] < table["p"]).any()
     assert (table["grouping"] == "domain").sum() == 3
 
@@ -102,9 +102,9 @@ def test_a_pairs_numbers_do_not_depend_on_the_other_models():
     alone = compare_models(rows)
     together = compare_models(pd.concat([rows, third]))
     same = together[(together["model_a"] == "ant") & (together["model_b"] == "bee")].reset_index(drop=True)
-    columns = ["difference", "p", "ci_low", "ci_high", "n_items"]
+    columns = ["difference", "p", "ci_low", "ci_high", "n"]
     pd.testing.assert_frame_equal(alone[columns], same[columns])
-    assert (together[together["model_b"] == "cat"].query("grouping == 'overall'")["n_items"] == 118).all()
+    assert (together[together["model_b"] == "cat"].query("grouping == 'overall'")["n"] == 118).all()
 
 
 def test_swapping_the_models_swaps_only_the_sign():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.conditions import compare_conditions
-from worldprobe.benchmarks.ewok.analysis.simulate import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.contracts import ConditionComparisons, Judgements
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
@@ -21,13 +21,13 @@ def test_a_templates_value_is_the_mean_of_its_items_and_only_common_templates_ar
     main, nonce = condition(1.0), condition(-1.0, n_versions=3, seed=1)
     nonce = nonce[nonce["meta_template"] > 2]
     table = validate(compare_conditions({"main": main, "nonce": nonce}), ConditionComparisons)
-    row = table.query("model == 'ant' and grouping == 'overall'").iloc[0]
+    row = table.query("model_a == 'ant' and grouping == 'overall'").iloc[0]
     common = main[main["meta_template"] > 2]
     expected = common[common["model"] == "ant"].groupby(["domain", "meta_template"])["accuracy"].mean().mean()
-    assert row["mean_reference"] == pytest.approx(expected)
-    assert (row["reference"], row["condition"], row["n_templates"]) == ("main", "nonce", 54)
-    assert (row["n_items_reference"], row["n_items_condition"]) == (108, 162)
-    assert row["difference"] == pytest.approx(row["mean_condition"] - row["mean_reference"])
+    assert row["mean_b"] == pytest.approx(expected)
+    assert (row["condition_b"], row["condition_a"], row["n"]) == ("main", "nonce", 54)
+    assert (row["n_items_b"], row["n_items_a"]) == (108, 162)
+    assert row["difference"] == pytest.approx(row["mean_a"] - row["mean_b"])
     assert row["p_holm"] < 0.05
     assert "the condition hurts" in row["sentence"]
     assert not (table["p_holm"] < table["p"]).any()
@@ -37,23 +37,23 @@ def test_the_spread_is_that_of_the_versions_means_over_the_common_templates():
     main, nonce = condition(1.0), condition(-1.0, n_versions=3, seed=1)
     nonce = nonce[nonce["meta_template"] > 2]
     table = compare_conditions({"main": main, "nonce": nonce})
-    row = table.query("model == 'ant' and grouping == 'overall'").iloc[0]
-    for side, judged, n_versions in (("reference", main, 2), ("condition", nonce, 3)):
+    row = table.query("model_a == 'ant' and grouping == 'overall'").iloc[0]
+    for side, judged, n_versions in (("b", main, 2), ("a", nonce, 3)):
         common = judged[(judged["model"] == "ant") & (judged["meta_template"] > 2)]
         means = common.groupby("version")["accuracy"].mean()
-        found = [row[f"{name}_{side}"] for name in ("min", "max", "n_versions")]
+        found = [row[f"{name}_{side}"] for name in ("low", "high", "n_versions")]
         assert found == [pytest.approx(means.min()), pytest.approx(means.max()), n_versions]
-        assert row[f"min_{side}"] < row[f"mean_{side}"] < row[f"max_{side}"]
+        assert row[f"low_{side}"] < row[f"mean_{side}"] < row[f"high_{side}"]
     alone = compare_conditions({"main": condition(1.0, n_versions=1), "nonce": nonce}).iloc[0]
-    assert alone["min_reference"] == alone["max_reference"] == pytest.approx(alone["mean_reference"])
+    assert alone["low_b"] == alone["high_b"] == pytest.approx(alone["mean_b"])
 
 
 def test_every_other_condition_is_compared_with_the_first_for_models_that_both_have():
     conditions = {"main": condition(0.5), "names": condition(0.5, seed=3), "nonce": condition(0.5, models=["bee", "cat"], seed=4)}
     table = compare_conditions(conditions).query("grouping == 'overall'")
-    found = set(zip(table["condition"], table["model"], strict=True))
+    found = set(zip(table["condition_a"], table["model_a"], strict=True))
     assert found == {("names", "ant"), ("names", "bee"), ("nonce", "bee")}
-    assert set(table["reference"]) == {"main"}
+    assert set(table["condition_b"]) == {"main"}
 
 
 def test_what_cannot_be_compared_is_refused():

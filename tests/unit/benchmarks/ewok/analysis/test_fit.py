@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from simulated_judgements import simulate_features, simulate_items, simulate_judgements
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis import mixed_model
 from worldprobe.benchmarks.ewok.analysis.design import build_design, find_separation
 from worldprobe.benchmarks.ewok.analysis.mixed_model import fit_fixed_effects
-from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.contracts import Coefficients, Judgements, SurfaceFeatures
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError

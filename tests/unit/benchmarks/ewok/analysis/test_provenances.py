@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from simulated_judgements import simulate_features, simulate_items, simulate_judgements
 from worldprobe import cli
-from worldprobe.benchmarks.ewok.analysis.simulate import simulate_features, simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.contracts import Judgements, SurfaceFeatures
 from worldprobe.contracts import read_provenance, write_table
 from worldprobe.provenance import Provenance

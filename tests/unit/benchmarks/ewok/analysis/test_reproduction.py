@@ -10,7 +10,7 @@ import pytest
 
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published, texts_digest
-from worldprobe.benchmarks.ewok.analysis.reproduction import Results, check_reproduction, summary_line
+from worldprobe.benchmarks.ewok.analysis.reproduction import Results, check_reproduction, describe_reproduction
 from worldprobe.benchmarks.ewok.contracts import Items, Reproduction, Summaries
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
@@ -56,7 +56,7 @@ def test_our_copy_of_the_published_numbers_is_the_reference(published):
     if not path.exists():
         pytest.skip("the reference data are not next to the repository")
     source = json.loads(path.read_text())["ewok"]
-    numbers = published.numbers.set_index(["block", "quantity", "model", "eval_type", "group", "term"])["printed"]
+    numbers = published.numbers.set_index(["block", "quantity", "model", "eval_type", "grouping", "group"])["printed"]
     for block, eval_type in (("table1", "logprobs"), ("likert_strict", "likert_constrained_two")):
         for row in source[block]["rows"]:
             kind = "human_likert" if row["model"] == "human" else eval_type
@@ -98,7 +98,7 @@ def test_what_was_not_run_says_so_and_is_not_counted_as_wrong(published):
     assert set(domain["reason"]) == {"is over the paper's 20 models, of which 1 were run"}
     assert set(ours.loc[ours["block"] == "mixed_model", "reason"]) == {"the mixed model was not fitted"}
     assert (ours["status"] == "within_rounding").sum() == 3
-    assert summary_line(table).startswith("3 of 9 published numbers within rounding; ")
+    assert describe_reproduction(table).startswith("3 of 9 published numbers within rounding; ")
     unexplained = ours[~ours["status"].isin(["within_rounding", "differs"]) & (ours["reason"] == "")]
     assert unexplained.empty
 
@@ -120,7 +120,7 @@ def test_a_mixed_model_of_other_models_is_not_compared(published):
     numbers = published.numbers.query("block == 'mixed_model' and quantity == 'estimate'")
     stars = published.numbers.query("block == 'mixed_model' and quantity == 'stars'")["printed"].to_list()
     coefficients = pd.DataFrame(
-        {"group": numbers["group"], "term": numbers["term"], "estimate": numbers["printed"].astype(float), "stars": stars}
+        {"group": numbers["grouping"], "term": numbers["group"], "estimate": numbers["printed"].astype(float), "stars": stars}
     )
     summaries = pd.DataFrame([summary("ant", 0.5, 0.5, 0.5)])
     other = check_reproduction(published, Results(summaries, coefficients, ["ant", "gpt2_xl"]))
@@ -171,12 +171,12 @@ def test_the_official_items_are_recognised_by_their_digest(published, reference,
     assert not are_official(read_table(out, Items), published)
 
 
-def test_the_command_writes_the_table_and_prints_the_summary_line(tmp_path, capsys, published):
+def test_the_command_writes_the_table_and_prints_the_describe_reproduction(tmp_path, capsys, published):
     write_table(whole_paper(published), Summaries, tmp_path / "summaries.parquet", Provenance())
     out = tmp_path / "reproduction.parquet"
     assert cli.main(["reproduction", "check", str(tmp_path / "summaries.parquet"), "--out", str(out)]) == 0
     line = capsys.readouterr().out.strip()
-    assert line == summary_line(read_table(out, Reproduction))
+    assert line == describe_reproduction(read_table(out, Reproduction))
     assert read_provenance(out).details["summary"] == line
 
 

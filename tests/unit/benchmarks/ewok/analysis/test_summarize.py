@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.panel import build_panel
-from worldprobe.benchmarks.ewok.analysis.simulate import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, metric_values, summarize
 from worldprobe.benchmarks.ewok.contracts import Judgements, Summaries
 from worldprobe.contracts import read_provenance, read_table, validate, write_table

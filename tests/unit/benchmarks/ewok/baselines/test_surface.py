@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worldprobe import cli
-from worldprobe.benchmarks.ewok.baselines import frequency, surface
+from worldprobe.benchmarks.ewok.baselines import frequency
 from worldprobe.benchmarks.ewok.contracts import Items, SurfaceFeatures
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
@@ -50,7 +50,7 @@ def ngrams(path, *lines):
 
 def test_features_are_half_of_both_contexts_and_the_target():
     asked = []
-    measured = surface.surface_features(one_item(), lambda words: asked.append(words) or KNOWN)
+    measured = frequency.surface_features(one_item(), lambda words: asked.append(words) or KNOWN)
     validate(measured.features, SurfaceFeatures)
     first, second = measured.features.itertuples()
     assert asked == [set(KNOWN)]
@@ -70,7 +70,7 @@ def test_features_are_half_of_both_contexts_and_the_target():
 
 def test_the_papers_words_lose_all_punctuation_and_its_names_their_s():
     asked = set()
-    surface.surface_features(one_item(), lambda words: asked.update(words) or dict.fromkeys(words, 1.0), is_compat=True)
+    frequency.surface_features(one_item(), lambda words: asked.update(words) or dict.fromkeys(words, 1.0), is_compat=True)
     assert asked == {"Ira", "lifts", "Uma", "cat", "doesnt", "lift", "it", "the", "purrs"}
 
 

@@ -29,7 +29,7 @@ from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts  # noqa: E40
 from worldprobe.cli import main  # noqa: E402
 from worldprobe.contracts import read_provenance, read_table, write_table  # noqa: E402
 from worldprobe.inference.store import open_store  # noqa: E402
-from worldprobe.models.engine import EngineFacts, Written  # noqa: E402
+from worldprobe.models.engine import Completion, EngineFacts  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
 pytestmark = pytest.mark.slow
@@ -46,8 +46,8 @@ class Scripted:
 
     facts = EngineFacts("scripted", None, "0", "scripted", "float32", {}, 100, {})
 
-    def write(self, prompts: list[str], decoding: Any, *, skip: Any = ()) -> Iterator[tuple[int, Written]]:
-        yield from ((place, Written(reply(prompt))) for place, prompt in enumerate(prompts) if place not in skip)
+    def generate(self, prompts: list[str], decoding: Any, *, skip: Any = ()) -> Iterator[tuple[int, Completion]]:
+        yield from ((place, Completion(reply(prompt))) for place, prompt in enumerate(prompts) if place not in skip)
 
     def rendered(self, prompt: str) -> str:
         return prompt

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 import pyzipper
 
-from worldprobe.benchmarks.ewok.exports.search import search_folder
-from worldprobe.benchmarks.ewok.exports.wordings import read_wordings
+from worldprobe.benchmarks.ewok.exports.search import read_wordings, search_folder
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.cli import main
 

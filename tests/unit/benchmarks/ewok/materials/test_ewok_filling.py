@@ -10,11 +10,10 @@ import pytest
 from worldprobe.benchmarks.ewok.contracts import Items, Templates
 from worldprobe.benchmarks.ewok.materials.build import apply_release_filter
 from worldprobe.benchmarks.ewok.materials.documents import Place
-from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
+from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers, fill
 from worldprobe.benchmarks.ewok.materials.items import fill_fixed, filter_tags, flag_duplicates, items_table
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
-from worldprobe.benchmarks.ewok.materials.placeholders import fill
 from worldprobe.benchmarks.ewok.materials.samplers import FixedSampler, IndependentSampler
 from worldprobe.benchmarks.ewok.materials.slots import Swap, apply_swap, open_slots, parse_swaps, settle
 from worldprobe.cli import main

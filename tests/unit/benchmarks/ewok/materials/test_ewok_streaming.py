@@ -12,7 +12,7 @@ from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fi
 from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
 from worldprobe.benchmarks.ewok.materials.samplers import IndependentSampler
 from worldprobe.cli import main
-from worldprobe.contracts import read_provenance, read_table, storage
+from worldprobe.contracts import read_provenance, read_table, tables
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_pieces_make_the_bytes_of_the_whole(attic, monkeypatch, options, togethe
     folder = attic.folder.parent
     build = ["items", "build", str(attic.write()), "--mode", "independent", "--per-template", "7", *options]
     assert main([*build, "--out", str(folder / "once.parquet")]) == 0
-    for module in (storage, stream):
+    for module in (tables, stream):
         monkeypatch.setattr(module, "ROWS_TOGETHER", together)
     assert main([*build, "--templates-out", str(folder / "templates.parquet"), "--out", str(folder / "pieces.parquet")]) == 0
     fill = ["items", "fill", str(folder / "templates.parquet"), str(attic.folder), *build[3:]]

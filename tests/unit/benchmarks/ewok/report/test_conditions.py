@@ -20,13 +20,14 @@ def compared() -> pd.DataFrame:
     rows = []
     for model, base in (("small", 0.6), ("large", 0.7)):
         for condition, change in (("nonce", -0.08), ("western", 0.01)):
-            row = {"model": model, "eval_type": "logprobs", "reference": "main", "condition": condition, "grouping": "overall"}
-            row |= {"group": "all", "mean_reference": base, "mean_condition": base + change, "difference": change}
-            row |= {"min_reference": base - 0.01, "max_reference": base + 0.02, "n_versions_reference": 5}
-            row |= {"min_condition": base + change - 0.03, "max_condition": base + change, "n_versions_condition": 5}
+            row = {"model_a": model, "model_b": model, "eval_type": "logprobs", "condition_a": condition, "condition_b": "main"}
+            row |= {"grouping": "overall", "interval_over": "pairs of concepts and versions"}
+            row |= {"group": "all", "mean_b": base, "mean_a": base + change, "difference": change}
+            row |= {"low_b": base - 0.01, "high_b": base + 0.02, "n_versions_b": 5}
+            row |= {"low_a": base + change - 0.03, "high_a": base + change, "n_versions_a": 5}
             row |= {"ci_low": change - 0.02, "ci_high": change + 0.02, "p": 0.01 if change < 0 else 0.4, "status": "ok"}
-            row |= {"p_holm": 0.02 if change < 0 else 0.4, "n_templates": 100, "n_clusters": 40}
-            rows.append(row | {"n_items_reference": 500, "n_items_condition": 500, "sentence": "x"})
+            row |= {"p_holm": 0.02 if change < 0 else 0.4, "n": 100, "n_clusters": 40}
+            rows.append(row | {"n_items_b": 500, "n_items_a": 500, "sentence": "x"})
     return validate(pd.DataFrame(rows), ConditionComparisons)
 
 

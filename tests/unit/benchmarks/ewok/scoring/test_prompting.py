@@ -17,7 +17,7 @@ from worldprobe.contracts import validate
 from worldprobe.errors import UserError
 from worldprobe.inference.dialogue import first_numeral
 from worldprobe.inference.store import open_store
-from worldprobe.models.engine import Decoding, EngineFacts, Written
+from worldprobe.models.engine import Completion, Decoding, EngineFacts
 
 CHOICE_HEAD = (
     "# INSTRUCTIONS\n\n"
@@ -120,21 +120,21 @@ class Echo:
     def __init__(self):
         self.asked = 0
 
-    def write(self, prompts, decoding, *, skip=()) -> Iterator[tuple[int, Written]]:
+    def generate(self, prompts, decoding, *, skip=()) -> Iterator[tuple[int, Completion]]:
         assert decoding == Decoding(20, ("\n\n",))
         for i, prompt in enumerate(prompts):
             if i not in skip:
                 self.asked += 1
-                yield i, Written("1, clearly" if "Ana" in prompt else "hard to say")
+                yield i, Completion("1, clearly" if "Ana" in prompt else "hard to say")
 
     def rendered(self, prompt):
         return prompt if isinstance(prompt, str) else f"<{prompt[0].content}>"
 
-    def choose(self, prompts, options, *, skip=()) -> Iterator[tuple[int, Written]]:
+    def choose(self, prompts, options, *, skip=()) -> Iterator[tuple[int, Completion]]:
         for i, prompt in enumerate(prompts):
             if i not in skip:
                 self.asked += 1
-                yield i, Written(options[i][0] if "Ana" in prompt else options[i][-1], margin=0.0)
+                yield i, Completion(options[i][0] if "Ana" in prompt else options[i][-1], margin=0.0)
 
 
 @pytest.mark.parametrize(("eval_type", "rows"), [("likert_free_zero", 8), ("choice_constrained_two", 4)])
@@ -164,12 +164,12 @@ class Thinks(Echo):
 
     facts = EngineFacts("thinks", None, "0", "thinks", "float32", {}, 100, {}, has_chat=True)
 
-    def write(self, prompts, decoding, *, skip=()) -> Iterator[tuple[int, Written]]:
+    def generate(self, prompts, decoding, *, skip=()) -> Iterator[tuple[int, Completion]]:
         assert decoding == Decoding(20, (), thoughts=500), "a message ends by itself: a blank line may end the thoughts only"
         for i, prompt in enumerate(prompts):
             if i not in skip:
                 says = "4.0" if "Ana" in prompt[0].content else ""
-                yield i, Written(says, "end" if says else "length", len(says), thoughts="1 to 5", n_thought_tokens=4)
+                yield i, Completion(says, "end" if says else "length", len(says), thoughts="1 to 5", n_thought_tokens=4)
 
 
 def test_thoughts_are_never_read_and_those_without_an_end_are_counted(tmp_path):
@@ -254,6 +254,7 @@ def step_by_step(folder, prompt, options):
 def test_constrained_answers_equal_constrained_decoding_step_by_step(tiny_checkpoint, architecture, kind, options):
     folder = tiny_checkpoint(architecture, kind)
     engine = open_engine(str(folder))
+    assert engine.can_cache is not None  # checked now, by passes of its own
     passes = []
     for name in ("next_in_rows", "next_padded"):
         way = getattr(engine.passes, name)
@@ -280,15 +281,16 @@ def test_free_answers_equal_greedy_generation_one_prompt_at_a_time(tiny_checkpoi
         out = model.generate(**inputs, max_new_tokens=8, do_sample=False, pad_token_id=0)[0]
         before = tokenizer.decode(inputs["input_ids"][0], skip_special_tokens=True)
         expected.append(tokenizer.decode(out, skip_special_tokens=True)[len(before) :])
-    found = dict(engine.write(PROMPTS, Decoding(8, ("\n\n",))))
+    found = dict(engine.generate(PROMPTS, Decoding(8, ("\n\n",))))
     assert [found[i].text for i in range(len(PROMPTS))] == [text.split("\n\n")[0] for text in expected]
     letter = next(c for c in expected[0][2:] if c.isascii() and c.isprintable())
-    cut = dict(engine.write(PROMPTS, Decoding(8, (letter,))))
+    cut = dict(engine.generate(PROMPTS, Decoding(8, (letter,))))
     assert [cut[i].text for i in range(len(PROMPTS))] == [text.split(letter)[0] for text in expected]
 
 
 def test_the_shared_preamble_is_read_once(tiny_checkpoint):
     engine = open_engine(str(tiny_checkpoint()))
+    assert engine.can_cache  # checked now, by passes of its own
     lengths = []
     prefix = engine.passes.prefix
     engine.passes.prefix = lambda ids: lengths.append(len(ids)) or prefix(ids)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from worldprobe.benchmark import Benchmark, Input, Page, Section, find_displays
 from worldprobe.benchmarks.ewok import figures, tables
+from worldprobe.benchmarks.ewok.analysis.reproduction import reproduce
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.outputs import answers, outputs, page_files, refuse_models
+from worldprobe.benchmarks.ewok.report.evaluation import EVALUATION
 from worldprobe.benchmarks.ewok.report.part import compose
 from worldprobe.benchmarks.ewok.settings import Ewok
 
@@ -64,4 +66,6 @@ BENCHMARK = Benchmark(
     complete=refuse_models,
     displays=find_displays(tables, figures),
     page=Page(SECTIONS, Input(Summaries), compose, page_files),
+    reproduce=reproduce,
+    evaluation=EVALUATION,
 )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from worldprobe.benchmark import Benchmark, Page, Section, find_displays
 from worldprobe.benchmarks.worldsense import figures, tables
+from worldprobe.benchmarks.worldsense.analysis.reproduction import reproduce
 from worldprobe.benchmarks.worldsense.finetuning.plan import add_models
 from worldprobe.benchmarks.worldsense.outputs import answers, extra_models, outputs, page_files
+from worldprobe.benchmarks.worldsense.report.evaluation import EVALUATION
 from worldprobe.benchmarks.worldsense.report.part import compose
 from worldprobe.benchmarks.worldsense.selection import SUMMARIES
 from worldprobe.benchmarks.worldsense.settings import WorldSense, complete_registry
@@ -38,4 +40,6 @@ BENCHMARK = Benchmark(
     complete=complete_registry,
     displays=find_displays(tables, figures),
     page=Page(SECTIONS, SUMMARIES, compose, page_files),
+    reproduce=reproduce,
+    evaluation=EVALUATION,
 )

@@ -15,7 +15,7 @@ from worldprobe.models.constrain import OPTION_ROOM
 from worldprobe.models.fingerprints import describe
 from worldprobe.models.reasoning import MARKS, closes_only, split_thoughts
 from worldprobe.models.server.endpoint import Client, Endpoint, MalformedAnswerError, unknown_model
-from worldprobe.models.server.logprobs import spans
+from worldprobe.models.server.parse import read_text, spans
 
 #: An answer that no model gives by itself, of the numerals that are asked for: whoever returns it obeys the constraint.
 SHIBBOLETH = "24531"
@@ -58,28 +58,6 @@ def read_echo(answer: Any) -> dict[str, Any]:
     if len(lengths) != 1:
         raise MalformedAnswerError("lists of different lengths")
     return logprobs
-
-
-def read_text(answer: Any) -> str:
-    """What was written, of a completion or of a chat.
-
-    Raises:
-        TypeError: it is not text, e.g. a list of parts, of which some may be thoughts.
-    """
-    choice = answer["choices"][0]
-    text = choice["message"]["content"] if "message" in choice else choice["text"]
-    if not isinstance(text, str | None):
-        raise TypeError("not text")
-    return whole_characters(text or "")
-
-
-def whole_characters(text: str) -> str:
-    """The text without halves of characters, which some servers write where a limit cuts one, and no file can contain."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def constrain(kind: str, options: Sequence[str]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from worldprobe.log import LOGGER
 from worldprobe.models.answers import Transcript, add_up, read_choice, scored
 from worldprobe.models.chat import Encoded, Encoder
 from worldprobe.models.constrain import OPTION_ROOM, Options
-from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, Decoding, EngineFacts, Loglikelihood, Prompt, Scored, Written
+from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, Completion, Decoding, EngineFacts, Loglikelihood, Prompt, Scored
 from worldprobe.models.reasoning import UNSEEN, part_thoughts
 from worldprobe.models.server.capabilities import (
     check_tokenizer,
@@ -40,8 +40,7 @@ from worldprobe.models.server.capabilities import (
     read_text,
 )
 from worldprobe.models.server.endpoint import Client, Endpoint, MalformedAnswerError, Question
-from worldprobe.models.server.logprobs import spans
-from worldprobe.models.server.parse import count_tokens, is_sound, messages, read_finish, read_written, thoughts_apart
+from worldprobe.models.server.parse import count_tokens, is_sound, messages, read_completion, read_finish, spans, thoughts_apart
 from worldprobe.models.tokenizers import fingerprint
 from worldprobe.provenance import versions
 
@@ -150,27 +149,27 @@ class OpenaiEngine:
 
         return question
 
-    def write(
+    def generate(
         self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
-        """See ``Engine.write``; a conversation goes through the server's own chat template."""
+    ) -> Iterator[tuple[int, Completion]]:
+        """See ``Engine.generate``; a conversation goes through the server's own chat template."""
         how: dict[str, Any] = {"max_tokens": decoding.most_tokens, "stop": decoding.ends_early or None}
         if decoding.temperature > 0:
             how |= {"temperature": decoding.temperature, "seed": decoding.seed}
 
         unseen = UNSEEN if self._talks(prompts, skip) and self._opens_thoughts else ""
 
-        def question(place: int, path: str, prompt: Mapping[str, Any], was_cut: bool) -> Question[Written]:
+        def question(place: int, path: str, prompt: Mapping[str, Any], was_cut: bool) -> Question[Completion]:
             opening = unseen if path == CHAT_PATH else str(prompts[place])
             more: dict[str, Any] = {}
             if self.is_vllm:  # says whether the model computes numbers at all
                 more = {"logprobs": True if path == CHAT_PATH else 1, "skip_special_tokens": not self.keeps_special}
                 more |= IDS if self.encoder is not None else {}
 
-            async def ask(server: Client) -> Written:
+            async def ask(server: Client) -> Completion:
                 answer = await server.post(path, self._body(prompt, how | more))
                 if self.is_vllm and not is_sound(answer):
-                    return Written("", "not_finite", 0, was_cut)
+                    return Completion("", "not_finite", 0, was_cut)
                 before, new = prompt.get("prompt", answer.get("prompt_token_ids")), answer["choices"][0].get("token_ids")
                 if self.encoder is not None and new is not None and before is not None and not thoughts_apart(answer):
                     transcript = Transcript(self.encoder.tokenizer, before, ())
@@ -178,10 +177,10 @@ class OpenaiEngine:
                     finish = read_finish(answer, decoding.ends_early)
                     is_ended = finish == "end" and not set(new[-1:]).isdisjoint(self.encoder.tokenizer.all_special_ids)
                     n_new = len(new) - is_ended
-                    whole = Written(transcript.whole(), finish, n_new, was_cut, n_prompt_tokens=len(before))
+                    whole = Completion(transcript.whole(), finish, n_new, was_cut, n_prompt_tokens=len(before))
                     return part_thoughts(whole, opening, decoding, self.encoder.count)
                 count = self.encoder.count if self.encoder is not None else None
-                return read_written(answer, decoding, was_cut, count, opening)
+                return read_completion(answer, decoding, was_cut, count, opening)
 
             return ask
 
@@ -189,7 +188,7 @@ class OpenaiEngine:
 
     def choose(
         self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
+    ) -> Iterator[tuple[int, Completion]]:
         """See ``Engine.choose``; the margin is known where the server reports log probabilities of distinguishable tokens.
 
         Raises:
@@ -202,7 +201,7 @@ class OpenaiEngine:
         }
         fields = {one: self._constrained(one, allowed) for one, allowed in sets.items()}
 
-        def question(place: int, path: str, prompt: Mapping[str, Any], was_cut: bool) -> Question[Written]:
+        def question(place: int, path: str, prompt: Mapping[str, Any], was_cut: bool) -> Question[Completion]:
             one = tuple(options[place])
             allowed, how, is_chat, reads_ids = sets[one], fields[one], path == CHAT_PATH, self._reads_ids(prompts[place])
             if is_chat:
@@ -210,10 +209,10 @@ class OpenaiEngine:
             elif reads_ids:
                 how = how | {**IDS, "return_tokens_as_token_ids": True, "logprobs": TOP}
 
-            async def ask(server: Client) -> Written:
+            async def ask(server: Client) -> Completion:
                 answer = await server.post(path, self._body(prompt, how))
                 if self.is_vllm and not is_sound(answer):
-                    return Written("", "not_finite", 0, was_cut)
+                    return Completion("", "not_finite", 0, was_cut)
                 option: str | None = read_text(answer).strip()
                 margin = _chat_margin(answer, one) if is_chat else None
                 if reads_ids and allowed is not None:
@@ -221,7 +220,7 @@ class OpenaiEngine:
                 if option is None or option not in one:
                     raise MalformedAnswerError("a constrained answer that is none of the options")
                 n_prompt = count_tokens(answer, "prompt_tokens")
-                return Written(option, "end", count_tokens(answer), was_cut, margin, n_prompt_tokens=n_prompt)
+                return Completion(option, "end", count_tokens(answer), was_cut, margin, n_prompt_tokens=n_prompt)
 
             return ask
 
@@ -265,8 +264,8 @@ class OpenaiEngine:
         prompts: Sequence[Prompt],
         room: int,
         skip: Collection[int],
-        question: Callable[[int, str, Mapping[str, Any], bool], Question[Written]],
-    ) -> Iterator[tuple[int, Question[Written]]]:
+        question: Callable[[int, str, Mapping[str, Any], bool], Question[Completion]],
+    ) -> Iterator[tuple[int, Question[Completion]]]:
         """One question per prompt: messages to chat with, token ids, or text."""
         wanted = [i for i in range(len(prompts)) if i not in skip]
         texts = [i for i in wanted if isinstance(prompts[i], str)] if self.encoder is not None else []

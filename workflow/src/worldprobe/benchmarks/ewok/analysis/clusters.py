@@ -41,7 +41,7 @@ def status_notes(statuses: pd.Series) -> list[str]:
     """What a note below a table says of intervals that are about less than the others, or missing.
 
     Args:
-        statuses: of the table's rows, as ``stats.clusters`` gives them.
+        statuses: of the table's rows, as ``analysis.clusters`` gives them.
     """
     notes = []
     if (statuses == "one_version").any():

@@ -1,4 +1,4 @@
-"""Is one model better than another, or were these items kind to it? A paired comparison, put into a sentence."""
+"""Pairs of models on the same items, and what may be said of each in a sentence."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates, crossed_means
-from worldprobe.analysis.significance import correct_for_number, p_in_words
+from worldprobe.analysis.comparisons import compare_models as compare_pairs
+from worldprobe.analysis.comparisons import corrected
+from worldprobe.analysis.significance import p_in_words
+from worldprobe.analysis.summaries import Group
 from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER, cluster_codes, drawn_in_words
-from worldprobe.benchmarks.ewok.analysis.panel import Panel, build_panel
+from worldprobe.benchmarks.ewok.analysis.panel import build_panel
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
+from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
@@ -40,7 +44,7 @@ def compare_models(
     Both models see the same items, so the test is on differences: an item's difference is that of its two means over targets.
     Neither the versions of one template nor the templates of one pair of concepts are independent evidence, as they share
     sentences, nor are the templates of one version, as they share fillings. So pairs of concepts and versions are crossed random
-    factors (``stats.clusters``).
+    factors (``analysis.clusters``).
 
     Args:
         judgements: contracts.Judgements of two models or more.
@@ -59,9 +63,34 @@ def compare_models(
     panel = build_panel(rows) if len(rows) else None
     if panel is None or len(panel.series) < 2:
         raise UserError("judgements", f"fewer than two models have {eval_type} judgements.", "Give the tables of two models.")
-    accuracy = metric_values(panel)[0].astype(float)
-    table = pd.DataFrame(_rows(panel, accuracy, cluster, has_own_fillings)).assign(eval_type=eval_type)
-    table["p_holm"] = table.groupby("grouping")["p"].transform(correct_for_number)
+    items, version = panel.items, panel.items["version"].to_numpy()
+    codes, template = cluster_codes(items, cluster), cluster_codes(items, "template")
+    accuracy, models = metric_values(panel)[0].astype(float), panel.series["model"].tolist()
+    drawn = drawn_in_words(cluster, has_own_fillings)
+    places = {(OVERALL, ALL): np.arange(len(items))}
+    places |= {("domain", str(name)): np.asarray(found) for name, found in items.groupby("domain", sort=True).indices.items()}
+
+    def estimate(values: np.ndarray, group: Group, tested: bool) -> Estimates:
+        of_version, stratum = (None, version[group.units]) if has_own_fillings else (version[group.units], None)
+        return crossed_means(values, group.cluster, of_version, stratum, tested=tested)
+
+    groups = [Group(*name, units, codes[units], drawn) for name, units in places.items()]
+    table = compare_pairs(models, accuracy, groups, estimate)
+    if table.empty:
+        problem = f"no two of {', '.join(models)} have an accuracy on the same item."
+        raise UserError("judgements", problem, "Compare models on the same items.")
+    for a, b in pairs_without_items(table, models):
+        LOGGER.warning("%s and %s are not compared: no item has an accuracy of both", a, b)
+    known = {model: ~np.isnan(row) for model, row in zip(models, accuracy, strict=True)}
+    both = [
+        units[known[row.model_a][units] & known[row.model_b][units]]
+        for row in table.itertuples()
+        for units in [places[str(row.grouping), str(row.group)]]
+    ]
+    table["n_templates"] = [len(np.unique(template[units])) for units in both]
+    table["n_versions"] = [len(np.unique(version[units])) for units in both]
+    table["n_equal"] = table["n"] - table["n_a_better"] - table["n_b_better"]
+    table = corrected(table.assign(eval_type=eval_type, condition_a=ALL, condition_b=ALL), ["grouping"])
     table["sentence"] = [_sentence(row, cluster, has_own_fillings) for row in table.to_dict("records")]
     return table.drop(columns="std_error")
 
@@ -75,50 +104,6 @@ def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> lis
     """
     compared = {frozenset(pair) for pair in zip(comparisons["model_a"], comparisons["model_b"], strict=True)}
     return [[a, b] for a, b in combinations(sorted(models), 2) if frozenset((a, b)) not in compared]
-
-
-def _rows(panel: Panel, accuracy: np.ndarray, cluster: str, has_own_fillings: bool) -> list[dict[str, Any]]:
-    """Every pair of series, overall and by domain; pairs that share their items are compared together."""
-    names, domain = panel.series["model"], panel.items["domain"].to_numpy()
-    version = panel.items["version"].to_numpy()
-    codes, template = cluster_codes(panel.items, cluster), cluster_codes(panel.items, "template")
-    buckets: dict[bytes, list[tuple[int, int]]] = {}
-    for a, b in combinations(range(len(names)), 2):
-        both = ~np.isnan(accuracy[a]) & ~np.isnan(accuracy[b])
-        if not both.any():
-            LOGGER.warning("%s and %s are not compared: no item has an accuracy of both", names[a], names[b])
-            continue
-        buckets.setdefault(both.tobytes(), []).append((a, b))
-    if not buckets:
-        problem = f"no two of {', '.join(names)} have an accuracy on the same item."
-        raise UserError("judgements", problem, "Compare models on the same items.")
-    rows = []
-    for mask, pairs in buckets.items():
-        both = np.frombuffer(mask, bool)
-        groups = [("overall", "all", both)] + [("domain", d, both & (domain == d)) for d in np.unique(domain[both])]
-        for grouping, group, inside in groups:
-            first, second = (accuracy[[pair[side] for pair in pairs]][:, inside] for side in (0, 1))
-            fillings = {"stratum" if has_own_fillings else "version": version[inside]}
-            difference, mean_a, mean_b = (
-                crossed_means(values, codes[inside], **fillings, tested=values is not first and values is not second)
-                for values in (first - second, first, second)
-            )
-            counts = {
-                "n_items": int(inside.sum()),
-                "n_templates": len(np.unique(template[inside])),
-                "n_clusters": len(np.unique(codes[inside])),
-                "n_versions": len(np.unique(version[inside])),
-            }
-            for place, (a, b) in enumerate(pairs):
-                x, y = first[place], second[place]
-                rows.append(
-                    {"model_a": names[a], "model_b": names[b], "grouping": grouping, "group": group}
-                    | {"mean_a": float(mean_a.mean[place]), "mean_b": float(mean_b.mean[place])}
-                    | estimate_columns(difference, place)
-                    | counts
-                    | {"n_a_better": int((x > y).sum()), "n_b_better": int((x < y).sum()), "n_equal": int((x == y).sum())}
-                )
-    return rows
 
 
 def estimate_columns(found: Estimates, place: int) -> dict[str, Any]:
@@ -140,11 +125,11 @@ def estimate_columns(found: Estimates, place: int) -> dict[str, Any]:
 
 def _sentence(row: Mapping[Any, Any], cluster: str, has_own_fillings: bool) -> str:
     """What may be said about one comparison."""
-    where = "" if row["grouping"] == "overall" else f" in {row['group']}"
+    where = "" if row["grouping"] == OVERALL else f" in {row['group']}"
     means = f"{row['model_a']} has {row['mean_a']:.1%} and {row['model_b']} {row['mean_b']:.1%} of the targets right{where}"
     pairs = f"{_number(row['n_clusters'], 'pair')} of concepts, " if cluster == "concept_pair" else ""
     versions = _number(row["n_versions"], "item per template" if has_own_fillings else "version")
-    basis = f"{pairs}{row['n_templates']} templates, {versions}, {row['n_items']} items"
+    basis = f"{pairs}{row['n_templates']} templates, {versions}, {row['n']} items"
     if row["n_a_better"] + row["n_b_better"] == 0:
         return f"{means}: no item tells them apart ({basis})."
     numbers = f"{means} ({numbers_in_words(row)}; {basis})"

@@ -18,11 +18,13 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.analysis.clusters import Estimates, crossed_means, variance_of_mean
-from worldprobe.analysis.significance import correct_for_number, p_in_words
-from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER, cluster_codes
+from worldprobe.analysis.comparisons import corrected
+from worldprobe.analysis.significance import p_in_words
+from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER, cluster_codes, drawn_in_words
 from worldprobe.benchmarks.ewok.analysis.compare import estimate_columns, not_tested, numbers_in_words
 from worldprobe.benchmarks.ewok.analysis.panel import build_panel
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
+from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
@@ -65,6 +67,7 @@ def compare_conditions(
     if len(judgements) < 2:
         raise UserError("conditions", "there are fewer than two.", "Give the judgements of a reference and of another condition.")
     reference, *others = judgements
+    drawn = drawn_in_words(cluster, set(own_fillings) >= set(judgements))
     values = {name: _template_values(rows) for name, rows in judgements.items()}
     rows: list[dict[str, Any]] = []
     for condition, series in product(others, sorted(values[reference])):
@@ -72,10 +75,9 @@ def compare_conditions(
             are_random = (reference not in own_fillings, condition not in own_fillings)
             found = _compare(values[reference][series], values[condition][series], cluster, are_random)
             model, eval_type = series
-            rows += [
-                {"model": model, "eval_type": eval_type, "reference": reference, "condition": condition} | row for row in found
-            ]
-    compared = {(row["condition"], row["model"], row["eval_type"]) for row in rows}
+            key = {"model_a": model, "model_b": model, "eval_type": eval_type, "condition_a": condition, "condition_b": reference}
+            rows += [key | {"interval_over": drawn} | row for row in found]
+    compared = {(row["condition_a"], row["model_a"], row["eval_type"]) for row in rows}
     for condition in others:
         for series in sorted(values[reference].keys() | values[condition].keys()):
             if (condition, *series) not in compared:
@@ -83,8 +85,7 @@ def compare_conditions(
     if not rows:
         problem = f'no model has answered the same templates in the same way in "{reference}" and in another condition.'
         raise UserError("conditions", problem, "Give the judgements of the same models, of items from the same materials.")
-    table = pd.DataFrame(rows)
-    table["p_holm"] = table.groupby("grouping")["p"].transform(correct_for_number)
+    table = corrected(pd.DataFrame(rows), ["grouping"])
     table["sentence"] = [_sentence(row, cluster) for row in table.to_dict("records")]
     return table.drop(columns="std_error")
 
@@ -116,7 +117,7 @@ def _compare(reference: _Values, other: _Values, cluster: str, are_random: tuple
         are_random: whether the versions of the reference, and of the other condition, share their fillings.
     """
     both = reference.templates.merge(other.templates.drop(columns=CONCEPTS), on=TEMPLATE, suffixes=("_reference", "_condition"))
-    groups = [("overall", "all", both)] + [("domain", str(domain), rows) for domain, rows in both.groupby("domain")]
+    groups = [(OVERALL, ALL, both)] + [("domain", str(domain), rows) for domain, rows in both.groupby("domain")]
     found = []
     for grouping, group, rows in groups if len(both) else []:
         by_version = [side.versions.merge(rows[TEMPLATE], on=TEMPLATE) for side in (reference, other)]
@@ -125,15 +126,15 @@ def _compare(reference: _Values, other: _Values, cluster: str, are_random: tuple
             {
                 "grouping": grouping,
                 "group": group,
-                "mean_reference": means[0],
-                "mean_condition": means[1],
-                **_spread(by_version[0], "reference"),
-                **_spread(by_version[1], "condition"),
+                "mean_a": means[1],
+                "mean_b": means[0],
+                **_spread(by_version[1], "a"),
+                **_spread(by_version[0], "b"),
                 **estimate_columns(tested, 0),
-                "n_templates": len(rows),
+                "n": len(rows),
                 "n_clusters": int(tested.n_clusters[0]),
-                "n_items_reference": int(rows[f"{COUNT}_reference"].sum()),
-                "n_items_condition": int(rows[f"{COUNT}_condition"].sum()),
+                "n_items_a": int(rows[f"{COUNT}_condition"].sum()),
+                "n_items_b": int(rows[f"{COUNT}_reference"].sum()),
             }
         )
     return found
@@ -184,17 +185,17 @@ def _only(found: Estimates, place: int) -> Estimates:
 def _spread(versions: pd.DataFrame, side: str) -> dict[str, float | int]:
     """How far the means of a condition's versions are apart."""
     means = versions.groupby("version")[VALUE].mean()
-    return {f"min_{side}": float(means.min()), f"max_{side}": float(means.max()), f"n_versions_{side}": len(means)}
+    return {f"low_{side}": float(means.min()), f"high_{side}": float(means.max()), f"n_versions_{side}": len(means)}
 
 
 def _sentence(row: Mapping[Any, Any], cluster: str) -> str:
     """What may be said about one comparison."""
-    where = "" if row["grouping"] == "overall" else f" in {row['group']}"
+    where = "" if row["grouping"] == OVERALL else f" in {row['group']}"
     means = (
-        f"{row['model']} ({row['eval_type']}) has {row['mean_condition']:.1%} of the targets right in {row['condition']} "
-        f"and {row['mean_reference']:.1%} in {row['reference']}{where}"
+        f"{row['model_a']} ({row['eval_type']}) has {row['mean_a']:.1%} of the targets right in {row['condition_a']} "
+        f"and {row['mean_b']:.1%} in {row['condition_b']}{where}"
     )
-    basis = f"{row['n_templates']} templates in both, {row['n_versions_reference']} and {row['n_versions_condition']} versions"
+    basis = f"{row['n']} templates in both, {row['n_versions_b']} and {row['n_versions_a']} versions"
     if row["status"] != "ok":
         found = not_tested(row, cluster)
     elif row["p_holm"] < 0.05:

@@ -27,7 +27,7 @@ def correlate(judgements: pd.DataFrame, surface: pd.DataFrame) -> tuple[pd.DataF
     plays a larger part and r is smaller. The points of one domain are alike, so taking them as independent, as the paper does
     (column ``p_paper``), finds unrelated features correlated in a third of cases where domains make up 80% of the variance. So
     domains (of items: pairs of concepts) and versions are left out one by one: a jackknife of Fisher's z, whose parts are put
-    together as those of a mean (``stats.clusters``).
+    together as those of a mean (``analysis.clusters``).
 
     Args:
         judgements: contracts.Judgements, with those of word2vec where there are any.

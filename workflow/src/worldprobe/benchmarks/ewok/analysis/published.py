@@ -9,10 +9,11 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
+from worldprobe.analysis.reproduction import FIX, read_numbers
+from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
 
-COLUMNS = ("block", "quantity", "model", "eval_type", "group", "term", "printed", "digits")
-FIX = "Correct it, or leave out --published to take worldprobe's own copy."
+COLUMNS = ("block", "quantity", "model", "eval_type", "grouping", "group", "printed", "digits")
 #: the authors' two sets of tables: the paper's block and its counterpart in the paper's repository.
 COUNTERPARTS = {
     "table1": "mean_accuracy_allmodels",
@@ -27,7 +28,7 @@ class Published:
     """What was printed.
 
     Attributes:
-        numbers: COLUMNS, one row per printed number, in the papers' order; ``digits``: the decimals it was rounded to.
+        numbers: COLUMNS and condition, one row per printed number, in the papers' order.
         sources: block -> where it is printed.
         official_items: version -> digest of the official items' texts.
         release: digest of the official items' texts of all versions together.
@@ -51,46 +52,24 @@ def read_published(folder: Path) -> Published:
     Raises:
         UserError: a file is missing or is not in their form.
     """
+    numbers = read_numbers(folder / "ewok.csv", COLUMNS)
     try:
-        numbers = pd.read_csv(folder / "ewok.csv", dtype=str, keep_default_na=False)
         about = yaml.safe_load((folder / "sources.yaml").read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise UserError(error.filename, "there is no such file.", "Give the folder with ewok.csv and sources.yaml.") from error
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UserError(folder, "ewok.csv or sources.yaml cannot be read as CSV or YAML in UTF-8.", FIX) from error
-    if tuple(numbers.columns) != COLUMNS:
-        raise UserError(
-            folder / "ewok.csv", f"has the columns {', '.join(numbers.columns)}.", f"They must be {', '.join(COLUMNS)}."
-        )
-    numbers["digits"] = _numbers(folder, numbers, "digits").astype("Int64")
-    _numbers(folder, numbers[numbers["digits"].notna()], "printed")
+        raise UserError(folder / "sources.yaml", "cannot be read as YAML in UTF-8.", FIX) from error
     if not _are_sources(about):
         raise UserError(folder / "sources.yaml", "lacks the blocks with their sources, or the digests of the items.", FIX)
     unknown = set(numbers["block"]) - set(about["blocks"])
     if unknown:
         raise UserError(folder / "sources.yaml", f"names no source for {', '.join(sorted(unknown))}.", "Add the source.")
     return Published(
-        numbers=numbers,
+        numbers=numbers.assign(condition=ALL),
         sources={name: block["source"] for name, block in about["blocks"].items()},
         official_items={int(version): digest for version, digest in about["official_items"].items()},
         release=str(about["official_release"]),
     )
-
-
-def _numbers(folder: Path, rows: pd.DataFrame, column: str) -> pd.Series:
-    """A column of ewok.csv as numbers; empty cells are missing.
-
-    Raises:
-        UserError: naming the line of a cell that is not a number.
-    """
-    numbers = pd.to_numeric(rows[column], errors="coerce")
-    is_bad = numbers.isna() & (rows[column] != "")
-    if column == "digits":
-        is_bad |= numbers.notna() & (numbers % 1 != 0)
-    if is_bad.any():
-        first = int(rows.index[is_bad.to_numpy()][0])  # some rows may have been left out; the header is line 1
-        raise UserError(f"{folder / 'ewok.csv'}, line {first + 2}", f'{column}: "{rows[column][first]}" is not a number.', FIX)
-    return numbers
 
 
 def _are_sources(about: object) -> bool:

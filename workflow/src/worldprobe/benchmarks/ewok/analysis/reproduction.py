@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.analysis.published import COUNTERPARTS, Published
+from worldprobe.analysis.reproduction import Checked, Finding, compare_numbers, summary_line
+from worldprobe.benchmarks.ewok.analysis.provenances import check_items, check_same_items
+from worldprobe.benchmarks.ewok.analysis.published import COUNTERPARTS, Published, are_official, read_published
+from worldprobe.benchmarks.ewok.contracts import Coefficients, Items, Reproduction, Summaries
 from worldprobe.benchmarks.ewok.eval_types import is_rated
+from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL
 
 #: numbers of the running text that describe people, settings or materials, which no table of results can confirm.
@@ -58,20 +63,8 @@ class Results:
     is_official: bool | None = None
 
 
-@dataclass
-class Finding:
-    """Ours for one published number: a value or text, or why there is none."""
-
-    value: float = np.nan
-    text: str | None = None
-    status: str = ""
-    reason: str = ""
-
-
 def check_reproduction(published: Published, results: Results) -> pd.DataFrame:
     """Compare every published number with ours, and the paper's tables with those of its repository.
-
-    A number is within rounding when ours differs from the printed one by at most half a unit of its last digit.
 
     Args:
         published: the printed numbers.
@@ -80,98 +73,58 @@ def check_reproduction(published: Published, results: Results) -> pd.DataFrame:
     Returns:
         contracts.Reproduction.
     """
-    summaries = results.summaries[results.summaries["condition"] == ALL]
+    means = results.summaries[results.summaries["condition"] == ALL]
     keys = ["model", "eval_type", "metric", "grouping", "group"]
-    look_up = _LookUp(published, results, summaries.set_index(keys).sort_index())
-    rows = [_compare(number, look_up.find(number), "ours") for number in _records(published.numbers)]
-    rows += _between_the_authors(published)
-    _name_the_other_table(rows)
-    table = pd.DataFrame(rows)
-    table.insert(0, "position", np.arange(len(table)))
-    return table.drop(columns="term_key")
+    look_up = _LookUp(published, results, means.set_index(keys).sort_index())
+    ours = compare_numbers(published.numbers, look_up.find)
+    _name_the_other_table(ours, published.numbers)
+    theirs = _between_the_authors(published)
+    table = pd.concat([ours.assign(compared_with="ours"), theirs.assign(compared_with="repository")], ignore_index=True)
+    return table.assign(position=np.arange(len(table)))
 
 
-def summary_line(table: pd.DataFrame) -> str:
-    """The table in one sentence."""
-    ours = table[table["compared_with"] == "ours"]
-    counts = ours["status"].value_counts()
-    compared = int(counts.get("within_rounding", 0) + counts.get("differs", 0))
+def describe_reproduction(table: pd.DataFrame) -> str:
+    """The table in words."""
     authors = table[table["compared_with"] == "repository"]
     agreeing = int((authors["status"] == "within_rounding").sum())
     return (
-        f"{counts.get('within_rounding', 0)} of {compared} published numbers within rounding; "
-        f"{counts.get('not_run', 0)} not run, {counts.get('not_comparable', 0)} not comparable. "
+        f"{summary_line(table[table['compared_with'] == 'ours'])} "
         f"The authors' own two sets of tables agree in {agreeing} of {len(authors)} numbers."
     )
 
 
-def _compare(number: dict[str, Any], found: Finding, compared_with: str) -> dict[str, Any]:
-    digits = None if pd.isna(number["digits"]) else int(number["digits"])
-    row: dict[str, Any] = {
-        "compared_with": compared_with,
-        "block": number["block"],
-        "quantity": number["quantity"],
-        "model": number["model"] or None,
-        "eval_type": number["eval_type"] or None,
-        "group": number["term"] or None,
-        "printed": number["printed"],
-        "published": float(number["printed"]) if digits is not None else np.nan,
-        "ours": found.value,
-        "ours_printed": found.text or "",
-        "difference": np.nan,
-        "tolerance": 0.5 * 10.0**-digits if digits is not None else np.nan,
-        "status": found.status,
-        "reason": found.reason,
-        "term_key": (number["group"], number["term"]),
-    }
-    if digits is not None and not np.isnan(found.value):
-        row["ours_printed"] = f"{found.value:.{digits}f}"
-        row["difference"] = found.value - row["published"]
-        is_within = abs(row["difference"]) <= row["tolerance"] + 1e-9
-    else:
-        is_within = found.text == number["printed"]
-    row["status"] = found.status or ("within_rounding" if is_within else "differs")
-    if row["status"] == "within_rounding":
-        row["reason"] = ""
-    return row
+_KEY = ["quantity", "model", "eval_type", "grouping", "group"]
 
 
-def _records(numbers: pd.DataFrame) -> list[dict[str, Any]]:
-    return [dict(zip(numbers.columns, row, strict=True)) for row in numbers.itertuples(index=False, name=None)]
-
-
-def _between_the_authors(published: Published) -> list[dict[str, Any]]:
+def _between_the_authors(published: Published) -> pd.DataFrame:
     """The paper's tables against those in its repository."""
-    keys = ["quantity", "model", "eval_type", "group", "term"]
-    rows = []
-    for block, other in COUNTERPARTS.items():
-        theirs = published.numbers[published.numbers["block"] == other].set_index(keys)
-        for number in _records(published.numbers[published.numbers["block"] == block]):
-            key = tuple(number[k] for k in keys)
-            if key not in theirs.index:
-                continue
-            printed = theirs.loc[key, "printed"]
-            is_number = not pd.isna(number["digits"])
-            found = Finding(float(printed)) if is_number else Finding(text=printed)
-            found.reason = "the authors' other run or item set"
-            if (number["group"], number["quantity"]) == ("target_contrast", "estimate"):
-                found.reason = "the repository codes target contrast as treatment, the paper as deviation"
-            rows.append(_compare(number, found, "repository"))
-    return rows
+    printed = published.numbers.set_index(["block", *_KEY])["printed"].to_dict()
+
+    def counterpart(number: dict[str, Any]) -> tuple[Any, ...]:
+        return (COUNTERPARTS.get(number["block"]), *(number[key] for key in _KEY))
+
+    def find(number: dict[str, Any]) -> Finding:
+        theirs, reason = printed[counterpart(number)], "the authors' other run or item set"
+        if (number["grouping"], number["quantity"]) == ("target_contrast", "estimate"):
+            reason = "the repository codes target contrast as treatment, the paper as deviation"
+        return Finding(text=theirs, reason=reason) if pd.isna(number["digits"]) else Finding(float(theirs), reason=reason)
+
+    blocks = [published.numbers[published.numbers["block"] == block] for block in COUNTERPARTS]
+    numbers = pd.concat(blocks, ignore_index=True)
+    return compare_numbers(numbers[[counterpart(dict(row)) in printed for _, row in numbers.iterrows()]], find)
 
 
-def _name_the_other_table(rows: list[dict[str, Any]]) -> None:
+def _name_the_other_table(ours: pd.DataFrame, numbers: pd.DataFrame) -> None:
     """Where ours differs from one of the authors' tables and agrees with the other, say so."""
     names = COUNTERPARTS | {other: block for block, other in COUNTERPARTS.items()}
-    ours = [row for row in rows if row["compared_with"] == "ours"]
-    index = {(r["block"], r["quantity"], r["model"], r["eval_type"], r["term_key"]): r for r in ours}
-    for row in ours:
-        if row["status"] != "differs" or row["block"] not in names:
+    keys = list(numbers[["block", *_KEY]].itertuples(index=False, name=None))
+    place = {key: number for number, key in enumerate(keys)}
+    for number, (block, *key) in enumerate(keys):
+        twin = place.get((names.get(block), *key))
+        if twin is None or (ours["status"][number], ours["status"][twin]) != ("differs", "within_rounding"):
             continue
-        twin = index.get((names[row["block"]], row["quantity"], row["model"], row["eval_type"], row["term_key"]))
-        if twin is not None and twin["status"] == "within_rounding":
-            other = f"agrees with the authors' other table ({twin['block']}: {twin['printed']})"
-            row["reason"] = f"{row['reason']}; {other}" if row["reason"] else other
+        other = f"agrees with the authors' other table ({ours['block'][twin]}: {ours['printed'][twin]})"
+        ours.loc[number, "reason"] = "; ".join(filter(None, [ours["reason"][number], other]))
 
 
 class _LookUp:
@@ -219,11 +172,11 @@ class _LookUp:
 
     def _domain(self, number: dict[str, Any]) -> Finding:
         if number["quantity"] == "human":
-            return self._value("human", "human_likert", "domain", number["term"])
+            return self._value("human", "human_likert", "domain", number["group"])
         if len(self.run_models) < len(self.paper_models):
             reason = f"is over the paper's {len(self.paper_models)} models, of which {len(self.run_models)} were run"
             return Finding(status="not_run", reason=reason)
-        found = [self._value(model, "logprobs", "domain", number["term"]).value for model in self.run_models]
+        found = [self._value(model, "logprobs", "domain", number["group"]).value for model in self.run_models]
         return Finding(float(np.mean(found) if number["quantity"] == "llm_average" else np.max(found)))
 
     def _coefficient(self, number: dict[str, Any]) -> Finding:
@@ -235,12 +188,12 @@ class _LookUp:
             n_paper, n_ours = len(self.paper_models), len(self.results.fitted_models)
             reason = f"the paper's is fitted to its {n_paper} models; ours to {n_ours}, {len(inside)} of them the paper's"
             return Finding(status="not_run", reason=reason)
-        row = table[(table["group"] == number["group"]) & (table["term"] == number["term"])]
+        row = table[(table["group"] == number["grouping"]) & (table["term"] == number["group"])]
         if row.empty or pd.isna(row["estimate"].iloc[0]):
             return Finding(status="not_comparable", reason="the term could not be estimated")
         reason = ""
         coding = "treatment" if number["block"] == "mixedmodel_coeffs_full" else "deviation"
-        if number["group"] == "target_contrast" and coding != self.results.target_coding:
+        if number["grouping"] == "target_contrast" and coding != self.results.target_coding:
             reason = f"target contrast is coded as {coding} there, as {self.results.target_coding} here"
         if number["quantity"] == "stars":
             return Finding(text=str(row["stars"].iloc[0]), reason=reason)
@@ -309,5 +262,30 @@ class _LookUp:
             return self._value(leaf, "likert_constrained_two")
         if stem in ("social_interactions", "spatial_relations"):
             quantity = "human" if leaf == "human" else leaf.replace("llm_mean", "llm_average")
-            return self._domain({"quantity": quantity, "term": stem.replace("_", "-")})
+            return self._domain({"quantity": quantity, "group": stem.replace("_", "-")})
         return None
+
+
+def reproduce(summaries: Path, published: Path, coefficients: Path | None = None, items: Path | None = None) -> Checked:
+    """Every published number next to ours, from the files of a study.
+
+    Args:
+        summaries: summaries table.
+        published: folder of the published numbers.
+        coefficients: coefficients table of the mixed model.
+        items: items table, to check whether the items are the official ones.
+    """
+    numbers, computed = read_published(published), [summaries, *([coefficients] if coefficients else [])]
+    check_same_items(computed)
+    results, inputs = Results(read_table(summaries, Summaries)), {"summaries": summaries, "published": published}
+    if coefficients:
+        details, inputs["coefficients"] = read_provenance(coefficients).details, coefficients
+        results.coefficients = read_table(coefficients, Coefficients)
+        results.fitted_models, results.target_coding = details["models"], details["target_coding"]
+    if items:
+        check_items(items, computed)
+        results.items, inputs["items"] = read_table(items, Items), items
+        results.is_official = are_official(results.items, numbers)
+    table = check_reproduction(numbers, results)
+    told = {"summary": describe_reproduction(table), "sources": numbers.sources, "is_official": results.is_official}
+    return Checked(table, Reproduction, inputs, told)

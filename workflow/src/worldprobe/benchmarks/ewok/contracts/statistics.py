@@ -101,97 +101,37 @@ class Agreements(Table):
         metadata = {"version": 1, "key": ["model", "setup", "likert", "choice"]}
 
 
-class Comparisons(Table):
-    """Two models on the same items: difference of mean accuracy, interval and test."""
+class Comparisons(results.Comparisons):
+    """Two models on the same items, over versions; corrected over the rows of the same grouping."""
 
-    model_a: str
-    model_b: str
-    eval_type: str = column(isin=JUDGED_TYPES)
-    grouping: str = column(isin=["overall", "domain"])
-    group: str
-    mean_a: float = column(ge=0, le=1)
-    mean_b: float = column(ge=0, le=1)
-    difference: float = column(ge=-1, le=1, description="mean_a - mean_b, means over versions.")
-    ci_low: float = column(
-        ge=-1,
-        le=1,
-        nullable=True,
-        description="95%, for other clusters (provenance: pairs of concepts or templates) and versions.",
-    )
-    ci_high: float = column(ge=-1, le=1, nullable=True)
-    p: float = column(ge=0, le=1, nullable=True, description="Two-sided; missing where status is not ok.")
-    status: str = column(isin=results.STATUSES, description="one_version: the interval is about these fillings only.")
-    p_holm: float = column(ge=0, le=1, nullable=True, description="Holm's correction over the rows of the same grouping.")
-    n_items: int = column(gt=0)
+    grouping: str = column(isin=(results.OVERALL, "domain"))
     n_templates: int = column(gt=0)
-    n_clusters: int = column(gt=0, description="Pairs of concepts, or templates.")
     n_versions: int = column(gt=0, description="Versions, or items of each template.")
     n_a_better: int = column(ge=0, description="Items.")
     n_b_better: int = column(ge=0)
     n_equal: int = column(ge=0)
     sentence: str = column(description="The finding in plain words.")
 
-    class Config(Table.Config):
-        name = "comparisons"
-        unique = ["model_a", "model_b", "eval_type", "grouping", "group"]
-        metadata = {"version": 3, "key": ["eval_type", "model_a", "model_b", "grouping", "group"]}
 
+class ConditionComparisons(results.Comparisons):
+    """A model in a condition (a) of a study and in its first one (b), over versions, paired by template; n: templates."""
 
-class ConditionComparisons(Table):
-    """A model in two conditions of a study, paired by template: difference of mean accuracy, interval and test."""
-
-    model: str
-    eval_type: str = column(isin=JUDGED_TYPES)
-    reference: str = column(description="Name of the study's first condition.")
-    condition: str = column(description="Name of the condition that is compared with it.")
-    grouping: str = column(isin=["overall", "domain"])
-    group: str
-    mean_reference: float = column(ge=0, le=1, description="Mean over the templates that both conditions have.")
-    mean_condition: float = column(ge=0, le=1)
-    min_reference: float = column(ge=0, le=1, description="Lowest mean of a version over these templates.")
-    max_reference: float = column(ge=0, le=1, description="Highest mean of a version.")
-    min_condition: float = column(ge=0, le=1)
-    max_condition: float = column(ge=0, le=1)
-    n_versions_reference: int = column(gt=0, description="Versions, or samples of each template.")
-    n_versions_condition: int = column(gt=0)
-    difference: float = column(ge=-1, le=1, description="mean_condition - mean_reference.")
-    ci_low: float = column(ge=-1, le=1, nullable=True, description="95%, as in comparisons.")
-    ci_high: float = column(ge=-1, le=1, nullable=True)
-    p: float = column(ge=0, le=1, nullable=True, description="Two-sided; missing where status is not ok.")
-    status: str = column(isin=results.STATUSES, description="As in comparisons.")
-    p_holm: float = column(ge=0, le=1, nullable=True, description="Holm's correction over the rows of the same grouping.")
-    n_templates: int = column(gt=0, description="Templates with an accuracy in both conditions.")
-    n_clusters: int = column(gt=0)
-    n_items_reference: int = column(gt=0, description="Items of these templates.")
-    n_items_condition: int = column(gt=0)
+    grouping: str = column(isin=(results.OVERALL, "domain"))
+    low_a: float = column(ge=0, le=1, description="Lowest mean of a version over these templates.")
+    high_a: float = column(ge=0, le=1, description="Highest mean of a version.")
+    low_b: float = column(ge=0, le=1)
+    high_b: float = column(ge=0, le=1)
+    n_versions_a: int = column(gt=0, description="Versions, or samples of each template.")
+    n_versions_b: int = column(gt=0)
+    n_items_a: int = column(gt=0, description="Items of these templates.")
+    n_items_b: int = column(gt=0)
     sentence: str = column(description="The finding in plain words.")
 
-    class Config(Table.Config):
+    class Config(results.Comparisons.Config):
         name = "condition_comparisons"
-        unique = ["model", "eval_type", "reference", "condition", "grouping", "group"]
-        metadata = {"version": 3, "key": ["eval_type", "condition", "model", "grouping", "group"]}
 
 
-class Reproduction(Table):
+class Reproduction(results.Reproduction):
     """Every published number next to ours (or, compared_with: repository, next to the authors' other table)."""
 
-    position: int = column(ge=0)
     compared_with: str = column(isin=["ours", "repository"])
-    block: str = column(description="Published table: table1, table2, mixed_model, ...")
-    quantity: str = column(description="mean, min, max, llm_average, llm_best, human, estimate, stars, n_items, ...")
-    model: str = column(nullable=True)
-    eval_type: str = column(nullable=True)
-    group: str = column(nullable=True, description="Domain or term.")
-    printed: str = column(description="As printed.")
-    published: float = column(nullable=True)
-    ours: float = column(nullable=True)
-    ours_printed: str = column(description="Ours, rounded as the published number is.")
-    difference: float = column(nullable=True, description="ours - published.")
-    tolerance: float = column(nullable=True, description="Half a unit of the last printed digit.")
-    status: str = column(isin=["within_rounding", "differs", "not_run", "not_comparable"])
-    reason: str = column(description="Why not, where it is known; empty otherwise.")
-
-    class Config(Table.Config):
-        name = "reproduction"
-        unique = ["position"]
-        metadata = {"version": 1, "key": ["position"]}

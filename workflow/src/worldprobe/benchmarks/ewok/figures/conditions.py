@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MARKS = ("o", "D", "s", "^", "v", "P", "X")
 COLUMNS = ["model", "name", "condition", "title", "reference", "eval_type", "mean"]
-COLUMNS += ["low", "high", "difference", "ci_low", "ci_high", "p_holm", "n_templates"]
+COLUMNS += ["low", "high", "difference", "ci_low", "ci_high", "p_holm", "n"]
 
 
 @figure(
@@ -52,10 +52,11 @@ def conditions(
     if rows.empty:
         known = ", ".join(sorted(comparisons.eval_type.unique())) or "none"
         raise UserError("--eval-type", f'"{eval_type}" was not compared between conditions.', f"Choose one of: {known}.")
-    others = rows.assign(mean=rows.mean_condition, low=rows.min_condition, high=rows.max_condition)
+    rows = rows.rename(columns={"model_a": "model", "condition_a": "condition", "condition_b": "reference"})
+    others = rows.assign(mean=rows.mean_a, low=rows.low_a, high=rows.high_a)
     # A condition may lack templates; the reference's mean is then another one for each condition: the largest basis is shown.
-    first = rows.sort_values("n_templates", ascending=False, kind="stable").drop_duplicates("model")
-    first = first.assign(condition=first.reference, mean=first.mean_reference, low=first.min_reference, high=first.max_reference)
+    first = rows.sort_values("n", ascending=False, kind="stable").drop_duplicates("model")
+    first = first.assign(condition=first.reference, mean=first.mean_b, low=first.low_b, high=first.high_b)
     first = first.assign(difference=0.0, ci_low=np.nan, ci_high=np.nan, p_holm=np.nan)
     both = pd.concat([first, others], ignore_index=True)
     titles = provenance.details.get("titles", {}) if provenance else {}

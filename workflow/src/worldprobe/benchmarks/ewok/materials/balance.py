@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.baselines.frequency import words
-from worldprobe.benchmarks.ewok.materials.placeholders import KEY
+from worldprobe.benchmarks.ewok.materials.fillers import KEY
 from worldprobe.benchmarks.ewok.vocabulary import contrast_group
 
 #: Design feature -> how a template's value of it is read.

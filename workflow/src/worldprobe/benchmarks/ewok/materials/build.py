@@ -13,7 +13,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials.check import check_slots
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
-from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.fillers import KEY, Fillers
 from worldprobe.benchmarks.ewok.materials.items import (
     TAGS,
     IndependentRows,
@@ -28,7 +28,6 @@ from worldprobe.benchmarks.ewok.materials.items import (
 )
 from worldprobe.benchmarks.ewok.materials.materials import Materials, Source
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
-from worldprobe.benchmarks.ewok.materials.placeholders import KEY
 from worldprobe.benchmarks.ewok.materials.slots import Slots, open_slots, parse_swaps
 from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS, slot_class
 from worldprobe.commented_csv import read_frame

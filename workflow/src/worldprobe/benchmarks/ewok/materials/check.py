@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import pandas as pd
@@ -12,7 +12,7 @@ import pandas as pd
 from worldprobe.benchmarks.ewok.baselines.frequency import words
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates, context_sentence, target_sentence, targets_for
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
-from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.fillers import KEY, UNSEEN, Fillers, split_restrictions
 from worldprobe.benchmarks.ewok.materials.materials import (
     KEYS,
     Domain,
@@ -21,9 +21,7 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     Probe,
     Segment,
     attributes_of,
-    third_person,
 )
-from worldprobe.benchmarks.ewok.materials.placeholders import KEY, UNSEEN, split_restrictions
 from worldprobe.benchmarks.ewok.materials.samplers import enough_for
 from worldprobe.benchmarks.ewok.materials.slots import Slots, is_ambiguous, open_slots
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
@@ -86,55 +84,20 @@ _SPOKEN_CONSONANT = re.compile(r"(one(?!ro)|once|uni(?!n)|use|usual|eu|ewe)", re
 _SPOKEN_VOWEL = re.compile(r"(hour|honest|honor|heir)", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(an?) (?:\{([^}]*)\}|(\w+))", re.IGNORECASE)
 _SECOND_ARTICLE = re.compile(r"\b(an?|the|every|each|this) \{([^}]*)\}", re.IGNORECASE)
-_DISAGREEING = re.compile(
-    r"\b(?:(?:he|she|it) (?:are|have|do|were)|(?:they|we|you) (?:is|has|does|was)|(?:I) (?:is|has|does|are))\b", re.IGNORECASE
-)
-#: A slot that begins a clause, and the word after it; after "{agent1}, {agent2}, and" it may be a verb of several.
-_SINGLE = re.compile(r"(?:^|(?<!\}), (?:and |but |so )?)\{([^}]*)\} ([a-z]+)\b")
-_PLURAL = frozenset(("are", "have", "were", "do"))
-_SAME_IN_THE_PAST = frozenset(("cut", "hit", "hurt", "let", "put", "set", "shut", "split", "spread"))
-_PLURAL_SUBJECT = re.compile(r"^\{[^}]*\} and \{[^}]*\} (?:is|has|does|was)\b")
-_FINITE = re.compile(r"\b(?:does not|do not|did not|cannot) (\w+s)\b")
-#: Words in -s that may follow an auxiliary.
-_NO_VERBS = re.compile(r"(?:always|perhaps|sometimes|.*(?:ss|us|is))$")
 _NEGATION = re.compile(r"\b(?:not|no|none|nobody|nothing|never|cannot|without|neither|nor)\b|n't\b", re.IGNORECASE)
 #: Share of words that two contexts of the same concepts may have in common, counted without the words in which sides differ.
 _NEAR = 0.8
-_CAPITAL_ARTICLE = re.compile("(?:The|An?|Some|My|Your|His|Her|Its|Our|Their) (?=[a-z])")
-#: Fillers among which one that is spelt otherwise shows nothing.
-_FEW = 3
 
 
 def check_sentences(materials: Materials) -> None:
     """Note in ``materials.problems`` what looks wrong in the sentences of all domains."""
     fillers = Fillers(materials.fillers, materials.rules)
-    _check_fillers(materials)
-    sentences = {domain.name: list(_sentences(domain, materials)) for domain in materials.domains}
-    singular = _singular_verbs(materials, (text for texts in sentences.values() for _, text in texts))
     for domain in materials.domains:
-        texts = sentences[domain.name]
-        usual = Counter(word for _, text in texts for word in words(KEY.sub("x", text))[1:] if word.islower())
-        for place, text in dict.fromkeys(texts):
+        for place, text in dict.fromkeys(_sentences(domain, materials)):
             _check_articles(text, place, fillers, materials.problems)
-            _check_agreement(text, place, fillers, singular, materials.problems)
-            _check_capitals(text, place, usual, materials.problems)
         for meta in domain.meta_templates:
             _check_labels(meta, materials.problems)
             _check_likeness(meta, materials.problems)
-
-
-def _check_fillers(materials: Materials) -> None:
-    """Fillers with a capital that only the beginning of a sentence has, or a small letter among names."""
-    for known in materials.fillers.values():
-        texts = [filler.text for filler in known.fillers]
-        small = [text for text in texts if text[0].islower()]
-        for text in texts:
-            if article := _CAPITAL_ARTICLE.match(text):
-                problem = f'the filler "{text}" has a capital that it would keep inside a sentence.'
-                materials.problems.warn(known.place, problem, f'Write "{article[0].lower()}{text[article.end() :]}".')
-        if len(small) == 1 and len(texts) > _FEW:
-            problem = f'the filler "{small[0]}" begins with a small letter, all others with a capital.'
-            materials.problems.warn(known.place, problem, "Write it like the others.")
 
 
 def _sentences(domain: Domain, materials: Materials) -> Iterator[tuple[Place, str]]:
@@ -183,41 +146,6 @@ def _check_articles(text: str, place: Place, fillers: Fillers, problems: Problem
         if double:
             problem = f'"{article}" is before {{{key}}}, whose fillers bring their own article.'
             problems.warn(place, problem, "Leave one of the two out.")
-
-
-def _singular_verbs(materials: Materials, texts: Iterable[str]) -> frozenset[str]:
-    """What these materials say of one person ("walks"), and the third persons of their actions."""
-    said = {verb for text in texts for _, verb in _SINGLE.findall(text)}
-    actions = (c.name for domain in materials.domains for c in domain.concepts.values() if c.kind == "action")
-    return frozenset(said | {third_person(name, materials.rules) for name in actions})
-
-
-def _check_agreement(text: str, place: Place, fillers: Fillers, singular: Collection[str], problems: Problems) -> None:
-    fix = "Make subject and verb agree in number."
-    for key, verb in _SINGLE.findall(text):
-        is_bare = third_person(verb, fillers.rules) in singular and verb not in _SAME_IN_THE_PAST
-        if verb not in _PLURAL and not is_bare:
-            continue
-        names = [filler.text for filler in fillers.options(key)]
-        if names and all(name[0].isupper() and " " not in name for name in names):
-            problems.warn(place, f'"{verb}" does not agree with {{{key}}}, one person.', fix)
-    for pattern in (_DISAGREEING, _PLURAL_SUBJECT):
-        if found := pattern.search(text):
-            problems.warn(place, f'"{" ".join(KEY.sub("...", found[0]).split()[-2:])}" does not agree.', fix)
-    for verb in _FINITE.findall(text):
-        if not _NO_VERBS.match(verb):
-            problems.warn(place, f'"{verb}" follows a negated auxiliary, which takes the bare verb.', "Write it without the -s.")
-
-
-def _check_capitals(text: str, place: Place, usual: Counter[str], problems: Problems) -> None:
-    """A capital in a word that is written small elsewhere in the domain (two in a row are taken for a name), or inside a word."""
-    spelt = words(KEY.sub("x", text))
-    for number, word in enumerate(spelt):
-        near = [other for other in (*spelt[1:number][-1:], *spelt[number + 1 : number + 2]) if other[0].isupper()]
-        if number and word[0].isupper() and not near and usual[word.lower()]:
-            problems.warn(place, f'"{word}" has a capital inside the sentence, but not elsewhere.', "Write it small.")
-        if re.search(r"[a-z][A-Z]", word):
-            problems.warn(place, f'"{word}" has a capital inside the word.', "Correct it.")
 
 
 def _check_labels(meta: MetaTemplate, problems: Problems) -> None:

@@ -102,9 +102,6 @@ def compose(file: str, content: bytes, problems: Problems, rules: Rules) -> Docu
     """A file's document, or None with a problem noted."""
     try:
         root = yaml.compose(content.decode("utf-8-sig"), Loader=_LOADER)
-        if root is not None and (odd := _odd_tag(root)) is not None:
-            problems.error(Place(file, line_of(odd)), f"has the tag {odd.tag}, which is not plain YAML.", "Remove the tag.")
-            return None
         if root is not None:
             return Document(file, root, problems, rules)
         problems.error(Place(file), "is empty.", "Write at least one entry, or remove the file.")
@@ -117,29 +114,9 @@ def compose(file: str, content: bytes, problems: Problems, rules: Rules) -> Docu
             f"broken YAML: {error.problem or error.context}.",
             "Check indentation and quotes here and in the line above; text that starts with [ or { needs quotes.",
         )
-    except RecursionError:
-        problems.error(Place(file), "is nested too deeply.", "Write a list of entries.")
     except yaml.reader.ReaderError as error:
         line = content.decode("utf-8-sig")[: int(error.position)].count("\n") + 1
         problems.error(Place(file, line), f"broken YAML: {error.reason}.", "Remove what is not text.")
-    return None
-
-
-def _odd_tag(root: yaml.Node) -> yaml.Node | None:
-    """The first node with a tag that is not YAML's own, e.g. of a Python object; nothing is ever constructed from tags."""
-    seen: set[int] = set()
-    nodes = [root]
-    while nodes:
-        node = nodes.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if not node.tag.startswith("tag:yaml.org,2002:") or node.tag.startswith("tag:yaml.org,2002:python"):
-            return node
-        if isinstance(node, yaml.SequenceNode):
-            nodes += reversed(node.value)
-        elif isinstance(node, yaml.MappingNode):
-            nodes += [part for pair in reversed(node.value) for part in reversed(pair)]
     return None
 
 

@@ -17,9 +17,8 @@ import pandas as pd
 import pyarrow as arrow
 
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.fillers import Fillers, fill
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
-from worldprobe.benchmarks.ewok.materials.placeholders import fill
 from worldprobe.benchmarks.ewok.materials.samplers import FixedSampler, IndependentSampler, ProductSampler, enough_for
 from worldprobe.benchmarks.ewok.materials.slots import DESIGN, Slots
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS

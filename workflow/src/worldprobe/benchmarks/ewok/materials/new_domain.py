@@ -51,26 +51,7 @@ _CONTEXTS = """\
           segmentB: will not
           contrast: negation
 """
-_NAMES = [
-    "Ada",
-    "Ben",
-    "Cleo",
-    "Dan",
-    "Eva",
-    "Finn",
-    "Gita",
-    "Hugo",
-    "Ines",
-    "Juan",
-    "Kim",
-    "Lars",
-    "Mina",
-    "Nuri",
-    "Olga",
-    "Pia",
-    "Quentin",
-    "Rosa",
-]
+_NAMES = "Ada Ben Cleo Dan Eva Finn Gita Hugo Ines Juan Kim Lars Mina Nuri Olga Pia Quentin Rosa"
 
 
 def start_domain(folder: Path, name: str, canary: str | None) -> list[Path]:
@@ -100,7 +81,7 @@ def start_domain(folder: Path, name: str, canary: str | None) -> list[Path]:
                 raise UserError(other, problem, "Choose another name, or remove the file.")
     names = folder / "fillers" / "filler-agent.csv"
     if not names.exists():
-        texts[names] = values["canary"] + "item\n" + "".join(f"{agent}\n" for agent in _NAMES)
+        texts[names] = values["canary"] + "item\n" + "".join(f"{agent}\n" for agent in _NAMES.split())
     with whole_files(list(texts)):
         for path, text in texts.items():
             write_text(path, text)

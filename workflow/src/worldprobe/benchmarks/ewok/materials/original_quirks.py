@@ -1,7 +1,7 @@
 """What we do differently from the original EWoK generator, one switch per quirk.
 
 By default every switch is off and the compiler does the right thing; ``ORIGINAL`` (``--compat``) turns all of them on and
-repeats the original to the letter. A golden test fixes one at a time and counts what each changes.
+repeats the original to the letter.
 
 Behaviours of the original that have no switch here, with the numbers of our list: kept in both modes are the way quantities
 count as objects (Q6) and the choice of variables to swap (Q11); duplicates are flagged in both (Q9). File matters fall away:
@@ -11,13 +11,12 @@ empty files (Q24). A version with too few fillers gets a warning (Q26).
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 
 
-def _quirk(number: str, about: str, in_reading: bool = False) -> bool:
-    """A switch that is off by default; it knows which quirk it switches, and whether that shows as soon as files are read."""
-    switch: bool = field(default=False, metadata={"quirk": number, "about": about, "in_reading": in_reading})
+def _quirk(number: str, about: str) -> bool:
+    """A switch that is off by default, for a quirk by its number and what the original does."""
+    switch: bool = field(default=False, metadata={"quirk": number, "about": about})
     return switch
 
 
@@ -28,11 +27,9 @@ class Rules:
     """
 
     opposites_untrimmed: bool = _quirk(
-        "Q1", 'names after the comma in "opposite_concepts: a, b" keep their space and never match', in_reading=True
+        "Q1", 'names after the comma in "opposite_concepts: a, b" keep their space and never match'
     )
-    yaml_1_1_truth: bool = _quirk(
-        "Q2", "the bare words yes, no, on and off are truth values where text is meant", in_reading=True
-    )
+    yaml_1_1_truth: bool = _quirk("Q2", "the bare words yes, no, on and off are truth values where text is meant")
     one_restriction: bool = _quirk("Q3", "the compiler does not see a slot with two restrictions")
     greedy_filling: bool = _quirk("Q4", "filling a slot may swallow the text up to the sentence's last slot")
     type_by_last_letter: bool = _quirk("Q5", "a variable's type is its name without the last character, digit or not")
@@ -47,7 +44,7 @@ class Rules:
     )
     prefix_swaps: bool = _quirk("Q17", "a swap replaces text prefixes instead of whole slots")
     joined_by_comma: bool = _quirk("Q18", "restrictions of context and target are joined by a comma, which cannot be read later")
-    repeated_fillers: bool = _quirk("Q20", "a filler listed twice counts twice", in_reading=True)
+    repeated_fillers: bool = _quirk("Q20", "a filler listed twice counts twice")
     careless_plural_y: bool = _quirk("Q21", "the third person of a verb in -ay, -ey, -oy, -uy ends in -ies")
     listed_products: bool = _quirk("Q25", "sampling lists all combinations of fillers and shuffles them for each template")
     narrow_restrictions: bool = _quirk(
@@ -59,16 +56,6 @@ class Rules:
         "S10", "restrictions on different mentions of a variable are met one by one, or not at all, instead of together"
     )
 
-    @classmethod
-    def quirks(cls) -> dict[str, tuple[str, str]]:
-        """Switch -> (number of the quirk, what the original does)."""
-        return {f.name: (f.metadata["quirk"], f.metadata["about"]) for f in dataclasses.fields(cls)}
-
-    def reads_like(self, others: Rules) -> bool:
-        """Whether both read the same from the same files."""
-        switches = [f.name for f in dataclasses.fields(self) if f.metadata["in_reading"]]
-        return all(getattr(self, switch) == getattr(others, switch) for switch in switches)
-
 
 RIGHT = Rules()
-ORIGINAL = Rules(**dict.fromkeys(Rules.quirks(), True))
+ORIGINAL = Rules(**dict.fromkeys(Rules.__dataclass_fields__, True))

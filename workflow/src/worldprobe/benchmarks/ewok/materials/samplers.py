@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from worldprobe.benchmarks.ewok.materials.fillers import MAGNET, Filler, Fillers
-from worldprobe.benchmarks.ewok.materials.placeholders import restrictions_of, variable_of
+from worldprobe.benchmarks.ewok.materials.fillers import MAGNET, Filler, Fillers, restrictions_of, variable_of
 from worldprobe.errors import UserError
 
 if TYPE_CHECKING:

@@ -9,9 +9,16 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.fillers import Fillers
+from worldprobe.benchmarks.ewok.materials.fillers import (
+    KEY,
+    Fillers,
+    key_for,
+    keys,
+    restrictions_of,
+    split_restrictions,
+    variable_of,
+)
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
-from worldprobe.benchmarks.ewok.materials.placeholders import KEY, key_for, keys, restrictions_of, split_restrictions, variable_of
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
 from worldprobe.errors import UserError, did_you_mean
 

@@ -6,14 +6,42 @@ import math
 from pathlib import Path
 from typing import Any
 
+from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
 from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL
+from worldprobe.errors import UserError
 from worldprobe.models.model_types import CAUSAL, describe_kind
 from worldprobe.paths import REPOSITORY
+from worldprobe.report.origins import told
 from worldprobe.report.results import Score, standard_error
+
+
+def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
+    """Items, scores, judgements, summaries; the result, and how it is shown."""
+    names = ("items", "target_scores", "judgements", "summaries")
+    items, scores, judgements, summaries = (model.folder / f"{name}.parquet" for name in names)
+    chosen = model.options
+    flags = ["--compat"] * chosen["compat"] + ["--release-filter"] * chosen["release_filter"]
+    model.step("items", "build", chosen["materials"], "--versions", chosen["versions"], *flags, "--out", items)
+    model.step("score", "logprobs", items, *model.flags, "--answers", model.folder / ".answers", "--out", scores)
+    model.step("judge", items, scores, "--out", judgements)
+    model.step("summarize", judgements, "--out", summaries)
+    evaluation = collect_evaluation(model.name, chosen["materials"], items, scores, summaries)
+    return evaluation, describe_evaluation(evaluation) + told(summaries)
+
+
+def refuse_rule(model: Evaluated) -> None:
+    """Models are scored here; a rule has no scores.
+
+    Raises:
+        UserError: the model is a rule.
+    """
+    if model.card.get("engine") == "rule":
+        problem = "is a rule for other trials, and EWoK asks about other things."
+        raise UserError(model.name, problem, "Name the benchmark of these trials with --benchmark.")
 
 
 def collect_evaluation(name: str, materials: str, items: Path, scores: Path, summaries: Path) -> dict[str, Any]:
@@ -132,3 +160,6 @@ def _shown(value: float | None) -> str:
 
 def _rank(row: tuple[float | None, str, str]) -> tuple[float, str]:
     return (-1.0 if row[0] is None else row[0], row[1])
+
+
+EVALUATION = Evaluation(evaluate, list_scores, refuse_rule, ("materials", "password", "compat", "release_filter", "versions"))

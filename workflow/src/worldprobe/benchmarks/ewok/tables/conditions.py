@@ -34,28 +34,29 @@ def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance
     """
     titles = provenance.details.get("titles", {}) if provenance else {}
     overall = comparisons[comparisons.grouping == "overall"]
-    order = {model: number for number, model in enumerate(roster.in_order(overall.model))}
+    order = {model: number for number, model in enumerate(roster.in_order(overall.model_a))}
     frame = overall.assign(
-        name=overall.model.map(lambda model: roster[model].name),
+        model=overall.model_a,
+        name=overall.model_a.map(lambda model: roster[model].name),
         way=overall.eval_type.map(in_words),
-        title=overall.condition.map(lambda name: titles.get(name, name)),
-        place=overall.model.map(order),
+        title=overall.condition_a.map(lambda name: titles.get(name, name)),
+        place=overall.model_a.map(order),
     )
-    frame = frame.sort_values(["eval_type", "place", "condition"], kind="stable").drop(columns="place").reset_index(drop=True)
-    reference = str(frame.reference.iloc[0])
+    frame = frame.sort_values(["eval_type", "place", "condition_a"], kind="stable").drop(columns="place").reset_index(drop=True)
+    reference = str(frame.condition_b.iloc[0])
     reference = titles.get(reference, reference)
     columns = [
         Column("Model", ("name",), is_number=False, once=True),
         Column("Asked by", ("way",), is_number=False, once=True),
         Column("Condition", ("title",), is_number=False),
-        Column(reference, ("mean_reference",), decimals(3), over="Accuracy"),
-        Column("this condition", ("mean_condition",), decimals(3), over="Accuracy"),
-        Column(reference, ("min_reference", "max_reference"), span, over="Range over versions"),
-        Column("this condition", ("min_condition", "max_condition"), span, over="Range over versions"),
+        Column(reference, ("mean_b",), decimals(3), over="Accuracy"),
+        Column("this condition", ("mean_a",), decimals(3), over="Accuracy"),
+        Column(reference, ("low_b", "high_b"), span, over="Range over versions"),
+        Column("this condition", ("low_a", "high_a"), span, over="Range over versions"),
         Column("Difference", ("difference",), decimals(3)),
         Column("95% interval", ("ci_low", "ci_high"), span),
         Column("p (Holm)", ("p_holm",), p_value),
-        Column("Templates", ("n_templates",), whole_number),
+        Column("Templates", ("n",), whole_number),
     ]
     if frame.eval_type.nunique() == 1:
         columns.pop(1)

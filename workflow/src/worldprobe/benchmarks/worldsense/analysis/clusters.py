@@ -8,41 +8,20 @@ complexity and query form (Cameron, Gelbach & Miller 2011). A form with one abst
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.clusters import NO_VARIANCE, Part, interval, p_value, variance_of_mean
+from worldprobe.analysis.clusters import NO_VARIANCE, Estimates, Part, interval, p_value, variance_of_mean
 
-#: Keys of ``stats.clusters.STATUSES`` that a mean over tuples can have.
+#: Keys of ``analysis.clusters.STATUSES`` that a mean over tuples can have.
 OK, ONE_CLUSTER, NO_SPREAD = "ok", "one_cluster", "no_spread"
 #: What intervals of means over tuples take as samples of more.
 OVER = "skins and abstract problems"
 _STRATUM = ["problem", "size", "complexity", "query"]
 
 
-@dataclass(frozen=True)
-class Spread:
-    """How well means of groups are known for other skins; every array has the shape (series, groups).
-
-    Attributes:
-        mean: the rebalanced mean.
-        ci_low, ci_high: 95% interval; missing unless ``status`` is ok.
-        p: two-sided, that the mean is 0; missing likewise, and where it is not wanted.
-        n_skins: with an answered tuple.
-        status: ``OK``, ``ONE_CLUSTER`` or ``NO_SPREAD``.
-    """
-
-    mean: np.ndarray
-    ci_low: np.ndarray
-    ci_high: np.ndarray
-    p: np.ndarray
-    n_skins: np.ndarray
-    status: np.ndarray
-
-
-def spread_of_means(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str], tested: bool = False) -> Spread:
+def spread_of_means(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str], tested: bool = False) -> Estimates:
     """Intervals of the rebalanced means by a grouping, groups in the order of ``statistics.average``.
 
     Args:
@@ -50,6 +29,9 @@ def spread_of_means(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str],
         scores: shape (series, tuples); missing (NaN) where a tuple was not answered.
         by: columns of the grouping; tuples where one of them is missing are in no group.
         tested: whether p is wanted, which takes most of the time.
+
+    Returns:
+        Arrays of the shape (series, groups); clusters are skins.
     """
     group = _code(tuples, list(by)) if by else np.zeros(len(tuples), int)
     codes = {
@@ -59,7 +41,7 @@ def spread_of_means(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str],
     if "core" in tuples:
         codes["core"] = _code(tuples, [*_STRATUM, "core"])
     shape = (len(scores), int(group.max(initial=-1)) + 1)
-    found = {name: np.full(shape, np.nan) for name in ("mean", "ci_low", "ci_high", "p")}
+    found = {name: np.full(shape, np.nan) for name in ("mean", "std_error", "ci_low", "ci_high", "p")}
     n_skins, status = np.zeros(shape, int), np.full(shape, NO_SPREAD, object)
     patterns, which = np.unique(~np.isnan(scores), axis=0, return_inverse=True)
     for number, known in enumerate(patterns):
@@ -77,13 +59,14 @@ def spread_of_means(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str],
             spread = parts[0].variance > NO_VARIANCE
             status[series, place] = np.where(spread, OK, NO_SPREAD) if n > 1 else ONE_CLUSTER
             found["mean"][series, place] = mean
+            found["std_error"][series, place] = np.sqrt(sum(part.variance for part in parts))
             drawn = series[spread]
             if n > 1 and len(drawn):
                 ways = [[Part(part.variance[spread], part.df) for part in parts]]
                 found["ci_low"][drawn, place], found["ci_high"][drawn, place] = interval(mean[spread], ways)
                 if tested:
                     found["p"][drawn, place] = p_value(mean[spread], ways)
-    return Spread(**found, n_skins=n_skins, status=status)
+    return Estimates(**found, status=status, n_clusters=n_skins, n_versions=np.ones(shape, int))
 
 
 def _shares(problem: np.ndarray, size: np.ndarray) -> np.ndarray:

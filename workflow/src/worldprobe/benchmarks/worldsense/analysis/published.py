@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from worldprobe.errors import UserError
+from worldprobe.analysis.reproduction import read_numbers
+from worldprobe.contracts.results import ALL, JOINT, OVERALL
 from worldprobe.paths import RESOURCES
 
-COLUMNS = (
-    *("block", "quantity", "model", "eval_type", "condition", "problem", "size", "complexity", "query", "domain"),
-    *("printed", "digits"),
-)
+GROUPED = ("problem", "size", "complexity", "query", "domain")
+COLUMNS = ("block", "quantity", "model", "eval_type", "condition", *GROUPED, "printed", "digits")
 FILE = RESOURCES / "published" / "worldsense.csv"
 SOURCE = "Benchekroun et al. 2023, arXiv 2311.15930"
 #: Ways of writing a model -> the paper's name of it; letters and digits only.
@@ -31,23 +30,15 @@ ALIASES = {
 
 
 def read_published(path: Path = FILE) -> pd.DataFrame:
-    """``COLUMNS``, as text but for digits; "all" where a column was averaged over.
+    """``COLUMNS``, as text but for digits, "all" where a column was averaged over; and the grouping and group of the summaries.
 
     Raises:
-        UserError: the file is missing, has other columns, or a cell that is not a number.
+        UserError: as ``read_numbers``.
     """
-    fix = "Restore the file, or leave out --published."
-    try:
-        numbers = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise UserError(path, "cannot be read as CSV in UTF-8.", fix) from error
-    if tuple(numbers.columns) != COLUMNS:
-        raise UserError(path, f"has the columns {', '.join(numbers.columns)}.", f"They must be {', '.join(COLUMNS)}.")
-    for column in ("printed", "digits"):
-        bad = numbers.index[pd.to_numeric(numbers[column], errors="coerce").isna()]
-        if len(bad):
-            raise UserError(f"{path}, line {bad[0] + 2}", f'{column}: "{numbers[column][bad[0]]}" is not a number.', fix)
-    return numbers.astype({"digits": int})
+    numbers = read_numbers(path, COLUMNS)
+    named = [[(name, row[name]) for name in GROUPED if row[name] != ALL] for row in numbers[list(GROUPED)].to_dict("records")]
+    groupings = ["_".join(name for name, _ in row) or OVERALL for row in named]
+    return numbers.assign(grouping=groupings, group=[JOINT.join(value for _, value in row) or ALL for row in named])
 
 
 def published_name(*names: str) -> str | None:

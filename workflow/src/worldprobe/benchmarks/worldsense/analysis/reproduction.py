@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.analysis.published import published_name
-from worldprobe.contracts.results import ALL, JOINT, OVERALL
+from worldprobe.analysis.reproduction import Checked, Finding, compare_numbers, summary_line
+from worldprobe.benchmarks.worldsense.analysis.published import SOURCE, published_name, read_published
+from worldprobe.benchmarks.worldsense.contracts import Reproduction, Summaries
+from worldprobe.contracts import read_provenance, read_table
+from worldprobe.contracts.results import ALL, OVERALL
 
-#: A table's columns that make a group -> the grouping of the summaries.
-_GROUPINGS = {
-    (): OVERALL,
-    ("problem",): "problem",
-    ("problem", "size", "complexity", "query"): "problem_size_complexity_query",
-    ("problem", "domain"): "problem_domain",
-    ("domain",): "domain",
-}
-_COLUMNS = ("problem", "size", "complexity", "query", "domain")
+_SERIES = ("condition", "eval_type", "model")
 OTHER_TRIALS = "answers to trials that worldprobe generated; the paper's are of its own set"
 #: What the text says of a way of asking: points of accuracy above basic prompting.
 GAIN = "accuracy_gain"
@@ -62,73 +59,49 @@ def check_reproduction(published: pd.DataFrame, summaries: pd.DataFrame, release
         released: the sets whose answers are to the released trials.
     """
     names = {model: published_name(model) or model for model in summaries["model"].unique()}
-    key = ["condition", "eval_type", "model", "metric", "grouping", "group"]
-    known = summaries.assign(model=summaries["model"].map(names)).set_index(key)[["mean", "conf95"]]
-    values: dict[tuple[str, ...], dict[str, float]] = known.to_dict("index")  # type: ignore[assignment]
-    run = set(zip(known.index.get_level_values(0), known.index.get_level_values(1), known.index.get_level_values(2), strict=True))
-    rows = [_compare(number, values, run, released) for number in published.to_dict("records")]
-    table = pd.DataFrame(rows)
-    table.insert(0, "position", range(len(table)))
-    return table
+    known = summaries.assign(model=summaries["model"].map(names)).set_index([*_SERIES, "metric", "grouping", "group"])
+    values: Any = known[["mean", "conf95"]].to_dict("index")
+    run = {key[: len(_SERIES)] for key in values}
+
+    def find(number: dict[str, Any]) -> Finding:
+        series = tuple(number[key] for key in _SERIES)
+        if number["block"] == "table7":
+            return Finding(status="not_comparable", reason=OTHER_BENCHMARK)
+        if series not in run:
+            reason = f"{number['model']} was not asked ({number['eval_type']}, {number['condition']})"
+            return Finding(status="not_run", reason=reason)
+        if number["quantity"] == GAIN:
+            found = _gain(number, values)
+        else:
+            metric, part = number["quantity"].removesuffix("_conf95"), "conf95" if "_conf95" in number["quantity"] else "mean"
+            ours = values.get((*series, metric, number["grouping"], number["group"]))
+            if ours is None:
+                return Finding(status="not_comparable", reason=f"no tuple of {number['group']} was answered as a whole")
+            found = Finding(ours[part], scale=100 if metric == "accuracy" else 1)
+        if not found.status and number["condition"] not in released:
+            found.status, found.reason = "not_comparable", OTHER_TRIALS
+        return found
+
+    return compare_numbers(published, find)
 
 
-def summary_line(table: pd.DataFrame) -> str:
-    """The table in one sentence."""
-    counts = table["status"].value_counts()
-    within, differs = int(counts.get("within_rounding", 0)), int(counts.get("differs", 0))
-    others = f"{counts.get('not_run', 0)} not run, {counts.get('not_comparable', 0)} not comparable."
-    if not within + differs:
-        return f"No published number has one of ours to compare: {others}"
-    return f"{within} of {within + differs} published numbers equal as printed; {others}"
-
-
-def _compare(
-    number: dict[object, object],
-    values: dict[tuple[str, ...], dict[str, float]],
-    run: set[tuple[str, str, str]],
-    released: Collection[str],
-) -> dict[str, object]:
-    text = {str(key): str(value) for key, value in number.items()}
-    by = tuple(column for column in _COLUMNS if text[column] != ALL)
-    group = JOINT.join(text[column] for column in by) or ALL
-    row: dict[str, object] = {name: text[name] for name in ("block", "quantity", "model", "eval_type", "condition")} | {
-        "group": group,
-        "printed": text["printed"],
-        "ours_printed": "",
-        "ours": float("nan"),
-        "reason": "",
-    }
-    if text["block"] == "table7":
-        return row | {"status": "not_comparable", "reason": OTHER_BENCHMARK}
-    if (text["condition"], text["eval_type"], text["model"]) not in run:
-        return row | {"status": "not_run", "reason": f"{text['model']} was not asked ({text['eval_type']}, {text['condition']})"}
-    if text["quantity"] == GAIN:
-        return row | _compare_gain(text, values, released)
-    measure, part = text["quantity"].removesuffix("_conf95"), "conf95" if text["quantity"].endswith("_conf95") else "mean"
-    found = values.get((text["condition"], text["eval_type"], text["model"], measure, _GROUPINGS[by], group))
-    if found is None:
-        return row | {"status": "not_comparable", "reason": f"no tuple of {group} was answered as a whole"}
-    value = found[part] * (100 if measure == "accuracy" else 1)
-    shown = f"{value:.{text['digits']}f}"
-    row |= {"ours": found[part], "ours_printed": shown}
-    return row | _status(text, shown, released)
-
-
-def _compare_gain(
-    text: dict[str, str], values: dict[tuple[str, ...], dict[str, float]], released: Collection[str]
-) -> dict[str, object]:
+def _gain(number: dict[str, Any], values: Mapping[tuple[str, ...], Mapping[str, float]]) -> Finding:
     """By how many points a way of asking is better than basic prompting (Section 5.3)."""
-    asked = [
-        values.get((text["condition"], how, text["model"], "accuracy", OVERALL, ALL)) for how in (text["eval_type"], "basic")
-    ]
+    ways = (number["eval_type"], "basic")
+    asked = [values.get((number["condition"], way, number["model"], "accuracy", OVERALL, ALL)) for way in ways]
     if asked[0] is None or asked[1] is None:
-        return {"status": "not_run", "reason": f"{text['model']} was not asked by basic prompting too"}
-    gain = asked[0]["mean"] - asked[1]["mean"]
-    shown = f"{100 * gain:.{text['digits']}f}"
-    return {"ours": gain, "ours_printed": shown, **_status(text, shown, released)}
+        return Finding(status="not_run", reason=f"{number['model']} was not asked by basic prompting too")
+    return Finding(asked[0]["mean"] - asked[1]["mean"], scale=100)
 
 
-def _status(text: dict[str, str], shown: str, released: Collection[str]) -> dict[str, object]:
-    if text["condition"] not in released:
-        return {"status": "not_comparable", "reason": OTHER_TRIALS}
-    return {"status": "within_rounding" if shown == text["printed"] else "differs"}
+def reproduce(summaries: Path, published: Path) -> Checked:
+    """Every published number next to ours, from the files of a study.
+
+    Args:
+        summaries: summaries table.
+        published: folder of the published numbers.
+    """
+    file, released = published / "worldsense.csv", released_sets(read_provenance(summaries).inputs.values())
+    table = check_reproduction(read_published(file), read_table(summaries, Summaries), released)
+    told = {"summary": summary_line(table), "source": SOURCE, "released_sets": sorted(released)}
+    return Checked(table, Reproduction, {"summaries": summaries, "published": file}, told)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.significance import correct_for_number
+from worldprobe.analysis.clusters import Estimates
+from worldprobe.analysis.comparisons import compare_models as compare_pairs
+from worldprobe.analysis.comparisons import corrected
+from worldprobe.analysis.summaries import Group
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.clusters import OVER, spread_of_means
 from worldprobe.benchmarks.worldsense.analysis.consistency import measure_consistency
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions
 from worldprobe.benchmarks.worldsense.analysis.scoring import score_metrics, score_tuples
 from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average, find_cells, sum_in_cells
-from worldprobe.benchmarks.worldsense.contracts.statistics import GROUPINGS
-from worldprobe.contracts.results import ALL, JOINT
+from worldprobe.benchmarks.worldsense.contracts.statistics import GROUPINGS, Comparisons
+from worldprobe.contracts.results import ALL, JOINT, OVERALL
 
 #: Columns of tuples -> the groupings by them are found from cells of their own, as not all combinations matter.
 FAMILIES = (
@@ -83,7 +85,7 @@ def _block(
         rows["grouping"], rows["interval_over"] = grouping, OVER
         rows["group"] = np.tile(np.array(group, object), len(named))
         spread = spread_of_means(tuples, values, by)
-        columns = {"mean": means.mean, "sem": means.sem, "conf95": Z * means.sem, "n_clusters": spread.n_skins}
+        columns = {"mean": means.mean, "sem": means.sem, "conf95": Z * means.sem, "n_clusters": spread.n_clusters}
         columns |= {
             "ci_low": np.maximum(spread.ci_low, lowest),
             "ci_high": np.minimum(spread.ci_high, 1),
@@ -101,52 +103,26 @@ def compare_models(name: str, questions: Questions, series: Sequence[Series]) ->
 
     The difference is a mean over tuples like any other; its interval and its p are for other skins and abstract problems.
     """
-    blocks = []
+    tuples = questions.tuples
+    places = {(OVERALL, ALL): np.arange(len(tuples))}
+    places |= {
+        ("problem", str(key)): np.asarray(found) for key, found in tuples.groupby("problem", observed=True).indices.items()
+    }
+    groups = [Group(*key, units, tuples["skin"].cat.codes.to_numpy()[units], OVER) for key, units in places.items()]
+
+    def estimate(values: np.ndarray, group: Group, tested: bool) -> Estimates:
+        found = spread_of_means(tuples.iloc[group.units], values, (), tested)
+        return Estimates(**{field: array[:, 0] for field, array in vars(found).items()})
+
+    tables = [pd.DataFrame({field: pd.Series(dtype=_TYPES[rules.kind]) for field, rules in Comparisons.columns.items()})]
     for prompting in sorted({one.prompting for one in series}):
         scores = {one.model: score_tuples(questions, one.answers)["accuracy"] for one in series if one.prompting == prompting}
-        pairs = list(combinations(sorted(scores), 2))
-        if pairs:
-            whole = _compare(questions.tuples, scores, pairs, ())
-            blocks += [
-                part.assign(eval_type=prompting) for part in (whole, _compare(questions.tuples, scores, pairs, ("problem",)))
-            ]
-    if not blocks:
-        return pd.DataFrame({column: pd.Series(dtype=kind) for column, kind in _COMPARED.items()})
-    table = pd.concat(blocks, ignore_index=True).assign(condition=name)
-    table["p_holm"] = np.nan
-    for _, rows in table[table["p"].notna()].groupby(["eval_type", "problem"]):
-        table.loc[rows.index, "p_holm"] = correct_for_number(rows["p"])
-    return table[list(_COMPARED)].astype(_COMPARED)
+        models = sorted(scores)
+        if len(models) > 1:
+            found = compare_pairs(models, np.array([scores[model] for model in models]), groups, estimate)
+            tables.append(found.assign(eval_type=prompting, condition_a=name, condition_b=name))
+    table = corrected(pd.concat(tables[1:] or tables, ignore_index=True), ["eval_type", "grouping", "group"])
+    return table[list(Comparisons.columns)]
 
 
-_COMPARED = {
-    **dict.fromkeys(("condition", "eval_type", "problem", "model_a", "model_b"), "str"),
-    **dict.fromkeys(("mean_a", "mean_b", "difference", "ci_low", "ci_high", "p", "p_holm"), "float64"),
-    **dict.fromkeys(("n_tuples", "n_clusters", "n_a_better", "n_b_better"), "int64"),
-    "status": "str",
-}
-
-
-def _compare(
-    tuples: pd.DataFrame, scores: dict[str, np.ndarray], pairs: Sequence[tuple[str, str]], by: Sequence[str]
-) -> pd.DataFrame:
-    first, second = (np.array([scores[pair[side]] for pair in pairs]) for side in (0, 1))
-    known = ~np.isnan(first - second)
-    sides = [spread_of_means(tuples, np.where(known, one, np.nan), by).mean for one in (first, second)]
-    spread = spread_of_means(tuples, first - second, by, tested=True)
-    group = tuples.groupby(list(by), observed=True).ngroup().to_numpy() if by else np.zeros(len(tuples), int)
-    groups = [str(tuples[by[0]].iloc[place]) if by else ALL for place in np.unique(group, return_index=True)[1]]
-
-    def count(values: np.ndarray) -> np.ndarray:
-        return np.array([np.bincount(group, row, len(groups)) for row in values]).astype(int)
-
-    means = {"mean_a": sides[0], "mean_b": sides[1], "difference": spread.mean}
-    columns = {column: np.clip(mean, -1, 1) for column, mean in means.items()} | {"p": spread.p}  # sums of rounded weights
-    columns |= {"ci_low": np.maximum(spread.ci_low, -1), "ci_high": np.minimum(spread.ci_high, 1)}
-    columns |= {"n_clusters": spread.n_skins, "status": spread.status, "n_tuples": count(known)}
-    columns |= {"n_a_better": count(known & (first > second)), "n_b_better": count(known & (first < second))}
-    rows = pd.DataFrame(np.repeat(np.array(pairs, object), len(groups), axis=0), columns=["model_a", "model_b"])
-    rows["problem"] = np.tile(np.array(groups, object), len(pairs))
-    for column, numbers in columns.items():
-        rows[column] = numbers.ravel()
-    return rows[rows["n_tuples"] > 0]
+_TYPES = {"str": "str", "int": "int64", "float": "float64"}

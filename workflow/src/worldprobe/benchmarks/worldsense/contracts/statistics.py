@@ -50,53 +50,22 @@ class Summaries(results.Summaries):
         name = "worldsense_summaries"
 
 
-class Comparisons(Table):
-    """One row per set, prompting, group of problems and pair of models: their difference on the same tuples."""
+class Comparisons(results.Comparisons):
+    """Pairs of models on the tuples that both answered as a whole, by set and prompting; corrected over the pairs of a group."""
 
-    condition: str = column(min_length=1)
-    eval_type: str = column(min_length=1)
-    problem: str = column(description="all, or one problem.")
-    model_a: str = column(min_length=1)
-    model_b: str = column(min_length=1)
-    mean_a: float = column(ge=0, le=1)
-    mean_b: float = column(ge=0, le=1)
-    difference: float = column(ge=-1, le=1)
-    ci_low: float = column(ge=-1, le=1, nullable=True, description="95% interval over skins and abstract problems.")
-    ci_high: float = column(ge=-1, le=1, nullable=True)
-    p: float = column(ge=0, le=1, nullable=True, description="Of no difference, over the same; missing with one skin.")
-    p_holm: float = column(ge=0, le=1, nullable=True, description="Holm's correction over the pairs of a group.")
-    n_clusters: int = column(ge=1)
-    status: str = column(isin=results.STATUSES, description="Whether there is an interval, and why not.")
-    n_tuples: int = column(gt=0, description="Tuples that both answered as a whole.")
+    grouping: str = column(isin=(results.OVERALL, "problem"))
     n_a_better: int = column(ge=0)
     n_b_better: int = column(ge=0)
 
-    class Config(Table.Config):
+    class Config(results.Comparisons.Config):
         name = "worldsense_comparisons"
-        unique = ["condition", "eval_type", "problem", "model_a", "model_b"]
-        metadata = {"version": 2, "key": ["condition", "eval_type", "problem", "model_a", "model_b"]}
 
 
-class Reproduction(Table):
-    """One row per printed number of the paper's tables, ours next to it."""
+class Reproduction(results.Reproduction):
+    """Every published number next to ours."""
 
-    position: int = column(ge=0)
-    block: str = column()
-    quantity: str = column()
-    model: str = column()
-    eval_type: str = column()
-    condition: str = column()
-    group: str = column()
-    printed: str = column()
-    ours_printed: str = column(description="Empty where there is none.")
-    ours: float = column(nullable=True)
-    status: str = column(isin=("within_rounding", "differs", "not_run", "not_comparable"))
-    reason: str = column()
-
-    class Config(Table.Config):
+    class Config(results.Reproduction.Config):
         name = "worldsense_reproduction"
-        unique = ["position"]
-        metadata = {"version": 1, "key": ["position"]}
 
 
 class Trainings(Table):

@@ -21,7 +21,7 @@ from worldprobe.inference.dialogue import Exchange, converse
 from worldprobe.inference.requests import near_tie_of, run_requests
 from worldprobe.inference.store import Store
 from worldprobe.log import LOGGER
-from worldprobe.models.engine import Decoding, Engine, Loglikelihood, Message, Prompt, Scored, Written
+from worldprobe.models.engine import Completion, Decoding, Engine, Loglikelihood, Message, Prompt, Scored
 
 #: Columns of trials that asking reads; where answers are calibrated, also ``FORM``.
 TRIAL_COLUMNS = ("trial_id", "tuple_id", *SHARED, "skin", "text")
@@ -218,7 +218,7 @@ def choose(
         "answer": prompts.meant(problem_type(problem), chosen) if chosen else None,
         "status": status,
         "reply": chosen,
-        "conversation": _conversation(text, [Written(chosen)] if chosen else []),
+        "conversation": _conversation(text, [Completion(chosen)] if chosen else []),
         "finish": "not_finite" if status == "not_finite" else "end",
         "n_tokens": sum(score.n_tokens for score in scores),
         "n_prompt_tokens": sum(score.n_read_tokens for score in scores),
@@ -301,7 +301,7 @@ def _row(exchange: Exchange, trial_id: int, sample: int, kind: str, prompts: Pro
     }
 
 
-def _conversation(prompt: Prompt, last: Sequence[Written]) -> str:
+def _conversation(prompt: Prompt, last: Sequence[Completion]) -> str:
     """All that was said, as JSON; of a text that a model continued, the text so far is one message."""
     if isinstance(prompt, str):
         messages = [{"role": "user", "content": prompt}]

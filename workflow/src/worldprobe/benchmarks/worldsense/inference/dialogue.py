@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from worldprobe.inference.dialogue import Reader, Reading, extend
 from worldprobe.inference.requests import Generate
-from worldprobe.models.engine import Decoding, Prompt, Written
+from worldprobe.models.engine import Completion, Decoding, Prompt
 
 
-def is_whole(reply: Written) -> bool:
+def is_whole(reply: Completion) -> bool:
     """Can a reply be read? Not one that was cut, nor one to a question that was cut."""
     return reply.finish not in ("length", "not_finite") and not reply.prompt_was_cut
 
@@ -31,17 +31,17 @@ class TrialDialogue:
     says: str | None
     then: Decoding
 
-    def question(self, prompt: Prompt, replies: Sequence[Written]) -> Generate:
+    def question(self, prompt: Prompt, replies: Sequence[Completion]) -> Generate:
         """See ``Dialogue.question``."""
         return Generate(prompt, self.then if replies else self.decoding)
 
-    def follow_up(self, prompt: Prompt, replies: Sequence[Written]) -> Prompt | None:
+    def follow_up(self, prompt: Prompt, replies: Sequence[Completion]) -> Prompt | None:
         """See ``Dialogue.follow_up``: one, where the first reply was cut or gives no answer for certain."""
         if self.says is None or len(replies) > 1 or self.read(replies).status in ("ok", "truncated", "not_finite"):
             return None
         return extend(prompt, replies[-1], self.says)
 
-    def read(self, replies: Sequence[Written]) -> Reading:
+    def read(self, replies: Sequence[Completion]) -> Reading:
         """See ``Dialogue.read``: the last reply counts; one that was cut is not read, as its end is not there."""
         last = replies[-1]
         if last.finish == "not_finite":

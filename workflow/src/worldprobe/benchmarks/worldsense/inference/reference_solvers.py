@@ -34,7 +34,7 @@ from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, Skin, read_all_
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DOMAINS, problem_type
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.models.engine import Decoding, EngineFacts, Loglikelihood, Prompt, Scored, Written
+from worldprobe.models.engine import Completion, Decoding, EngineFacts, Loglikelihood, Prompt, Scored
 from worldprobe.provenance import versions
 
 if TYPE_CHECKING:
@@ -369,22 +369,22 @@ class RuleEngine:
             value = LIKELY if query.target == said[context] else UNLIKELY
             yield i, Scored(value, 1, (), (value,) if per_token else None, (query.target,) if per_token else None)
 
-    def write(
+    def generate(
         self, prompts: Sequence[Prompt], decoding: Decoding, *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
-        """See ``Engine.write``."""
+    ) -> Iterator[tuple[int, Completion]]:
+        """See ``Engine.generate``."""
         for i, prompt in enumerate(prompts):
             if i not in skip:
-                yield i, Written(self._answer(_first_question(prompt)), "end", 1)
+                yield i, Completion(self._answer(_first_question(prompt)), "end", 1)
 
     def choose(
         self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], *, skip: Collection[int] = ()
-    ) -> Iterator[tuple[int, Written]]:
+    ) -> Iterator[tuple[int, Completion]]:
         """See ``Engine.choose``; a text that cannot be read has no choice, so the first option is taken."""
         for i, prompt in enumerate(prompts):
             if i not in skip:
                 said = self._answer(_first_question(prompt))
-                yield i, Written(said if said in options[i] else options[i][0], "end", 1)
+                yield i, Completion(said if said in options[i] else options[i][0], "end", 1)
 
     def rendered(self, prompt: Prompt) -> str:
         """See ``Engine.rendered``."""

@@ -3,22 +3,61 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.analysis.published import SOURCE, read_published
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, interval_ends, problems_of, prompting_name, show_tokens
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL, OVERALL
+from worldprobe.models.checkpoint import locate
+from worldprobe.models.model_types import CAUSAL, refuse_prompting
+from worldprobe.report.origins import told
 from worldprobe.report.results import Score, standard_error
 
 BENCHMARK = "worldsense"
 #: Rules that never chain two clauses, and how they are shown; the first is the one that a model must beat.
 SHALLOW = {"counting": "counting (rule)", "together": "single clauses (rule)", "ngrams": "n-grams (trained)"}
+
+
+def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
+    """Trials, answers, means; the result, and how it is shown."""
+    prompting = "basic" if converses(model.card) else "constrained"
+    trials, responses, summaries = (model.folder / BENCHMARK / f"{name}.parquet" for name in ("trials", "responses", "summaries"))
+    model.step("worldsense", "generate", "test", "--per-cell", model.options["per_cell"], "--out", trials)
+    asked = {responses: [*model.flags, "--prompting", prompting]}
+    for rule in SHALLOW:
+        how = ["--model", f"rule {rule}", "--checkpoint", rule, "--engine", "rule", "--prompting", prompting]
+        asked[responses.with_name(f"rule_{rule}.parquet")] = how
+    for out, how in asked.items():
+        model.step("worldsense", "ask", trials, *how, "--answers", model.folder / ".answers", "--out", out)
+    model.step("worldsense", "summarize", "--set", "test", trials, *asked, "--out", summaries)
+    evaluation = collect_evaluation(model.name, trials, responses, summaries)
+    return evaluation, describe_evaluation(evaluation) + told(summaries)
+
+
+def converses(card: Mapping[str, Any]) -> bool:
+    """Does a model take conversations? Its server does, or a rule, or a checkpoint with a chat template."""
+    if card.get("engine") in ("openai", "rule"):
+        return True
+    options = (card.get("revision"), card.get("allow_pickle", False), card.get("trust_remote_code", False))
+    return locate(card["checkpoint"], *options).has_chat_template()
+
+
+def refuse_kind(model: Evaluated) -> None:
+    """Only causal models answer prompts.
+
+    Raises:
+        UserError: the model is of another kind.
+    """
+    if model.card["kind"] != CAUSAL:
+        raise refuse_prompting(model.name, model.card["kind"])
 
 
 def collect_evaluation(name: str, trials: Path, responses: Path, summaries: Path) -> dict[str, Any]:
@@ -150,3 +189,6 @@ def _interval(row: dict[str, Any]) -> str:
 
 def _signed(value: float) -> str:
     return f"{value:+.2f}"
+
+
+EVALUATION = Evaluation(evaluate, list_scores, refuse_kind, ("per_cell",))

@@ -27,8 +27,9 @@ from worldprobe.report.sheet import Column, Sheet, as_text, decimals, p_value, s
 )
 def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
     """Every pair of models, over all problems."""
+    table = table.rename(columns={"condition_a": "condition"})
     name = main_set(table) if len(table) else ""
-    rows = table[(table["problem"] == "all") & (table["condition"] == name)]
+    rows = table[(table["grouping"] == OVERALL) & (table["condition"] == name)]
     order = {model: number for number, model in enumerate(roster.in_order([*table["model_a"], *table["model_b"]]))}
     rank = [
         (place(PROMPTINGS, prompting), order[a], order[b])
@@ -49,7 +50,7 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
             Column("95% interval", ("ci_low", "ci_high"), span),
             Column("p (Holm)", ("p_holm",), p_value),
             Column("Skins", ("n_clusters",), whole_number),
-            Column("Tuples", ("n_tuples",), whole_number),
+            Column("Tuples", ("n",), whole_number),
         ),
         label="worldsense-comparisons",
         notes=(

@@ -16,8 +16,8 @@ import pyarrow.parquet as parquet
 from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY
 from worldprobe.benchmarks.worldsense.trials.official import check_fields, check_tuples, is_official, read_official
-from worldprobe.contracts import read_table, validate
-from worldprobe.contracts.checking import ContractError, check_columns, check_rows
+from worldprobe.contracts import ContractError, read_table, validate
+from worldprobe.contracts.tables import check_columns, check_rows
 from worldprobe.errors import UserError
 from worldprobe.files import whole_file
 from worldprobe.provenance import Provenance

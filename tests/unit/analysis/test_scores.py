@@ -1,0 +1,84 @@
+"""Any benchmark's scores to means and comparisons, by the shared commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from worldprobe import benchmarks
+from worldprobe.analysis.comparisons import compare_scores
+from worldprobe.analysis.summaries import summarize_scores
+from worldprobe.benchmark import Benchmark
+from worldprobe.cli import main
+from worldprobe.contracts import column, read_table, validate, write_table
+from worldprobe.contracts.results import Comparisons, Scores, Summaries
+from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
+
+
+class PairScores(Scores):
+    """Scores of minimal pairs, which have a phenomenon."""
+
+    phenomenon: str = column(min_length=1)
+
+    class Config(Scores.Config):
+        name = "pair_scores"
+
+
+@pytest.fixture(scope="module")
+def scores() -> pd.DataFrame:
+    """Three models; the worst one lacks a score."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"model": model, "unit": f"p{number:02}", "value": float(rng.random() < right), "phenomenon": "ab"[number % 2]}
+        for model, right in (("good", 0.9), ("middling", 0.7), ("poor", 0.4))
+        for number in range(60)
+    ]
+    table = pd.DataFrame(rows).assign(eval_type="logprobs", condition="test", metric="accuracy", status="ok")
+    table["cluster"] = "c" + (table["unit"].str[1:].astype(int) // 4).astype(str)
+    is_missing = (table["model"] == "poor") & (table["unit"] == "p00")
+    return validate(table.assign(value=table["value"].mask(is_missing), status=np.where(is_missing, "failed", "ok")), PairScores)
+
+
+def test_means_are_those_of_the_units_overall_and_by_group(scores: pd.DataFrame) -> None:
+    table = validate(summarize_scores(scores, ["phenomenon"]), Summaries)
+    plain = scores.groupby("model")["value"].mean()
+    overall = table[table["grouping"] == "overall"].set_index("model")
+    assert overall["mean"].to_dict() == pytest.approx(plain.to_dict())
+    assert overall["n"].to_dict() == {"good": 60, "middling": 60, "poor": 60}
+    assert set(overall["n_clusters"]) == {15}
+    assert (overall["ci_low"] < overall["mean"]).all()
+    by_group = table[table["grouping"] == "phenomenon"].set_index(["model", "group"])["mean"]
+    assert by_group.to_dict() == pytest.approx(scores.groupby(["model", "phenomenon"])["value"].mean().to_dict())
+
+
+def test_models_are_compared_on_the_units_that_both_have(scores: pd.DataFrame) -> None:
+    table = validate(compare_scores(scores, ["phenomenon"]), Comparisons)
+    row = table[(table["grouping"] == "overall") & (table["model_b"] == "poor") & (table["model_a"] == "good")].iloc[0]
+    wide = scores.pivot(index="unit", columns="model", values="value").dropna()
+    assert (row["n"], row["difference"]) == (59, pytest.approx((wide["good"] - wide["poor"]).mean()))
+    assert row["p"] <= row["p_holm"] < 0.01
+    with pytest.raises(UserError, match="no two models"):
+        compare_scores(scores[scores["model"] == "good"])
+
+
+def test_a_unit_is_the_same_for_every_model(scores: pd.DataFrame) -> None:
+    with pytest.raises(UserError, match="p00 has two values"):
+        summarize_scores(scores.assign(cluster=scores["cluster"].where(scores.index > 0, "another")))
+
+
+def test_the_commands_take_scores_of_a_benchmark_that_declares_them(
+    scores: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = Benchmark("pairs", "Pairs", settings=None, scores=PairScores)  # type: ignore[arg-type]
+    monkeypatch.setattr(benchmarks, "benchmarks", lambda: {"pairs": pairs})
+    files = [tmp_path / f"{model}.parquet" for model in scores["model"].unique()]
+    for path in files:
+        write_table(scores[scores["model"] == path.stem], PairScores, path, Provenance())
+    for command, contract in (("summarize", Summaries), ("compare", Comparisons)):
+        out = tmp_path / f"{command}.parquet"
+        assert main([command, *map(str, files), "--out", str(out)]) == 0
+        assert {"overall", "phenomenon"} == set(read_table(out, contract)["grouping"])

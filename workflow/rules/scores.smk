@@ -1,0 +1,60 @@
+# From scores to means and comparisons, for every benchmark that says what its scores are (``Benchmark.scores``).
+
+
+#: The benchmarks whose answers are tables of scores.
+SCORED = {benchmark.name: benchmark for benchmark in benchmarks.of_study(study) if benchmark.scores}
+
+
+def score_tables(wildcards):
+    """The scores of every model that has any."""
+    return [path for model in ALL_WITH_ANSWERS for path in SCORED[wildcards.benchmark].answers(study, model)]
+
+
+localrules:
+    summarize_scores,
+    compare_scores,
+
+
+rule summarize_scores:
+    """Means per model, overall and by group, with intervals over clusters."""
+    input:
+        score_tables=score_tables,
+    output:
+        summary_table="<results>/{benchmark}/summaries.parquet",
+    log:
+        "<logs>/summarize_scores/{benchmark}.log",
+    benchmark:
+        "<benchmarks>/summarize_scores/{benchmark}.tsv"
+    wildcard_constraints:
+        benchmark="|".join(SCORED) or "(?!)",
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        missing=flag("--missing", [f"{model}={reason}" for model, reason in MISSING.items()]),
+        code=CODE,
+    message:
+        "Summarising scores of {wildcards.benchmark}"
+    shell:
+        "worldprobe summarize {input.score_tables:q} {params.missing} --out {output.summary_table:q} &> {log:q}"
+
+
+rule compare_scores:
+    """Every pair of models on the same units: difference, interval and paired test."""
+    input:
+        score_tables=score_tables,
+    output:
+        comparison_table="<results>/{benchmark}/comparisons.parquet",
+    log:
+        "<logs>/compare_scores/{benchmark}.log",
+    benchmark:
+        "<benchmarks>/compare_scores/{benchmark}.tsv"
+    wildcard_constraints:
+        benchmark="|".join(SCORED) or "(?!)",
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        code=CODE,
+    message:
+        "Comparing models on {wildcards.benchmark}"
+    shell:
+        "worldprobe compare {input.score_tables:q} --out {output.comparison_table:q} &> {log:q}"
