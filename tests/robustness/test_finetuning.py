@@ -111,8 +111,8 @@ OPTIONS = {
     "an unknown schedule": (("--schedule", "cosinus"), "cosine"),
     "examples": (("--prompt-set", "icl_iid"), "shows solved examples"),
     "a prompt set that is none": (("--prompt-set", "constraned"), "constrained"),
-    "a share of one": (("--share", "1"), "is not below 1"),
-    "a second beta of one": (("--beta-2", "1"), "is not below 1"),
+    "a share of one": (("--share", "1"), "is not a number from 0 to below 1"),
+    "a second beta of one": (("--beta-2", "1"), "is not a number from 0 to below 1"),
     "a module among others that is not there": (("--tuning", "lora", "--lora-targets", "q_proj, kproj"), "no module 'kproj'"),
     "weights that read and write words": (("--tuning", "lora", "--lora-targets", "lm_head"), "by the same weights"),
 }
