@@ -38,7 +38,8 @@ def snakemake(snakemake_command: Callable[..., list[str]], environment: dict[str
 
     def run(folder: Path, *arguments: str, configuration: tuple[Path, ...] = ()) -> subprocess.CompletedProcess[str]:
         command = snakemake_command(folder, *arguments, configuration=configuration)
-        now = os.environ | {"PATH": environment["PATH"], "COLUMNS": environment["COLUMNS"]}  # with what a test has set since
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        now = os.environ | {"PATH": path, "COLUMNS": environment["COLUMNS"]}  # with what a test has set since
         return subprocess.run(command, env=now, capture_output=True, text=True, timeout=3000)
 
     return run

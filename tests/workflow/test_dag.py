@@ -225,6 +225,7 @@ def test_every_rule_is_part_of_one_of_the_studies(
     # Those of fine-tuning: tests/workflow/test_finetuning.py.
     never_a_job |= {"generate_training_set", "start_model", "finetune", "gather_trainings", "ask_external", "gather_external"}
     never_a_job |= {"write_phrases", "write_lessons"}
+    never_a_job |= {"summarize_scores", "compare_scores"}  # of other benchmarks: tests/workflow/test_third_benchmark.py
     studies = (default, paper, rated, from_release, both_benchmarks, worldsense, simulated)
     assert set(listed) - {rule for run in studies for rule in jobs(run)} == never_a_job
 

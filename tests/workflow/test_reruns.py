@@ -97,10 +97,10 @@ def test_a_finished_study_does_nothing(planned: Jobs) -> None:
 
 PACKAGE = "workflow/src/worldprobe"
 CHEAP_EDITS = {
-    "scoring code": (f"{PACKAGE}/models/encoding.py", '"""', '"""Edited. '),
-    "a reader of answers": (f"{PACKAGE}/asking/readers.py", '"""', '"""Edited. '),
+    "scoring code": (f"{PACKAGE}/models/chat.py", '"""', '"""Edited. '),
+    "a reader of answers": (f"{PACKAGE}/benchmarks/worldsense/inference/parse.py", '"""', '"""Edited. '),
     "an R file": (f"{PACKAGE}/benchmarks/ewok/analysis/mixed_model.R", "#", "# Edited."),
-    "a default of an option": (f"{PACKAGE}/cli/arguments.py", "default=", "default= "),
+    "a default of an option": (f"{PACKAGE}/cli/options.py", "= Annotated[", "=  Annotated["),
     "published numbers": ("resources/published/ewok.csv", "0.", "1."),
     "a template of the report": (f"{PACKAGE}/report/assets/page.html.jinja", "<", "<!-- edited --><"),
 }

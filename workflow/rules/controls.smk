@@ -2,33 +2,8 @@
 # names what made them, so studies that train alike share them, and no study overwrites another's.
 
 
-from worldprobe.files import files_below
-from worldprobe.training import controls
-
-
 pathvars:
     controls=controls.corpus(study).root,
-
-
-@cache
-def builtin_files():
-    """The files of the built-in materials."""
-    return [in_repository(path.relative_to(HOME)) for path in files_below(controls.MATERIALS)]
-
-
-def builtin_source(wildcards):
-    """The folder of the built-in materials."""
-    return in_repository(controls.MATERIALS.relative_to(HOME))
-
-
-def training(key):
-    """A function that looks up how a control model is trained."""
-
-    @asked_often
-    def look_up(wildcards):
-        return registry[wildcards.model]["control"][key]
-
-    return look_up
 
 
 localrules:

@@ -1,15 +1,6 @@
 # From scores to means and comparisons, for every benchmark that says what its scores are (``Benchmark.scores``).
 
 
-#: The benchmarks whose answers are tables of scores.
-SCORED = {benchmark.name: benchmark for benchmark in benchmarks.of_study(study) if benchmark.scores}
-
-
-def score_tables(wildcards):
-    """The scores of every model that has any."""
-    return [path for model in ALL_WITH_ANSWERS for path in SCORED[wildcards.benchmark].answers(study, model)]
-
-
 localrules:
     summarize_scores,
     compare_scores,

@@ -1,0 +1,34 @@
+# What the rules of every benchmark look up: how control models are trained, and which benchmarks have scores.
+
+from worldprobe.files import files_below
+from worldprobe.training import controls
+
+
+@cache
+def builtin_files():
+    """The files of the built-in materials."""
+    return [in_repository(path.relative_to(HOME)) for path in files_below(controls.MATERIALS)]
+
+
+def builtin_source(wildcards):
+    """The folder of the built-in materials."""
+    return in_repository(controls.MATERIALS.relative_to(HOME))
+
+
+def training(key):
+    """A function that looks up how a control model is trained."""
+
+    @asked_often
+    def look_up(wildcards):
+        return registry[wildcards.model]["control"][key]
+
+    return look_up
+
+
+#: The benchmarks whose answers are tables of scores.
+SCORED = {benchmark.name: benchmark for benchmark in benchmarks.of_study(study) if benchmark.scores}
+
+
+def score_tables(wildcards):
+    """The scores of every model that has any."""
+    return [path for model in ALL_WITH_ANSWERS for path in SCORED[wildcards.benchmark].answers(study, model)]
