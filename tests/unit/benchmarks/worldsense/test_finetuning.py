@@ -100,7 +100,7 @@ def test_models_that_are_made_are_asked_after_the_studys_and_enter_the_registry(
     assert card["checkpoint"] == "results/s/worldsense/finetuning/models/big+10k"
     assert (card["parameters"], card["display_name"], card["tuned"]) == (70_000_000_000, "Big +10k", "base")
     assert registry["reader+1M"]["tuned"] == "small"
-    made = benchmarks.targets(study, registry)
+    made = benchmarks.outputs(study, registry)
     assert "results/s/worldsense/finetuning/models/reader.words" in made
     assert "results/s/worldsense/finetuning/training.parquet" in made
     assert "results/s/worldsense/responses/test/constrained/big+1M.parquet" in made
@@ -110,7 +110,7 @@ def test_models_that_are_made_are_asked_after_the_studys_and_enter_the_registry(
 def test_a_study_that_fine_tunes_nothing_is_as_before() -> None:
     study = complete({"study": "s", "models": ["big"], "ewok": None})
     assert benchmarks.add_models(study, REGISTRY) == REGISTRY
-    assert not [path for path in benchmarks.targets(study, REGISTRY) if "finetuning" in path or "training" in path]
+    assert not [path for path in benchmarks.outputs(study, REGISTRY) if "finetuning" in path or "training" in path]
     assert shown_registry(study, REGISTRY, "config/models.yaml", Path("nowhere")) == "config/models.yaml"
 
 

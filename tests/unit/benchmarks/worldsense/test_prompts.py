@@ -209,15 +209,15 @@ def test_percent_signs_and_other_braces_are_sent_as_they_are(tmp_path: Path) -> 
         ("ask: write\nquestion: '{text}'\nrewrite: [{find: '(', put: ''}]\n", "regular expression"),
         ("ask: write\nquestion: '{text}'\nrewrite: [{find: 'a', put: '\\1'}]\n", "regular expression"),
         ("ask: write\nquestion: '{text}'\nmeaning: {Compl: {'1': '2'}}\n", "the same meaning"),
-        ("ask: write\nquestion: '{text}'\nmeaning: {Compl: {'4': '2'}}\n", "'4'"),
+        ("ask: write\nquestion: '{text}'\nmeaning: {Compl: {'4': '2'}}\n", "meaning.Compl.4: is not a valid name"),
         ("ask: write\nquestion: '{text}'\ntokens: 0\n", "tokens"),
         ("ask: compare\nquestion: '{text}'\nsystem: Be brief.\n", "line 3\n  problem: system: has no effect"),
         ("ask: compare\nquestion: '{text}'\nstops: [x]\n", "stops: has no effect"),
         (
             "ask: write\nquestion: '{text}'\nsystem: 'Say {answers}.'\n",
-            "system\n  problem: contains {answers}, which is not filled",
+            "system: contains {answers}, which is not filled",
         ),
-        (EXAMPLES.replace("OPENING", "{text}"), "opening\n  problem: contains {text}"),
+        (EXAMPLES.replace("OPENING", "{text}"), "examples.opening: contains {text}"),
         ("ask: speak\nquestion: 3\n", "(1 more.)"),
     ],
 )

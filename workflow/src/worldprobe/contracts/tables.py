@@ -164,7 +164,9 @@ _RULES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], str]]] = {
     ),
     "str_matches": (
         # A pattern that ends in $ would accept a newline after it.
-        lambda values, form: arrow.array([not v or not re.match(form, v) or v.endswith("\n") for v in values.to_pylist()]),
+        lambda values, form: arrow.array(
+            [not v or not re.match(form, v) or v.endswith("\n") for v in values.to_pylist()], arrow.bool_()
+        ),
         lambda form: "does not have the expected form",
     ),
 }

@@ -60,7 +60,7 @@ def read_yaml(path: Path | str) -> Source:
         where = f"{path}, line {mark.line + 1}" if mark else path
         problem = f"is not valid YAML: {error.problem or error.context}."
         raise UserError(where, problem, "Fix this line or the one above it.") from error
-    except (yaml.YAMLError, ValueError) as error:  # a ValueError: not UTF-8, or a date such as 2020-99-99
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # not UTF-8, a date such as 2020-99-99, a list within itself
         reason = " ".join(str(error).split())
         raise UserError(path, f"is not valid YAML ({reason}).", "Save it as UTF-8, and put text in quotes.") from error
     return Source(str(path), document, lines)
