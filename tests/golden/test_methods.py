@@ -55,8 +55,7 @@ class Stages:
         if name not in self.made:
             inputs, command, numbers = getattr(self, name.lower())()
             words = [str(word) for word in command]
-            options = vars(parse(words)).items() if words else ()
-            defaults = {key: value for key, value in options if key != "leaf" and not callable(value)}
+            defaults = parse(words).values if words else {}
             assert not words or main(words) == 0
             self.made[name] = {
                 "method": getattr(methods, name),
