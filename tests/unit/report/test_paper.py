@@ -28,7 +28,7 @@ def table(rows):
 def shown():
     part = Part(
         question="Does it know?",
-        lead="GPT-2_xl has the highest accuracy: 0.688 (95% interval 0.648 to 0.730).",
+        lead="GPT-2_xl has a mean accuracy of 0.688 (95% interval 0.648 to 0.730).",
         more=["word2vec reaches 0.546."],
         facts=[("5", "models"), ("2,580", "items")],
         methods=Methods(["The test set had 2,580 items in 11 domains."], {}, []),

@@ -44,7 +44,7 @@ COLUMNS = (
     inputs=[Summaries],
     title="Accuracy by domain",
     section="accuracy",
-    caption="Accuracy by domain, from the easiest to the hardest for the models. Bars: mean over versions; dots: single "
+    caption="Accuracy by domain, in the order of the models' mean. Bars: mean over versions; dots: single "
     "versions; dashed line: chance; grey band, where present: range of the human ratings over versions, with their "
     "mean. EWoK, Figure 4.",
     when=has_logprobs,

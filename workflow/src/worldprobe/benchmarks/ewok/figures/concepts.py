@@ -30,7 +30,7 @@ ROWS_BETWEEN = 1.6
     title="Concepts",
     section="concepts",
     caption="Accuracy by concept and model. White is chance, blue above, orange below; within each domain, concepts are "
-    "ordered from hardest to easiest.",
+    "ordered by the models' mean, the lowest first.",
     when=has_logprobs,
     options=[EVAL_TYPE],
 )

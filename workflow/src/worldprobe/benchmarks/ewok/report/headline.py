@@ -38,21 +38,19 @@ class Headline:
 
 
 def find_headline(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Headline:
-    """The best model against chance and, where present, humans; the easiest and the hardest domain; the untrained control."""
+    """Means against chance and, where present, humans; means by domain; the untrained control.
+
+    No model or domain is called best or hardest: that is for the comparisons, which are corrected for their number.
+    """
     overall = pick(summaries, "overall", eval_type)
     means = over_versions(overall)
     models = language_models(means)
     trained = models[~models.model.map(lambda m: roster[m].is_untrained)]
     pool = trained if len(trained) else models
-    answered = pool[pool["mean"].notna()]
+    answered = pool[pool["mean"].notna()].sort_values("mean")
     if answered.empty:
         raise UserError("summaries", "no model has an accuracy.", "Check the judgements: every answer is missing.")
-    best = answered.iloc[int(answered["mean"].argmax())]
-    sentence = f"{roster[best.model].name} has the highest accuracy: {best['mean']:.3f}, where chance is 0.5"
-    if not math.isnan(best.ci_low):
-        sentence += f" (95% interval {best.ci_low:.3f} to {best.ci_high:.3f})"
-        if best.ci_low <= 0.5:
-            sentence += ", which is not distinguishable from chance"
+    sentence = _against_chance(answered, roster)
     human = means[means.model == HUMAN]
     sentence += f"; humans reach {human['mean'].iloc[0]:.3f}." if len(human) else "."
     more = [f"The mean over the {len(pool)} trained models is {pool['mean'].mean():.3f}."] if len(pool) > 1 else []
@@ -72,6 +70,24 @@ def find_headline(summaries: pd.DataFrame, roster: Roster, eval_type: str = "log
     return Headline(sentence, more, [f for f in facts if f[0] != "0"], controls, len(controls) == len(models))
 
 
+def _against_chance(answered: pd.DataFrame, roster: Roster) -> str:
+    """One model's mean, or the range of several, and how many intervals lie above chance; without the full stop."""
+    first, last = (f"{row['mean']:.3f} ({roster[row.model].name})" for _, row in answered.iloc[[0, -1]].iterrows())
+    with_interval = answered[answered.ci_low.notna()]
+    n_above = int((with_interval.ci_low > 0.5).sum())
+    if len(answered) > 1:
+        sentence = f"Mean accuracies run from {first} to {last}; chance is 0.5"
+        if len(with_interval):
+            sentence += f", and {n_above} of {len(with_interval)} 95% intervals lie above it"
+        return sentence
+    row = answered.iloc[0]
+    sentence = f"{roster[row.model].name} has a mean accuracy of {row['mean']:.3f}, where chance is 0.5"
+    if len(with_interval):
+        sentence += f" (95% interval {row.ci_low:.3f} to {row.ci_high:.3f})"
+        sentence += "" if n_above else ", which is not distinguishable from chance"
+    return sentence
+
+
 def _domains(summaries: pd.DataFrame, roster: Roster, eval_type: str) -> list[str]:
     rows = over_versions(pick(summaries, "domain", eval_type))
     order = domain_order(rows, roster)
@@ -80,9 +96,8 @@ def _domains(summaries: pd.DataFrame, roster: Roster, eval_type: str) -> list[st
     trained = language_models(rows)
     trained = trained[~trained.model.map(lambda m: roster[m].is_untrained)]
     means = (trained if len(trained) else language_models(rows)).groupby("group")["mean"].mean()
-    first, last = order[0], order[-1]
-    easiest, hardest = (f"{in_words(domain)} ({means[domain]:.3f})" for domain in (first, last))
-    return [f"The easiest domain on average is {easiest}, the hardest {hardest}."]
+    first, last = (f"{means[domain]:.3f} ({in_words(domain)})" for domain in (order[-1], order[0]))
+    return [f"Means by domain run from {first} to {last}; whether other items would give this order was not tested."]
 
 
 def _untrained(models: pd.DataFrame, roster: Roster) -> list[str]:

@@ -75,7 +75,7 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
     who = "" if frame.human.isna().all() else " and humans"
     if not who:
         columns.pop()
-    notes = [f"Average over {int(frame.n_models.max())} models; domains from the easiest to the hardest."]
+    notes = [f"Average over {int(frame.n_models.max())} models; domains in the order of this average, which was not tested."]
     if len(calibration):
         names = ", ".join(roster[model].name for model in roster.in_order(calibration.model))
         notes.append(
