@@ -139,7 +139,7 @@ def test_worldsense_as_printed_asks_its_models_every_set_and_needs_nothing_of_ew
     }
     assert {"GPT3.5", "GPT4", "Llama2-chat-70B"} < asked
     assert len(asked) == found["ask"] == 11  # and eight rules that know no language
-    assert found["generate_examples"] == 5
+    assert found["generate_examples"] == 6
     assert not set(found) & {"compile_templates", "score", "train_control", "train_vectors", "write_corpus", "summarize"}
 
 
