@@ -300,6 +300,26 @@ class Evaluation:
     options: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Asking:
+    """What a benchmark asks and how responses become scores; ``asked`` says what follows from it.
+
+    Attributes:
+        items: block of settings -> one row per item: ``unit`` (its id), ``cluster`` (items that are not independent share one),
+            the columns that the benchmark adds to ``Scores``, and whatever requests are made of.
+        requests: item -> what a model is asked about it (``Loglikelihood``, ``Generate`` or ``Choose``).
+        score: item, responses in the order of the requests -> from 0 to 1, or None where they come to nothing.
+        method: version of requests and scores; a higher one asks again.
+        eval_type: how the model is asked, as tables name it.
+    """
+
+    items: Callable[[Mapping[str, Any]], Any]
+    requests: Callable[[Any], Sequence[Any]]
+    score: Callable[[Any, Sequence[Any]], float | None]
+    method: int = 1
+    eval_type: str = "logprobs"
+
+
 def nothing(_study: Study, *_others: Any) -> list[Any]:
     """No files, no models."""
     return []
@@ -326,6 +346,7 @@ class Benchmark:
         reproduce: files of a study -> its published numbers next to ours (``analysis.reproduction.Checked``): the summaries, the
             folder of published numbers, and options of ``reproduction check`` that it understands.
         evaluation: how single models are evaluated, if they can be.
+        asking: what is asked, if the shared rule and command ask it (``worldprobe ask``): the benchmark has no rules of its own.
     """
 
     name: str
@@ -342,6 +363,7 @@ class Benchmark:
     scores: type[Table] | None = None
     reproduce: Callable[..., Any] | None = None
     evaluation: Evaluation | None = None
+    asking: Asking | None = None
 
     def wanted(self, study: Study, registry: Registry, kind: str | None = None) -> list[Display]:
         """The figures and tables (or one kind of them) that a study of this benchmark has."""

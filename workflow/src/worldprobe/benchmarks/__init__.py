@@ -14,7 +14,6 @@ from worldprobe.paths import StudyPaths
 from worldprobe.training.controls import with_checkpoints
 
 if TYPE_CHECKING:
-    from worldprobe.contracts import Table
     from worldprobe.report.results import Score
     from worldprobe.settings import Block  # pydantic takes a third of a second that `--help` does not need
 
@@ -146,19 +145,21 @@ def benchmark_of(summaries: Path | str) -> Benchmark:
     Raises:
         UserError: not a table of ours, or not a benchmark's summaries.
     """
-    from worldprobe.contracts import table_name
+    from worldprobe.contracts import read_provenance, table_name
 
     kind = table_name(summaries)
-    known = {one.page.summary.contract.Config.name: one for one in benchmarks().values() if one.page}
-    if kind not in known:
+    with_page = {name: one for name, one in benchmarks().items() if one.page}
+    known = {one.page.summary.contract.Config.name: one for one in with_page.values() if one.page and not one.scores}
+    stated = str(read_provenance(summaries).details.get("benchmark")) if kind else ""  # summaries of scores have one contract
+    if stated not in with_page and kind not in known:
         raise UserError(
             summaries, f"contains {kind or 'no table'}, not {' or '.join(known)}.", "Give the summary table of a benchmark."
         )
-    return known[kind]
+    return with_page.get(stated) or known[kind]
 
 
-def scores_in(path: Path | str) -> type[Table] | None:
-    """The form of scores that a file has; None: it is another table, as EWoK's judgements."""
+def scored_in(path: Path | str) -> Benchmark | None:
+    """The benchmark whose scores a file contains; None: it is another table, as EWoK's judgements."""
     from worldprobe.contracts import table_name
 
-    return {one.scores.Config.name: one.scores for one in benchmarks().values() if one.scores}.get(table_name(path))
+    return {one.scores.Config.name: one for one in benchmarks().values() if one.scores}.get(table_name(path))

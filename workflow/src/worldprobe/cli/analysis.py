@@ -37,7 +37,7 @@ def summarize(
         average: what weighs equally in overall means; domains: as in BabyLM's leaderboards, with no interval
         out: summaries table
     """
-    from worldprobe.benchmarks import scores_in
+    from worldprobe.benchmarks import scored_in
     from worldprobe.benchmarks.ewok.analysis.clusters import drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
     from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings, items_of
@@ -45,11 +45,11 @@ def summarize(
     from worldprobe.benchmarks.ewok.contracts import Summaries
 
     step = Step(SUMMARIES, judgements, missing)
-    if (scores := scores_in(judgements[0])) is not None:
+    if scored := scored_in(judgements[0]):
         from worldprobe.analysis.summaries import summarize_scores
         from worldprobe.contracts import results
 
-        table, units = step.read_scores(scores)
+        table, units = step.read_scores(scored)
         step.write(summarize_scores(table, units), results.Summaries, out, ["scipy"])
         return
     rows = step.read(COLUMNS)

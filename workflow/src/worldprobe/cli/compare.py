@@ -34,7 +34,7 @@ def compare(
     Args:
         out: comparisons table; JSON where the name ends in .json
     """
-    from worldprobe.benchmarks import scores_in
+    from worldprobe.benchmarks import scored_in
     from worldprobe.benchmarks.ewok.analysis.clusters import drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
@@ -42,11 +42,11 @@ def compare(
     from worldprobe.benchmarks.ewok.contracts import Comparisons
 
     step = Step(METHOD, judgements, missing)
-    if (scores := scores_in(judgements[0])) is not None:
+    if scored := scored_in(judgements[0]):
         from worldprobe.analysis.comparisons import compare_scores
         from worldprobe.contracts import results
 
-        table, units = step.read_scores(scores)
+        table, units = step.read_scores(scored)
         _write(step, compare_scores(table, units), results.Comparisons, out, {"cluster": cluster})
         return
     rows = step.read(COLUMNS)

@@ -100,7 +100,8 @@ def evaluate(
     described = []
     for one in evaluations:
         stated, text = one.run(evaluated)
-        evaluation |= stated
+        others = evaluation.get("benchmarks", {}) | stated.get("benchmarks", {})
+        evaluation |= stated | ({"benchmarks": others} if others else {})
         described.append(text)
     out = out or work / "result.json"
     check_result(evaluation, str(out))

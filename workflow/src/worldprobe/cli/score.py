@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from cyclopts import App, Parameter
 from worldprobe import methods
 from worldprobe.cli.engines import ModelOptions, open_engine, refuse_to_prompt
 from worldprobe.cli.options import between
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,6 +122,39 @@ def all_(
     write_all(finished)
 
 
+def ask(benchmark: str, /, *, settings: str = "{}", model: ModelOptions, out: Path) -> None:
+    """Ask a model what a benchmark asks, and score its responses.
+
+    Args:
+        benchmark: one that says what it asks and how responses become scores
+        settings: its block of a configuration, as JSON
+        out: table of scores
+    """
+    from worldprobe.benchmarks import benchmarks
+    from worldprobe.contracts import write_table
+    from worldprobe.inference.scoring import score_responses
+    from worldprobe.models.model_provenance import made_by_model
+    from worldprobe.settings import Source, parse
+
+    known = {one.name: (one.asking, one.scores, one.settings) for one in benchmarks().values() if one.asking and one.scores}
+    if benchmark not in known:
+        fix = f"Choose from {', '.join(known)}." if known else "See worldprobe --help for what others have."
+        raise UserError(f"ask {benchmark}", f"there is no such benchmark{did_you_mean(benchmark, known)}", fix)
+    asking, contract, kind = known[benchmark]
+    name = model.name  # refused before a model is loaded
+    _refuse_rules(model)
+    try:
+        stated = json.loads(settings)
+    except ValueError as error:
+        raise UserError("--settings", "is not valid JSON.", 'Write e.g. {"key": 1}.') from error
+    block = parse(kind, stated, [Source("--settings", stated)]).model_dump()
+    since = time.monotonic()
+    engine = open_engine(model)
+    store = open_answers(model, engine, since, [], out)
+    scores, inputs, details = score_responses(asking, contract, block, engine, store, benchmark, name)
+    write_table(scores, contract, out, made_by_model(engine.facts, asking.method, name, inputs, details))
+
+
 def _refuse_rules(model: ModelOptions) -> None:
     """Refuse WorldSense's rules, which would score items without an error, and mean nothing.
 
@@ -128,7 +162,7 @@ def _refuse_rules(model: ModelOptions) -> None:
         UserError: the engine is a rule.
     """
     if model.engine == "rule":
-        problem = "answers WorldSense's trials only, and these are EWoK's items."
+        problem = "answers WorldSense's trials only."
         raise UserError("--engine rule", problem, "Choose another engine, or `worldprobe worldsense ask`.")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from worldprobe.cli.options import missing_models
 from worldprobe.log import LOGGER
@@ -12,6 +12,7 @@ from worldprobe.log import LOGGER
 if TYPE_CHECKING:
     import pandas as pd
 
+    from worldprobe.benchmark import Benchmark
     from worldprobe.contracts import Table
     from worldprobe.provenance import Provenance
 
@@ -43,13 +44,14 @@ class Step:
         self.details |= missing_models(self.missing, rows["model"].unique()) | kinds_of(self.judgements)
         return rows
 
-    def read_scores(self, contract: type[Table]) -> tuple[pd.DataFrame, list[str]]:
-        """The scores of any benchmark, and the columns of its own."""
+    def read_scores(self, benchmark: Benchmark) -> tuple[pd.DataFrame, list[str]]:
+        """The scores of a benchmark that has them, and the columns of its own."""
         from worldprobe.contracts import read_tables
         from worldprobe.contracts.results import Scores
 
+        contract = cast("type[Table]", benchmark.scores)
         scores = read_tables(self.judgements, contract)
-        self.details |= missing_models(self.missing, scores["model"].unique())
+        self.details |= {"benchmark": benchmark.name} | missing_models(self.missing, scores["model"].unique())
         return scores, [name for name in contract.columns if name not in Scores.columns]
 
     def provenance(self, packages: Sequence[str], details: Mapping[str, Any] | None = None) -> Provenance:

@@ -152,6 +152,47 @@ class WorldSenseResult(Block):
     """Where the printed numbers are."""
 
 
+class ItemMean(Block):
+    """A mean over the items of a benchmark that shared parts ask and score."""
+
+    grouping: str
+    """What items are grouped by; overall: not at all."""
+
+    group: str
+    """all, or the group."""
+
+    mean: float | None
+    """The mean over items."""
+
+    ci_low: float | None
+    """Lower end of the 95% interval over clusters of items."""
+
+    ci_high: float | None
+    """Upper end of the 95% interval over clusters of items."""
+
+    stderr: float | None
+    """The interval's width divided by 2 x 1.96."""
+
+    n_clusters: int
+    """Number of clusters that the interval is over."""
+
+    n: int
+    """Number of items."""
+
+
+class BenchmarkResult(Block):
+    """The numbers of a benchmark that shared parts ask and score."""
+
+    items_digest: str
+    """SHA-256 of the items."""
+
+    eval_type: str
+    """How the model was asked."""
+
+    means: list[ItemMean]
+    """Accuracy, overall first."""
+
+
 class Result(Block):
     """What `worldprobe evaluate` writes about one model. A new key raises nothing; one with another meaning the version."""
 
@@ -221,9 +262,12 @@ class Result(Block):
 
     worldsense: WorldSenseResult | None = absent()
 
+    benchmarks: dict[str, BenchmarkResult] | None = absent()
+    """Name and numbers of every other benchmark."""
+
     def findings(self) -> Iterator[Finding]:
         """No benchmark, or one without what belongs to it."""
-        if self.accuracy is None and self.worldsense is None:
+        if self.accuracy is None and self.worldsense is None and not self.benchmarks:
             yield ("accuracy",), "is missing, and so is worldsense.", REPAIR
         for key in _OF_ACCURACY if self.accuracy else ():
             if key not in self.model_fields_set:

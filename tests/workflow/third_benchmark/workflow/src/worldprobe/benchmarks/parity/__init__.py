@@ -1,1 +1,0 @@
-"""Parity: a benchmark of whole numbers."""

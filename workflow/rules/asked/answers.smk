@@ -1,0 +1,47 @@
+# Models answer the items of every benchmark that says what it asks (``Benchmark.asking``).
+
+import json
+
+from worldprobe.inference.scoring import digest_items, list_items
+
+for asked in (one for one in benchmarks.of_study(study) if one.asking):
+
+    rule:
+        """Scores: what a model makes of every item, loaded once. Finished answers outlive their job: they are in results/.answers."""
+        name:
+            asked.rule
+        input:
+            weights=weight_inputs,
+        output:
+            scores=f"<results>/{asked.name}/scores/{{model}}.parquet",
+        log:
+            f"<logs>/{asked.rule}/{{model}}.log",
+        benchmark:
+            f"<benchmarks>/{asked.rule}/{{model}}.tsv"
+        conda:
+            engine_environment
+        threads: need("threads")
+        resources:
+            gpu=need("gpus"),
+            gpu_model=on_site("gpu_model"),
+            constraint=on_site("constraint"),
+            slurm_partition=on_site("partition"),
+            mem_mb=need("mem_mb"),
+            runtime=need("runtime"),
+            speed=speed,
+            kept_since=kept_since(asked.rule),
+        params:
+            benchmark=asked.name,
+            settings=json.dumps(study[asked.name]),
+            content=digest_items(list_items(asked.asking, study[asked.name])),
+            checkpoint=card("checkpoint"),
+            loading=loading,
+            answers=STUDY.answers,
+            contents=contents(own_weights),
+            method=asked.asking.method,
+        message:
+            f"Asking {{wildcards.model}} ({asked.title})"
+        shell:
+            "worldprobe ask {params.benchmark:q} --settings {params.settings:q} --model {wildcards.model:q}"
+            " --checkpoint {params.checkpoint:q} {params.loading} {resources.speed} {resources.kept_since}"
+            " --answers {params.answers:q} --out {output.scores:q} &> {log:q}"

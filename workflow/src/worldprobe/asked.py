@@ -1,0 +1,211 @@
+"""A benchmark that the shared parts ask and score: it says what it asks, and has everything else from here.
+
+Its scores, means and comparisons are made by the shared rules, ``worldprobe evaluate`` evaluates single models in it, and the
+report has its part with a table of accuracies; tables and figures of its own come after that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from worldprobe.benchmark import (
+    Asking,
+    Benchmark,
+    Display,
+    Evaluated,
+    Evaluation,
+    Input,
+    Page,
+    PageFiles,
+    Registry,
+    Section,
+    Study,
+    table,
+)
+from worldprobe.contracts import Table, read_provenance, read_table
+from worldprobe.contracts.results import OVERALL, Summaries
+from worldprobe.errors import UserError
+from worldprobe.paths import StudyPaths
+from worldprobe.report.model_names import Roster
+from worldprobe.report.origins import Methods, file_rows, listed, model_rows, package_versions, read_origins, told
+from worldprobe.report.page import Material, Part
+from worldprobe.report.page import told as told_on_page
+from worldprobe.report.results import Score, standard_error
+from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.settings.blocks import Block
+
+SECTION = Section("accuracy", "Accuracy", "The share of items that a model is right about.")
+
+
+def asked(
+    name: str,
+    title: str,
+    question: str,
+    settings: type[Block],
+    asking: Asking,
+    scores: type[Table],
+    cite: str,
+    displays: Sequence[Display] = (),
+    sections: Sequence[Section] = (),
+) -> Benchmark:
+    """The benchmark.
+
+    Args:
+        name: its folder below ``benchmarks/``.
+        title: as it is written.
+        question: what it asks, the heading of a report about nothing else.
+        settings: the class of its block.
+        asking: what a model is asked, and how responses become scores.
+        scores: inherits ``contracts.results.Scores``; the columns that it adds are what means are also taken by.
+        cite: what to cite for it.
+        displays: further tables and figures.
+        sections: where they belong, besides "accuracy".
+    """
+
+    def root(study: Study) -> str:
+        return StudyPaths.of(study).benchmark(name)
+
+    def answers(study: Study, model: str) -> list[str]:
+        return [f"{root(study)}/scores/{model}.parquet"] if model in study["models"] else []
+
+    def outputs(study: Study, _registry: Registry) -> list[str]:
+        stems = ["summaries", *["comparisons"] * (len(study["models"]) > 1)]
+        scored = [path for model in study["models"] for path in answers(study, model)]
+        return [*scored, *(f"{root(study)}/{stem}.parquet" for stem in stems)]
+
+    def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
+        found = tuple(path for model in models for path in answers(study, model))
+        return PageFiles(f"{root(study)}/summaries.parquet", made_from=found) if found else None
+
+    def compose(material: Material) -> Part:
+        return _compose(material, title, question, cite, scores)
+
+    caption = f"Accuracy in {title}, with 95% intervals for other clusters of items than these."
+    accuracy = table(inputs=[Summaries], section=SECTION.id, title="Accuracy", name=f"{name}_accuracy", caption=caption)
+    return Benchmark(
+        name=name,
+        title=title,
+        settings=settings,
+        outputs=outputs,
+        answers=answers,
+        rule=f"ask_{name}",
+        displays=(accuracy(print_accuracy), *displays),
+        page=Page((SECTION, *sections), Input(Summaries), compose, page_files),
+        scores=scores,
+        evaluation=evaluation(name, title),
+        asking=asking,
+    )
+
+
+def print_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
+    """Mean accuracy of every model, overall and by group."""
+    order = roster.in_order(summaries["model"])
+    rows = summaries.assign(name=[roster[model].name for model in summaries["model"]])
+    rows = rows.sort_values("model", key=lambda models: models.map(order.index), kind="stable", ignore_index=True)
+    shown = rows[["model", "name", "grouping", "group", "mean", "ci_low", "ci_high", "n", "n_clusters", "status"]]
+    columns = (
+        Column("Model", ("name",), is_number=False, once=True),
+        Column("Items by", ("grouping",), is_number=False),
+        Column("Group", ("group",), is_number=False),
+        Column("Accuracy", ("mean",), decimals(3)),
+        Column("95% interval", ("ci_low", "ci_high"), span),
+        Column("Items", ("n",), whole_number),
+    )
+    return Sheet("Accuracy", shown, columns, "accuracy")
+
+
+def _compose(material: Material, title: str, question: str, cite: str, scores: type[Table]) -> Part:
+    """The part of the report."""
+    summaries, roster = read_table(material.summary, Summaries), material.roster
+    overall = summaries[summaries["grouping"] == OVERALL].sort_values("mean", ascending=False, ignore_index=True)
+    overview = {
+        str(group): {roster[model].name: float(mean) for model, mean in rows[["model", "mean"]].dropna().itertuples(index=False)}
+        for (_, group), rows in summaries.groupby(["grouping", "group"], sort=False)
+    }
+    own = read_origins([material.summary])
+    origins = [*own, *material.origins]
+    best, n = overall.iloc[0], int(overall["n"].max())
+    interval = f" (95% interval {best['ci_low']:.3f} to {best['ci_high']:.3f})" if pd.notna(best["ci_low"]) else ""
+    groupings = [name for name in summaries["grouping"].unique() if name != OVERALL]
+    sentences = [
+        f"Models were asked about the {n:,} items of {title} by {listed(summaries['eval_type'].unique())}.",
+        "Intervals are for other clusters of items than these.",
+        *([f"Means are also taken by {listed(groupings)}."] if groupings else []),
+    ]
+    return Part(
+        question=question,
+        lead=f"The highest accuracy is that of {roster[best['model']].name}: {best['mean']:.3f}{interval}.",
+        more=[],
+        facts=[(str(len(overall)), "models" if len(overall) != 1 else "model"), (f"{n:,}", "items")],
+        methods=Methods(
+            sentences,
+            package_versions(origins),
+            model_rows(origins, (scores.Config.name,), roster),
+            file_rows(origins),
+        ),
+        cite=cite,
+        notices=told_on_page(own[0].provenance, roster),
+        overview=overview,
+    )
+
+
+def evaluation(name: str, title: str) -> Evaluation:
+    """How single models are evaluated: asked, then summarised.
+
+    Args:
+        name: the benchmark's.
+        title: as it is written.
+    """
+
+    def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
+        scores, summaries = (model.folder / name / f"{stem}.parquet" for stem in ("scores", "summaries"))
+        model.step("ask", name, *model.flags, "--answers", model.folder / ".answers", "--out", scores)
+        model.step("summarize", scores, "--out", summaries)
+        made, means = read_provenance(scores), read_table(summaries, Summaries)
+        found = {
+            "items_digest": made.inputs["items"],
+            "eval_type": str(means["eval_type"].iloc[0]),
+            "means": [_plain(row) for row in means.to_dict("records")],
+        }
+        width = max(map(len, means["group"]))
+        lines = [f"{row['group']:{width}}  {row['mean']:.3f}  {row['n']:,} items" for _, row in means.iterrows()]
+        text = "\n".join([f"{title}: accuracy of {model.name}", *lines]) + told(summaries)
+        return {"model": model.name, **made.of_model(), "benchmarks": {name: found}}, text
+
+    def list_scores(result: dict[str, Any]) -> list[Score]:
+        found = result.get("benchmarks", {}).get(name, {})
+        return [
+            Score(
+                benchmark=name,
+                group=OVERALL if row["grouping"] == OVERALL else row["group"],
+                metric="accuracy",
+                value=row["mean"],
+                low=row["ci_low"],
+                high=row["ci_high"],
+                n=row["n"],
+                unit="items",
+                bounds=(0.0, 1.0),
+                items=found["items_digest"],
+                asked={"asked by": found["eval_type"]},
+                interval="analytic",
+            )
+            for row in found.get("means", ())
+        ]
+
+    def refuse_rule(model: Evaluated) -> None:
+        if model.card.get("engine") == "rule":
+            problem = f"is a rule for other trials, and {title} asks about other things."
+            raise UserError(model.name, problem, "Name the benchmark of these trials with --benchmark.")
+
+    return Evaluation(evaluate, list_scores, refuse_rule)
+
+
+def _plain(row: dict[Any, Any]) -> dict[str, Any]:
+    """One mean as plain values; JSON has no NaN."""
+    numbers = {key: float(row[key]) if math.isfinite(row[key]) else None for key in ("mean", "ci_low", "ci_high")}
+    spread = {"stderr": standard_error(numbers["ci_low"], numbers["ci_high"]), "n_clusters": int(row["n_clusters"])}
+    return {"grouping": str(row["grouping"]), "group": str(row["group"])} | numbers | spread | {"n": int(row["n"])}
