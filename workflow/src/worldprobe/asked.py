@@ -101,10 +101,15 @@ def asked(
     )
 
 
+def _overall_first(summaries: pd.DataFrame) -> pd.DataFrame:
+    return summaries.sort_values("grouping", key=lambda names: names != OVERALL, kind="stable", ignore_index=True)
+
+
 def print_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Mean accuracy of every model, overall and by group."""
     order = roster.in_order(summaries["model"])
-    rows = summaries.assign(name=[roster[model].name for model in summaries["model"]])
+    rows = _overall_first(summaries)
+    rows = rows.assign(name=[roster[model].name for model in rows["model"]])
     rows = rows.sort_values("model", key=lambda models: models.map(order.index), kind="stable", ignore_index=True)
     shown = rows[["model", "name", "grouping", "group", "mean", "ci_low", "ci_high", "n", "n_clusters", "status"]]
     columns = (
@@ -120,7 +125,7 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 
 def _compose(material: Material, title: str, question: str, cite: str, scores: type[Table]) -> Part:
     """The part of the report."""
-    summaries, roster = read_table(material.summary, Summaries), material.roster
+    summaries, roster = _overall_first(read_table(material.summary, Summaries)), material.roster
     overall = summaries[summaries["grouping"] == OVERALL].sort_values("mean", ascending=False, ignore_index=True)
     overview = {
         str(group): {roster[model].name: float(mean) for model, mean in rows[["model", "mean"]].dropna().itertuples(index=False)}
@@ -165,7 +170,7 @@ def evaluation(name: str, title: str) -> Evaluation:
         scores, summaries = (model.folder / name / f"{stem}.parquet" for stem in ("scores", "summaries"))
         model.step("ask", name, *model.flags, "--answers", model.folder / ".answers", "--out", scores)
         model.step("summarize", scores, "--out", summaries)
-        made, means = read_provenance(scores), read_table(summaries, Summaries)
+        made, means = read_provenance(scores), _overall_first(read_table(summaries, Summaries))
         found = {
             "items_digest": made.inputs["items"],
             "eval_type": str(means["eval_type"].iloc[0]),
