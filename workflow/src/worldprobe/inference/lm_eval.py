@@ -151,8 +151,8 @@ def _yaml(document: dict[str, Any]) -> str:
 
 Key = TypeVar("Key", str, tuple[str, int])
 
-#: What reading a file raises that is not lm-eval's: not JSON, or other keys or types.
-NOT_OURS = (ValueError, KeyError, IndexError, TypeError, AttributeError)
+#: What reading a file raises that is not lm-eval's: not JSON, or other keys, types or numbers.
+NOT_OURS = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True)

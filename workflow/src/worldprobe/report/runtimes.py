@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from worldprobe.files import read_text
 from worldprobe.inference.requests import tokens_of
 from worldprobe.inference.store import read_parts
 from worldprobe.provenance import Provenance
@@ -29,13 +30,18 @@ class RunTime:
 
 
 def read_run_times(folder: Path | str | None) -> list[RunTime]:
-    """Run times by rule, the slowest first; a rule's benchmarks are ``folder/rule.tsv`` or files under ``folder/rule/``."""
+    """Run times by rule, the slowest first; a rule's benchmarks are ``folder/rule.tsv`` or files under ``folder/rule/``.
+
+    Raises:
+        UserError: one of them cannot be read.
+    """
     if folder is None or not Path(folder).is_dir():
         return []
     rows: dict[str, list[tuple[float, float | None]]] = {}
     for path in sorted(Path(folder).rglob("*.tsv")):
         rule = path.relative_to(folder).parts[0].removesuffix(".tsv")
-        for line in csv.DictReader(path.read_text(encoding="utf-8").splitlines(), delimiter="\t"):
+        lines = read_text(path, "Give the folder of Snakemake's benchmark files.").splitlines()
+        for line in csv.DictReader(lines, delimiter="\t"):
             seconds = _number(line.get("s"))
             if seconds is not None:
                 rows.setdefault(rule, []).append((seconds, _number(line.get("max_rss"))))

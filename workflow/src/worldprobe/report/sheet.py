@@ -336,10 +336,13 @@ def read_printed(path: Path | str) -> PrintedTable:
     """Read one table that ``worldprobe table NAME ... --out NAME.json`` wrote.
 
     Raises:
-        UserError: the file cannot be read.
+        UserError: the file cannot be read, or is none of these.
     """
-    printed = json.loads(read_text(path, "Print the table first, or leave it out."))
-    columns = tuple(PrintedColumn(**column) for column in printed["columns"])
-    return PrintedTable(
-        Path(path).stem, printed["title"], columns, printed["rows"], frozenset(printed["breaks"]), printed["notes"]
-    )
+    text = read_text(path, "Print the table first, or leave it out.")
+    try:
+        printed = json.loads(text)
+        columns = tuple(PrintedColumn(**column) for column in printed["columns"])
+        breaks = frozenset(printed["breaks"])
+        return PrintedTable(Path(path).stem, printed["title"], columns, printed["rows"], breaks, printed["notes"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(path, "is not a printed table.", "Give the .json file that `worldprobe table` wrote.") from error

@@ -18,6 +18,7 @@ from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
+from worldprobe.contracts.results import ALL
 
 REASON = "lighteval is not installed; its pins need an environment of their own"
 
@@ -81,7 +82,7 @@ def test_every_target_is_asked_after_both_contexts_and_judged_as_ours(
     means = metric.corpus_level_fn(prepared[::-1])
     judged = judge_target_scores(items, scores, "ours").table
     ours = summarize(judged)
-    ours = ours[(ours["metric"] == "accuracy") & (ours["version"] == -1)].set_index("grouping")["mean"]
+    ours = ours[(ours["metric"] == "accuracy") & (ours["condition"] == ALL)].set_index("grouping")["mean"]
     assert means["acc"] == pytest.approx(ours.loc["overall"], abs=1e-12)
     assert means["acc_garden-work"] == pytest.approx(ours.loc["domain"], abs=1e-12)
     assert means["tie"] == pytest.approx(judged[judged["status"] == "ok"]["is_tie"].mean(), abs=1e-12)

@@ -158,14 +158,6 @@ def test_an_archive_reads_like_its_folder_wherever_the_materials_lie_in_it(garde
     assert from_archive.fillers == garden.read().fillers
 
 
-def test_an_archive_that_contains_a_name_twice_is_refused(garden):
-    path = zipped(garden)
-    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
-        archive.writestr("config/" + AGENTS, "item\nAda\n")
-    with pytest.raises(UserError, match=f"contains config/{AGENTS} 2 times"):
-        Source(path)
-
-
 def test_only_the_files_of_the_layout_are_read_or_move_the_digest(garden):
     before = Source(garden.write()).digest()
     for name in ("README.md", ".git/objects/ab", "notes/fillers/filler-agent.csv"):

@@ -246,7 +246,7 @@ def _read_paper() -> dict[tuple[str, str], float]:
     found = {}
     for line in lines:
         if line["block"] == "table2":
-            found["domain", line["term"]] = float(line["printed"])
+            found["domain", line["group"]] = float(line["printed"])
         elif line["block"] == "table1" and line["quantity"] == "mean":
             found["overall", "overall"] = float(line["printed"])
     return found
