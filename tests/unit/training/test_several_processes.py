@@ -114,6 +114,8 @@ def run(number, **more):
             os.environ.update({key: str(value) for key, value in (own | more | {"RANK": rank, "LOCAL_RANK": rank}).items()})
             try:
                 status = main(sys.argv[1:])
+            except SystemExit as stop:
+                status = stop.code
             except BaseException as error:
                 print(repr(error), file=sys.stderr)
                 status = 1
