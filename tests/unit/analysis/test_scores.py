@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 from worldprobe import benchmarks
-from worldprobe.analysis.comparisons import compare_scores
-from worldprobe.analysis.summaries import summarize_scores
+from worldprobe.analysis.clusters import crossed_means
+from worldprobe.analysis.comparisons import compare_models, compare_scores, corrected
+from worldprobe.analysis.summaries import Group, summarize_scores
 from worldprobe.benchmark import Benchmark
 from worldprobe.cli import main
 from worldprobe.contracts import column, read_table, validate, write_table
-from worldprobe.contracts.results import Comparisons, Scores, Summaries
+from worldprobe.contracts.results import ALL, OVERALL, Comparisons, Scores, Summaries
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 
@@ -63,6 +64,19 @@ def test_models_are_compared_on_the_units_that_both_have(scores: pd.DataFrame) -
     assert row["p"] <= row["p_holm"] < 0.01
     with pytest.raises(UserError, match="no two models"):
         compare_scores(scores[scores["model"] == "good"])
+
+
+def test_no_number_of_comparisons_makes_a_clear_difference_uncertain() -> None:
+    """p has no smallest value: with fifty models every pair with a clear difference keeps it after the correction."""
+    rng = np.random.default_rng(0)
+    models = [f"m{n}" for n in range(50)]
+    values = np.stack([rng.random(400) < (0.9 if n % 2 else 0.3) for n in range(50)]).astype(float)
+    group = Group(OVERALL, ALL, np.arange(400), np.arange(400) // 20, "clusters")
+    table = compare_models(models, values, [group], lambda v, g, tested: crossed_means(v, g.cluster, tested=tested))
+    table = corrected(table, ["grouping"])
+    clear = table[table["difference"].abs() > 0.4]
+    assert len(clear) == 625
+    assert (clear["p_holm"] < 0.05).all()
 
 
 def test_a_unit_is_the_same_for_every_model(scores: pd.DataFrame) -> None:

@@ -1,6 +1,7 @@
 """What is averaged beyond the paper's accuracy, on generated trials and answers of known behaviour."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -125,6 +126,18 @@ def test_models_are_compared_on_the_tuples_that_both_answered(questions: Questio
     assert row["n_clusters"] == 3
     assert row["p"] <= row["p_holm"]
     assert compare_models("test", questions, series[:1]).empty
+
+
+def test_rules_cost_the_comparisons_of_models_nothing(questions: Questions, series: list[Series]) -> None:
+    rules = [replace(one, model=f"rule {n}", is_rule=True) for n in range(20) for one in series if one.model == "poor"]
+    tables = (compare_models("test", questions, found) for found in (series, [*series, *rules]))
+    alone, beside = (table.query("grouping == 'overall'") for table in tables)
+    key = ["eval_type", "model_a", "model_b"]
+    both = alone.merge(beside, on=key, suffixes=("", "_beside"))
+    assert len(both) == len(alone)
+    assert both["p_holm"].tolist() == pytest.approx(both["p_holm_beside"].tolist())
+    with_rules = beside[beside["model_b"].str.startswith("rule") & (beside["model_a"] == "GPT4")]
+    assert (with_rules["p_holm"] > with_rules["p"]).all()
 
 
 def test_compared_means_are_those_of_the_summaries(questions: Questions, series: list[Series], summaries: pd.DataFrame) -> None:

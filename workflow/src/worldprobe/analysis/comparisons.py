@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -64,14 +64,17 @@ def compare_models(models: Sequence[str], values: np.ndarray, groups: Iterable[G
     return table[table["n"] > 0].reset_index(drop=True)
 
 
-def corrected(table: pd.DataFrame, together: Sequence[str]) -> pd.DataFrame:
+def corrected(table: pd.DataFrame, together: Sequence[str], rules: Collection[str] = ()) -> pd.DataFrame:
     """The table with p_holm, Holm's correction for the number of tests that are read together.
 
     Args:
         table: comparisons with p.
         together: columns; rows that agree in them are read together.
+        rules: what stands beside the models; pairs with one or two of them are corrected apart, and cost those of models nothing.
     """
-    return table.assign(p_holm=table.groupby(list(together), sort=False)["p"].transform(correct_for_number).astype(float))
+    n_rules = table["model_a"].isin(rules).astype(int) + table["model_b"].isin(rules)
+    family = [*(table[column] for column in together), n_rules]
+    return table.assign(p_holm=table.groupby(family, sort=False)["p"].transform(correct_for_number).astype(float))
 
 
 def compare_scores(scores: pd.DataFrame, groupings: Sequence[str] = (), metric: str = "accuracy") -> pd.DataFrame:

@@ -37,6 +37,7 @@ class Series:
         answers: number of the answer to each trial in ``WORDS``, INVALID or ABSENT, shape (samples, trials).
         invalid: why answers are invalid -> how many are.
         n_foreign_keys: answers to trials that the set does not have.
+        is_rule: a rule answered, not a model.
     """
 
     prompting: str
@@ -44,6 +45,7 @@ class Series:
     answers: np.ndarray
     invalid: dict[str, int]
     n_foreign_keys: int = 0
+    is_rule: bool = False
 
 
 def name_of_results(path: Path | str) -> tuple[str, str]:
@@ -187,7 +189,8 @@ def _read_table(path: Path | str, questions: Questions) -> list[Series]:
     from worldprobe.contracts import read_provenance, read_table
 
     table = read_table(path, Responses, ["trial_id", "prompting", "sample", "answer", "status"])
-    model = read_provenance(path).model
+    made = read_provenance(path)
+    model = made.model
     if model is None:
         raise UserError(path, "does not state whose answers it contains.", "Ask the model again with this worldprobe.")
     found = []
@@ -206,7 +209,7 @@ def _read_table(path: Path | str, questions: Questions) -> list[Series]:
             placed.append(answers)
             if n_foreign:
                 counts[FOREIGN] = counts.get(FOREIGN, 0) + n_foreign
-        found.append(Series(str(prompting), model, np.stack(placed), counts, int((~is_known).sum())))
+        found.append(Series(str(prompting), model, np.stack(placed), counts, int((~is_known).sum()), made.engine == "rule"))
     return found
 
 

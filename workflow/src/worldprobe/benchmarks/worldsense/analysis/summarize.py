@@ -114,6 +114,7 @@ def compare_models(name: str, questions: Questions, series: Sequence[Series]) ->
         found = spread_of_means(tuples.iloc[group.units], values, (), tested)
         return Estimates(**{field: array[:, 0] for field, array in vars(found).items()})
 
+    rules = {one.model for one in series if one.is_rule}
     tables = [pd.DataFrame({field: pd.Series(dtype=_TYPES[rules.kind]) for field, rules in Comparisons.columns.items()})]
     for prompting in sorted({one.prompting for one in series}):
         scores = {one.model: score_tuples(questions, one.answers)["accuracy"] for one in series if one.prompting == prompting}
@@ -121,7 +122,7 @@ def compare_models(name: str, questions: Questions, series: Sequence[Series]) ->
         if len(models) > 1:
             found = compare_pairs(models, np.array([scores[model] for model in models]), groups, estimate)
             tables.append(found.assign(eval_type=prompting, condition_a=name, condition_b=name))
-    table = corrected(pd.concat(tables[1:] or tables, ignore_index=True), ["eval_type", "grouping", "group"])
+    table = corrected(pd.concat(tables[1:] or tables, ignore_index=True), ["eval_type", "grouping", "group"], rules)
     return table[list(Comparisons.columns)]
 
 

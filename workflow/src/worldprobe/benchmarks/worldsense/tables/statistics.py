@@ -22,7 +22,7 @@ from worldprobe.report.sheet import Column, Sheet, as_text, decimals, p_value, s
     title="Pairs of models",
     section="pairs",
     caption="Each pair of models: the difference of their accuracies on the same tuples, with interval and p over skins and "
-    "abstract problems, and Holm's correction.",
+    "abstract problems, and Holm's correction; pairs with a rule are corrected apart.",
     when=(is_asked, has_pairs),
 )
 def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
