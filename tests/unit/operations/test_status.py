@@ -1,6 +1,8 @@
 """The overview tells done, running, waiting and failed apart, and says what to do next."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ from typing import Any
 import pytest
 
 from worldprobe.cli import main
-from worldprobe.operations import status
+from worldprobe.operations import locks, status
 from worldprobe.operations.status import Job, model_states, next_steps
 
 STUDY = {"study": "trial", "models": ["mine", "other"]}
@@ -245,7 +247,28 @@ def test_the_command_prints_a_line_per_model_and_the_next_step(
     printed = capsys.readouterr().out
     assert f"--configfile config/config.yaml --directory {tmp_path}`" in printed
     assert "control_untrained    not started" in printed
-    assert "Run `snakemake" in printed
+    assert "No run of this study is in progress, and no model has begun. Start it: `snakemake" in printed
+
+
+def test_the_run_of_another_study_is_not_taken_for_this_ones(
+    tmp_path: Path, repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository)
+    folder = tmp_path / "there"
+    folder.mkdir()
+    program = tmp_path / "snakemake"
+    program.write_text("import time; time.sleep(600)")
+    run = [sys.executable, str(program), "--cores", "1", "--configfile", "config/paper.yaml", "--keep-going"]
+    with subprocess.Popen(run, cwd=folder) as process:
+        try:
+            assert main(["status", "--directory", str(folder)]) == 0
+            printed = capsys.readouterr().out
+            assert "waiting" not in printed
+            assert f"(process {process.pid}) is at work here on another one" in printed
+            assert "`worldprobe status --configfile config/paper.yaml`" in printed
+            assert locks.of_other_studies([process.pid], ["config/config.yaml", "config/paper.yaml"]) == {}
+        finally:
+            process.kill()
 
 
 def test_a_model_that_only_worldsense_asks_and_a_modules_prefix_are_known(

@@ -41,8 +41,16 @@ def check(files: list[Path], /) -> None:
         raise found[-1]
     study = read_study(settings, files, blocks)
     check_models(study, read_registry(registry), files, str(registry))
-    asked = ", ".join(f"{name}: {len(study[name].get('conditions', {}))} condition(s)" for name in blocks if study.get(name))
-    print(f"{', '.join(map(str, files))}: study {study['study']}, {len(study['models'])} models, {asked}; no problem found")
+    asked = []
+    for name in filter(study.get, blocks):
+        conditions = study[name].get("conditions")
+        asked.append(name if conditions is None else f"{name} in {_number(len(conditions), 'condition')}")
+    what = f"study {study['study']}, {_number(len(study['models']), 'model')}, {', '.join(asked) or 'no benchmark'}"
+    print(f"{', '.join(map(str, files))}: {what}; no problem found")
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def fetch(source: str, /, *, sources: Path = Path("resources/sources.yaml"), out: Path) -> None:
@@ -88,10 +96,12 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
     from worldprobe.settings import merge, read_yaml
 
     settings: dict = {}
-    base = Path("config/config.yaml")  # the Snakefile lays the others over it
-    files = [*([base] if base.exists() else []), *configfile]
+    files = [*([locks.BASE] if locks.BASE.exists() else []), *configfile]
     for path in files:
-        settings = merge(settings, read_yaml(path).document or {})
+        stated = read_yaml(path).document
+        if not isinstance(stated, dict | None):
+            raise UserError(path, "contains no settings.", "Give a configuration file: a line `key: value` for each setting.")
+        settings = merge(settings, stated or {})
     results = (prefix / RESULTS).as_posix()
     study, registry, _, _ = read_settings(
         settings, files, {}, REPOSITORY, settings_classes(), complete_registry, results, add_models, all_models
@@ -104,8 +114,11 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
     found = status.read_queue(directory)
     queue, silence = found or ([], "")
     pids = locks.running(directory)
+    # A workflow that uses this one as a module has a configuration of its own.
+    others = locks.of_other_studies(pids, configfile) if prefix == Path() else {}
+    pids = [pid for pid in pids if pid not in others]
     on_cluster = bool(queue) or locks.is_on_cluster(pids)
-    is_running = bool(pids or locks.held_elsewhere(directory))
+    is_running = bool(pids or (not others and locks.held_elsewhere(directory)))
     states = status.model_states(study, registry, answers_by_rule, directory, queue, is_running, on_cluster, silence, models)
     width = max(len(state.model) for state in states)
     for state in states:
@@ -115,7 +128,7 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
     options = f" --configfile{options}" if options else ""
     options += f" --directory {shlex.quote(str(directory))}" if directory != Path() else ""
     logs = StudyPaths.of(study).logs
-    for step in status.next_steps(states, directory, queue, pids, found is not None, silence, options, logs):
+    for step in status.next_steps(states, directory, queue, pids, found is not None, silence, options, logs, others):
         print(step)
 
 

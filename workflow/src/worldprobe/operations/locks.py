@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import psutil
@@ -15,6 +16,8 @@ import psutil
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
 
+#: The configuration that the Snakefile lays all others over.
+BASE = Path("config", "config.yaml")
 #: The machine of the latest run, noted as it starts: Snakemake's own lock does not say whose it is.
 HOLDER = Path(".snakemake", "worldprobe-run.json")
 
@@ -45,6 +48,41 @@ def is_on_cluster(pids: Iterable[int]) -> bool:
             if any("slurm" in Path(word).name for word in psutil.Process(pid).cmdline()[1:]):
                 return True
     return False
+
+
+def config_files(words: Sequence[str]) -> list[str]:
+    """The configuration files that the command line of a Snakemake names.
+
+    >>> config_files(["snakemake", "--configfile", "a.yaml", "b.yaml", "--cores", "2"]), config_files(["snakemake", "all"])
+    (['a.yaml', 'b.yaml'], [])
+    """
+    found: list[str] = []
+    for place, word in enumerate(words):
+        if word in ("--configfile", "--configfiles"):
+            found += itertools.takewhile(lambda one: not one.startswith("-"), words[place + 1 :])
+        elif word.startswith(("--configfile=", "--configfiles=")):
+            found.append(word.partition("=")[2])
+    return found
+
+
+def of_other_studies(pids: Iterable[int], files: Sequence[Path | str]) -> dict[int, list[str]]:
+    """Of these Snakemakes those that were given other configuration files -> their files.
+
+    Args:
+        pids: process ids.
+        files: configuration files of a study, besides config/config.yaml.
+    """
+
+    def places(names: Iterable[Path | str]) -> list[Path]:
+        return [Path(name).resolve() for name in names if Path(name) != BASE]
+
+    found = {}
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            given = config_files(psutil.Process(pid).cmdline())
+            if places(given) != places(files):
+                found[pid] = given
+    return found
 
 
 def is_locked(folder: Path) -> bool:

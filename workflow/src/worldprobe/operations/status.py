@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import time
@@ -180,6 +181,7 @@ def next_steps(
     silence: str = "",
     options: str = "",
     logs: str = "results/default/logs",
+    others: Mapping[int, Sequence[str]] | None = None,
 ) -> list[str]:
     """What to do now, in words and commands; the first matters most.
 
@@ -192,10 +194,12 @@ def next_steps(
         silence: why SLURM does not answer, if so.
         options: what Snakemake was given besides, e.g. " --configfile config/paper.yaml".
         logs: folder of the study's logs.
+        others: Snakemakes at work in the folder on another study -> their configuration files.
     """
     states = list(states)
     counted = {state.state for state in states}
-    again = ("snakemake --profile slurm" if on_cluster else "snakemake --cores all --rerun-incomplete") + options
+    start = "snakemake --profile slurm" if on_cluster else "snakemake --cores all"
+    again = (start if on_cluster else f"{start} --rerun-incomplete") + options
     restart = f"press Ctrl-C in its terminal (or kill -INT {pids[0]}), then run `{again}` again" if pids else ""
     alive = [job for job in queue if job.is_alive]
     steps = [step for state in states if (step := _about_a_job(state))]
@@ -209,6 +213,10 @@ def next_steps(
         )
     if pids:
         return steps or [f"Snakemake (process {pids[0]}) is at work here; nothing to do."]
+    for pid, files in (others or {}).items():
+        shown = f"worldprobe status{' --configfile ' * bool(files)}{shlex.join(files)}"
+        told = f"No run of this study is in progress: Snakemake (process {pid}) is at work here on another one (`{shown}`)."
+        return [*steps, told, f"When it has ended: `{again}`."] if counted - {"done"} else [*steps, "All models are done."]
     if host := locks.held_elsewhere(folder):
         return [*steps, f"A run that began on {host} holds the lock. If it has ended: `worldprobe unlock` there."]
     if alive:
@@ -221,7 +229,9 @@ def next_steps(
     if "failed" in counted:
         failed = dict.fromkeys(f"{logs}/{state.rule}" for state in states if state.state == "failed")
         steps.append(f"Fix what the logs say ({', '.join(failed)}).")
-    if counted - {"done"}:
+    if counted == {"not started"} and not steps:
+        steps.append(f"No run of this study is in progress, and no model has begun. Start it: `{start}{options}`.")
+    elif counted - {"done"}:
         steps.append(f"Run `{again}` (again); finished work is reused.")
     return steps or ["All models are done."]
 
