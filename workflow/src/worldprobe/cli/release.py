@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from worldprobe.benchmarks.ewok.exports.search import Findings
 
 RELEASE_VARIABLE = "WORLDPROBE_RELEASE_PASSWORD"
+#: So many sentences of a file are listed.
+SHOWN = 5
 
 app = App(name="release", help="Pass materials and items on, encrypted, and search folders for what got out.")
 
@@ -145,12 +147,22 @@ def check(folder: Path, /, *, official: Path | None = None) -> int:
 
 
 def _report(findings: Findings, folder: Path, official: Path | None, n_wordings: int) -> list[str]:
-    """The findings in words: places and counts, never text."""
-    lines = [f"{place}: {count} protected sentence{'s' * (count > 1)}" for place, count in sorted(findings.sentences.items())]
+    """The findings in words: places and numbers, never text."""
+    from worldprobe.benchmarks.ewok.exports.search import LEAST_WORDS
+
+    lines = []
+    for place, found in sorted(findings.sentences.items()):
+        shown = [f"{place}, line {one.line}: {one.n_words} words in a row of a protected sentence" for one in found[:SHOWN]]
+        lines += [*shown, f"{place}: {len(found) - SHOWN} more"] if len(found) > SHOWN else shown
     lines += [f"{place}: no canary" for place in sorted(findings.without_canary)]
     lines += [f"{place}: not searched: {why}" for place, why in sorted(findings.unread.items())]
     what = f"{n_wordings} sentences of {official.name} and missing canaries" if official else "missing canaries"
     lines.append(f"{folder}: {findings.n_files} files searched for {what}; git's history is not searched.")
+    if official:
+        lines.append(f"Only sentences with {LEAST_WORDS} words or more count, fillers left aside.")
+    if findings.others:
+        forms = ", ".join(f"{n} {form}" for form, n in sorted(findings.others.items()))
+        lines.append(f"Of some files only the plain text in them was searched: {forms}.")
     if findings.encrypted:
         lines.append(f"{findings.encrypted} encrypted members of archives were left closed.")
     if findings.is_clean():

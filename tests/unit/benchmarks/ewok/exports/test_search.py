@@ -1,4 +1,4 @@
-"""Protected sentences are found wherever they got to, whatever fills their slots, and told by place and number alone."""
+"""Protected sentences are found in every kind of file that is read, whatever fills their slots, and told by place and length."""
 
 import bz2
 import gzip
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import pyzipper
 
-from worldprobe.benchmarks.ewok.exports.search import read_wordings, search_folder
+from worldprobe.benchmarks.ewok.exports.search import Wordings, read_wordings, search_folder
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.cli import main
 
@@ -46,7 +46,7 @@ def test_a_sentence_is_found_with_any_filler_of_the_materials_or_slot(wordings, 
     ],
 )
 def test_other_sentences_are_not_found(wordings, text):
-    assert wordings.find(text) == set()
+    assert wordings.find(text) == {}
 
 
 def plant(folder, how):
@@ -80,8 +80,8 @@ def test_a_sentence_is_found_wherever_it_is(wordings, tmp_path, how):
     (folder / "innocent.txt").write_text("Nobody moves anything.\n")
     plant(folder, how)
     findings = search_folder(folder, wordings)
-    [(place, count)] = findings.sentences.items()
-    assert count == 1
+    [(place, found)] = findings.sentences.items()
+    assert [one.n_words for one in found] == [8]
     assert "innocent" not in place
     assert findings.unread == {}
 
@@ -105,10 +105,20 @@ def test_the_command_says_where_and_how_many_and_quotes_nothing(protected, tmp_p
     assert main(check) == 0
     assert "Nothing was found." in capsys.readouterr().out
     plant(folder, "text")
+    (folder / "a.md").write_text("\n\n" + (folder / "a.md").read_text())
+    (folder / "b.pdf").write_bytes(b"%PDF-1.4\n")
     assert main(check) == 1
     printed = "".join(capsys.readouterr())
-    assert "a.md: 1 protected sentence\n" in printed
+    assert "a.md, line 3: 8 words in a row of a protected sentence\n" in printed
+    assert "Only sentences with 6 words or more count" in printed
     assert "slowly" not in printed.lower()
+    assert "only the plain text in them was searched: 1 PDF." in printed
+
+
+def test_short_sentences_which_anybody_writes_are_not_protected():
+    short = Wordings([["The jar is heavier than the bowl.", "The jar is in front of the bowl."]], ["the jar", "the bowl"])
+    assert short.find("context: {a} is heavier than {b}") == {}
+    assert list(short.find("Here.\nThe jar is heavier than the bowl. The jar is in front of the bowl.").values()) == [2]
 
 
 def test_files_without_a_canary_are_listed(garden, tmp_path, capsys):
@@ -141,12 +151,12 @@ def test_files_without_a_canary_are_listed(garden, tmp_path, capsys):
 @pytest.mark.parametrize("column", [[[SENTENCE]], [{"said": SENTENCE}], [SENTENCE.encode()]], ids=["list", "fields", "bytes"])
 def test_a_sentence_is_found_in_any_column_of_a_table(column, wordings, tmp_path):
     pd.DataFrame({"said": column, "by": "Ann"}).to_parquet(tmp_path / "a.parquet")
-    assert search_folder(tmp_path, wordings).sentences == {"a.parquet": 1}
+    assert search_folder(tmp_path, wordings).sentences == {"a.parquet": [(1, 8)]}
 
 
 def test_escapes_of_json_and_scripts_hide_no_sentence(wordings, tmp_path):
     (tmp_path / "a.js").write_text(SENTENCE.replace(" one", "\\u0020one"))
-    assert search_folder(tmp_path, wordings).sentences == {"a.js": 1}
+    assert search_folder(tmp_path, wordings).sentences == {"a.js": [(1, 8)]}
 
 
 def test_a_folder_that_cannot_be_listed_is_not_called_clean(tmp_path, monkeypatch):

@@ -1,4 +1,7 @@
-"""Protected sentences in any file: plain, escaped, compressed, in a table or an archive, or between other bytes."""
+"""Protected sentences in files: plain, escaped, in a table or an archive, compressed, or between other bytes.
+
+Not read: images, office documents, the streams of a PDF, and other tables and compressions than those named below (``_UNREAD``).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import os
 import re
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,10 +36,8 @@ from worldprobe.log import Progress
 FILLER = "\ue000"
 #: By so many words in a row a sentence is looked up.
 KEY_LENGTH = 4
-#: A sentence is told by so many words, of which so many are not fillers; shorter ones anybody may write.
-_LEAST_WORDS, _LEAST_FIXED = 5, 3
-#: Two short texts of an item in a row are told by so many.
-_LEAST_OF_TWO = 5, 2
+#: A sentence counts if so many of its words are not fillers; shorter ones anybody may write.
+LEAST_WORDS = 6
 _SLOT = re.compile(r"[\[{]\w+(?::[^\[\]{}\n]{1,80})?[\]}]")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*|" + FILLER)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -49,7 +51,11 @@ def split_words(text: str) -> list[str]:
     >>> split_words("Ruth's jar -- the RED one -- falls.")
     ["ruth's", 'jar', 'the', 'red', 'one', 'falls']
     """
-    return _WORD.findall(_SLOT.sub(f" {FILLER} ", text).lower().replace("\u2019", "'"))
+    return _WORD.findall(_prepared(text))
+
+
+def _prepared(text: str) -> str:
+    return _SLOT.sub(f" {FILLER} ", text).lower().replace("\u2019", "'")
 
 
 class Wordings:
@@ -73,24 +79,27 @@ class Wordings:
             self._by_key.setdefault(runs[start], []).append((number, start))
 
     def _told_by(self, items: Iterable[Sequence[str]]) -> Iterator[Wording]:
-        """The sentences that have enough words to be told from anybody's; of an item without one, any two texts in a row."""
+        """The sentences that have enough words to be told from anybody's; of an item without one, its texts in a row."""
         seen: set[Wording] = set()
         for item in items:
-            sentences = [self._normalised(sentence) for text in item for sentence in _SENTENCE_END.split(text)]
-            told = [tuple(words) for words in sentences if _is_enough(words, _LEAST_WORDS, _LEAST_FIXED)]
-            if not told:
-                texts = [self._normalised(text) for text in item]
-                pairs = (tuple(first + second) for first, second in itertools.permutations(texts, 2))
-                told = [words for words in pairs if _is_enough(words, *_LEAST_OF_TWO)]
+            sentences = [self._normalised(split_words(sentence)) for text in item for sentence in _SENTENCE_END.split(text)]
+            told = [tuple(words) for words in sentences if _is_enough(words)]
+            texts = [self._normalised(split_words(text)) for text in item]
+            for number in range(2, len(texts) + 1):
+                if not told:
+                    runs = (tuple(itertools.chain(*run)) for run in itertools.permutations(texts, number))
+                    told = [words for words in runs if _is_enough(words)]
             yield from (words for words in told if words not in seen)
             seen.update(told)
 
-    def _normalised(self, text: str) -> list[str]:
-        """The words, with fillers as one word each."""
-        words, normal, i = split_words(text), [], 0
+    def _normalised(self, words: Sequence[str], starts: list[int] | None = None) -> list[str]:
+        """The words, with fillers as one word each; ``starts`` takes the place of each in what is given."""
+        normal, i = [], 0
         while i < len(words):
             word = words[i]
             bare = word.removesuffix("'s")
+            if starts is not None:
+                starts.append(i)
             for filler in self._fillers.get(bare, ()) if bare in self._fillers else ():
                 end = i + len(filler)
                 if words[i : end - 1] == filler[:-1] and words[end - 1 : end] in ([filler[-1]], [filler[-1] + "'s"]):
@@ -102,24 +111,26 @@ class Wordings:
                 i += 1
         return normal
 
-    def find(self, text: str) -> set[int]:
-        """The numbers of the wordings that a text contains."""
-        words = self._normalised(text)
+    def find(self, text: str) -> dict[int, int]:
+        """The numbers of the wordings that a text contains -> the line on which each begins first."""
+        plain = _prepared(text)
+        starts: list[int] = []
+        words = self._normalised(_WORD.findall(plain), starts)
         shifted = [words[i:] for i in range(KEY_LENGTH)]
         hits = self._by_key.keys() & set(zip(*shifted, strict=False))
-        found: set[int] = set()
-        if hits:
-            for place, run in enumerate(zip(*shifted, strict=False)):
-                for number, start in self._by_key[run] if run in hits else ():
-                    begin = place - start
-                    wording = self.wordings[number]
-                    if begin >= 0 and tuple(words[begin : begin + len(wording)]) == wording:
-                        found.add(number)
+        found: dict[int, int] = {}
+        for place, run in enumerate(zip(*shifted, strict=False)) if hits else ():
+            for number, start in self._by_key[run] if run in hits else ():
+                begin = place - start
+                wording = self.wordings[number]
+                if begin >= 0 and number not in found and tuple(words[begin : begin + len(wording)]) == wording:
+                    at = next(itertools.islice(_WORD.finditer(plain), starts[begin], None)).start()
+                    found[number] = plain.count("\n", 0, at) + 1
         return found
 
 
-def _is_enough(words: Sequence[str], least: int, least_fixed: int) -> bool:
-    return len(words) >= least and len(words) - words.count(FILLER) >= least_fixed
+def _is_enough(words: Sequence[str]) -> bool:
+    return len(words) - words.count(FILLER) >= LEAST_WORDS
 
 
 def read_wordings(source: Source) -> Wordings:
@@ -138,26 +149,40 @@ def read_wordings(source: Source) -> Wordings:
     return Wordings(texts, [filler.text for known in materials.fillers.values() for filler in known.fillers])
 
 
+class Sentence(NamedTuple):
+    """Where a protected sentence is, and how long it is; not the sentence.
+
+    Attributes:
+        line: of the file, or row of the table.
+        n_words: how many words match.
+    """
+
+    line: int
+    n_words: int
+
+
 @dataclass
 class Findings:
     """What a search found; nothing of the texts themselves.
 
     Attributes:
-        sentences: place -> number of different protected sentences there.
+        sentences: place -> the different protected sentences there, in order.
         without_canary: places.
         unread: place -> why it could not be searched.
+        others: form of a file that is not read -> number of such files.
         encrypted: number of members of archives that are encrypted, as they should be.
         n_files: how many files were searched.
     """
 
-    sentences: dict[str, int] = field(default_factory=dict)
+    sentences: dict[str, list[Sentence]] = field(default_factory=dict)
     without_canary: list[str] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)
+    others: Counter[str] = field(default_factory=Counter)
     encrypted: int = 0
     n_files: int = 0
 
     def is_clean(self) -> bool:
-        """Whether everything was searched and nothing found."""
+        """Whether everything that can be read was searched, and nothing found."""
         return not (self.sentences or self.without_canary or self.unread)
 
 
@@ -195,15 +220,18 @@ def _search_file(path: Path, name: str, wordings: Wordings | None, findings: Fin
     except OSError as error:
         findings.unread[name] = f"cannot be read ({error.strerror})"
         return
-    found: dict[str, set[int]] = {}
+    found: dict[str, dict[int, Sentence]] = {}
     for content in contents(path, name) if wordings is not None else ():
         if content.text is None:
             findings.unread[content.place] = content.problem
         elif content.problem:
             findings.encrypted += 1
         elif wordings is not None:
-            found.setdefault(content.place, set()).update(wordings.find(content.text))
-    findings.sentences |= {place: len(numbers) for place, numbers in found.items() if numbers}
+            findings.others.update([content.form] if content.form else [])
+            here = found.setdefault(content.place, {})
+            for number, line in wordings.find(content.text).items():
+                here.setdefault(number, Sentence(content.first_line + line - 1, len(wordings.wordings[number])))
+    findings.sentences |= {place: sorted(here.values()) for place, here in found.items() if here}
 
 
 def _identity(path: Path) -> bytes | None:
@@ -217,6 +245,16 @@ _PIECE, _OVERLAP = 32 * 1024 * 1024, 4096
 _PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e\x80-\xff]{12,}")
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|[nrt\"'/])")
 _NESTED = 4
+#: How files begin whose texts are not read.
+_UNREAD = {
+    b"%PDF": "PDF",
+    b"ARROW1": "Arrow",
+    b"ORC": "ORC",
+    b"(\xb5/\xfd": "zstd",
+    b"\x04\x22M\x18": "lz4",
+    b"7z\xbc\xaf": "7z",
+    b"Rar!": "rar",
+}
 
 
 class Content(NamedTuple):
@@ -226,11 +264,15 @@ class Content(NamedTuple):
         place: the file, and the member of an archive after a colon.
         text: the piece; None where the file could not be read.
         problem: why it could not, or that a member is encrypted.
+        first_line: the number of its first line.
+        form: of what it is a piece, where only the plain text in that is searched.
     """
 
     place: str
     text: str | None
     problem: str = ""
+    first_line: int = 1
+    form: str = ""
 
 
 def files_below(folder: Path, skip: Callable[[OSError], None]) -> Iterator[Path]:
@@ -263,13 +305,19 @@ def contents(path: Path, name: str) -> Iterator[Content]:
             ):
                 yield from open_content(begin + stream.read(LARGEST), name)
                 return
-            piece = begin + stream.read(_PIECE)
+            piece, line = begin + stream.read(_PIECE), 1
+            form = _form(piece)
             while piece:
-                yield Content(name, plain_text(piece))
-                more = stream.read(_PIECE)
+                yield Content(name, plain_text(piece), first_line=line, form=form)
+                more, form = stream.read(_PIECE), ""
+                line += piece[:-_OVERLAP].count(b"\n")
                 piece = piece[-_OVERLAP:] + more if more else b""
     except OSError as error:
         yield Content(name, None, f"cannot be read ({error.strerror})")
+
+
+def _form(content: bytes) -> str:
+    return next((form for begin, form in _UNREAD.items() if content.startswith(begin)), "")
 
 
 def open_content(content: bytes, name: str, depth: int = 0) -> Iterator[Content]:
@@ -286,7 +334,7 @@ def open_content(content: bytes, name: str, depth: int = 0) -> Iterator[Content]
             yield from open_content(_unpacked(content), name, depth + 1)
         else:
             encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else ""
-            yield Content(name, content.decode(encoding, "replace") if encoding else plain_text(content))
+            yield Content(name, content.decode(encoding, "replace") if encoding else plain_text(content), form=_form(content))
     except Exception as error:  # readers of damaged archives raise almost anything
         if content.startswith((b"x\x01", b"x\x9c")):
             yield Content(name, plain_text(content))  # text that happens to begin like that
