@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from worldprobe import cli
+from worldprobe.benchmark import Evaluated, Evaluation
 from worldprobe.benchmarks.worldsense.report.evaluation import converses
 from worldprobe.cli import evaluate
 from worldprobe.errors import UserError
@@ -235,3 +236,85 @@ def test_flags_of_answers_are_printed_next_to_the_row(monkeypatch: pytest.Monkey
     assert "tiny, logprobs: 3 of 8" in told(Path("summaries.parquet"))
     monkeypatch.setattr("worldprobe.report.origins.read_provenance", lambda _: Provenance())
     assert told(Path("summaries.parquet")) == ""
+
+
+#: What is loaded, as every result says it.
+FACTS = {"checkpoint": "mine", "revision": None, "dtype": "float32", "engine": "transformers", "kind": "causal", "packages": {}}
+
+
+@pytest.fixture
+def quick(tmp_path, monkeypatch):
+    """``evaluate`` without a model: each benchmark's accuracy is a number that is set, and so are the model's weights."""
+    said = {"ewok": 0.5, "worldsense": 0.6, "digest": "weights"}
+
+    def fake(name, option):
+        def run(_):
+            mean = {"grouping": "overall", "group": "all", "mean": said[name], "ci_low": None, "ci_high": None, "stderr": None}
+            found = {"items_digest": "x", "eval_type": "logprobs", "means": [mean | {"n_clusters": 1, "n": 1}]}
+            return {"model": "mine", "checkpoint_digest": said["digest"], **FACTS, "benchmarks": {name: found}}, name
+
+        return Evaluation(run, lambda _: [], lambda _: None, (option,))
+
+    fakes = {"ewok": fake("ewok", "versions"), "worldsense": fake("worldsense", "per_cell")}
+    monkeypatch.setattr(evaluate, "able", lambda _, names: ({name: fakes[name] for name in names}, []))
+    monkeypatch.setattr(evaluate, "kind_of", lambda _: "causal")
+
+    def run(*options):
+        status = cli.main(["evaluate", "mine", "--work", str(tmp_path), *options])
+        result = json.loads((tmp_path / "result.json").read_text())
+        return status, {name: one["means"][0]["mean"] for name, one in result["benchmarks"].items()}
+
+    return said, run
+
+
+def test_a_second_evaluation_adds_to_the_first(quick):
+    said, run = quick
+    assert run("--benchmark", "ewok,worldsense") == (0, {"ewok": 0.5, "worldsense": 0.6})
+    said["ewok"] = 0.7
+    assert run("--benchmark", "ewok") == (0, {"ewok": 0.7, "worldsense": 0.6})
+
+
+def test_numbers_with_other_options_or_weights_are_replaced_on_request_only(quick, capsys):
+    said, run = quick
+    both = run("--benchmark", "ewok,worldsense")
+    said["ewok"] = 0.7
+    assert run("--versions", "0-0") == (2, both[1])
+    assert "has ewok's numbers with --versions 0-4; those with 0-0 would replace them" in capsys.readouterr().err
+    assert run("--versions", "0-0", "--replace") == (0, {"ewok": 0.7, "worldsense": 0.6})
+    said["digest"] = "others"
+    assert run("--versions", "0-0") == (2, {"ewok": 0.7, "worldsense": 0.6})
+    assert "another model or precision (checkpoint_digest weights)" in capsys.readouterr().err
+    assert run("--versions", "0-0", "--replace") == (0, {"ewok": 0.7})
+
+
+def test_a_benchmark_that_cannot_ask_a_model_is_skipped_where_another_can(tmp_path, caplog):
+    evaluated = Evaluated("bert", {"kind": "masked", "checkpoint": "x"}, [], tmp_path, {}, print)
+    found, skipped = evaluate.able(evaluated, ["ewok", "worldsense"])
+    assert list(found) == ["ewok"]
+    assert skipped[0].startswith("WorldSense was skipped: ")
+    with pytest.raises(UserError, match="masked"):
+        evaluate.able(evaluated, ["worldsense"])
+
+
+def test_the_help_names_the_benchmarks_that_there_are(capsys):
+    assert cli.main(["evaluate", "--help"]) == 0
+    assert "ewok, worldsense" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("mean", "words"),
+    [
+        ({"mean": 1e308}, "mean"),
+        ({"mean": -1.0}, "mean"),
+        ({"n": -1}, "n"),
+        ({"ci_low": 0.9, "ci_high": 0.1}, "is above ci_high"),
+    ],
+)
+def test_a_result_with_impossible_numbers_is_refused(quick, tmp_path, capsys, mean, words):
+    quick[1]()
+    path = tmp_path / "result.json"
+    result = json.loads(path.read_text())
+    result["benchmarks"]["ewok"]["means"][0].update(mean)
+    path.write_text(json.dumps(result))
+    assert cli.main(["results", "check", str(path)]) == 2
+    assert words in capsys.readouterr().err

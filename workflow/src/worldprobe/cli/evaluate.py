@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from worldprobe import __version__
+from worldprobe.benchmarks import NAMES
 from worldprobe.cli.options import (
     PASSWORD_VARIABLE,
     Compat,
     Count,
     Dtype,
+    MaterialsPlace,
     Password,
     ReleaseFilter,
     Revision,
@@ -26,6 +28,12 @@ from worldprobe.cli.options import (
 )
 from worldprobe.errors import UserError, did_you_mean
 
+if TYPE_CHECKING:
+    from worldprobe.benchmark import Evaluated, Evaluation
+
+#: What a result's numbers are of; those of one result agree in it.
+FACTS = ("checkpoint_digest", "revision", "dtype", "engine", "kind")
+
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
@@ -33,12 +41,11 @@ class BenchmarkOptions:
     """What a benchmark asks, where that can be chosen.
 
     Attributes:
-        materials: EWoK: builtin (default), a folder or a .zip in EWoK's layout
-        per_cell: WorldSense: tuples of each problem, size, complexity, skin and wording of our own test set: 1 is 2,808 trials,
-            31 is the whole set with 87,048
+        per_cell: tuples of each problem, size, complexity, skin and wording of our own test set: 1 is 2,808 trials, 31 is the
+            whole set with 87,048
     """
 
-    materials: str = "builtin"
+    materials: MaterialsPlace = "builtin"
     password: Password = None
     compat: Compat = False
     release_filter: ReleaseFilter = False
@@ -50,34 +57,33 @@ def evaluate(
     model: str,
     /,
     *,
-    benchmark: str = "ewok",
+    benchmark: Annotated[str, Parameter(help=f"comma-separated names: {', '.join(NAMES)}")] = NAMES[0],
     registry: Annotated[Path, Parameter(help="model registry; one comes with the package")] = Path("config/models.yaml"),
     revision: Revision = None,
     dtype: Dtype = None,
     options: BenchmarkOptions = BenchmarkOptions(),
     work: Path | None = None,
+    replace: bool = False,
     out: Path | None = None,
 ) -> None:
     """Score one model and print it next to the published numbers.
 
-    EWoK: builds the items, scores them by LogProbs, judges and summarises. WorldSense: generates trials, asks (by basic
-    prompting, as published, where the model converses, and by constrained prompting elsewhere), and summarises. Each step is a
-    command that it prints. A second call continues where the first one stopped.
+    Each benchmark makes its items, asks the model about them and summarises what it answers; each step is a command that is
+    printed. A second call continues where the first one stopped, and adds its benchmarks to the result of the first.
 
     Args:
         model: model folder, fetched hub id, or a name of the registry
-        benchmark: ewok (default), worldsense, or ewok,worldsense
+        replace: let numbers with other options, or of other weights, take the place of those in the result
         work: folder of the tables (default: results/evaluate/MODEL)
         out: JSON result (default: result.json in that folder)
     """
     import json
 
     from worldprobe.benchmark import Evaluated
-    from worldprobe.benchmarks import benchmarks
     from worldprobe.files import write_text
     from worldprobe.models.checkpoint import short_name
     from worldprobe.models.registry import loading_options, speed_options
-    from worldprobe.report.results import SCHEMA_VERSION, check_result
+    from worldprobe.report.results import SCHEMA_VERSION, check_result, merge_results
 
     names = benchmark_names(benchmark)
     version_range(options.versions)
@@ -92,22 +98,86 @@ def evaluate(
     refuse_what_a_server_decides(entry, {"dtype": dtype, "revision": revision})
     entry["kind"] = card.get("kind") or kind_of(entry)
     flags = ["--model", name, "--checkpoint", entry["checkpoint"], *loading_options(entry), *speed_options(entry)]
-    evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__}
     evaluated = Evaluated(name, entry, flags, work, asdict(options), step)
-    evaluations = [found for each in names if (found := benchmarks()[each].evaluation)]
-    for one in evaluations:
-        one.refuse(evaluated)
-    described = []
-    for one in evaluations:
-        stated, text = one.run(evaluated)
-        others = evaluation.get("benchmarks", {}) | stated.get("benchmarks", {})
-        evaluation |= stated | ({"benchmarks": others} if others else {})
-        described.append(text)
+    evaluations, skipped = able(evaluated, names)
     out = out or work / "result.json"
+    earlier, asked = read_earlier(out), {each: stated_options(one, options) for each, one in evaluations.items()}
+    if not replace:
+        refuse_other_options(out, earlier, asked)
+    evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__, "options": asked}
+    described = []
+    for one in evaluations.values():
+        stated, text = one.run(evaluated)
+        evaluation = merge_results(evaluation, stated)
+        described.append(text)
+    if differing := [fact for fact in FACTS if earlier and earlier.get(fact) != evaluation.get(fact)]:
+        if not replace:
+            shown = ", ".join(f"{fact} {earlier.get(fact)}" for fact in differing)
+            fix = "Run the same command with --replace (no answer is asked for again), or name another folder with --work."
+            raise UserError(out, f"has numbers of another model or precision ({shown}), which would be lost.", fix)
+        earlier = {}
+    evaluation = merge_results(earlier, evaluation)
     check_result(evaluation, str(out))
     write_text(out, json.dumps(evaluation, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    print("\n\n\n".join(described))
+    print("\n\n\n".join([*described, *skipped]))
     print(f"JSON result: {out}")
+
+
+def able(evaluated: Evaluated, names: Sequence[str]) -> tuple[dict[str, Evaluation], list[str]]:
+    """The benchmarks that can evaluate a model, and what is said of the others, if there are any.
+
+    Raises:
+        UserError: none of them can.
+    """
+    from worldprobe.benchmarks import benchmarks
+    from worldprobe.log import LOGGER
+
+    found, refused = {}, {}
+    for name in names:
+        benchmark = benchmarks()[name]
+        if (one := benchmark.evaluation) is None:
+            continue
+        try:
+            one.refuse(evaluated)
+            found[name] = one
+        except UserError as error:
+            refused[benchmark.title] = error
+    if not found and refused:
+        raise next(iter(refused.values()))
+    skipped = [f"{title} was skipped: {error.where} {error.problem}" for title, error in refused.items()]
+    for line in skipped:
+        LOGGER.warning("%s", line)
+    return found, skipped
+
+
+def stated_options(evaluation: Evaluation, options: BenchmarkOptions) -> dict[str, Any]:
+    """What a result says of how a benchmark was asked; never a password."""
+    return {name: value for name, value in asdict(options).items() if name in evaluation.options and name != "password"}
+
+
+def read_earlier(place: Path) -> dict[str, Any]:
+    """The result that is there already; empty where there is none that can be read."""
+    from worldprobe.report.results import read_result
+
+    try:
+        return read_result(place)
+    except UserError:
+        return {}
+
+
+def refuse_other_options(place: Path, earlier: Mapping[str, Any], asked: Mapping[str, Mapping[str, Any]]) -> None:
+    """Numbers with some options are not replaced by those with others.
+
+    Raises:
+        UserError: they would be.
+    """
+    for name, options in asked.items():
+        before = earlier.get("options", {}).get(name, options)
+        for option, value in options.items():
+            if before.get(option, value) != value:
+                flag = "--" + option.replace("_", "-")
+                problem = f"has {name}'s numbers with {flag} {before[option]}; those with {value} would replace them."
+                raise UserError(place, problem, "Add --replace, or name another folder with --work.")
 
 
 def benchmark_names(text: str) -> list[str]:
@@ -119,8 +189,6 @@ def benchmark_names(text: str) -> list[str]:
     Raises:
         UserError: one is none, or there is none.
     """
-    from worldprobe.benchmarks import NAMES
-
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in NAMES:

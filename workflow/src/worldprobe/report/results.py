@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -28,16 +28,31 @@ Z95 = 1.96
 REPAIR = "Give a result.json that `worldprobe evaluate` of this release wrote, or evaluate the model again."
 
 
-class Mean(Block):
+#: A share of a whole, and a number of things.
+Share = Annotated[float, Field(ge=0, le=1)]
+Number = Annotated[int, Field(ge=0)]
+
+
+class _WithInterval(Block):
+    """A mean whose interval is in order."""
+
+    def findings(self) -> Iterator[Finding]:
+        """An interval that ends before it begins."""
+        ends = [getattr(self, name) for name in ("ci_low", "ci_high")]
+        if None not in ends and ends[0] > ends[1]:
+            yield ("ci_low",), f"{ends[0]:g} is above ci_high, {ends[1]:g}.", REPAIR
+
+
+class Mean(_WithInterval):
     """A mean over EWoK's items."""
 
-    mean: float | None
+    mean: Share | None
     """The mean of the versions' means."""
 
-    low: float | None
+    low: Share | None
     """The lowest mean of a version."""
 
-    high: float | None
+    high: Share | None
     """The highest mean of a version."""
 
     ci_low: float | None
@@ -49,23 +64,23 @@ class Mean(Block):
     stderr: float | None
     """The interval's width divided by 2 x 1.96."""
 
-    n_items: int
+    n_items: Number
     """Number of items."""
 
-    n_ties: int
+    n_ties: Number
     """Targets whose two probabilities are equal; each counts 0.5."""
 
-    n_near_ties: int
+    n_near_ties: Number
     """Targets whose two probabilities differ by less than the precision vouches for."""
 
-    n_missing: int
+    n_missing: Number
     """Targets without a score."""
 
 
-class TupleMean(Block):
+class TupleMean(_WithInterval):
     """A mean over WorldSense's tuples."""
 
-    mean: float | None
+    mean: Annotated[float, Field(ge=-1, le=1)] | None
     """The mean over tuples."""
 
     conf95: float | None
@@ -80,10 +95,10 @@ class TupleMean(Block):
     stderr: float | None
     """That interval's width divided by 2 x 1.96."""
 
-    n_clusters: int
+    n_clusters: Number
     """Number of skins that the interval is over."""
 
-    n_tuples: int
+    n_tuples: Number
     """Number of tuples."""
 
 
@@ -115,7 +130,7 @@ class TrialsOfResult(Block):
     digest: str
     """SHA-256 of the trials' table."""
 
-    n_trials: int
+    n_trials: Number
     """Their number."""
 
 
@@ -139,7 +154,7 @@ class WorldSenseResult(Block):
     accuracy_by_problem: dict[str, TupleMean]
     """Accuracy in each problem."""
 
-    invalid: int
+    invalid: Number
     """Answers that could not be read; they count as wrong."""
 
     baselines: dict[str, TupleMean] | None = absent()
@@ -152,7 +167,7 @@ class WorldSenseResult(Block):
     """Where the printed numbers are."""
 
 
-class ItemMean(Block):
+class ItemMean(_WithInterval):
     """A mean over the items of a benchmark that shared parts ask and score."""
 
     grouping: str
@@ -161,7 +176,7 @@ class ItemMean(Block):
     group: str
     """all, or the group."""
 
-    mean: float | None
+    mean: Share | None
     """The mean over items."""
 
     ci_low: float | None
@@ -173,10 +188,10 @@ class ItemMean(Block):
     stderr: float | None
     """The interval's width divided by 2 x 1.96."""
 
-    n_clusters: int
+    n_clusters: Number
     """Number of clusters that the interval is over."""
 
-    n: int
+    n: Number
     """Number of items."""
 
 
@@ -265,6 +280,9 @@ class Result(Block):
     benchmarks: dict[str, BenchmarkResult] | None = absent()
     """Name and numbers of every other benchmark."""
 
+    options: dict[str, dict[str, bool | int | str]] | None = absent()
+    """Benchmark -> the options of `worldprobe evaluate` with which it was asked."""
+
     def findings(self) -> Iterator[Finding]:
         """No benchmark, or one without what belongs to it."""
         if self.accuracy is None and self.worldsense is None and not self.benchmarks:
@@ -326,6 +344,16 @@ def standard_error(low: float | None, high: float | None) -> float | None:
     return (high - low) / (2 * Z95)
 
 
+def merge_results(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """Two results of one model as one; of a benchmark in both, the later numbers.
+
+    >>> merge_results({"accuracy": 1, "benchmarks": {"a": 1}}, {"worldsense": 2, "benchmarks": {"b": 3}})
+    {'accuracy': 1, 'benchmarks': {'a': 1, 'b': 3}, 'worldsense': 2}
+    """
+    nested = {key: {**earlier[key], **later[key]} for key in ("benchmarks", "options") if key in earlier and key in later}
+    return {**earlier, **later, **nested}
+
+
 def check_result(document: Any, name: str = "result.json") -> dict[str, Any]:
     """A result that follows the schema.
 
@@ -349,7 +377,7 @@ def read_result(path: Path) -> dict[str, Any]:
     """
     try:
         document = json.loads(read_text(path, REPAIR), parse_constant=_refuse)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(path, "is not valid JSON.", REPAIR) from error
     return check_result(document, str(path))
 
