@@ -94,6 +94,12 @@ def test_a_fault_in_one_commands_module_leaves_the_others_alone(monkeypatch, cap
         (["items", "biuld"], 'unknown action: "biuld"; did you mean "build"?'),
         (["items"], "needs an action."),
         ([], "needs a stage."),
+        (["plans"], "unknown stage."),
+        (["summarize", "a", "--empty-missing", "--out", "x"], "unknown option --empty-missing"),
+        (["items", "build", "builtin", "--no-compat", "--out", "x"], "unknown option --no-compat"),
+        (["summarize", "a", "--missing", "m=reason", "b.parquet", "--out", "x"], '"b.parquet" is not of the form MODEL=REASON.'),
+        (["summarize", "a", "--missing", "m=x", "m=y", "--out", "x"], "names m twice."),
+        (["human", "simulate", "a", "--key", "b", "--kinds", "random=2", "--out", "x"], '"2" is not a number from 0 to 1.'),
         (["items", "build"], "MATERIALS is missing."),
         (["items", "build", "builtin"], "--out is missing."),
         (["items", "build", "builtin", "--out"], "--out needs a value."),
@@ -134,3 +140,5 @@ def test_output_that_is_closed_early_or_full_or_ascii_is_no_traceback(repository
     assert "standard output" in full.stderr
     assert "Traceback" not in full.stderr
     assert shell(command, repository, PYTHONIOENCODING="ascii").returncode == 0
+    closed_from_the_start = shell(f"{command} >&-", repository)
+    assert (closed_from_the_start.returncode, closed_from_the_start.stderr) == (0, "")

@@ -130,6 +130,7 @@ def test_the_hubs_own_reader_understands_the_entries(result_file):
     entries = yaml.safe_load(export(result_file, "hub", "--dataset", "lab/items").read_text())
     parsed = hub.parse_eval_result_entries(entries)
     assert [(entry.dataset_id, entry.value) for entry in parsed] == [("lab/items", 0.7), ("lab/items", 0.55)]
+    assert [entry["dataset"]["task_id"] for entry in entries] == ["ewok", "worldsense"]
     assert hub.eval_result_entries_to_yaml(parsed) == entries
     assert "95% interval 0.6800 to 0.7200" in parsed[0].notes
 

@@ -138,7 +138,7 @@ def test_a_cookie_is_read_only_by_the_survey_that_wrote_it(write_settings, clock
         ({"id_pattern": "["}, "not a regular expression"),
         ({"style": "paper", "response": "buttons"}, "`style: paper` means `response: text`"),
         ({"languages": ["English"], "demographics": ["age"]}, "needs the question"),
-        ({"consent_text": "You get [[PAYMENT]]."}, "still contains a gap"),
+        ({"consent_text": "You get [[PAYMENT]]."}, "still contains gaps"),
         ({"consent_text": " "}, "is empty"),
         ({"ratings_per_itm": 3}, 'did you mean "ratings_per_item"'),
         ({"ratings_per_item": 0}, "at least"),
@@ -155,7 +155,7 @@ def test_settings_that_cannot_work_are_refused(write_settings, keys, problem):
 
 def test_the_settings_and_the_consent_that_we_ship_fit_together(repository, tmp_path):
     folder = repository / "resources" / "survey"
-    with pytest.raises(UserError, match="still contains a gap"):
+    with pytest.raises(UserError, match="still contains gaps"):
         read_settings(folder / "settings.yaml")
     (tmp_path / "consent.md").write_text(re.sub(r"\[\[.*?\]\]", "x", (folder / "consent.md").read_text()))
     (tmp_path / "settings.yaml").write_text((folder / "settings.yaml").read_text())

@@ -13,13 +13,13 @@ from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 
-from cyclopts import App, Parameter
+from cyclopts import App
 from cyclopts.exceptions import CycloptsError
 
 from worldprobe import __version__, log
 from worldprobe.benchmarks import NAMES
 from worldprobe.cli.extras import missing_extra
-from worldprobe.cli.parsing import LABELS, Call, in_our_words, unknown_options
+from worldprobe.cli.parsing import DEFAULTS, LABELS, Call, in_our_words, unknown_options
 from worldprobe.cli.streams import patient_output
 from worldprobe.errors import UserError, did_you_mean, lack_of_memory
 from worldprobe.files import whole_files
@@ -65,14 +65,6 @@ STAGES = {
 OPTIONS = ("--help", "-h", "--version", "--verbose")
 
 
-def _shown_default(value: object) -> object:
-    return None if value is False or value in ((), "") else value
-
-
-#: Several values after one option, no ``--no-...``, no defaults that say nothing.
-DEFAULTS = Parameter(negative=(), consume_multiple=(1, None), show_default=_shown_default)
-
-
 def build_app(stages: Sequence[str] = tuple(STAGES)) -> App:
     """The parser of these stages; the modules are imported when one of their commands is looked up."""
     app = App(name="worldprobe", default_parameter=DEFAULTS, version=__version__, help_format="plaintext")
@@ -105,7 +97,8 @@ def parse(words: Sequence[str]) -> Call | None:
         return None
     if not rest or rest[0] not in STAGES:
         near = did_you_mean(rest[0], STAGES, "") if rest else ""
-        raise UserError("worldprobe", f'unknown stage: "{rest[0]}"{near}' if near else "needs a stage.", "Run: worldprobe --help")
+        problem = f'unknown stage: "{rest[0]}"{near}' if near else "unknown stage." if rest else "needs a stage."
+        raise UserError("worldprobe", problem, "Run: worldprobe --help")
     app = build_app(rest[:1])
     try:
         function, bound, _ = app.parse_args(rest, exit_on_error=False, print_error=False)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
 from worldprobe.cli import survey
-from worldprobe.cli.options import Bounds, Count, Draws, Missing, OutFolder, Seed, Share, between, missing_models, pairs_of
+from worldprobe.cli.options import Bounds, Count, Draws, Missing, OutFolder, Pairs, Seed, Share, between, missing_models, pairs_of
 from worldprobe.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
@@ -160,8 +160,8 @@ def simulate_(
     key: Key,
     people_per_list: Annotated[int, between(1, 1000)] = 5,
     noise: Annotated[float, between(0, 1)] = 0.22,
-    domain_noise: Sequence[str] = (),
-    kinds: Sequence[str] = (),
+    domain_noise: Annotated[Sequence[str], Parameter(validator=Pairs("DOMAIN=SHARE", Bounds(0, 1)))] = (),
+    kinds: Annotated[Sequence[str], Parameter(validator=Pairs("KIND=SHARE", Bounds(0, 1)))] = (),
     abandon: Share = 0.0,
     seed: Seed = 0,
     out: OutFolder,
@@ -190,7 +190,7 @@ def simulate_(
     answers, key_digest = read_key(key)
     if key_digest != digest:
         raise UserError(key, "is the key of other lists.", "Give the key that was made with these lists.")
-    shares = shares_of("--kinds", kinds, KINDS)
+    shares = shares_of("--kinds", kinds, set(KINDS))
     by_domain = shares_of("--domain-noise", domain_noise, set(trials["domain"].dropna()))
     if sum(shares.values()) > 1:
         raise UserError("--kinds", f"the shares add up to {sum(shares.values()):g}.", "Give shares that add up to 1 or less.")
@@ -342,21 +342,16 @@ def _report_cleaning(cleaned: Cleaned, minimum: int) -> None:
         )
 
 
-def shares_of(option: str, texts: Sequence[str], known: Collection[str]) -> dict[str, float]:
+def shares_of(option: str, texts: Sequence[str], known: Set[str]) -> dict[str, float]:
     """The values of an option of the form NAME=SHARE.
 
     Raises:
-        UserError: an unknown name, or no share.
+        UserError: an unknown name.
     """
-    found = {}
-    for name, value in pairs_of(option, texts, "NAME=SHARE").items():
-        if name not in known:
-            problem = f'"{name}" is unknown{did_you_mean(name, known)}'
-            raise UserError(option, problem, f"Choose among: {', '.join(sorted(known))}.")
-        try:
-            found[name] = Bounds(0, 1).read(value, False)
-        except ValueError as error:
-            raise UserError(option, f"{error}.", "Write it as NAME=SHARE.") from error
+    found = {name: float(value) for name, value in pairs_of(texts).items()}
+    for name in found.keys() - known:
+        problem = f'"{name}" is unknown{did_you_mean(name, known)}'
+        raise UserError(option, problem, f"Choose among: {', '.join(sorted(known))}.")
     return dict(sorted(found.items()))
 
 

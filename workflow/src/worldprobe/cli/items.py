@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ from worldprobe.cli.options import (
     password as password_of,
 )
 from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -241,8 +243,6 @@ def _write(items: pd.DataFrame, made: Provenance, release_filter: bool, out: Pat
 
 
 def _report(n_items: int, n_duplicates: int, path: Path) -> None:
-    from worldprobe.log import LOGGER
-
     repeated = f", {n_duplicates} of them with the texts of another" if n_duplicates else ""
     LOGGER.info("%d items%s: %s", n_items, repeated, path)
 
@@ -300,6 +300,7 @@ def export(
     source = source_of(format, task, *(digest_file(path) for path in (items, templates) if path))
     with whole_folder(out, "items export", source) as folder:
         write_members(folder, files)
+    LOGGER.info("written for %s: %s", format, out)
 
 
 def _check_format(format: str, given: dict[str, bool], templates: str | None, task: str | None) -> None:
@@ -375,8 +376,8 @@ def import_(source: Path, /, *, password: Password = None, out: Path) -> None:
     """Read items from EWoK's Parquet file on the Hugging Face hub, or from CSV files in its format.
 
     Reads columns by EWoK's names (Domain, ConceptA, Context1, ...) and says whether the texts are those of the release
-    EWoK-core-1.0. Ids and versions that the files lack are counted. Also reads the archive of
-    `items export --format hf --encrypt`.
+    EWoK-core-1.0. Ids and versions that the files lack are counted. Also reads what
+    `items export --format hf` wrote.
 
     Args:
         source: .csv or .parquet file, or a folder or .zip file of them
@@ -388,7 +389,6 @@ def import_(source: Path, /, *, password: Password = None, out: Path) -> None:
     from worldprobe.benchmarks.ewok.exports.canaries import is_protected
     from worldprobe.benchmarks.ewok.materials.official_files import RELEASE_CANARY, read_items
     from worldprobe.contracts import write_table
-    from worldprobe.log import LOGGER
     from worldprobe.paths import RESOURCES
     from worldprobe.provenance import made
 
@@ -408,8 +408,22 @@ def import_(source: Path, /, *, password: Password = None, out: Path) -> None:
     LOGGER.info("%d items, whose texts are %s of the release EWoK-core-1.0: %s", len(found.items), whose, out)
 
 
+def _copy_of_table(source: Path, out: Path) -> bool:
+    """Copy a table of items of ours; False where the file is anything else."""
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.contracts import read_table, table_name
+    from worldprobe.files import whole_file
+
+    if source.suffix != ".parquet" or not source.is_file() or table_name(source) != Items.Config.name:
+        return False
+    read_table(source, Items)
+    with whole_file(out) as temporary:
+        shutil.copyfile(source, temporary)
+    return True
+
+
 def _copy_of_export(source: Path, word: str | None, out: Path) -> bool:
-    """Write the table in an archive of `items export --format hf --encrypt`; False where the source is anything else.
+    """Write the table of `items export --format hf`, encrypted or not; False where the source is anything else.
 
     Raises:
         UserError: the password is missing or wrong, or the archive's table is not one of items.
@@ -422,7 +436,8 @@ def _copy_of_export(source: Path, word: str | None, out: Path) -> bool:
     from worldprobe.report.dataset_folder import MEMBER
 
     if not is_encrypted(source):
-        return False
+        tables = list(source.glob("data/*.parquet")) if source.is_dir() else [source]
+        return len(tables) == 1 and _copy_of_table(tables[0], out)
     archive = Archive(source, word, PASSWORD_HINT)
     if archive.names != [MEMBER]:
         return False

@@ -78,6 +78,36 @@ def groups_of(_hint: Any, tokens: Sequence[Token]) -> list[list[str]]:
     return groups
 
 
+@dataclass(frozen=True)
+class Pairs:
+    """Refuses values of an option that are not of the form NAME=VALUE, or name something twice."""
+
+    form: str
+    bounds: Bounds | None = None
+
+    def __call__(self, _hint: Any, texts: Sequence[str]) -> None:
+        """Check the option's values; cyclopts says which option it is when this raises."""
+        names = set()
+        for text in texts:
+            name, _, value = (part.strip() for part in text.partition("="))
+            if not (name and value):
+                raise ValueError(f'"{text[:40]}" is not of the form {self.form}')
+            if name in names:
+                raise ValueError(f"names {name} twice")
+            if self.bounds:
+                self.bounds.read(value, False)
+            names.add(name)
+
+
+def pairs_of(texts: Iterable[str]) -> dict[str, str]:
+    """The values of an option of the form NAME=VALUE.
+
+    >>> pairs_of(["mine = no memory"])
+    {'mine': 'no memory'}
+    """
+    return {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in texts)}
+
+
 #: An option that takes several values and is repeated.
 Groups = Annotated[list[list[str]], Parameter(converter=groups_of)]
 #: A share of a whole that is never all of it.
@@ -100,7 +130,10 @@ Cluster = Annotated[
 ]
 Missing = Annotated[
     Sequence[str],
-    Parameter(help="MODEL=REASON: models of the study that have no answers; named in what is built from the file"),
+    Parameter(
+        validator=Pairs("MODEL=REASON"),
+        help="MODEL=REASON: models of the study that have no answers; named in what is built from the file",
+    ),
 ]
 Registry = Annotated[Path, Parameter(help="model registry; one of that name comes with the package")]
 Names = Annotated[Path | None, Parameter(name="--registry", help="model registry, for names and order (default: ids are shown)")]
@@ -184,28 +217,6 @@ def version_range(text: str) -> list[int]:
     return list(range(int(start), int(end) + 1))
 
 
-def pairs_of(option: str, texts: Iterable[str], form: str) -> dict[str, str]:
-    """The values of an option of the form NAME=VALUE.
-
-    Args:
-        option: its name.
-        texts: its values.
-        form: how they are written, e.g. ``MODEL=REASON``.
-
-    Raises:
-        UserError: one of them has another form, or names something twice.
-    """
-    found: dict[str, str] = {}
-    for text in texts:
-        name, _, value = (part.strip() for part in text.partition("="))
-        if not (name and value):
-            raise UserError(option, f'"{text}" is not of the form {form}.', f"Write it as {form}.")
-        if name in found:
-            raise UserError(option, f"names {name} twice.", "Name it once.")
-        found[name] = value
-    return found
-
-
 def missing_models(missing: Iterable[str], present: Iterable[str]) -> dict[str, dict[str, str]]:
     """Provenance details that name the missing models: ``{"missing_models": {model: reason}}``, or nothing.
 
@@ -214,9 +225,9 @@ def missing_models(missing: Iterable[str], present: Iterable[str]) -> dict[str, 
         present: models that the tables do have.
 
     Raises:
-        UserError: a model is named twice, or it is not missing.
+        UserError: a model is not missing.
     """
-    named = pairs_of("--missing", missing, "MODEL=REASON")
+    named = pairs_of(missing)
     for model in sorted(named.keys() & set(present)):
         raise UserError("--missing", f"names {model}, but the tables contain it.", "Leave it out, or leave its tables out.")
     return {"missing_models": dict(sorted(named.items()))} if named else {}

@@ -8,6 +8,7 @@ from inspect import BoundArguments
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+from cyclopts import Parameter
 from cyclopts.exceptions import (
     CoercionError,
     CycloptsError,
@@ -42,6 +43,14 @@ LABELS = {
 }
 #: Folders that are read whole: no output may be written over one of their files.
 READ_WHOLE = {"materials", "source", "corpus", "tokenizer", "checkpoint"}
+
+
+def _shown_default(value: object) -> object:
+    return None if value is False or value in ((), "") else value
+
+
+#: Several values after one option, no ``--no-...``, no defaults that say nothing.
+DEFAULTS = Parameter(negative=(), consume_multiple=(1, None), show_default=_shown_default)
 
 
 @dataclass(frozen=True)
@@ -137,7 +146,7 @@ def _problem(error: CycloptsError) -> str:
         known = [name for name in error.app or () if not name.startswith("-")] if error.app is not None else []
         near = did_you_mean(word, known, "")
         return f'unknown action: "{word}"{near}' if near else f"unknown action: choose one of {', '.join(known)}."
-    if isinstance(error, UnknownOptionError):  # of one letter
+    if isinstance(error, UnknownOptionError):  # of one letter, or --
         return f"unknown option {error.token.value[:2]}."
     if isinstance(error, RepeatArgumentError):
         return f"{error.token.keyword} is given twice; give it once."
@@ -146,7 +155,9 @@ def _problem(error: CycloptsError) -> str:
     name = error.argument.name if error.argument is not None else ""
     if isinstance(error, MissingArgumentError):
         return f"{name} is missing." if error.keyword is None else f"{error.keyword} needs a value."
-    if isinstance(error, CoercionError | ValidationError):
+    if isinstance(error, ValidationError):
+        return f"{name}: {error.exception_message}."
+    if isinstance(error, CoercionError):
         token = getattr(error, "token", None)
         choices = error.argument.get_choices() if error.argument is not None else None
         if token is not None and choices:
@@ -170,4 +181,5 @@ def commands(app: App, words: tuple[str, ...] = ()) -> Iterator[tuple[str, App]]
 
 def arguments_of(app: App) -> list[Argument]:
     """The arguments of a command, with their help; what a class of shared options holds counts one by one."""
-    return [one for one in app.assemble_argument_collection(parse_docstring=True) if one.parse and one.name != "*"]
+    found = app.assemble_argument_collection(default_parameter=DEFAULTS, parse_docstring=True)
+    return [one for one in found if one.parse and one.name != "*"]

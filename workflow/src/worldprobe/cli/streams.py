@@ -57,6 +57,9 @@ def patient_output() -> Iterator[None]:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    if sys.stdout is None:  # closed from the start: print does nothing then
+        yield
+        return
     patient = _Patient(sys.stdout)
     with contextlib.redirect_stdout(patient):
         yield

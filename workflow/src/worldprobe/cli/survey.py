@@ -166,7 +166,10 @@ def backup(folder: Survey, /, *, out: OutFolder) -> None:
         temporary.chmod(0o700)
         # Identities last: everybody in the answers is in them.
         for database, name in ((answers, ANSWERS), (identities, IDENTITIES)):
-            database.back_up(temporary / name)
+            try:
+                database.back_up(temporary / name)
+            except sqlite3.Error as error:
+                raise UserError(out, f"cannot be written ({error}).", "Make room on the disk, or choose another one.") from error
             (temporary / name).chmod(0o600)
         for name in (KEY, TOKEN):
             if (folder / name).is_file():

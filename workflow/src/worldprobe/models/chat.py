@@ -210,7 +210,7 @@ class Encoder:
             raise UserError(
                 self.tokenizer.name_or_path,
                 f"takes {self.max_length} tokens, which leaves no room for a prompt before {reserve} new ones.",
-                "Ask for shorter answers (max_new_tokens).",
+                "Ask for shorter answers.",
             )
         texts = [self.rendered(prompt) for prompt in prompts]
         rows = self.tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]

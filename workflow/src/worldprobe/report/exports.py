@@ -161,14 +161,15 @@ def to_hub(result: Mapping[str, Any], scores: Sequence[Score], dataset: str | No
     Raises:
         UserError: the items are not the release's, and no dataset is named.
     """
-    entries = []
+    entries, is_of_several = [], len({score.benchmark for score in scores}) > 1
     for score in scores:
         if score.group != "overall" or score.metric != "accuracy" or score.value is None:
             continue
         if dataset is None and score.release is None:
             problem = f"the numbers of {score.benchmark} are for items that no dataset of the hub is known to contain."
             raise UserError("--dataset", problem, "Name the dataset on the hub with these items: --dataset OWNER/NAME.")
-        place = {"id": dataset, "task_id": "default"} if dataset else dict(score.release or {})
+        task = score.benchmark if is_of_several else "default"
+        place = {"id": dataset, "task_id": task} if dataset else dict(score.release or {})
         how = "; ".join(f"{name}: {text}" for name, text in score.asked.items())
         interval = "" if score.low is None else f"95% interval {score.low:.4f} to {score.high:.4f}; "
         notes = f"worldprobe {result['worldprobe_version']}, {score.metric}; {interval}{result['dtype']}; {how}"

@@ -232,8 +232,9 @@ def read_settings(path: Path) -> Settings:
         fix = "Copy resources/survey/consent.md, adapt it to your study, and name it here."
         raise UserError(f"{path}: consent", f"{consent} cannot be read as UTF-8 text.", fix) from error
     if "[[" in text:
-        line = text[: text.index("[[")].count("\n") + 1
-        raise UserError(f"{consent}, line {line}", "still contains a gap, [[...]], of the template.", "Fill it in.")
+        lines = [number for number, line in enumerate(text.splitlines(), 1) if "[[" in line]
+        problem = f"still contains gaps, [[...]], of the template: on lines {', '.join(map(str, lines))}."
+        raise UserError(consent, problem, "Fill them in.")
     if not text.strip():
         raise UserError(consent, "is empty.", "Write what people consent to.")
     settings._consent_text = text

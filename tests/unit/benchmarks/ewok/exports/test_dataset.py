@@ -34,6 +34,9 @@ def test_the_rows_are_the_table_and_the_description_fits_them(item_table: Path, 
     assert export(item_table, out) == 0
     rows = (out / "data" / "test.parquet").read_bytes()
     assert rows == item_table.read_bytes()
+    for source in (out, out / "data" / "test.parquet"):
+        assert main(["items", "import", str(source), "--out", str(tmp_path / "back.parquet")]) == 0
+        assert (tmp_path / "back.parquet").read_bytes() == rows
     front = front_matter(out)
     assert front["configs"] == [{"config_name": "default", "data_files": [{"split": "test", "path": "data/test.parquet"}]}]
     assert front["size_categories"] == ["n<1K"]
