@@ -32,8 +32,11 @@ def configure(verbose: bool = False) -> None:
 class Progress:
     """Counts finished units: done/total, rate and time left, as lines in a file or one bar on a terminal.
 
+    Units may differ in what they cost, and may be finished many at once. Time left is therefore computed from the share of all
+    work that is done, as of the end of what was finished together: a line is written when the next units come.
+
     Args:
-        problem: what is being done, e.g. "Scoring gpt2".
+        what: what is being done, e.g. "Scoring gpt2".
         total: units in all.
         unit: the unit's name in the plural.
         done: units that an earlier run already finished; they do not count into the rate.
@@ -42,7 +45,8 @@ class Progress:
     def __init__(self, what: str, total: int, unit: str = "items", done: int = 0) -> None:
         self.what, self.total, self.unit = what, total, unit
         self.done, self.already = done, done
-        self.started = self.last = time.monotonic()
+        self.share = 0.0
+        self.started = self.last = self.latest = time.monotonic()
         self.is_terminal = sys.stderr.isatty()
 
     def __enter__(self) -> Progress:
@@ -52,26 +56,44 @@ class Progress:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.is_terminal and self.done > self.already:
+            self._draw()
             sys.stderr.write("\n")
         elif kind is None:
             LOGGER.info("%s", self.line())
 
+    def seconds_left(self) -> float | None:
+        """Estimated seconds until all is done; None before anything is."""
+        if self.share <= 0:
+            return None
+        needed = (self.latest - self.started) / self.share
+        return max(needed - (time.monotonic() - self.started), 0.0)
+
     def line(self) -> str:
         """The present state in words."""
-        seconds = max(time.monotonic() - self.started, 1e-9)
-        rate = (self.done - self.already) / seconds
-        left = f", {(self.total - self.done) / rate:.0f} s left" if rate > 0 and self.done < self.total else ""
-        return f"{self.what}: {self.done}/{self.total} {self.unit}, {rate:.1f}/s{left}"
+        rate = (self.done - self.already) / max(self.latest - self.started, 1e-9)
+        left = self.seconds_left()
+        later = "" if left is None or self.done >= self.total else f", {left:.0f} s left"
+        return f"{self.what}: {self.done}/{self.total} {self.unit}, {rate:.1f}/s{later}"
 
-    def advance(self, count: int = 1) -> None:
-        """Count finished units and report when it is time to."""
-        self.done += count
+    def advance(self, count: int = 1, share: float | None = None) -> None:
+        """Count finished units and report when it is time to.
+
+        Args:
+            count: units.
+            share: of this run's work, how much is done with them; the units', where all cost the same.
+        """
         now = time.monotonic()
-        if self.is_terminal and (now - self.last >= 0.2 or self.done >= self.total):
-            filled = int(30 * self.done / max(self.total, 1))
-            sys.stderr.write(f"\r[{'#' * filled}{'.' * (30 - filled)}] {self.line()}\033[K")
-            sys.stderr.flush()
+        if self.share and now - self.last >= (0.2 if self.is_terminal else SECONDS_BETWEEN_LINES):
+            if self.is_terminal:
+                self._draw()
+            else:
+                LOGGER.info("%s", self.line())
             self.last = now
-        elif not self.is_terminal and now - self.last >= SECONDS_BETWEEN_LINES:
-            LOGGER.info("%s", self.line())
-            self.last = now
+        self.done += count
+        self.share = share if share is not None else (self.done - self.already) / max(self.total - self.already, 1)
+        self.latest = now
+
+    def _draw(self) -> None:
+        filled = int(30 * self.done / max(self.total, 1))
+        sys.stderr.write(f"\r[{'#' * filled}{'.' * (30 - filled)}] {self.line()}\033[K")
+        sys.stderr.flush()

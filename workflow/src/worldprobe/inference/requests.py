@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from typing import Any
 from worldprobe.inference.preemption import Preemption
 from worldprobe.inference.store import Kept, Store
 from worldprobe.log import LOGGER, Progress
-from worldprobe.models.engine import Completion, Decoding, Engine, Loglikelihood, Prompt, Scored
+from worldprobe.models.engine import Completion, Decoding, Engine, EngineFacts, Loglikelihood, Prompt, Scored
+from worldprobe.models.model_types import ENCODER_DECODER, MASKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,8 @@ def run_requests(
         def ask(chosen: Sequence[str], skip: Collection[int]) -> Iterator[tuple[int, Any]]:
             return _ask([distinct[one] for one in chosen], engine, skip, per_token)
 
-        found |= dict(zip(members, collect(members, ask, store, progress), strict=True))
+        work = Work({one: distinct[one] for one in members}, engine.facts) if what else None
+        found |= dict(zip(members, collect(members, ask, store, progress, work), strict=True))
     values = [_from_json(question, found[one].answer) for one, question in zip(ids, questions, strict=True)]
     return Answers(values, describe_origins(found.values(), store))
 
@@ -185,6 +188,77 @@ def tokens_of(plain: Any) -> tuple[int, int]:
     return n_prompt, n_tokens + n_thoughts
 
 
+#: Characters of English text per token.
+CHARACTERS = 4.0
+
+
+class Work:
+    """How much of what is asked is done, as questions differ in what they take: in tokens that the model reads and writes.
+
+    What it will read is told by numbers of characters well enough, without cutting the texts a second time; how much it will
+    write by the answers so far.
+
+    Args:
+        questions: id -> question, all of one kind.
+        facts: who is asked.
+    """
+
+    def __init__(self, questions: Mapping[str, Request], facts: EngineFacts) -> None:
+        asked = list(questions.values())
+        self.read = dict(zip(questions, characters_read(asked, facts), strict=True))
+        self.expected = float(asked[0].decoding.most_tokens) if isinstance(asked[0], Generate) else 0.0
+        self.n_left = self.n_done = self.n_written = 0
+        self.done = self.left = 0.0
+
+    def begin(self, ids: Collection[str]) -> None:
+        """These are to be asked."""
+        self.n_left, self.left = len(ids), sum(self.read[one] for one in ids)
+
+    def finish(self, one: str, answer: Any) -> float:
+        """A question is answered; returns the share of the work that is done."""
+        read = self.read[one]
+        self.done, self.left = self.done + read, self.left - read
+        self.n_done, self.n_left = self.n_done + 1, self.n_left - 1
+        if self.expected:
+            self.n_written += tokens_of(answer)[1]
+            self.expected = max(self.n_written / self.n_done, 1.0)
+        done, left = (n + CHARACTERS * self.expected * count for n, count in ((self.done, self.n_done), (self.left, self.n_left)))
+        return done / max(done + left, 1.0)
+
+
+def characters_read(questions: Sequence[Request], facts: EngineFacts) -> list[float]:
+    """Characters that a model reads for each of some questions of one kind.
+
+    >>> facts = EngineFacts("m", None, "", "transformers", "float32", {}, 99, {}, notes={"mode": "tries"})
+    >>> characters_read([Loglikelihood("a cat", "sat"), Loglikelihood("a cat", "ran"), Loglikelihood(None, "sat")], facts)
+    [3.0, 9.0, 3.0]
+    """
+    scored = [one for one in questions if isinstance(one, Loglikelihood)]
+    texts = [_whole(one) for one in questions]
+    if facts.kind == MASKED:  # the whole text once for each token of the target
+        return [len(text) * len(one.target) / CHARACTERS for text, one in zip(texts, scored, strict=True)]
+    if facts.kind == ENCODER_DECODER:  # a context once for all its targets
+        shared = Counter(one.context for one in scored)
+        return [len(one.target) + len(one.context or "") / shared[one.context] for one in scored]
+    keeps_beginnings = str(facts.notes.get("prefix_cache")).startswith("written") and not scored
+    if facts.notes.get("mode") != "tries" and not keeps_beginnings:
+        return [float(len(text)) for text in texts]
+    new = [0.0] * len(texts)
+    before = ""
+    for i in sorted(range(len(texts)), key=texts.__getitem__):
+        text = texts[i]
+        common = bisect_left(range(1, len(text) + 1), True, key=lambda n: not before.startswith(text[:n]))
+        new[i], before = float(len(text) - common), text
+    return new
+
+
+def _whole(question: Request) -> str:
+    if isinstance(question, Loglikelihood):
+        return question.target if question.context is None else f"{question.context} {question.target}"
+    prompt = question.prompt
+    return prompt if isinstance(prompt, str) else "\n".join(message.content for message in prompt)
+
+
 def _scored_to_json(scored: Scored) -> list[Any]:
     plain: list[Any] = [scored.logprob, scored.n_tokens, list(scored.flags)]
     if scored.token_logprobs is not None:
@@ -227,7 +301,9 @@ ANSWERS_PER_PART = 50_000
 Ask = Callable[[Sequence[str], Collection[int]], Iterator[tuple[int, Any]]]
 
 
-def collect(questions: Sequence[str], ask: Ask, store: Store, progress: Progress | None = None) -> list[Kept]:
+def collect(
+    questions: Sequence[str], ask: Ask, store: Store, progress: Progress | None = None, work: Work | None = None
+) -> list[Kept]:
     """All answers in the order of the questions.
 
     What is not known is asked in lists that are noted on disk first; a list that an earlier run began and did not finish is
@@ -238,6 +314,7 @@ def collect(questions: Sequence[str], ask: Ask, store: Store, progress: Progress
         ask: asks an engine.
         store: where answers are kept.
         progress: counts answers in units of its own total.
+        work: how much each question is; all the same, if not given.
 
     Raises:
         Preempted: SIGTERM came; what was finished is on disk.
@@ -250,9 +327,19 @@ def collect(questions: Sequence[str], ask: Ask, store: Store, progress: Progress
         return [known[question] for question in questions]
     if progress:
         progress.done = progress.already = progress.total * count // len(questions)
+    if work:
+        work.begin([question for question in questions if question not in known])
+
+    def report(question: str, answer: Any) -> None:
+        nonlocal count
+        count += 1
+        if progress:
+            now = progress.total * count // len(questions)
+            progress.advance(now - progress.done, work.finish(question, answer) if work else None)
+
     with progress or contextlib.nullcontext(), Preemption() as preemption:
         for name, members in _lists(questions, store):
-            _ask_list(name, members, ask, store, preemption, seconds, _Reporter(progress, questions, store))
+            _ask_list(name, members, ask, store, preemption, seconds, report)
     return [known[question] for question in questions]
 
 
@@ -265,22 +352,14 @@ def _lists(questions: Sequence[str], store: Store) -> Iterator[tuple[str, Sequen
         yield store.begin(rest), rest
 
 
-class _Reporter:
-    """Advances the progress by what the store has, in units of the progress."""
-
-    def __init__(self, progress: Progress | None, questions: Sequence[str], store: Store) -> None:
-        known = store.load()
-        self.progress, self.total = progress, len(questions)
-        self.count = sum(question in known for question in questions)
-
-    def advance(self) -> None:
-        self.count += 1
-        if self.progress and (now := self.progress.total * self.count // self.total) > self.progress.done:
-            self.progress.advance(now - self.progress.done)
-
-
 def _ask_list(
-    name: str, members: Sequence[str], ask: Ask, store: Store, preemption: Preemption, seconds: float, reporter: _Reporter
+    name: str,
+    members: Sequence[str],
+    ask: Ask,
+    store: Store,
+    preemption: Preemption,
+    seconds: float,
+    report: Callable[[str, Any], None],
 ) -> None:
     known = store.load()
     fresh: dict[str, Any] = {}
@@ -293,7 +372,7 @@ def _ask_list(
                     store.write(name, fresh)
                     fresh = {}
                 last = time.monotonic()
-            reporter.advance()
+            report(members[place], answer)
     finally:
         with preemption.held():
             store.write(name, fresh)
