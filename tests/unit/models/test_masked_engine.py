@@ -153,7 +153,7 @@ def test_what_cannot_be_scored_whole_has_a_status(gap_checkpoint: Any, architect
     assert found[0].logprob is not None
     assert "truncated" in found[2].flags
     assert found[2].logprob is not None
-    assert found[1].n_tokens == 1 or found[1].flags == ("nothing_scored",), "some tokenizers have a token for the space"
+    assert found[1].flags == ("nothing_scored",), "though some tokenizers have a token for the space"
     cut = engine.encoder.encode([Loglikelihood(long, TARGETS[0])])
     assert len(cut[0].ids if architecture in MASKED else cut[0].context) <= engine.facts.max_length
     strange = dict(engine.score([Loglikelihood(CONTEXTS[0], "Ana \u4e16\u754c.")]))[0]

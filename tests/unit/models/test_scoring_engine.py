@@ -219,6 +219,23 @@ def test_what_is_cut_unknown_or_not_finite_is_flagged(tiny_checkpoint):
     assert "unknown_token" in encoded.flags
 
 
+def test_an_empty_target_scores_nothing_whatever_token_the_space_before_it_is(tiny_checkpoint):
+    for kind in KINDS:
+        found = dict(
+            open_engine(str(tiny_checkpoint("llama", kind))).score([Loglikelihood(CONTEXTS[0], ""), Loglikelihood(None, "")])
+        )
+        assert [(one.logprob, one.flags) for one in found.values()] == [(None, ("nothing_scored",))] * 2
+
+
+def test_a_text_whose_mask_would_be_larger_than_the_model_is_read_without_one(tiny_checkpoint, monkeypatch):
+    engine = open_engine(str(tiny_checkpoint("llama")))
+    expected = dict(engine.score(QUERIES))
+    monkeypatch.setattr("worldprobe.models.transformers_engine.LONGEST_PACKED", 12)
+    monkeypatch.setattr(engine.passes, "_row_states", None)
+    for i, found in engine.score(QUERIES):
+        assert found.logprob == pytest.approx(expected[i].logprob, abs=1e-4)
+
+
 def test_a_tokenizer_without_character_offsets_is_refused():
     class Slow:
         is_fast = False

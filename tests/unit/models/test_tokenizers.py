@@ -219,3 +219,13 @@ def test_a_start_token_that_only_the_configuration_states_is_put_before_texts_an
     conversation = encoder.encode_prompts([(Message("user", TEXTS[0]),)], 1)[0][0]
     assert conversation == (0, *file.encode(TEXTS[0]).ids)
     assert encoder.convention()["before_text"] == (["<|end|>"] if starts else [])
+
+
+def test_a_tokenizer_with_dropout_cuts_a_text_in_one_way(tiny_checkpoint, tmp_path):
+    folder = shutil.copytree(tiny_checkpoint(), tmp_path / "model")
+    described = json.loads((folder / "tokenizer.json").read_text())
+    described["model"]["dropout"] = 0.5
+    (folder / "tokenizer.json").write_text(json.dumps(described))
+    texts = ["Ana lifts the heavy crate near the door."] * 20
+    expected = own_tokenizers.load(str(tiny_checkpoint()), "plain")(texts)["input_ids"]
+    assert own_tokenizers.load(str(folder), "dropout")(texts)["input_ids"] == expected

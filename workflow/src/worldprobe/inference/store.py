@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from worldprobe.errors import UserError
 from worldprobe.files import write_text
 from worldprobe.log import LOGGER
-from worldprobe.models.fingerprints import is_same_set_up
+from worldprobe.models.server.capabilities import is_same_set_up
 
 if TYPE_CHECKING:
     from worldprobe.models.engine import Engine, EngineFacts

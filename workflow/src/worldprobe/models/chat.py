@@ -162,7 +162,9 @@ class Encoder:
         if prefix and tuple(ids[: len(prefix)]) == prefix:  # the text itself opens with the start token: never two of them
             ids, offsets = ids[len(prefix) :], offsets[len(prefix) :]
         flags = []
-        if query.context is None:
+        if not query.target:
+            first = len(ids)  # the joining space alone is no target, though some tokenizers have a token for it
+        elif query.context is None:
             first = 0
         else:
             first = next((i for i, (_, end) in enumerate(offsets) if end > border), len(ids))

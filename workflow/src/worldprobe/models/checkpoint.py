@@ -44,7 +44,7 @@ class Checkpoint:
         revision: the commit of a hub snapshot; None for a plain folder.
         allow_pickle: weights may be pickles, which can run code when they are read.
         trust_remote_code: the folder's own Python code may run.
-        kind: what it is loaded as, see ``kinds``.
+        kind: what it is loaded as, see ``model_types``.
     """
 
     name: str

@@ -6,7 +6,6 @@ encoder reads the tokenizer's special tokens alone.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,7 +91,8 @@ class PairEncoder:
         for i, (query, target) in enumerate(zip(queries, targets, strict=True)):
             context, flags = (self.empty, set()) if query.context is None else known[query.context]
             flags = flags | set(target.flags) - {FIRST_UNSCORED}  # the decoder's start token precedes the first one
-            pairs.append(Pair(i, context, target.ids, tuple(flag for flag in FLAGS if flag in flags)))
+            ids = target.ids if query.target else ()
+            pairs.append(Pair(i, context, ids, tuple(flag for flag in FLAGS if flag in flags)))
         return pairs
 
     def _context(self, text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], set[str]]:
@@ -117,16 +117,15 @@ class EncoderDecoderEngine(ScoringEngine):
         self.model, self.encoder, self.facts = model, encoder, facts
         self.device = model.get_input_embeddings().weight.device
         self.padding = encoder.tokenizer.pad_token_id or 0
-        self.mode = "plain"
         pairs = self._probes()
         yardstick = Yardstick(model, lambda: [values for pair in pairs for _, values in self._plain(pair)], facts.checkpoint)
-        difference = math.inf
-        if fastest != "plain":
-            agrees, difference = yardstick.measure("batches", lambda: [values for _, values in self._batch(pairs)])
-            self.mode = "batches" if agrees else "plain"
+        ways = {} if fastest == "plain" else {"batches": lambda: [values for _, values in self._batch(pairs)]}
+        self.mode, differences = yardstick.choose(ways)
         self.budget = Budget.for_model(model, self.device, 1)
         facts.notes.update(
-            mode=self.mode, self_check={"batches": f"{difference:.1g}"}, activation_bytes=self.budget.activation_bytes
+            mode=self.mode,
+            self_check={mode: f"{difference:.1g}" for mode, difference in differences.items()},
+            activation_bytes=self.budget.activation_bytes,
         )
 
     def score(

@@ -130,6 +130,10 @@ class Completion:
     n_prompt_tokens: int = field(default=0, compare=False)
 
 
+#: Notes of a process that answers do not carry: how much it computes at once, and where.
+NOT_RECORDED = ("activation_bytes", "devices", "step_tokens")
+
+
 @dataclass(frozen=True)
 class EngineFacts:
     """What was loaded and how: it goes into the provenance, and a change of any of it never mixes with old answers.
@@ -146,11 +150,11 @@ class EngineFacts:
         has_chat: the model has a chat template, or its server takes conversations.
         trust_remote_code: the model's own Python code may have run.
         ends: token ids that end a text; empty where a server decides.
-        kind: causal, masked or encoder-decoder, see ``kinds``.
-        pseudo: masked models: what is hidden together while a token is predicted, see ``kinds.PSEUDO``.
+        kind: causal, masked or encoder-decoder, see ``model_types``.
+        pseudo: masked models: what is hidden together while a token is predicted, see ``model_types.PSEUDO``.
         tokenizer: a digest of what the tokenizer makes of fixed sentences (``tokenizers.fingerprint``); None where only the
             server has one.
-        set_up: of a served model, what the server tells of it and how it answers fixed prompts, see ``offers``.
+        set_up: of a served model, what the server tells of it and how it answers fixed prompts, see ``server.capabilities``.
         notes: how this process works. ``mode``, ``device`` and ``attention`` are part of the identity; the others are
             recorded.
     """
@@ -192,24 +196,10 @@ class EngineFacts:
 
     def process(self) -> dict[str, Any]:
         """What the process that computes an answer records with it; nothing here depends on load or time."""
-        kept = (
-            "mode",
-            "device",
-            "attention",
-            "tokenizer",
-            "processor",
-            "instructions",
-            "self_check",
-            "prefix_cache",
-            "tensor_parallel",
-            "constraint",
-            "answered_by",
-            "server",
-        )
         return {
             "dtype": self.dtype,
             "packages": self.packages,
-            **{key: self.notes[key] for key in kept if self.notes.get(key) is not None},
+            **{key: value for key, value in self.notes.items() if value is not None and key not in NOT_RECORDED},
         }
 
     @property

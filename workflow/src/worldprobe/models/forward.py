@@ -132,14 +132,6 @@ class ForwardPasses:
             self._pick(self.body(input_ids=inputs, use_cache=False).last_hidden_state, places), tokens
         ).tolist()
 
-    @torch.inference_mode()
-    def next_cached(
-        self, ends: Sequence[Sequence[int]], tokens: Sequence[int], prefix: Prefix, own_head: bool
-    ) -> list[list[float]]:
-        """Logits of some tokens behind sequences of one length that follow a prefix."""
-        logits = self.next_all(torch.tensor([list(e) for e in ends], device=self.device), prefix.cache(len(ends)), own_head)
-        return logits[:, list(tokens)].tolist()
-
     def next_all(
         self, tokens: torch.Tensor, cache: Any, own_head: bool, padding: tuple[torch.Tensor, torch.Tensor] | None = None
     ) -> torch.Tensor:

@@ -122,8 +122,6 @@ def _placement(torch: Any, device: str) -> dict[str, Any]:
         torch.empty(1, device=wanted)
     except (RuntimeError, AssertionError) as error:
         raise UserError(f"--device {device}", "is not a device of this machine.", "Use auto or cpu.") from error
-    if wanted.type == "meta":
-        raise UserError(f"--device {device}", "computes nothing.", "Use auto or cpu.")
     return {} if wanted.type == "cpu" else {"device_map": {"": device}}
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 
 from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
 from worldprobe.models.answers import add_up
 from worldprobe.models.batching import Budget
 from worldprobe.models.chat import Encoder, own_tokens
@@ -47,7 +49,8 @@ class MaskedEngine(ScoringEngine):
         rows = self._probes()
         yardstick = Yardstick(model, lambda: [[value for row in rows for _, value in self._values([row])]], facts.checkpoint)
         self._ensure_bidirectional(rows[0])
-        differences = self._choose_mode(rows, yardstick, fastest)
+        ways = {mode: partial(self._computed, mode, rows) for mode in MODES[MODES.index(fastest) : -1]}
+        self.mode, differences = yardstick.choose(ways)
         self.budget = Budget.for_model(model, self.device, 1)
         facts.notes.update(
             mode=self.mode,
@@ -66,6 +69,11 @@ class MaskedEngine(ScoringEngine):
                 yield i, self._scored(encoded[i], [], per_token)
         found: dict[int, list[float]] = {}
         rows = [row for i in order for row in self.encoder.rows(i, encoded[i])]
+        n_tokens, n_once = (sum(len(one.ids) for one in some) for some in (rows, encoded))
+        LOGGER.info(
+            "%d texts are read once for every token of their targets: %d passes, %d tokens (a causal model reads at most %d)",
+            *(len(encoded), len(rows), n_tokens, n_once),
+        )
         for batch in [[row] for row in rows] if self.mode == "plain" else self.budget.batches(rows, lambda row: len(row.ids)):
             if all(row.query in skip for row in batch):
                 continue
@@ -149,16 +157,10 @@ class MaskedEngine(ScoringEngine):
                 "Score it as a causal model: kind causal (or remove is_decoder from its config.json).",
             )
 
-    def _choose_mode(self, rows: Sequence[Row], yardstick: Yardstick, fastest: str) -> dict[str, float]:
-        """Set the fastest mode that agrees with one row at a time; the largest difference of each mode that was tried."""
-        differences: dict[str, float] = {}
-        for mode in MODES[MODES.index(fastest) : -1]:
-            self.mode = mode
-            agrees, differences[mode] = yardstick.measure(mode, lambda: [[value for _, value in self._values(rows)]])
-            if agrees:
-                return differences
-        self.mode = "plain"
-        return differences
+    def _computed(self, mode: str, rows: Sequence[Row]) -> list[list[float]]:
+        """Log probabilities of some rows, computed in a mode."""
+        self.mode = mode
+        return [[value for _, value in self._values(rows)]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +205,7 @@ class GapEncoder:
     Args:
         tokenizer: a fast tokenizer of transformers with a mask token.
         max_length: the model's longest sequence, in tokens.
-        pseudo: what is hidden together, see ``kinds.PSEUDO``.
+        pseudo: what is hidden together, see ``model_types.PSEUDO``.
         name: the model's name, for messages.
 
     Raises:

@@ -72,7 +72,7 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
     how = {"local_files_only": True, "trust_remote_code": trust_remote_code}
     fix = "Save the tokenizer again: tokenizer.save_pretrained(folder)."
     try:
-        loaded = AutoTokenizer.from_pretrained(place, **how)
+        loaded = _without_dropout(AutoTokenizer.from_pretrained(place, **how))
         path, settings = (
             cached_file(place, file, local_files_only=True, _raise_exceptions_for_missing_entries=False)
             for file in ("tokenizer.json", "tokenizer_config.json")
@@ -92,7 +92,7 @@ def load(place: str, name: str, trust_remote_code: bool = False) -> Any:
             return _as_mistral_cuts(loaded, own, place, name)
         # Special tokens that only the class names, where the file has them.
         named = {key: token for key in NAMED if (token := getattr(loaded, key, None)) and own.token_to_id(token) is not None}
-        taken = TokenizersBackend.from_pretrained(place, **named, **how)
+        taken = _without_dropout(TokenizersBackend.from_pretrained(place, **named, **how))
         left = differences(own, taken, SENTENCES)
     except Exception as error:  # as above
         raise UserError(f"{name}/tokenizer.json", f"cannot be read as a tokenizer ({_reason(error)}).", fix) from error
@@ -170,7 +170,15 @@ def _read(path: str) -> Any:
     own = Tokenizer.from_file(path)
     own.no_truncation()
     own.no_padding()
-    return own
+    return _without_dropout(own)
+
+
+def _without_dropout(tokenizer: Any) -> Any:
+    """A tokenizer of either library without BPE dropout, which is for training and cuts a text otherwise each time."""
+    model: Any = getattr(getattr(tokenizer, "backend_tokenizer", tokenizer), "model", None)
+    if getattr(model, "dropout", None):
+        model.dropout = None
+    return tokenizer
 
 
 def _reason(error: Exception) -> str:

@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import loading, model_provenance, selfcheck, tokenizers
-from worldprobe.models.answers import scored
+from worldprobe.models.answers import OPTION_ROOM, Answer, Options, scored
 from worldprobe.models.batching import Budget
 from worldprobe.models.chat import Encoder
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
-from worldprobe.models.constrain import OPTION_ROOM, Answer, Options
 from worldprobe.models.encoder_decoder_engine import EncoderDecoderEngine, PairEncoder
 from worldprobe.models.engine import Completion, Decoding, Engine, EngineFacts, Loglikelihood, Prompt, Scored
 from worldprobe.models.forward import ForwardPasses, Prefix, Sequenced, split_gelu
@@ -25,6 +24,8 @@ from worldprobe.models.prefix_trie import ROW_WIDTH, Row, pack, row_width
 from worldprobe.models.reasoning import part_thoughts
 from worldprobe.provenance import versions
 
+#: Tokens of the longest sequence that is read in a trie, whose mask is as large as the square of it; others need no mask.
+LONGEST_PACKED = 4096
 #: A shared beginning shorter than this is not worth a cache.
 WORTH_SHARING = 16
 
@@ -207,9 +208,9 @@ class TransformersEngine:
         yield from self._over_members([(ids, 1) for ids in prompts], range(len(prompts)), skip, work)
 
     def _packs(self, sequences: Sequence[Sequence[int]]) -> bool:
-        """Tries, unless a sequence is longer than a window beyond which the model does not look."""
+        """Tries, unless a sequence is longer than a window beyond which the model does not look, or than a mask may be wide."""
         longest = max((len(ids) for ids in sequences), default=0)
-        return self.mode == "tries" and (self.longest_row is None or longest <= self.longest_row)
+        return self.mode == "tries" and longest <= min(self.longest_row or LONGEST_PACKED, LONGEST_PACKED)
 
     def _own_head(self) -> bool:
         return self.mode in ("logits", "plain")

@@ -23,10 +23,9 @@ from typing import Any
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import loading, selfcheck, tokenizers
-from worldprobe.models.answers import Transcript, are_finite, ensure_finite, read_choice, scored
+from worldprobe.models.answers import OPTION_ROOM, Options, Transcript, are_finite, ensure_finite, read_choice, scored
 from worldprobe.models.chat import Encoder
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
-from worldprobe.models.constrain import OPTION_ROOM, Options
 from worldprobe.models.engine import Completion, Decoding, EngineFacts, Finish, Loglikelihood, Prompt, Scored
 from worldprobe.models.reasoning import part_thoughts
 from worldprobe.provenance import versions

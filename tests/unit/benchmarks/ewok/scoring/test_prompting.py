@@ -221,7 +221,7 @@ def test_users_add_prompts_by_name_and_a_wrong_file_is_named(tmp_path):
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from worldprobe.models.constrain import Options  # noqa: E402
+from worldprobe.models.answers import Options  # noqa: E402
 from worldprobe.models.transformers_engine import open_engine  # noqa: E402
 
 PREAMBLE = "Ana paints the heavy lamp near the door. Ben hides the rug under a tree. Cora drops the kettle in 1 of 5 rooms."

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import re
 import socket
 import ssl
 import time
@@ -37,44 +38,8 @@ SECONDS_FOR_THE_LAST = 2.0
 #: Statuses that pass by themselves: time-out, conflict, too many requests, and every fault of the server (500 and above).
 PASSING = (408, 409, 425, 429)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-#: Error codes and kinds that are printed; any other may repeat a key or a prompt.
-KNOWN_CODES = frozenset(
-    (
-        "insufficient_quota",
-        "rate_limit_exceeded",
-        "rate_limit_error",
-        "requests",
-        "tokens",
-        "invalid_api_key",
-        "model_not_found",
-        "not_found_error",
-        "context_length_exceeded",
-        "invalid_request_error",
-        "invalid_prompt",
-        "invalid_value",
-        "invalid_type",
-        "unsupported_parameter",
-        "unsupported_value",
-        "server_error",
-        "internal_error",
-        "internal_server_error",
-        "overloaded_error",
-        "authentication_error",
-        "permission_error",
-        "content_filter",
-        "content_policy_violation",
-        "billing_hard_limit_reached",
-        "billing_not_active",
-        "account_deactivated",
-        "engine_overloaded",
-        "BadRequestError",
-        "NotFoundError",
-        "InternalServerError",
-        "NotImplementedError",
-        "UnprocessableEntityError",
-        "ValidationError",
-    )
-)
+#: Error codes that are printed, such as invalid_value or BadRequestError; any other may repeat a key or a prompt.
+CODE = re.compile(r"[a-z]+(_[a-z]+)+|[A-Z][A-Za-z]+Error")
 
 Answer = TypeVar("Answer")
 Key = TypeVar("Key")
@@ -348,18 +313,15 @@ class Endpoint:
                 f"sends questions on to another address{_redirected(error)} (status {status}), which is not followed.",
                 "Name that address yourself (--endpoint) if items may go there.",
             )
-        if status == 401:
-            return UserError(
-                self.url,
-                "does not accept the key." if self._key else "requires a key, and none is set.",
-                f"Set the environment variable {KEY_VARIABLE}.",
-            )
-        if status == 403:
-            return UserError(self.url, "does not allow this with your key.", f"Use a key with the right to it ({KEY_VARIABLE}).")
-        if status == 404:
-            return UserError(self.url, "does not know this model or this address.", "Check --checkpoint and --endpoint.")
-        if status == 429:
-            return UserError(self.url, "is rate-limited, or out of quota.", "Lower --concurrency, or wait. " + kept)
+        key = f"Set the environment variable {KEY_VARIABLE}."
+        said = {
+            401: ("does not accept the key." if self._key else "requires a key, and none is set.", key),
+            403: ("does not allow this with your key.", f"Use a key with the right to it ({KEY_VARIABLE})."),
+            404: ("does not know this model or this address.", "Check --checkpoint and --endpoint."),
+            429: ("is rate-limited, or out of quota.", "Lower --concurrency, or wait. " + kept),
+        }
+        if status in said:
+            return UserError(self.url, *said[status])
         if status is not None and status >= 500:
             return UserError(self.url, f"failed with status {status} (tried {tried}).", kept)
         return UserError(
@@ -396,14 +358,14 @@ def tries(error: BaseException | None, attempts: int) -> int:
 
 
 def describe_error(error: BaseException | None) -> str:
-    """Kind and status of an error, and the server's code for it where it is a known one; never its message.
+    """Kind and status of an error, and the server's code for it where it has the form of one; never its message.
 
     A message, or a code of the server's own making, may repeat a prompt or part of a key.
     """
     status = getattr(error, "status_code", None)
     words = f"status {status}" if status else type(error).__name__
     codes = [code for code in (getattr(error, "code", None), getattr(error, "type", None)) if isinstance(code, str)]
-    known = [code for code in codes if code in KNOWN_CODES]
+    known = [code for code in codes if CODE.fullmatch(code)]
     return f"{words} ({known[0]})" if known else words
 
 

@@ -16,9 +16,8 @@ from typing import Any
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.models.answers import Transcript, add_up, read_choice, scored
+from worldprobe.models.answers import OPTION_ROOM, Options, Transcript, add_up, read_choice, scored
 from worldprobe.models.chat import Encoded, Encoder
-from worldprobe.models.constrain import OPTION_ROOM, Options
 from worldprobe.models.engine import FIRST_UNSCORED, STRADDLE, Completion, Decoding, EngineFacts, Loglikelihood, Prompt, Scored
 from worldprobe.models.reasoning import UNSEEN, part_thoughts
 from worldprobe.models.server.capabilities import (
@@ -143,8 +142,8 @@ class OpenaiEngine:
             flags = (STRADDLE,) if first < len(places) and places[first][0] < border else ()
             if starts + first == 0:  # nothing comes before it, so nothing predicts it
                 first, flags = 1, (*flags, FIRST_UNSCORED)
-            values = _finite(logprobs["token_logprobs"][starts + first :])
-            names = tuple(logprobs["tokens"][starts + first :]) if per_token else None
+            values = _finite(logprobs["token_logprobs"][starts + first :]) if query.target else []
+            names = tuple(logprobs["tokens"][starts + first :])[: len(values)] if per_token else None
             return add_up(values, flags, names, len(logprobs["tokens"]))
 
         return question

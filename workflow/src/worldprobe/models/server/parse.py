@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from worldprobe.models.answers import PART
 from worldprobe.models.engine import Completion, Decoding, Finish, Prompt
 from worldprobe.models.reasoning import before_stop, part_thoughts
 
@@ -102,10 +103,6 @@ def whole_characters(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
-
-
-#: What a server writes for a part of a character.
-PART = "\N{REPLACEMENT CHARACTER}"
 
 
 def spans(text: str, tokens: Sequence[str], offsets: Sequence[int]) -> tuple[int, list[tuple[int, int]]] | None:
