@@ -168,3 +168,17 @@ def test_what_texts_begin_with_counts_once_where_it_is_read_once() -> None:
     asked = [Choose(text, ("1", "2")) for text in ("abc", "abcde", "abd", "abc")]
     assert sorted(characters_read(asked, facts)) == [0, 1, 2, 3]
     assert characters_read([Loglikelihood("ab", "c"), Loglikelihood("ab", "d")], facts) == [4, 4]
+
+
+def test_no_line_is_written_before_all_that_was_finished_together_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, lines = [0.0], []
+    monkeypatch.setattr(log, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(log.Progress, "line", lambda progress: lines.append((progress.done, progress.seconds_left())) or "")
+    progress = log.Progress("Scoring", 100)
+    for _ in range(3):
+        now[0] += 9.999
+        for _ in range(25):
+            now[0] += 0.001
+            progress.advance()
+    assert [done for done, _ in lines] == [25, 50]
+    assert [left for _, left in lines] == pytest.approx([20.1, 10.0], abs=0.2)

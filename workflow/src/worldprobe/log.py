@@ -9,6 +9,9 @@ from types import TracebackType
 
 LOGGER = logging.getLogger("worldprobe")
 SECONDS_BETWEEN_LINES = 10.0
+#: Units that come with less than a pause between them were finished together, and are all there after the longest burst; seconds.
+PAUSE = 0.01
+LONGEST_BURST = 0.5
 
 
 class _StandardError(logging.StreamHandler):
@@ -40,12 +43,14 @@ class Progress:
         total: units in all.
         unit: the unit's name in the plural.
         done: units that an earlier run already finished; they do not count into the rate.
+        prepares: the first units to come took all preparations too, so time left is told by the later ones alone.
     """
 
-    def __init__(self, what: str, total: int, unit: str = "items", done: int = 0) -> None:
-        self.what, self.total, self.unit = what, total, unit
+    def __init__(self, what: str, total: int, unit: str = "items", done: int = 0, prepares: bool = False) -> None:
+        self.what, self.total, self.unit, self.prepares = what, total, unit, prepares
         self.done, self.already = done, done
         self.share = 0.0
+        self.first: tuple[float, float] | None = None
         self.started = self.last = self.latest = time.monotonic()
         self.is_terminal = sys.stderr.isatty()
 
@@ -62,11 +67,12 @@ class Progress:
             LOGGER.info("%s", self.line())
 
     def seconds_left(self) -> float | None:
-        """Estimated seconds until all is done; None before anything is."""
-        if self.share <= 0:
+        """Estimated seconds until all is done; None before enough is."""
+        began, before = self.first if self.first and self.prepares else (self.started, 0.0)
+        if self.share <= before or (self.prepares and self.first is None):
             return None
-        needed = (self.latest - self.started) / self.share
-        return max(needed - (time.monotonic() - self.started), 0.0)
+        needed = (self.latest - began) / (self.share - before) * (1 - self.share)
+        return max(needed - (time.monotonic() - self.latest), 0.0)
 
     def line(self) -> str:
         """The present state in words."""
@@ -83,7 +89,12 @@ class Progress:
             share: of this run's work, how much is done with them; the units', where all cost the same.
         """
         now = time.monotonic()
-        if self.share and now - self.last >= (0.2 if self.is_terminal else SECONDS_BETWEEN_LINES):
+        waited = now - self.last - (0.2 if self.is_terminal else SECONDS_BETWEEN_LINES)
+        if self.first is None and self.share and now - self.latest >= PAUSE:
+            self.first = self.latest, self.share
+        if not self.share:
+            self.last = now
+        elif waited >= LONGEST_BURST or (waited >= 0 and now - self.latest >= PAUSE):
             if self.is_terminal:
                 self._draw()
             else:

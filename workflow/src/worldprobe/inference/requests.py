@@ -108,7 +108,10 @@ def run_requests(
     found: dict[str, Kept] = {}
     groups = _groups(distinct)
     for members in groups:
-        progress = Progress(what, total if total and len(groups) == 1 else len(members)) if what else None
+        units = total if total and len(groups) == 1 else len(members)
+        # Texts are all cut and packed before the first is scored; what is written comes one by one, and is long beside that.
+        prepares = not isinstance(distinct[members[0]], Generate)
+        progress = Progress(what, units, prepares=prepares) if what else None
 
         def ask(chosen: Sequence[str], skip: Collection[int]) -> Iterator[tuple[int, Any]]:
             return _ask([distinct[one] for one in chosen], engine, skip, per_token)
