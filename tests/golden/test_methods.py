@@ -188,7 +188,8 @@ class Stages:
         return [SKINS], command, lambda: digest_file(self.path("phrases/tokenizer.json"))[:16]
 
     def lessons(self) -> tuple:
-        command = ["worldsense", "write-lessons", "--lessons", "copy=1", "judge=1", "asked=1", "--number", "40"]
+        settings = {"kinds": {"copy": 1, "judge": 1, "asked": 1}, "number": 40}
+        command = ["worldsense", "write-lessons", "--settings", json.dumps(settings)]
         return (
             [SKINS],
             [*command, "--out", self.path("lessons.jsonl.gz")],
@@ -207,7 +208,7 @@ class Stages:
 
     def finetuning(self) -> tuple:
         start, trials = self.path("start", "START_MODEL"), self.path("train.parquet")
-        how = ["--steps", "3", "--batch", "4", "--warm-up", "1", "--learning-rate", "0.001", "--chat", "never"]
+        how = ["--steps", "3", "--settings", '{"batch": 4}', "--warm-up", "1", "--learning-rate", "0.001", "--chat", "never"]
         how += ["--prompt-set", "constrained", "--checkpoints", str(self.path("checkpoints"))]
         command = ["worldsense", "finetune", start, trials, *how, "--out", self.path("tuned")]
         return [trials], command, lambda: weights(self.path("tuned"))

@@ -23,7 +23,8 @@ from scipy.special import stdtrit
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
 from worldprobe.benchmarks.worldsense.analysis.scoring import score_tuples
-from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import Kind, LessonPlan, draw_lessons
+from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import draw_lessons
+from worldprobe.benchmarks.worldsense.finetuning.settings import ReadingLessons
 from worldprobe.benchmarks.worldsense.skins.groups import IN, NEW, OUT, group_skins
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 
@@ -69,11 +70,12 @@ def print_stages(study: Path, number: int) -> None:
         seed, _, stage = folder.name.rpartition("-")[2].partition(".")
         tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder).eval()
         first = [tokenizer.bos_token_id] if tokenizer.bos_token_id is not None else []
-        kinds: tuple[Kind, ...] = ("judge", "asked") if stage == "questions" else ("judge",)
-        for kind, invented, size in product(kinds, (1.0, 0.0), (2, 3, 4)):
-            plan = LessonPlan(kinds=((kind, 1.0),), sizes=(size,), statements=1, ternary=0, indirect=0.7, invented=invented)
+        kinds = ("judge", "asked") if stage == "questions" else ("judge",)
+        for kind, invented, size in product(kinds, (1, 0), (2, 3, 4)):
+            drawn = {"number": number, "sizes": [size], "statements": 1, "ternary": 0, "indirect": 0.7, "seed": 99}
+            how = ReadingLessons(kinds={kind: 1}, invented=invented, **drawn)
             right: dict[bool, list[bool]] = {True: [], False: []}
-            for lesson in draw_lessons(plan, skins, number, seed=99):
+            for lesson in draw_lessons(how, skins):
                 gold = lesson[-1][0]
                 options = COMPLETENESS if gold in COMPLETENESS else VERDICTS if kind == "judge" else VERDICTS[:2]
                 ids = [tokenizer(f" {option}", add_special_tokens=False)["input_ids"][0] for option in options]

@@ -13,10 +13,10 @@ from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
 from worldprobe.training import tuning_checks
-from worldprobe.training.tuning import Tuning
+from worldprobe.training.settings import Tuning
 
 TEXT = ("--chat", "never", "--prompt-set", "constrained")
-SHORT = ("--steps", "2", "--warm-up", "0", "--batch", "4", "--trials", "8")
+SHORT = ("--steps", "2", "--warm-up", "0", "--settings", '{"batch": 4, "trials": 8}')
 
 
 def worldsense(*words: object) -> int:
@@ -49,7 +49,6 @@ FILES = {
     "a question at the end": (line("Left?", "TRUE", "Why?"), "does not end with a message of the user and one of the assistant"),
     "an empty answer": (line("Left?", " "), "empty answer"),
     "an unknown role": ('{"messages": [{"role": "judge", "content": "a"}, {"role": "assistant", "content": "b"}]}', "judge"),
-    "half a character": (line("Left \ud800?", "TRUE"), "half a character (U+D800)"),
     "a second line that is none": (line("Left?", "TRUE") + "\n{}", "line 2"),
 }
 
@@ -72,7 +71,7 @@ def test_test_tuples_are_refused_with_their_ids(folder: Path, tmp_path: Path, ca
         assert worldsense("finetune", folder / "start", folder / train, *TEXT, *SHORT, "--out", tmp_path / "out") == 2
         printed = capsys.readouterr().err
         assert "test item" in printed
-        assert "--allow-contamination" in printed
+        assert "allow_contamination" in printed
         assert train != "test.parquet" or first in printed
     assert not (tmp_path / "out").exists()
 
@@ -93,8 +92,9 @@ def test_mixed_dialogues_are_checked_too(folder: Path, tmp_path: Path, capsys) -
 
 def test_contamination_that_is_allowed_is_in_the_card_also_of_what_is_mixed_in(folder: Path, tmp_path: Path) -> None:
     trials = read_table(folder / "test.parquet", Trials)
-    mixed = ("--mix", folder / "test.jsonl.gz", "--share", "0.5", "--tests", folder / "test.parquet", "--allow-contamination")
-    words = ("finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, *mixed)
+    mixed = ("--mix", folder / "test.jsonl.gz", "--share", "0.5", "--tests", folder / "test.parquet")
+    allowed = ("--settings", '{"batch": 4, "trials": 8, "allow_contamination": true}')
+    words = ("finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT[:4], *mixed, *allowed)
     assert worldsense(*words, "--out", tmp_path / "out") == 0
     card = (tmp_path / "out" / "README.md").read_text()
     assert "Contaminated" in card
@@ -102,29 +102,30 @@ def test_contamination_that_is_allowed_is_in_the_card_also_of_what_is_mixed_in(f
     assert json.loads((tmp_path / "out" / "provenance.json").read_text())["details"]["contamination"]
 
 
-OPTIONS = {
-    "no chat template": (("--chat", "always"), "has no chat template"),
-    "a share without a file": (("--share", "0.5"), "one does nothing without the other"),
-    "a warm-up longer than the training": (("--warm-up", "2"), "never reach its peak"),
-    "lessons longer than a row": (("--sequence-length", "8"), "have more than 8 tokens"),
-    "modules that are not there": (("--tuning", "lora", "--lora-targets", "nonsense"), "LoRA cannot be added"),
-    "an unknown schedule": (("--schedule", "cosinus"), "cosine"),
-    "examples": (("--prompt-set", "icl_iid"), "shows solved examples"),
-    "a prompt set that is none": (("--prompt-set", "constraned"), "constrained"),
-    "a share of one": (("--share", "1"), "is not a number from 0 to below 1"),
-    "a second beta of one": (("--beta-2", "1"), "is not a number from 0 to below 1"),
-    "a module among others that is not there": (("--tuning", "lora", "--lora-targets", "q_proj, kproj"), "no module 'kproj'"),
-    "weights that read and write words": (("--tuning", "lora", "--lora-targets", "lm_head"), "by the same weights"),
+SETTINGS = {
+    "no chat template": ({"chat": "always"}, "has no chat template"),
+    "a share without a file": ({"share": 0.5}, "one does nothing without the other"),
+    "a warm-up longer than the training": ({"warm_up": 2}, "never reach its peak"),
+    "lessons longer than a row": ({"sequence_length": 8}, "have more than 8 tokens"),
+    "modules that are not there": ({"tuning": "lora", "lora_targets": "nonsense"}, "LoRA cannot be added"),
+    "an unknown schedule": ({"schedule": "cosinus"}, "cosine"),
+    "an unknown key": ({"bacth": 8}, "batch"),
+    "examples": ({"prompt_set": "icl_iid"}, "shows solved examples"),
+    "a prompt set that is none": ({"prompt_set": "constraned"}, "constrained"),
+    "a share of one": ({"share": 1}, "less than 1"),
+    "a second beta of one": ({"beta_2": 1}, "less than 1"),
+    "a module among others that is not there": ({"tuning": "lora", "lora_targets": "q_proj, kproj"}, "no module 'kproj'"),
+    "weights that read and write words": ({"tuning": "lora", "lora_targets": "lm_head"}, "by the same weights"),
 }
 
 
-@pytest.mark.parametrize("case", OPTIONS)
+@pytest.mark.parametrize("case", SETTINGS)
 def test_settings_that_cannot_be_trained_with_are_refused(case: str, folder: Path, tmp_path: Path, capsys) -> None:
-    options, problem = OPTIONS[case]
-    kept = {"--steps": "2", "--warm-up": "0", "--chat": "never", "--prompt-set": "constrained"}
-    usual = [word for option, value in kept.items() if option not in options for word in (option, value)]
-    words = ("finetune", folder / "start", folder / "train.parquet", *usual, *options, "--out", tmp_path / "out")
-    assert worldsense(*words) == 2
+    settings, problem = SETTINGS[case]
+    usual = {"steps": 2, "warm_up": 0, "chat": "never", "prompt_set": "constrained"}
+    (tmp_path / "settings.yaml").write_text(json.dumps(usual | settings))
+    words = ("finetune", folder / "start", folder / "train.parquet", "--settings", tmp_path / "settings.yaml")
+    assert worldsense(*words, "--out", tmp_path / "out") == 2
     printed = capsys.readouterr().err
     assert problem in printed
     assert "Traceback" not in printed
@@ -174,7 +175,7 @@ def test_a_tokenizer_without_an_end_is_said(folder: Path, tmp_path: Path, capsys
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU trains in float16")
 def test_a_cpu_does_not_train_in_float16(folder: Path, tmp_path: Path, capsys) -> None:
-    words = ("finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, "--precision", "float16")
+    words = ("finetune", folder / "start", folder / "train.parquet", *TEXT, "--settings", '{"precision": "float16"}')
     assert worldsense(*words, "--out", tmp_path / "out") == 2
     assert "cannot be trained in on a CPU" in capsys.readouterr().err
 
@@ -208,10 +209,10 @@ LARGE = {"hidden_size": 8192, "num_hidden_layers": 80, "vocab_size": 32_000, "dt
 @pytest.mark.parametrize(
     ("how", "processes", "fits"),
     [
-        (Tuning(1, precision="bfloat16", gradient_checkpointing=True), 1, False),
-        (Tuning(1, precision="bfloat16", gradient_checkpointing=True), 8, False),
-        (Tuning(1, precision="bfloat16", gradient_checkpointing=True), 32, True),
-        (Tuning(1, precision="bfloat16", gradient_checkpointing=True, method="lora"), 4, True),
+        (Tuning(steps=1, precision="bfloat16", gradient_checkpointing=True), 1, False),
+        (Tuning(steps=1, precision="bfloat16", gradient_checkpointing=True), 8, False),
+        (Tuning(steps=1, precision="bfloat16", gradient_checkpointing=True), 32, True),
+        (Tuning(steps=1, precision="bfloat16", gradient_checkpointing=True, tuning="lora"), 4, True),
     ],
 )
 def test_too_little_memory_is_found_before_anything_is_loaded(how: Tuning, processes: int, fits: bool) -> None:
@@ -222,8 +223,8 @@ def test_too_little_memory_is_found_before_anything_is_loaded(how: Tuning, proce
     else:
         with pytest.raises(UserError, match=r"needs about .* GB to be fine-tuned") as refused:
             tuning_checks.check_memory(*known)
-        assert "--gradient-checkpointing" not in refused.value.fix  # it is on
-        assert ("--tuning lora" in refused.value.fix) == (how.method == "full")
+        assert "gradient_checkpointing" not in refused.value.fix  # it is on
+        assert ("tuning: lora" in refused.value.fix) == (how.tuning == "full")
 
 
 def test_a_model_in_which_packed_lessons_see_each_other_is_refused(folder: Path, monkeypatch) -> None:
@@ -239,7 +240,7 @@ def test_a_model_in_which_packed_lessons_see_each_other_is_refused(folder: Path,
             weight.mul_(20)
     ids = np.arange(40, 80, dtype=np.int32)
     curriculum = Curriculum(Material(ids, np.array([8, 20, 40]), np.ones(40, bool), ("a", "b", "c")), None, np.arange(3))
-    tuning_checks.check_pass("base", model, curriculum, 0, Tuning(1))
+    tuning_checks.check_pass("base", model, curriculum, 0, Tuning(steps=1))
     before = type(model).forward
 
     def blind(self, *args, position_ids=None, **more):
@@ -247,5 +248,5 @@ def test_a_model_in_which_packed_lessons_see_each_other_is_refused(folder: Path,
 
     monkeypatch.setattr(type(model), "forward", blind)
     with pytest.raises(UserError, match="see each other"):
-        tuning_checks.check_pass("base", model, curriculum, 0, Tuning(1))
-    tuning_checks.check_pass("base", model, curriculum, 0, Tuning(1, packing=False))
+        tuning_checks.check_pass("base", model, curriculum, 0, Tuning(steps=1))
+    tuning_checks.check_pass("base", model, curriculum, 0, Tuning(steps=1, packing=False))

@@ -88,8 +88,9 @@ def test_a_fine_tuned_model_is_asked_by_every_rule_and_its_job_asks_for_what_its
     commands = re.findall(r"worldprobe (.*?) &> ", printed)
     tuned = [line for line in commands if line.startswith("worldsense finetune")]
     assert len(tuned) == 2
-    assert all("--learning-rate 2e-06 --batch 64" in line and "--schedule cosine" in line for line in tuned)
-    assert not any("--warm-up" in line for line in tuned)  # the paper's share of the steps, which the command knows
+    stated = [json.loads(line.partition("--settings '")[2].partition("'")[0]) for line in tuned]
+    assert all((one["learning_rate"], one["batch"], one["schedule"]) == (2e-6, 64, "cosine") for one in stated)
+    assert not any("warm_up" in one for one in stated)  # the paper's share of the steps, which the command knows
     assert any("finetune meta-llama/Llama-2-70b-chat-hf" in line and "--gpus 4" in line for line in tuned)
     assert all(
         re.search(r"--tests results/large/worldsense/trials/test\.parquet \S*ewok\S*items\S*\.parquet", line) for line in tuned

@@ -128,8 +128,8 @@ lessons.Collator.__call__ = collate
 print(run(2, STOPPED=1, **processes.SHARING), os.path.exists(sys.argv[-1]), run(2, **processes.SHARING))
 """
 TEXT = ("--chat", "never", "--prompt-set", "constrained")
-SHORT = ("--steps", "6", "--warm-up", "1", "--batch", "8", "--learning-rate", "0.003", "--trials", "40")
-LORA = ("--tuning", "lora", "--lora-rank", "4", "--gradient-checkpointing", "--checkpoint-every", "6")
+SHORT = ("--steps", "6", "--warm-up", "1", "--learning-rate", "0.003")
+LORA = {"batch": 8, "trials": 40, "tuning": "lora", "lora_rank": 4, "gradient_checkpointing": True, "checkpoint_every": 6}
 
 
 def test_two_processes_that_share_the_weights_are_stopped_and_continued_to_those_of_one(tmp_path: Path) -> None:
@@ -138,7 +138,8 @@ def test_two_processes_that_share_the_weights_are_stopped_and_continued_to_those
     assert main(["worldsense", "generate", "train-10k", *some, "--out", str(tmp_path / "train.parquet")]) == 0
     small = ("--layers", "1", "--width", "32", "--heads", "2", "--vocabulary", "300", "--out", str(tmp_path / "start"))
     assert main(["worldsense", "start-model", str(tmp_path / "train.parquet"), *small]) == 0
-    command = ["worldsense", "finetune", str(tmp_path / "start"), str(tmp_path / "train.parquet"), *TEXT, *SHORT, *LORA]
+    command = ["worldsense", "finetune", str(tmp_path / "start"), str(tmp_path / "train.parquet"), *TEXT, *SHORT]
+    command += ["--settings", json.dumps(LORA)]
     environment = os.environ | PINS | {"PYTHONPATH": str(Path(worldprobe.__file__).parents[1]), "ACCELERATE_USE_CPU": "true"}
     words = [sys.executable, "-c", SCRIPT, *command, "--gpus", "2", "--out", str(tmp_path / "two")]
     done = subprocess.run(words, env=environment | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False)

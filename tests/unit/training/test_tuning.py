@@ -23,12 +23,13 @@ from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import locate
-from worldprobe.training.checkpoints import last_checkpoint
 from worldprobe.training.lessons import Material
-from worldprobe.training.tuning import Curriculum, Tuning, _run, add_matrices, lessons_per_pass, save_tuned
+from worldprobe.training.settings import Tuning
+from worldprobe.training.tuning import Curriculum, _run, add_matrices, last_checkpoint, lessons_per_pass, save_tuned
 
 TEXT = ("--chat", "never", "--prompt-set", "constrained")
-SHORT = ("--steps", "8", "--warm-up", "2", "--batch", "8", "--learning-rate", "0.003", "--trials", "60")
+SHORT = ("--steps", "8", "--warm-up", "2", "--learning-rate", "0.003")
+FEW = {"batch": 8, "trials": 60}
 
 
 def worldsense(*words: object) -> int:
@@ -47,9 +48,10 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-def tune(folder: Path, name: str, *options: object, train: str = "train.parquet") -> Path:
+def tune(folder: Path, name: str, *options: object, train: str = "train.parquet", **settings: object) -> Path:
     out = folder / name
-    assert worldsense("finetune", folder / "start", folder / train, *TEXT, *SHORT, *options, "--out", out) == 0
+    options = (*TEXT, *SHORT, *options, "--settings", json.dumps(FEW | settings), "--out", out)
+    assert worldsense("finetune", folder / "start", folder / train, *options) == 0
     return out
 
 
@@ -86,7 +88,7 @@ def test_it_can_be_asked_like_any_other_model(tuned: Path, folder: Path) -> None
 def test_only_the_answer_and_the_end_count(folder: Path, tuned: Path) -> None:
     """The first loss is that of the answers of the first batch, computed by hand."""
     trials = read_table(folder / "train.parquet", Trials)
-    record = pd.read_csv(tune(folder, "given", "--order", "given", "--precision", "float32") / "training.csv")
+    record = pd.read_csv(tune(folder, "given", order="given", precision="float32") / "training.csv")
     tokenizer = AutoTokenizer.from_pretrained(folder / "start")
     model = AutoModelForCausalLM.from_pretrained(folder / "start").eval()
     words = {"Emmanuel": "TRUE", "Megi": "FALSE"}
@@ -106,17 +108,15 @@ def test_the_same_settings_give_the_same_bytes_and_another_seed_others(folder: P
     again = tune(folder, "again")
     assert (again / "model.safetensors").read_bytes() == (tuned / "model.safetensors").read_bytes()
     assert (again / "training.csv").read_bytes() == (tuned / "training.csv").read_bytes()
-    other = tune(folder, "other", "--seed", "1")
+    other = tune(folder, "other", seed=1)
     assert (other / "model.safetensors").read_bytes() != (tuned / "model.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "options", [("--no-packing",), ("--per-pass", "2"), ("--gradient-checkpointing",)], ids=lambda options: options[0]
-)
-def test_what_saves_time_or_memory_moves_no_loss(folder: Path, tuned: Path, options: tuple[str, ...]) -> None:
-    precisely = ("--precision", "float32")  # a GPU takes bfloat16 by default
-    other = pd.read_csv(tune(folder, f"saving{options[0]}", *precisely, *options) / "training.csv")
-    expected = pd.read_csv((tuned if not torch.cuda.is_available() else tune(folder, "precise", *precisely)) / "training.csv")
+@pytest.mark.parametrize("settings", [{"packing": False}, {"per_pass": 2}, {"gradient_checkpointing": True}], ids=min)
+def test_what_saves_time_or_memory_moves_no_loss(folder: Path, tuned: Path, settings: dict[str, object]) -> None:
+    precisely = {"precision": "float32"}  # a GPU takes bfloat16 by default
+    other = pd.read_csv(tune(folder, f"saving_{min(settings)}", **precisely, **settings) / "training.csv")
+    expected = pd.read_csv((tuned if not torch.cuda.is_available() else tune(folder, "precise", **precisely)) / "training.csv")
     assert other["loss"].to_numpy() == pytest.approx(expected["loss"].to_numpy(), abs=1e-4)
 
 
@@ -129,7 +129,7 @@ def test_what_saves_time_or_memory_moves_no_loss(folder: Path, tuned: Path, opti
             "other numbers each time on a GPU: put_cuda_kernel does not have a deterministic implementation[.]$",
             "--gpus 0",
         ),
-        ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "memory does not suffice", "--per-pass"),
+        ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "memory does not suffice", "per_pass"),
     ],
 )
 def test_what_a_gpu_cannot_do_is_a_message(error: str, problem: str, fix: str) -> None:
@@ -148,7 +148,7 @@ def test_dialogues_of_the_same_trials_give_the_same_weights(folder: Path, tuned:
 
 
 def test_lora_leaves_an_ordinary_model_whose_weights_moved(folder: Path) -> None:
-    lora = tune(folder, "lora", "--tuning", "lora", "--lora-rank", "4")
+    lora = tune(folder, "lora", tuning="lora", lora_rank=4)
     before, after = load_file(folder / "start" / "model.safetensors"), load_file(lora / "model.safetensors")
     assert set(before) == set(after)
     moved = {name for name in before if not torch.equal(before[name], after[name])}
@@ -161,7 +161,7 @@ def test_lora_leaves_an_ordinary_model_whose_weights_moved(folder: Path) -> None
 def test_matrices_under_other_names_are_never_left_out_silently(folder: Path, tmp_path: Path) -> None:
     """As FSDP's way of gradient checkpointing would name them."""
     base = AutoModelForCausalLM.from_pretrained(folder / "start")
-    add_matrices(base, Tuning(1, method="lora", lora_targets="q_proj")).save_pretrained(tmp_path / "final")
+    add_matrices(base, Tuning(steps=1, tuning="lora", lora_targets="q_proj")).save_pretrained(tmp_path / "final")
     named = tmp_path / "final" / "adapter_model.safetensors"
     save_file({name.replace(".self_attn", ".wrapped.self_attn"): weight for name, weight in load_file(named).items()}, named)
     checkpoint = locate(str(folder / "start"), None, False, False)
@@ -170,9 +170,8 @@ def test_matrices_under_other_names_are_never_left_out_silently(folder: Path, tm
 
 
 def test_bfloat16_trains_weights_in_float32(folder: Path) -> None:
-    assert (
-        load_file(tune(folder, "bf", "--precision", "bfloat16") / "model.safetensors")["model.norm.weight"].dtype == torch.float32
-    )
+    tuned = tune(folder, "bf", precision="bfloat16")
+    assert load_file(tuned / "model.safetensors")["model.norm.weight"].dtype == torch.float32
 
 
 def test_other_dialogues_are_mixed_in_at_their_share(folder: Path) -> None:
@@ -197,7 +196,7 @@ def test_a_chat_model_is_trained_through_its_template(folder: Path) -> None:
     template += "{% if add_generation_prompt %}[assistant]{% endif %}"
     (chat / "chat_template.jinja").write_text(template)
     out = folder / "chat-tuned"
-    assert worldsense("finetune", chat, folder / "train.parquet", *SHORT, "--out", out) == 0
+    assert worldsense("finetune", chat, folder / "train.parquet", *SHORT, "--settings", json.dumps(FEW), "--out", out) == 0
     assert (out / "chat_template.jinja").read_text() == template
     assert json.loads((out / "provenance.json").read_text())["details"]["form"] == "chat"
 
@@ -212,7 +211,8 @@ def test_a_chat_template_that_drops_the_question_is_refused(folder: Path, tmp_pa
 
 def test_a_killed_run_continues_to_the_same_losses_and_weights(folder: Path, tuned: Path) -> None:
     out = folder / "killed"
-    command = ["finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, "--checkpoint-every", "2", "--out", out]
+    settings = ("--settings", json.dumps(FEW | {"checkpoint_every": 2}))
+    command = ["finetune", folder / "start", folder / "train.parquet", *TEXT, *SHORT, *settings, "--out", out]
     slow = "import time, worldprobe.training.lessons as c; old = c.Collator.__call__\n"
     slow += "def new(self, lessons): time.sleep(0.3); return old(self, lessons)\n"
     slow += "c.Collator.__call__ = new\nfrom worldprobe.cli import main; import sys; sys.exit(main(sys.argv[1:]))"

@@ -44,7 +44,7 @@ rule start_model:
     benchmark:
         "<benchmarks>/start_model/{base}.tsv"
     wildcard_constraints:
-        base=one_of_names(tuning_plan.block(study)["start"]),
+        base=one_of_names(tunings.block(study)["start"]),
     conda:
         "../../../envs/scoring.yaml"
     params:
@@ -100,7 +100,7 @@ rule finetune:
 rule gather_trainings:
     """Loss and learning rate at each step of every training."""
     input:
-        models=[tuning_plan.model_folder(study, name) for name in TRAININGS],
+        models=[tunings.model_folder(study, name) for name in TRAININGS],
     output:
         training_table="<worldsense>/finetuning/training.parquet",
     log:

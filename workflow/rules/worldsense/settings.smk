@@ -1,6 +1,8 @@
 # WorldSense's settings, as options of its commands (docs/worldsense.md).
 
 
+import json
+
 from worldprobe.benchmarks.worldsense import outputs as worldsense_outputs
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set, prompt_file
 from worldprobe.benchmarks.worldsense.skins.skins import skin_files as files_of_skins
@@ -128,8 +130,4 @@ def missing_answers(wildcards):
 
 def lesson_options(wildcards):
     """How lessons are drawn, as options."""
-    how = worldsense["finetuning"]["lessons"][wildcards.name]
-    kinds = [f"{kind}={share}" for kind, share in how["kinds"].items()]
-    others = {key: value for key, value in how.items() if key != "kinds"}
-    listed = {key: [str(one) for one in value] if isinstance(value, list) else str(value) for key, value in others.items()}
-    return flags(flag("--lessons", kinds), *(flag(f"--{key}", value) for key, value in listed.items()))
+    return flag("--settings", json.dumps(worldsense["finetuning"]["lessons"][wildcards.name]))

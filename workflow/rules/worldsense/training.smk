@@ -2,10 +2,10 @@
 
 
 from worldprobe.benchmarks.ewok import outputs as ewok_outputs
-from worldprobe.benchmarks.worldsense.finetuning import plan as tuning_plan
+from worldprobe.benchmarks.worldsense.finetuning import trainings as tunings
 
-TRAININGS = tuning_plan.trainings(study)
-TRAINING_SETS = tuning_plan.generated_sets(study)
+TRAININGS = tunings.trainings(study)
+TRAINING_SETS = tunings.generated_sets(study)
 
 
 def one_of_names(names):
@@ -26,26 +26,26 @@ def training_part(wildcards):
 
 def start_texts(wildcards):
     """What the tokenizer of a small model learns from: training files, or nothing where it is finished."""
-    how = tuning_plan.block(study)["start"][wildcards.base]
-    return [] if how.get("tokenizer") else tuning_plan.training_files(study, how.get("vocabulary_from", ()))
+    how = tunings.block(study)["start"][wildcards.base]
+    return [] if how.get("tokenizer") else tunings.training_files(study, how.get("vocabulary_from", ()))
 
 
 def start_tokenizer(wildcards):
     """The finished tokenizer of a small model, if it has one."""
-    named = tuning_plan.block(study)["start"][wildcards.base].get("tokenizer")
-    return f"{tuning_plan.root(study)}/{named}" if named == tuning_plan.PHRASES else named or []
+    named = tunings.block(study)["start"][wildcards.base].get("tokenizer")
+    return f"{tunings.root(study)}/{named}" if named == tunings.PHRASES else named or []
 
 
 def start_options(wildcards):
     """How a small model is made, as options."""
-    how = tuning_plan.block(study)["start"][wildcards.base]
+    how = tunings.block(study)["start"][wildcards.base]
     keys = ("architecture", "layers", "width", "heads", "positions", "vocabulary", "seed")
     return flags(*(flag(f"--{key}", str(how[key])) for key in keys), flag("--tokenizer", start_tokenizer(wildcards)))
 
 
 def mixed_in(wildcards):
     """What is mixed in, as an option."""
-    return flag("--mix", tuning_plan.training_files(study, TRAININGS[wildcards.tuned].mix))
+    return flag("--mix", tunings.training_files(study, TRAININGS[wildcards.tuned].mix))
 
 
 def trained_on(kind):
@@ -53,7 +53,7 @@ def trained_on(kind):
 
     @asked_often
     def look_up(wildcards):
-        return tuning_plan.training_files(study, getattr(TRAININGS[wildcards.tuned], kind))
+        return tunings.training_files(study, getattr(TRAININGS[wildcards.tuned], kind))
 
     return look_up
 
@@ -89,18 +89,8 @@ def base_options(wildcards):
 
 def tuning_options(wildcards):
     """The settings of a training, as options."""
-    found = TRAININGS[wildcards.tuned].options()
-    packing = "--packing" if found.pop("packing") else "--no-packing"
-    share = found.pop("share")
-    return flags(
-        packing,
-        flag("--share", str(share) if share else None),
-        *(
-            flag(f"--{key.replace('_', '-')}", value if isinstance(value, bool) or value is None else str(value))
-            for key, value in found.items()
-        ),
-        flag("--skin-folder", worldsense["skin_folder"]),
-    )
+    settings = json.dumps(TRAININGS[wildcards.tuned].stated())
+    return flags(flag("--settings", settings), flag("--skin-folder", worldsense["skin_folder"]))
 
 
 def tuning_need(resource):
@@ -148,7 +138,7 @@ def external_options(wildcards):
     trusted = flag("--trust-remote-code", entry["trust_remote_code"])
     return flags(
         quote(entry["checkpoint"]),
-        flag("--tasks", tuning_plan.block(study)["external"]),
+        flag("--tasks", tunings.block(study)["external"]),
         flag("--revision", None if entry.get("tuned") else entry["revision"]),
         flag("--dtype", entry["dtype"]),
         trusted,
@@ -157,6 +147,6 @@ def external_options(wildcards):
 
 def external_answers():
     """What bases and fine-tuned models answer other benchmarks."""
-    how = tuning_plan.block(study)
-    asked = dict.fromkeys([*how["bases"], *tuning_plan.made_models(study)]) if how["external"] else ()
+    how = tunings.block(study)
+    asked = dict.fromkeys([*how["bases"], *tunings.made_models(study)]) if how["external"] else ()
     return [f"{worldsense_outputs.root(study)}/external/{model}.csv" for model in asked]

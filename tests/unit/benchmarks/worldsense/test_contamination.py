@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.finetuning.material import in_dialogues, in_trials, read_tests
+from worldprobe.benchmarks.worldsense.finetuning.contamination import in_dialogues, in_trials, read_tests
 from worldprobe.benchmarks.worldsense.finetuning.training_files import Dialogue
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF

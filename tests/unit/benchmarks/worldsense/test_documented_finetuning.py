@@ -4,13 +4,14 @@ import json
 import re
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from worldprobe.benchmarks import settings_classes
-from worldprobe.benchmarks.worldsense.finetuning import plan
+from worldprobe.benchmarks.worldsense.finetuning import trainings as tunings
+from worldprobe.benchmarks.worldsense.finetuning.finetune import decide
+from worldprobe.benchmarks.worldsense.finetuning.settings import FinetuningSettings
 from worldprobe.cli import main
 from worldprobe.settings import read_study
 
@@ -53,36 +54,21 @@ def test_the_commands_run_one_after_the_other(section: str, folder: Path, monkey
 def test_the_variants_of_the_study_run_too(section: str, folder: Path) -> None:
     block = yaml.safe_load(section.partition("```yaml\n")[2].partition("```")[0])["worldsense"]
     study = read_study({"study": "s", "ewok": None, "worldsense": block}, [], settings_classes())
-    trainings = plan.trainings(study)
+    trainings = tunings.trainings(study)
     assert len(trainings) == len(block["finetuning"]["variants"])
     for name, one in trainings.items():
-        command = ["worldsense", "finetune", str(folder / "base"), str(folder / "train-10k.parquet"), *as_words(one.options())]
+        command = [
+            "worldsense",
+            "finetune",
+            str(folder / "base"),
+            str(folder / "train-10k.parquet"),
+            "--settings",
+            json.dumps(one.stated()),
+        ]
         assert main([*command, "--out", str(folder / name)]) == 0
 
 
 @pytest.mark.parametrize(("lessons", "steps", "warm_up"), [(11_232, 351, 4), (101_088, 3_159, 32), (6_400_000, 200_000, 2_000)])
 def test_the_rate_rises_in_the_papers_share_of_the_steps(lessons: int, steps: int, warm_up: int) -> None:
-    from worldprobe.cli.finetuning import FinetuningOptions, _settings
-
-    how, _ = _settings(FinetuningOptions(tuning="full", precision="float32"), None, _Many(lessons), None)  # type: ignore[arg-type]
+    how = decide(FinetuningSettings(), 1, lessons)
     assert (how.steps, how.warm_up) == (steps, warm_up)
-
-
-class _Many:
-    """Lessons of which only the number matters."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __len__(self) -> int:
-        return self.number
-
-
-def as_words(options: dict[str, Any]) -> list[str]:
-    """Settings as the rule writes them."""
-    words = ["--packing" if options["packing"] else "--no-packing"]
-    for key, value in options.items():
-        if key in ("packing", "share") or value is None or value is False:
-            continue
-        words += [f"--{key.replace('_', '-')}", *([] if value is True else [str(value)])]
-    return words

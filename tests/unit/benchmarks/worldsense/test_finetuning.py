@@ -12,7 +12,7 @@ import pytest
 from worldprobe import benchmarks
 from worldprobe.benchmarks.worldsense.contracts import Summaries, Trainings
 from worldprobe.benchmarks.worldsense.figures import finetuning as figures
-from worldprobe.benchmarks.worldsense.finetuning import external, plan
+from worldprobe.benchmarks.worldsense.finetuning import external, trainings
 from worldprobe.benchmarks.worldsense.finetuning.settings import Finetuning
 from worldprobe.benchmarks.worldsense.finetuning.training_files import first_tuples
 from worldprobe.benchmarks.worldsense.outputs import asked_models
@@ -55,7 +55,7 @@ def study_of(**changes: object) -> dict:
 
 
 def test_variants_begin_with_their_base_and_small_bases_learn_their_stages_first() -> None:
-    found = plan.trainings(study_of())
+    found = trainings.trainings(study_of())
     assert list(found) == ["reader.words", "reader+10k", "reader+1M", "big+10k", "big+1M"]
     assert found["reader.words"].before == "results/s/worldsense/finetuning/start/reader"
     assert found["reader+10k"].before == "results/s/worldsense/finetuning/models/reader.words"
@@ -68,11 +68,11 @@ def test_a_small_base_with_several_seeds_is_several_bases_each_with_its_seed_thr
     start = copy.deepcopy(FINETUNING["start"])
     start["reader"]["seeds"] = [3, 5]
     study = study_of(start=start, bases=["reader"])
-    found = plan.trainings(study)
+    found = trainings.trainings(study)
     assert list(found) == ["reader-3.words", "reader-5.words", "reader-3+10k", "reader-3+1M", "reader-5+10k", "reader-5+1M"]
     assert found["reader-5.words"].before == "results/s/worldsense/finetuning/start/reader-5"
     assert [one.settings["seed"] for one in found.values()] == [3, 5, 3, 3, 5, 5]
-    assert plan.block(study)["start"]["reader-3"]["seed"] == 3
+    assert trainings.block(study)["start"]["reader-3"]["seed"] == 3
     assert asked_models(study)[:4] == ["big", "reader-3", "reader-5", "reader-3+10k"]
 
 
@@ -80,16 +80,6 @@ def test_the_defaults_are_what_the_paper_states() -> None:
     settings = study_of()["worldsense"]["finetuning"]["settings"]
     stated = {"learning_rate": 2e-6, "batch": 64, "warm_up": None, "schedule": "cosine", "sequence_length": 4096, "epochs": 2}
     assert {key: settings[key] for key in stated} == stated
-
-
-def test_every_setting_but_the_time_is_an_option_with_the_same_default() -> None:
-    from worldprobe.cli.finetuning import FinetuningOptions
-
-    settings = study_of()["worldsense"]["finetuning"]["settings"]
-    options = set(settings) - {"minutes"}
-    args = vars(FinetuningOptions())
-    differing = {key for key in options if args[key] != settings[key]} - {"epochs"}
-    assert not differing
 
 
 def test_models_that_are_made_are_asked_after_the_studys_and_enter_the_registry() -> None:

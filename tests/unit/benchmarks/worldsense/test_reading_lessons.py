@@ -12,13 +12,13 @@ import pytest
 
 from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import (
     LessonCheck,
-    LessonPlan,
     ReadingLesson,
     draw_lessons,
     pieces_of,
     tokens_of,
     words_of,
 )
+from worldprobe.benchmarks.worldsense.finetuning.settings import ReadingLessons
 from worldprobe.benchmarks.worldsense.problems.worlds import before
 from worldprobe.benchmarks.worldsense.skins.rendering import render_clause
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
@@ -30,10 +30,11 @@ from worldprobe.training.tokenizer import UNKNOWN, phrase_tokenizer
 SKINS = [skin for skin in read_skins() if skin.use != "ood-problem"]
 ONE = [skin for skin in SKINS if skin.name == "train_old/young"]
 TESTED = [skin for skin in SKINS if skin.use in ("test", "test-new")]
-EVERYTHING = LessonPlan(
-    kinds=(("copy", 1.0), ("judge", 1.0), ("asked", 1.0)),
-    sizes=(2, 3, 4, 5, 6),
-    complexities=("0", "1", "2", "incomplete"),
+EVERYTHING = ReadingLessons(
+    kinds={"copy": 1, "judge": 1, "asked": 1},
+    number=500,
+    sizes=[2, 3, 4, 5, 6],
+    complexities=["0", "1", "2", "incomplete"],
     invented=0.5,
 )
 
@@ -49,13 +50,13 @@ def asked(lesson: ReadingLesson) -> list[str]:
 
 
 def test_the_same_seed_gives_the_same_lessons_and_fewer_are_the_first_of_more() -> None:
-    few = list(draw_lessons(EVERYTHING, SKINS, 20, seed=3))
-    assert few == list(islice(draw_lessons(EVERYTHING, SKINS, 200, seed=3), 20))
-    assert few != list(draw_lessons(EVERYTHING, SKINS, 20, seed=4))
+    few = list(draw_lessons(EVERYTHING.model_copy(update={"number": 20}), SKINS))
+    assert few == list(islice(draw_lessons(EVERYTHING, SKINS), 20))
+    assert few != list(islice(draw_lessons(EVERYTHING.model_copy(update={"seed": 4}), SKINS), 20))
 
 
 def test_what_is_copied_is_in_the_list() -> None:
-    for lesson in draw_lessons(LessonPlan(kinds=(("copy", 1.0),), sizes=(2,)), SKINS, 50, seed=0):
+    for lesson in draw_lessons(ReadingLessons(kinds={"copy": 1}, number=50, sizes=[2]), SKINS):
         listed, first = asked(lesson)[0].split(": ")
         assert f"{first} {said(lesson)[0]}" in listed
         for known, rest in zip(asked(lesson)[1:], said(lesson)[1:], strict=True):
@@ -64,9 +65,9 @@ def test_what_is_copied_is_in_the_list() -> None:
 
 @pytest.mark.parametrize(("changes", "invented"), [(1, 0.0), (2, 0.0)])
 def test_verdicts_of_two_entities_follow_from_the_only_clause(changes: int, invented: float) -> None:
-    plan = LessonPlan(kinds=(("judge", 1.0),), sizes=(2,), statements=8, changes=changes, invented=invented)
+    how = ReadingLessons(kinds={"judge": 1}, number=50, sizes=[2], statements=8, changes=changes, invented=invented)
     seen = set()
-    for lesson in draw_lessons(plan, ONE, 50, seed=0):
+    for lesson in draw_lessons(how, ONE):
         description, first = asked(lesson)[0].split(".\n")
         told = re.fullmatch(r".*: (.+) is (older|younger) than (.+)", description).groups()
         for statement, verdict in zip([first, *asked(lesson)[1:]], said(lesson), strict=True):
@@ -82,10 +83,10 @@ def test_verdicts_of_two_entities_follow_from_the_only_clause(changes: int, inve
 
 
 def test_two_invented_words_are_each_others_converse() -> None:
-    plan = LessonPlan(kinds=(("judge", 1.0),), sizes=(2,), statements=8, unknown=0, invented=1)
+    how = ReadingLessons(kinds={"judge": 1}, number=50, sizes=[2], statements=8, unknown=0, invented=1)
     tokens = tokens_of(SKINS)
     n_words = set()
-    for lesson in draw_lessons(plan, SKINS, 50, seed=0):
+    for lesson in draw_lessons(how, SKINS):
         words = dict.fromkeys(re.findall(r"\w+zk\b", " ".join(asked(lesson)).split(": ")[1]))
         assert len({tokens[word] for word in words}) == len(words)
         n_words.add(len(words))
@@ -94,17 +95,17 @@ def test_two_invented_words_are_each_others_converse() -> None:
 
 def test_statements_of_a_lesson_are_about_several_entities_that_are_not_described() -> None:
     """With a single one, a model soon takes it for described: it was mentioned in the statement before."""
-    plan = LessonPlan(kinds=(("judge", 1.0),), sizes=(2,), statements=6, unknown=1.0)
-    for lesson in draw_lessons(plan, ONE, 30, seed=0):
+    how = ReadingLessons(kinds={"judge": 1}, number=30, sizes=[2], statements=6, unknown=1)
+    for lesson in draw_lessons(how, ONE):
         described, *statements = re.split(r"\.?\n", "".join(asked(lesson)))
         names = [re.fullmatch(r"(.+) is (?:older|younger) than (.+)", statement).groups() for statement in statements]
         assert len({name for pair in names for name in pair if name not in described}) >= 2
 
 
 def test_what_is_asked_has_the_words_and_the_answers_of_the_benchmark() -> None:
-    plan = LessonPlan(kinds=(("asked", 1.0),), sizes=(3,), statements=4, complexities=("0", "incomplete"))
+    how = ReadingLessons(kinds={"asked": 1}, number=50, sizes=[3], statements=4, complexities=["0", "incomplete"])
     seen = set()
-    for lesson in draw_lessons(plan, SKINS, 50, seed=0):
+    for lesson in draw_lessons(how, SKINS):
         for text, answer in zip(asked(lesson), said(lesson), strict=True):
             assert text.endswith("\nAnswer:")
             assert answer in (("TRUE", "FALSE") if "TRUE or FALSE" in text else ("1", "2", "3"))
@@ -114,7 +115,7 @@ def test_what_is_asked_has_the_words_and_the_answers_of_the_benchmark() -> None:
 
 def test_no_lesson_has_a_relation_an_entity_or_a_description_of_a_test() -> None:
     check = LessonCheck(SKINS)
-    for lesson in draw_lessons(EVERYTHING, SKINS, 500, seed=0):
+    for lesson in draw_lessons(EVERYTHING, SKINS):
         check.checked(lesson)
 
 
@@ -152,7 +153,7 @@ def test_tokens_cover_every_trial_and_every_lesson() -> None:
 
     skins = read_skins()
     tokenizer = phrase_tokenizer(tokens_of(skins))
-    texts = [" ".join(text for text, _ in lesson) for lesson in draw_lessons(EVERYTHING, SKINS, 100, seed=0)]
+    texts = [" ".join(text for text, _ in lesson) for lesson in islice(draw_lessons(EVERYTHING, SKINS), 100)]
     for name in ("test", "test-new", "train-10k", "ood-size", "ood-query", "ood-problem"):
         plan = plan_set(name, per_cell=1)
         texts += next(stream_set(plan, blocks_of(plan, skins), 0))["text"].tolist()[::7]
@@ -162,7 +163,8 @@ def test_tokens_cover_every_trial_and_every_lesson() -> None:
 
 
 def test_the_command_writes_the_same_bytes_again(tmp_path: Path) -> None:
-    command = ["worldsense", "write-lessons", "--lessons", "copy=2", "judge", "--sizes", "2", "3", "--number", "30"]
+    settings = {"kinds": {"copy": 2, "judge": 1}, "sizes": [2, 3], "number": 30}
+    command = ["worldsense", "write-lessons", "--settings", json.dumps(settings)]
     for name in ("a", "b"):
         assert main([*command, "--out", str(tmp_path / f"{name}.jsonl.gz")]) == 0
     assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
@@ -174,15 +176,15 @@ def test_the_command_writes_the_same_bytes_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "word"),
+    ("settings", "out", "word"),
     [
-        (["--lessons", "cpy=1"], "did you mean"),
-        (["--lessons", "copy=-1"], "no positive weight"),
-        (["--lessons", "copy=1", "--out", "x.txt"], "compressed JSON lines"),
+        ('{"kinds": {"copy": 1}, "nmber": 3}', "x.jsonl.gz", "did you mean number"),
+        ('{"kinds": {"copy": -1}, "number": 3}', "x.jsonl.gz", "kinds.copy: -1 should be greater than 0"),
+        ('{"kinds": {"copy": 1}, "number": 3', "x.jsonl.gz", "is not valid JSON"),
+        ('{"kinds": {"copy": 1}, "number": 3}', "x.txt", "compressed JSON lines"),
     ],
 )
-def test_bad_input_is_refused(options: list[str], word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = [] if "--out" in options else ["--out", str(tmp_path / "x.jsonl.gz")]
-    assert main(["worldsense", "write-lessons", "--number", "3", *out, *options]) == 2
+def test_bad_input_is_refused(settings: str, out: str, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["worldsense", "write-lessons", "--settings", settings, "--out", str(tmp_path / out)]) == 2
     assert word in capsys.readouterr().err
     assert not any(tmp_path.iterdir())

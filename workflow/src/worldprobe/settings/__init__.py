@@ -4,7 +4,7 @@ Types, bounds, defaults and meaning of a setting are stated in its class and now
 (``workflow/schemas``), ``config/config.yaml`` and the reference are written from there by ``docs/reference.py``.
 """
 
-from worldprobe.settings.blocks import Block, Finding, check, parse
+from worldprobe.settings.blocks import Block, Finding, check, parse, parse_given
 from worldprobe.settings.documents import Keys, Source, read_yaml
 from worldprobe.settings.registry import check_models, complete_card, read_registry, registry_problems
 from worldprobe.settings.site import read_site
@@ -20,6 +20,7 @@ __all__ = [
     "complete_card",
     "merge",
     "parse",
+    "parse_given",
     "read_registry",
     "read_site",
     "read_study",

@@ -7,6 +7,7 @@ messages and in ``config/config.yaml``, and all of it in the reference.
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
@@ -23,7 +24,7 @@ from pydantic import (
 )
 
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.settings.documents import Keys, Source, dotted, in_order, place
+from worldprobe.settings.documents import Keys, Source, dotted, in_order, place, read_yaml
 
 #: What is wrong with settings that fit their class: the key within the block, the problem, the fix.
 Finding = tuple[Keys, str, str]
@@ -122,6 +123,30 @@ def parse(kind: type[M], document: Any, sources: Sequence[Source], is_listed: bo
     raise_first(found, is_listed)
     assert parsed is not None  # for mypy: without a problem there is something
     return parsed
+
+
+def parse_given(kind: type[M], given: str | None, **options: Any) -> M:
+    """The settings that a command was given.
+
+    Args:
+        kind: a class of settings.
+        given: name of a YAML file, or JSON (``{...}``); None: nothing but the options.
+        options: key -> value of an option, which wins; None where the option was not given.
+
+    Raises:
+        UserError: the first problem; where there are more, the fix says so.
+    """
+    source = Source("--settings", {})
+    if given and given.lstrip().startswith("{"):
+        try:
+            source = Source("--settings", json.loads(given))
+        except ValueError as error:
+            raise UserError("--settings", f"is not valid JSON: {error}.", "Correct it, or name a YAML file.") from error
+    elif given:
+        source = read_yaml(given)
+    stated = {key: value for key, value in options.items() if value is not None}
+    document = {**source.document, **stated} if isinstance(source.document, dict) else source.document
+    return parse(kind, document, [source, Source("options", stated)])
 
 
 def raise_first(found: Sequence[UserError], is_listed: bool = True) -> None:

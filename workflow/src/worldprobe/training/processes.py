@@ -109,6 +109,13 @@ def launch(number: int, command: Sequence[str], is_shared: bool) -> int:
                 process.wait()
 
 
+def launch_again(number: int, is_shared: bool) -> int:
+    """Run the command that this process was given in several processes; see ``launch``."""
+    source = str(Path(__file__).resolve().parents[2])
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
+    return launch(number, [sys.executable, "-m", "worldprobe", *sys.argv[1:]], is_shared)
+
+
 def _wait(processes: Sequence[subprocess.Popen], asked: Sequence[int]) -> int:
     """Until all have ended, or one has ended otherwise than the others will."""
     while True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -105,3 +105,22 @@ class TrainingSettings(Block):
         if self.steps is not None and self.warm_up is not None and self.warm_up >= self.steps:
             problem = f"the rate would never reach its peak: there are {self.steps} steps, and it rises for {self.warm_up}."
             yield ("warm_up",), problem, "Take fewer steps of warm_up, or more steps."
+
+
+class Tuning(TrainingSettings):
+    """Settings of a training with everything decided."""
+
+    steps: Count
+    warm_up: Whole = 0
+    precision: Literal["float32", "bfloat16", "float16"] = "float32"
+    tuning: Literal["full", "lora"] = "full"
+
+    def described(self) -> dict[str, Any]:
+        """All that can change the weights, as plain values; what belongs to LoRA only where it is used."""
+        others = {"chat", "epochs", "full_up_to", "checkpoint_every", "allow_contamination", "tuning"}
+        found = {"method": self.tuning}
+        for key, field in Tuning.model_fields.items():
+            if key not in others and (self.tuning == "lora" or not key.startswith("lora_")):
+                value = getattr(self, key)
+                found[key] = float(value) if field.annotation is float else value
+        return found

@@ -6,19 +6,24 @@ was killed continues from its last checkpoint with the same losses, and on one m
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 import math
 import os
 import shutil
 import signal
 import threading
 import warnings
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import zipfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from filelock import FileLock, Timeout
+from safetensors import SafetensorError, safe_open
 from torch.distributed.fsdp import MixedPrecisionPolicy
 from torch.utils.data import Dataset
 from transformers import (
@@ -39,73 +44,12 @@ from worldprobe.models.batching import is_out_of_memory
 from worldprobe.models.checkpoint import Checkpoint
 from worldprobe.models.loading import DTYPES
 from worldprobe.training import processes
-from worldprobe.training.checkpoints import last_checkpoint
 from worldprobe.training.lessons import IGNORED, Collator, Material
 from worldprobe.training.scratch import write_weights
+from worldprobe.training.settings import Tuning
 
 #: Tokens of one pass of a process, from which on a step is done in several passes.
 TOKENS_PER_PASS = 16_384
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """How a model is fine-tuned; the defaults are the paper's where it states them (Section 5.4, footnote 8).
-
-    Attributes:
-        steps: optimiser steps.
-        batch: lessons of a step.
-        learning_rate: peak.
-        warm_up: steps in which the rate rises from 0.
-        schedule: how it falls afterwards, by transformers' names.
-        sequence_length: tokens of a lesson at most.
-        weight_decay: AdamW's.
-        beta_2: AdamW's second beta.
-        clip: largest norm of the gradient; 0: no limit.
-        precision: of activations: float32, bfloat16 or float16; weights that are trained are float32.
-        method: full, or lora.
-        lora_rank: of the added matrices.
-        lora_alpha: their weight, times the rank.
-        lora_dropout: share of their inputs that is left out.
-        lora_targets: modules that get them: all-linear, or names with commas between.
-        packing: several lessons share a row.
-        gradient_checkpointing: activations are computed twice, and less memory is needed.
-        loss: answer, or all tokens of a lesson.
-        order: shuffled anew in each pass, or given.
-        group_by_length: lessons of like length share a step.
-        share: of lessons that are mixed in from another file.
-        seed: of order, dropout and added matrices.
-        threads: of torch on a CPU; 0 leaves them.
-        per_pass: lessons of one pass of a process; None: by their length.
-    """
-
-    steps: int
-    batch: int = 64
-    learning_rate: float = 2e-6
-    warm_up: int = 0
-    schedule: str = "cosine"
-    sequence_length: int = 4096
-    weight_decay: float = 0.0
-    beta_2: float = 0.999
-    clip: float = 1.0
-    precision: str = "float32"
-    method: str = "full"
-    lora_rank: int = 16
-    lora_alpha: int = 32
-    lora_dropout: float = 0.0
-    lora_targets: str = "all-linear"
-    packing: bool = True
-    gradient_checkpointing: bool = False
-    loss: str = "answer"
-    order: str = "shuffled"
-    group_by_length: bool = False
-    share: float = 0.0
-    seed: int = 0
-    threads: int = 0
-    per_pass: int | None = None
-
-    def described(self) -> dict[str, Any]:
-        """All that can change the weights, as plain values; what belongs to LoRA only where it is used."""
-        return {key: value for key, value in asdict(self).items() if self.method == "lora" or not key.startswith("lora_")}
 
 
 class Curriculum(Dataset):
@@ -189,7 +133,7 @@ def tune(
         SystemExit: the process was asked to stop; a checkpoint is there.
     """
     make_deterministic(how.threads)
-    if how.method == "lora":
+    if how.tuning == "lora":
         model = add_matrices(model, how)
     arguments = _arguments(how, folder, every, curriculum)
     trainer = Trainer(model=model, args=arguments, train_dataset=curriculum, data_collator=Collator(padding, how.packing))
@@ -205,7 +149,7 @@ def tune(
         last = Path(found[0]) if found[0] else None
     done = int(last.name.rpartition("-")[2]) if last else 0
     stop = threading.Event()
-    with Progress(f"Fine-tuning {name}", how.steps, "steps", done) as progress, _AskedToStop(stop):
+    with Progress(f"Fine-tuning {name}", how.steps, "steps", done) as progress, _stopped_by_sigterm(stop):
         trainer.add_callback(_Watch(progress, stop, name))
         _run(trainer, str(last) if last else None, name)
         if stop.is_set() and trainer.state.global_step < how.steps:
@@ -229,7 +173,7 @@ def _run(trainer: Trainer, last: str | None, name: str) -> None:
         raise UserError(
             name,
             f"memory does not suffice for a step: {(str(error).splitlines() or ['no message'])[0]}",
-            "Add --gradient-checkpointing, take --tuning lora or more GPUs, or fewer lessons in one pass (--per-pass).",
+            "Set gradient_checkpointing: true or tuning: lora, take more GPUs, or fewer lessons in one pass (per_pass).",
         ) from error
 
 
@@ -264,7 +208,7 @@ def add_matrices(model: PreTrainedModel, how: Tuning) -> Any:
     except ValueError as error:
         reason = (str(error).splitlines() or [""])[0][:200]
         raise UserError(
-            f"--lora-targets {how.lora_targets}", f"LoRA cannot be added ({reason}).", "Name modules that it has."
+            f"lora_targets: {how.lora_targets}", f"LoRA cannot be added ({reason}).", "Name modules that it has."
         ) from error
     if how.gradient_checkpointing:
         found.enable_input_require_grads()
@@ -273,7 +217,7 @@ def add_matrices(model: PreTrainedModel, how: Tuning) -> Any:
 
 def _lora_targets(model: PreTrainedModel, wanted: str) -> str | list[str]:
     """What gets LoRA's matrices, as peft names it; all of it is there, and no weight of it serves another module too."""
-    where = f"--lora-targets {wanted}"
+    where = f"lora_targets: {wanted}"
     if wanted == "all-linear":
         return wanted
     names = [name.strip() for name in wanted.split(",")]
@@ -312,7 +256,7 @@ def check_batch(batch: int, number: int) -> None:
     """Raise UserError unless so many processes can share a step's lessons evenly."""
     if batch % number:
         problem = f"{batch} lessons per step cannot be shared by {number} processes evenly."
-        raise UserError("--batch", problem, f"Take a multiple of {number}, or other --gpus.")
+        raise UserError("batch", problem, f"Take a multiple of {number}, or other --gpus.")
 
 
 def _arguments(how: Tuning, folder: Path, every: int, curriculum: Curriculum) -> TrainingArguments:
@@ -365,21 +309,17 @@ def _arguments(how: Tuning, folder: Path, every: int, curriculum: Curriculum) ->
     )
 
 
-class _AskedToStop:
-    """While it is open, SIGTERM sets an event; nothing where this is not the main thread."""
-
-    def __init__(self, event: threading.Event) -> None:
-        self.event = event
-        self.is_wanted = threading.current_thread() is threading.main_thread()
-        self.before: Any = None
-
-    def __enter__(self) -> None:
-        if self.is_wanted:
-            self.before = signal.signal(signal.SIGTERM, lambda *_: self.event.set())
-
-    def __exit__(self, *_: object) -> None:
-        if self.is_wanted:
-            signal.signal(signal.SIGTERM, self.before)
+@contextlib.contextmanager
+def _stopped_by_sigterm(event: threading.Event) -> Iterator[None]:
+    """Let SIGTERM set an event; a thread other than the main one cannot receive signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: event.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def recorded_steps(history: list[dict[str, float]], batch: int) -> list[dict[str, float]]:
@@ -438,3 +378,67 @@ def save_tuned(final: Path, base: Checkpoint, config: dict[str, Any], is_lora: b
         for path in sorted(base.folder.glob(pattern)):
             if path.is_file():
                 shutil.copyfile(path, folder / path.name)
+
+
+#: The last file of a checkpoint that the first process writes.
+STATE = "trainer_state.json"
+#: Keeps other runs out of a folder of checkpoints.
+LOCK = "lock"
+
+
+def work_folder(folder: Path, name: str, content: str) -> Path:
+    """The folder of one training's checkpoints: another base, file or setting has another one.
+
+    Args:
+        folder: of all checkpoints.
+        name: the model's.
+        content: all that the weights depend on.
+    """
+    return folder / f"{name}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder of checkpoints; the system lets go of it when this process ends, however it ends.
+
+    Raises:
+        UserError: another run is in it, or nothing can be written there.
+    """
+    lock = FileLock(folder / LOCK, timeout=0)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise UserError(folder, "another process trains this model just now.", "Wait for it, or end it first.") from error
+    except OSError as error:
+        raise UserError(folder, f"cannot have checkpoints ({error.strerror}).", "Name another folder: --checkpoints.") from error
+    try:
+        yield
+    finally:
+        lock.release()
+        if not [path for path in folder.glob("*") if path.name != LOCK]:  # nothing was trained
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The last whole checkpoint of a folder; what was cut off while it was written is removed.
+
+    The state is the last file that the first process writes; others may still be writing the state of their random numbers then,
+    and a machine that lost its power may have kept the state alone.
+    """
+    for path in sorted(folder.glob("checkpoint-*"), key=lambda path: -int(path.name.rpartition("-")[2])):
+        if _is_whole(path):
+            return path
+        shutil.rmtree(path, ignore_errors=True)
+    return None
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    try:
+        json.loads((checkpoint / STATE).read_text(encoding="utf-8"))
+        for part in checkpoint.glob("*.safetensors"):
+            with safe_open(part, "pt"):
+                pass
+    except (OSError, ValueError, SafetensorError):
+        return False
+    return all(zipfile.is_zipfile(part) for part in checkpoint.iterdir() if part.suffix in (".bin", ".pt", ".pth"))

@@ -14,7 +14,8 @@ from worldprobe.errors import UserError
 from worldprobe.models.checkpoint import Checkpoint, read_object
 from worldprobe.operations.resources import BYTES
 from worldprobe.training.lessons import Collator, Material
-from worldprobe.training.tuning import Curriculum, Tuning, stored_dtype
+from worldprobe.training.settings import Tuning
+from worldprobe.training.tuning import Curriculum, stored_dtype
 
 #: Nats by which a log probability may move when lessons share a row: rounding moves it by less.
 TOLERANCE = 1e-3
@@ -31,9 +32,9 @@ def choose_precision(precision: str) -> str:
     if precision == "auto":
         return "bfloat16" if has_bfloat else "float32"
     if precision == "float16" and not has_gpu:
-        raise UserError("--precision float16", "cannot be trained in on a CPU.", "Take bfloat16 or float32.")
+        raise UserError("precision: float16", "cannot be trained in on a CPU.", "Take bfloat16 or float32.")
     if precision == "bfloat16" and has_gpu and not has_bfloat:
-        raise UserError("--precision bfloat16", "this GPU does not compute in it.", "Take float16 or float32.")
+        raise UserError("precision: bfloat16", "this GPU does not compute in it.", "Take float16 or float32.")
     return precision
 
 
@@ -93,8 +94,8 @@ def check_memory(
         processes: GPUs that share weights, gradients and optimiser.
         free: bytes (this machine's).
     """
-    weights = BYTES[stored_dtype(config)] if how.method == "lora" else 4
-    trained = n_parameters if how.method == "full" else n_parameters * how.lora_rank // 200
+    weights = BYTES[stored_dtype(config)] if how.tuning == "lora" else 4
+    trained = n_parameters if how.tuning == "full" else n_parameters * how.lora_rank // 200
     # Gradients and AdamW's two moments in float32.
     states = (n_parameters * weights + trained * 12) // processes
     width = int(config.get("hidden_size") or config.get("n_embd") or 1024)
@@ -107,14 +108,14 @@ def check_memory(
         gpus = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
         free = min((torch.cuda.mem_get_info(gpu)[0] for gpu in gpus), default=psutil.virtual_memory().available)
     if states + activations > free:
-        less = [] if how.method == "lora" else ["--tuning lora"]
-        less += [] if how.gradient_checkpointing else ["--gradient-checkpointing"]
+        less = [] if how.tuning == "lora" else ["tuning: lora"]
+        less += [] if how.gradient_checkpointing else ["gradient_checkpointing: true"]
         where = "a GPU" if torch.cuda.is_available() else "this machine"
         raise UserError(
             name,
-            f"needs about {_gb(states + activations)} to be fine-tuned ({how.method}: {_gb(states)} for weights, gradients and "
+            f"needs about {_gb(states + activations)} to be fine-tuned ({how.tuning}: {_gb(states)} for weights, gradients and "
             f"the optimiser, {_gb(activations)} for {tokens:,} tokens of a pass), and {where} has {_gb(free)} free.",
-            f"Take {', '.join([*less, 'fewer lessons in one pass (--per-pass)'])}, or more GPUs (--gpus).",
+            f"Take {', '.join([*less, 'fewer lessons in one pass (per_pass)'])}, or more GPUs (--gpus).",
         )
 
 
@@ -131,7 +132,7 @@ def check_lengths(material: Material, longest: int, where: str) -> None:
             where,
             f"{len(too_long)} of {len(material)} lessons have more than {longest} tokens (the longest {worst}), e.g. "
             f"{material.names[too_long[0]]}.",
-            "Take a longer --sequence-length if the model has as many positions, or leave them out.",
+            "Set a longer sequence_length if the model has as many positions, or leave them out.",
         )
 
 
@@ -148,7 +149,7 @@ def check_pass(name: str, model: PreTrainedModel, curriculum: Curriculum, paddin
         batch = Collator(padding, is_packed=False)(lessons)
         loss = model(**{key: tensor.to(device) for key, tensor in batch.items()}).loss
         if not torch.isfinite(loss):
-            fix = "Take --precision float32 or bfloat16, or check the base: its answers are not numbers either."
+            fix = "Set precision: float32 or bfloat16, or check the base: its answers are not numbers either."
             raise UserError(name, f"computes no finite loss in {how.precision}.", fix)
     if how.packing and len(shortest) == 2:
         row = {key: np.concatenate([lesson[key] for lesson in shortest]) for key in ("ids", "labels")}
@@ -160,7 +161,7 @@ def check_pass(name: str, model: PreTrainedModel, curriculum: Curriculum, paddin
     model.train()
     if len(losses) == 2 and abs(losses[0] - losses[1]) > TOLERANCE * max(1.0, abs(losses[0])):
         raise UserError(
-            "--packing",
+            "packing",
             f"lessons in one row of {name} see each other (loss {losses[1]:.4f} instead of {losses[0]:.4f}).",
-            "Train it without: --no-packing.",
+            "Set packing: false.",
         )

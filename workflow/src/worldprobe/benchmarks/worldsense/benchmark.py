@@ -5,7 +5,7 @@ from __future__ import annotations
 from worldprobe.benchmark import Benchmark, Page, Section, find_displays
 from worldprobe.benchmarks.worldsense import figures, tables
 from worldprobe.benchmarks.worldsense.analysis.reproduction import reproduce
-from worldprobe.benchmarks.worldsense.finetuning.plan import add_models
+from worldprobe.benchmarks.worldsense.finetuning.trainings import add_models
 from worldprobe.benchmarks.worldsense.outputs import answers, extra_models, outputs, page_files
 from worldprobe.benchmarks.worldsense.report.evaluation import EVALUATION
 from worldprobe.benchmarks.worldsense.report.part import compose

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from worldprobe.benchmark import Study
-from worldprobe.benchmarks.worldsense.finetuning.plan import made_models, trainings
+from worldprobe.benchmarks.worldsense.finetuning.trainings import made_models, trainings
 from worldprobe.benchmarks.worldsense.outputs import asked_models, asked_sets
 from worldprobe.benchmarks.worldsense.skins.vocabulary import NORMAL
 

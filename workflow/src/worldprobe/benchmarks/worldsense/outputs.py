@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from worldprobe.benchmark import PageFiles, Registry, Study
-from worldprobe.benchmarks.worldsense.finetuning.plan import made_models, model_folder, trainings
-from worldprobe.benchmarks.worldsense.finetuning.plan import root as tuning_root
+from worldprobe.benchmarks.worldsense.finetuning.trainings import made_models, model_folder, trainings
+from worldprobe.benchmarks.worldsense.finetuning.trainings import root as tuning_root
 from worldprobe.paths import StudyPaths
 
 

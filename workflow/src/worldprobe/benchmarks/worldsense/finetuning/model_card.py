@@ -53,7 +53,7 @@ def write_card(
     if contamination:
         shown = ", ".join(contamination[:20]) + (", ..." if len(contamination) > 20 else "")
         lines.append(
-            f"**Contaminated: {len(contamination)} test tuples were in the training data** (`--allow-contamination`): {shown}. "
+            f"**Contaminated: {len(contamination)} test tuples were in the training data** (`allow_contamination`): {shown}. "
             "Its results on these test sets mean nothing."
         )
     if is_own_data and made.canary:

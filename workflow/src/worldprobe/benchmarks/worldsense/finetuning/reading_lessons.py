@@ -15,16 +15,16 @@ import json
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
-from typing import Literal
 
+from worldprobe.benchmarks.worldsense.finetuning.settings import ReadingLessons
 from worldprobe.benchmarks.worldsense.problems.problems import base_descriptions, incomplete_descriptions
 from worldprobe.benchmarks.worldsense.problems.solver import decide
 from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Relation, before, between
 from worldprobe.benchmarks.worldsense.skins.rendering import NUMBERS, render_clause, render_opposite
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, WORDINGS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, CANARY, WORDINGS
 from worldprobe.errors import UserError
 
 ENTITIES, OTHERS = 12, 16
@@ -103,10 +103,6 @@ def pieces_of(texts: Iterable[str]) -> Iterator[str]:
                 yield piece.strip()
 
 
-Kind = Literal["copy", "judge", "asked"]
-KINDS: tuple[Kind, ...] = ("copy", "judge", "asked")
-#: Complexities as the problems have them (specification, Section 2); incomplete: descriptions that leave several worlds.
-COMPLEXITIES = ("0", "1", "2", "incomplete")
 NUMBER_WORDS = {2: "two", **NUMBERS}
 #: Words of a list that is copied, and how many parts of it are.
 LISTED, PARTS = (2, 6), 6
@@ -118,61 +114,29 @@ TERNARY = (
 )
 
 
-@dataclass(frozen=True)
-class LessonPlan:
-    """What lessons are drawn.
-
-    Attributes:
-        kinds: kind -> share of the lessons; the shares' sum need not be 1.
-        sizes: numbers of entities, each as often.
-        complexities: of descriptions, each as often; with two entities there is 0 only.
-        statements: statements or questions of a lesson.
-        ternary: share of the statements that have three entities.
-        unknown: share of the statements that are about an entity which the description does not mention, drawn anew for each.
-        converse: share of all clauses that are put by the converse, in descriptions and statements.
-        changes: 1: with two entities, a statement may exchange them or be put by the converse, but not both; 2: both.
-        indirect: with three entities or more, share of the statements about neighbors in the order that are drawn again, until
-            they are about others: most descriptions state how neighbors stand.
-        invented: share of the lessons whose relation is invented.
-    """
-
-    kinds: tuple[tuple[Kind, float], ...]
-    sizes: tuple[int, ...]
-    complexities: tuple[str, ...] = ("0",)
-    statements: int = 5
-    ternary: float = 0.35
-    unknown: float = 0.3
-    converse: float = 0.5
-    changes: int = 2
-    indirect: float = 0.0
-    invented: float = 0.0
-
-
 #: A lesson: texts, and whether each is what the model is to say.
 ReadingLesson = list[tuple[str, bool]]
 
 
-def draw_lessons(plan: LessonPlan, skins: Sequence[Skin], number: int, seed: int) -> Iterator[ReadingLesson]:
-    """Lessons of a plan; the first of more lessons are the same.
+def draw_lessons(how: ReadingLessons, skins: Sequence[Skin]) -> Iterator[ReadingLesson]:
+    """Lessons; the first of more lessons are the same.
 
     Args:
-        plan: what is drawn.
+        how: what is drawn, and how many.
         skins: those for training lend their words and entities.
-        number: how many.
-        seed: of all draws.
     """
-    rng = random.Random(seed)
+    rng = random.Random(how.seed)
     training = [skin for skin in skins if skin.use == "train"]
     tokens = tokens_of(skins)
-    kinds, weights = zip(*plan.kinds, strict=True)
-    for _ in range(number):
-        skin, size = rng.choice(training), rng.choice(plan.sizes)
-        if rng.random() < plan.invented:
+    kinds, weights, sizes = list(how.kinds), list(how.kinds.values()), sorted(how.sizes)
+    for _ in range(how.number):
+        skin, size = rng.choice(training), rng.choice(sizes)
+        if rng.random() < how.invented:
             skin = invent_skin(rng, skin, tokens, is_varied=size > 2)
         kind = rng.choices(kinds, weights)[0]
         # One entity that is not described would soon be an old acquaintance, so there are as many as statements where possible.
-        names = rng.sample(skin.entities, min(len(skin.entities), max(entities_needed(size), size + plan.statements)))
-        yield _copied(rng, skin, tokens) if kind == "copy" else _told(rng, plan, kind == "asked", size, names, skin)
+        names = rng.sample(skin.entities, min(len(skin.entities), max(entities_needed(size), size + how.statements)))
+        yield _copied(rng, skin, tokens) if kind == "copy" else _told(rng, how, kind == "asked", size, names, skin)
 
 
 def invent_skin(rng: random.Random, skin: Skin, tokens: dict[str, str], is_varied: bool) -> Skin:
@@ -197,10 +161,29 @@ def invent_skin(rng: random.Random, skin: Skin, tokens: dict[str, str], is_varie
     return replace(skin, name="invented", situation=f"{begin} {{number}} {end}", clauses=clauses)
 
 
-def write_lesson(lesson: ReadingLesson, name: str, canary: str) -> str:
-    """A lesson as a line of JSON: a dialogue whose answers all count, and that is read as plain text."""
-    messages = [{"role": "assistant" if is_answer else "user", "content": text} for text, is_answer in lesson]
-    return json.dumps({"id": name, "plain": True, "messages": messages, "canary": canary}, ensure_ascii=False)
+def lesson_lines(how: ReadingLessons, skins: Sequence[Skin]) -> Iterator[str]:
+    """Lessons as lines of JSON: each a dialogue whose answers all count, and that is read as plain text.
+
+    Args:
+        how: what is drawn, and how many.
+        skins: all that there are.
+
+    Raises:
+        UserError: there is no skin for training, one has too few entities, or a test's words are in a lesson.
+    """
+    known = [skin for skin in skins if skin.use not in ("ood-problem", "test-new")]
+    size = max(how.sizes)
+    for skin in known:
+        if len(skin.entities) < entities_needed(size):
+            problem = f"has {len(skin.entities)} entities; size {size} needs {entities_needed(size)}."
+            raise UserError(f"skin {skin.name}", problem, "Add entities, or choose smaller sizes.")
+    if not any(skin.use == "train" for skin in known):
+        raise UserError("--skin-folder", "contains no skin for training.", "Add one with `use: train`.")
+    check = LessonCheck(known)
+    for place, lesson in enumerate(draw_lessons(how, known)):
+        messages = [{"role": "assistant" if is_said else "user", "content": text} for text, is_said in check.checked(lesson)]
+        row = {"id": f"{how.seed}-{place}", "plain": True, "messages": messages, "canary": CANARY}
+        yield json.dumps(row, ensure_ascii=False)
 
 
 def _copied(rng: random.Random, skin: Skin, tokens: dict[str, str]) -> ReadingLesson:
@@ -216,25 +199,25 @@ def _copied(rng: random.Random, skin: Skin, tokens: dict[str, str]) -> ReadingLe
     return lesson
 
 
-def _told(rng: random.Random, plan: LessonPlan, is_asked: bool, size: int, names: Sequence[str], skin: Skin) -> ReadingLesson:
-    description = rng.choice(_descriptions(size, rng.choice(plan.complexities)))
+def _told(rng: random.Random, how: ReadingLessons, is_asked: bool, size: int, names: Sequence[str], skin: Skin) -> ReadingLesson:
+    description = rng.choice(_descriptions(size, rng.choice(how.complexities)))
     stated = rng.sample(description, len(description))
-    flips = [rng.random() < plan.converse for _ in stated]
+    flips = [rng.random() < how.converse for _ in stated]
     clauses = [render_clause(relation, names[:size], skin, flip) for relation, flip in zip(stated, flips, strict=True)]
     begun = ", ".join(clauses[:-1])
     told = f"{skin.situation.format(number=NUMBER_WORDS[size])}: {begun}{' and ' if begun else ''}{clauses[-1]}."
     lesson: ReadingLesson = []
-    for _ in range(plan.statements):
-        query, verdict = _statement(rng, plan, size, description)
+    for _ in range(how.statements):
+        query, verdict = _statement(rng, how, size, description)
         named = [*names[:size], rng.choice(names[size:])]
-        flip = rng.random() < plan.converse
-        if plan.changes == 1 and size == 2:
+        flip = rng.random() < how.converse
+        if how.changes == 1 and size == 2:
             flip = flips[0] if verdict == "TRUE" else flip
         clause = render_clause(query, named, skin, flip)
         text = f"{told}\n{clause}"
         if is_asked:
             # What is undecided is asked about in the form that has an answer for it, and then so are as many others.
-            kind = "Compl" if verdict == "UNKNOWN" or rng.random() < plan.unknown else "Infer"
+            kind = "Compl" if verdict == "UNKNOWN" or rng.random() < how.unknown else "Infer"
             verdict = {"TRUE": "1", "FALSE": "2", "UNKNOWN": "3"}[verdict] if kind == "Compl" else verdict
             opposite = render_opposite(query, named, skin, flip)
             text = skin.questions[kind][rng.choice(WORDINGS)].format(description=told, query=clause, opposite=opposite)
@@ -244,15 +227,15 @@ def _told(rng: random.Random, plan: LessonPlan, is_asked: bool, size: int, names
     return lesson
 
 
-def _statement(rng: random.Random, plan: LessonPlan, size: int, description: Description) -> tuple[Relation, str]:
+def _statement(rng: random.Random, how: ReadingLessons, size: int, description: Description) -> tuple[Relation, str]:
     """A statement about a description, and what is to be said of it."""
-    if size > 2 and rng.random() < plan.ternary:
+    if size > 2 and rng.random() < how.ternary:
         query = between(*rng.sample(range(size), 3))
     else:
         query = before(*rng.sample(range(size), 2))
-        while size > 2 and abs(query.entities[0] - query.entities[1]) == 1 and rng.random() < plan.indirect:
+        while size > 2 and abs(query.entities[0] - query.entities[1]) == 1 and rng.random() < how.indirect:
             query = before(*rng.sample(range(size), 2))
-    if rng.random() < plan.unknown:
+    if rng.random() < how.unknown:
         entities = list(query.entities)
         entities[rng.randrange(len(entities))] = UNKNOWN
         return Relation(query.kind, tuple(entities)), "UNKNOWN"

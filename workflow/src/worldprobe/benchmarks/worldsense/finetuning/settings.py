@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainSerializer
 
-from worldprobe.benchmarks.worldsense.finetuning.plan import PHRASES
+from worldprobe.benchmarks.worldsense.finetuning.trainings import PHRASES
 from worldprobe.settings.blocks import (
     Block,
     Count,

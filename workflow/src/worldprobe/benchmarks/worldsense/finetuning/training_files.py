@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,11 +14,12 @@ import pandas as pd
 from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, problem_type
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
+from worldprobe.benchmarks.worldsense.trials.official import OPENERS
+from worldprobe.contracts import read_provenance
 from worldprobe.errors import UserError
 from worldprobe.models.engine import Message, Role
 from worldprobe.training.lessons import Lesson
 
-_OPENERS: dict[str, Callable[..., IO[bytes]]] = {".bz2": cast(Any, bz2.open), ".gz": cast(Any, gzip.open)}
 ROLES = ("system", "user", "assistant")
 DIALOGUES = "dialogues: one JSON object per line with messages (role and content), the last one the assistant's"
 
@@ -84,7 +83,7 @@ def lessons_of_trials(trials: pd.DataFrame, prompts: PromptSet, is_chat: bool) -
         body = prompts.body(text, kind)
         if body is None:
             raise UserError(
-                f"--prompt-set {prompts.name}", f"finds nothing to rewrite in the text of {name}.", "Take another one."
+                f"prompt_set: {prompts.name}", f"finds nothing to rewrite in the text of {name}.", "Take another one."
             )
         yield _lesson((Message("user", body),), prompts.written(kind, answer), name, prompts, is_chat)
 
@@ -133,25 +132,17 @@ def read_dialogues(path: Path | str) -> list[Dialogue]:
 
 def _lines(path: Path | str) -> Iterator[tuple[int, Any]]:
     """Number from 1 and content of each line that is not empty."""
-    opener = _OPENERS.get(Path(path).suffix, cast(Callable[..., IO[bytes]], open))
+    opener = OPENERS.get(Path(path).suffix, cast(Callable[..., IO[bytes]], open))
     number = 0
     try:
         with opener(path, "rb") as stream:
             for number, line in enumerate(stream, 1):
                 if line.strip():
                     yield number, json.loads(line.decode("utf-8-sig"))
-    except EOFError as error:
-        raise UserError(
-            f"{path}, line {number + 1}", "the file ends early; it was cut short.", "Fetch or make it again."
-        ) from error
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(path, f"cannot be read ({reason}).", "Check the path, or make the file again.") from error
-    except zlib.error as error:
-        raise UserError(path, f"cannot be decompressed ({error}).", "Fetch or make it again.") from error
-    except (ValueError, RecursionError) as error:
-        problem = "is not UTF-8 text." if isinstance(error, UnicodeDecodeError) else "is not a JSON object."
-        raise UserError(f"{path}, line {number}", problem, f"Give {DIALOGUES}.") from error
+    except (EOFError, OSError, zlib.error) as error:
+        raise UserError(path, f"cannot be read or decompressed ({error}).", "Check the path, or make the file again.") from error
+    except ValueError as error:
+        raise UserError(f"{path}, line {number}", "is not a JSON object in UTF-8.", f"Give {DIALOGUES}.") from error
 
 
 def _dialogue(entry: Any, where: str, number: int) -> Dialogue:
@@ -182,19 +173,12 @@ def _message(message: Any, where: str) -> Message:
     role = {"human": "user", "gpt": "assistant"}.get(str(message.get("role")), message.get("role"))
     if role not in ROLES:
         raise UserError(where, f"has a message of the role {role!r}.", f"The roles are {', '.join(ROLES)}.")
-    try:
-        message["content"].encode()
-    except UnicodeEncodeError as error:
-        character = f"U+{ord(message['content'][error.start]):04X}"
-        raise UserError(where, f"has a message with half a character ({character}).", "Write its text in UTF-8 again.") from error
     return Message(cast(Role, role), message["content"])
 
 
 def canary_of(path: Path | str, dialogues: Sequence[Dialogue] = ()) -> str | None:
     """The canary that a training file carries, so that the tuned model's card can carry it too."""
     if str(path).endswith(".parquet"):
-        from worldprobe.contracts import read_provenance
-
         return read_provenance(path).canary
     return CANARY if any(dialogue.canary == CANARY for dialogue in dialogues) else None
 

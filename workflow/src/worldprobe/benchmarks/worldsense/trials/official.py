@@ -64,7 +64,7 @@ _COMPLEXITIES = ("Complexity_0", "Complexity_1", "Complexity_2")
 _write_names = json.JSONEncoder(ensure_ascii=False).encode
 #: Bytes that are parsed at a time; no line may be longer.
 _BLOCK_SIZE = 1 << 24
-_OPENERS: dict[str, Callable[..., IO[bytes]]] = {".bz2": cast(Any, bz2.open), ".gz": cast(Any, gzip.open)}
+OPENERS: dict[str, Callable[..., IO[bytes]]] = {".bz2": cast(Any, bz2.open), ".gz": cast(Any, gzip.open)}
 
 
 def is_official(path: Path | str) -> bool:
@@ -188,7 +188,7 @@ def read_whole(path: Path | str) -> bytes:
         UserError: it cannot be read or decompressed, or ends early.
     """
     try:
-        with _OPENERS.get(Path(path).suffix, cast(Callable[..., IO[bytes]], open))(path, "rb") as stream:
+        with OPENERS.get(Path(path).suffix, cast(Callable[..., IO[bytes]], open))(path, "rb") as stream:
             return stream.read()
     except (EOFError, OSError) as error:
         reason = getattr(error, "strerror", None) or str(error)

@@ -36,12 +36,10 @@ class Training:
     mix: tuple[Mapping[str, Any], ...]
     settings: Mapping[str, Any]
 
-    def options(self) -> dict[str, Any]:
-        """Option -> value; epochs only where no number of steps is set."""
-        found = {key: value for key, value in self.settings.items() if key != "minutes"}  # minutes are for the scheduler
-        if found["steps"] is not None:
-            found["epochs"] = None
-        return found
+    def stated(self) -> dict[str, Any]:
+        """The settings that the command is given: what is set, without what only the scheduler needs (minutes)."""
+        unused = {"minutes"} | ({"epochs"} if self.settings["steps"] is not None else set())
+        return {key: value for key, value in self.settings.items() if value is not None and key not in unused}
 
 
 def block(study: Study) -> Mapping[str, Any]:

@@ -1,27 +1,97 @@
-"""From training files to tokens; test tuples among them are found by id, by what test sets say and by the words of tests."""
+"""Test items in training texts, found by id, by what the tests say, and by the words of skins that only tests use.
+
+Case, marks, markup, digits, layout and the words around do not matter. A paraphrase in other relation words, a translation, or
+a test item whose names were replaced is not found.
+"""
 
 from __future__ import annotations
 
+import html
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.finetuning import training_files
 from worldprobe.benchmarks.worldsense.finetuning.training_files import Dialogue
-from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet
 from worldprobe.benchmarks.worldsense.skins.groups import TEST_SKINS
 from worldprobe.benchmarks.worldsense.skins.skins import Skin
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
+from worldprobe.contracts import table_name
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.models.chat import Encoder
-from worldprobe.training.contamination import TestContent, words_of
-from worldprobe.training.lessons import Lesson, Material, encode_lessons
+
+#: What is inside a word without being read: characters that are not seen, tags, and the hyphen at the end of a line.
+_INSIDE = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]|</?\w+>|(?<=\w)-\n\s*(?=\w)")
+#: How JSON writes marks and the ends of lines.
+_ESCAPE = re.compile(r"\\(?:[nrt]|u([0-9a-f]{4}))", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_]+")
+_NUMBERS = dict(
+    zip("0123456789", ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], strict=True)
+) | {"10": "ten"}
+#: Words by which a passage is looked up.
+_START = 3
+
+
+def words_of(text: str) -> list[str]:
+    """A text's words: small letters, without marks and markup, numbers up to ten in letters.
+
+    >>> words_of("On 3 floors: ‘Ann’s BELOW Ben’.")
+    ['on', 'three', 'floors', 'ann', 's', 'below', 'ben']
+    """
+    plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else " ", html.unescape(text))
+    plain = _INSIDE.sub("", unicodedata.normalize("NFKC", plain).casefold())
+    return [_NUMBERS.get(word, word) for word in _WORD.findall(plain)]
+
+
+class TestContent:
+    """What test items say. An item is passages, all of which a text with the item contains."""
+
+    __test__ = False  # to pytest, a name that begins with Test is a class of tests
+
+    def __init__(self) -> None:
+        self._starts: dict[tuple[str, ...], list[tuple[tuple[str, ...], int]]] = {}
+        self._items: list[tuple[str, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def add(self, name: str, *passages: Sequence[str]) -> None:
+        """Note an item.
+
+        Args:
+            name: of the item; several may have one.
+            passages: words of each.
+        """
+        number = len(self._items)
+        known = {tuple(passage) for passage in passages if len(passage) >= _START}
+        if not known:
+            return
+        self._items.append((name, len(known)))
+        for passage in known:
+            self._starts.setdefault(passage[:_START], []).append((passage, number))
+
+    def find(self, words: Sequence[str]) -> list[str]:
+        """Names of the items that a text contains.
+
+        Args:
+            words: the text's.
+        """
+        if not self._starts:
+            return []
+        seen: dict[int, set[tuple[str, ...]]] = {}
+        for place, start in enumerate(zip(words, words[1:], words[2:], strict=False)):
+            for passage, number in self._starts.get(start, ()):
+                if passage == tuple(words[place : place + len(passage)]):
+                    seen.setdefault(number, set()).add(passage)
+        return list(
+            dict.fromkeys(self._items[number][0] for number, passages in seen.items() if len(passages) == self._items[number][1])
+        )
+
 
 #: Ids that an error names.
 SHOWN = 5
@@ -97,12 +167,15 @@ def read_tests(paths: Iterable[Path | str], skins: Iterable[Skin]) -> TestedTupl
     """Test sets, and the skins that only tests use.
 
     Args:
-        paths: sets of trials in any layout.
+        paths: sets of trials in any layout, and tables of minimal pairs (items of EWoK).
         skins: of the repository or the user.
     """
     used = [skin for skin in skins if skin.use != "train"]
     tests = TestedTuples(skins=frozenset({*TEST_SKINS, *(skin.name for skin in used)}), words=[TestWords(skin) for skin in used])
     for path in paths:
+        if str(path).endswith(".parquet") and table_name(path) == "items":
+            _add_items(path, tests.content)
+            continue
         trials = read_trials(path)
         tests.tuple_ids |= set(trials["tuple_id"])
         tests.trial_ids |= dict(zip(trials["trial_id"].astype(str), trials["tuple_id"], strict=True))
@@ -112,6 +185,15 @@ def read_tests(paths: Iterable[Path | str], skins: Iterable[Skin]) -> TestedTupl
             n_described = len(names) if problem == "Infer.trivial" else len(re.findall(r"-?\d+", description))
             tests.content.add(tuple_id, *_passages(text, names, n_described, problem == "Infer.trivial"))
     return tests
+
+
+def _add_items(path: Path | str, content: TestContent) -> None:
+    """Items of minimal pairs: a context of an item together with a target of it."""
+    columns = ["item_id", "context1", "context2", "target1", "target2"]
+    for item_id, *texts in pd.read_parquet(path, columns=columns).itertuples(index=False, name=None):
+        words = [words_of(text) for text in texts]
+        for context, target in product(words[:2], words[2:]):
+            content.add(item_id, context, target)
 
 
 def _passages(text: str, names: Sequence[str], n_described: int, is_listing: bool) -> list[list[str]]:
@@ -160,88 +242,6 @@ def refuse_tests(path: Path | str, found: Sequence[str], is_allowed: bool) -> No
     what = "test item" if len(found) == 1 else "test items"
     problem = f"contains {len(found)} {what}: {', '.join(found[:SHOWN])}{more}."
     if not is_allowed:
-        fix = "Leave them out (`worldsense generate train-...` has none). --allow-contamination trains on them and records it."
+        fix = "Leave them out (`worldsense generate train-...` has none), or set allow_contamination: true, which the card says."
         raise UserError(path, problem, fix)
     LOGGER.warning("%s %s The model's card will say so.", path, problem)
-
-
-@dataclass
-class MaterialReader:
-    """Reads training files, all in one form.
-
-    Attributes:
-        prompts: how a trial is asked.
-        is_chat: lessons are written through the chat template; else as plain text.
-        encoder: of the model that is trained.
-        is_all: every token of a lesson counts for the loss; else the answer's alone.
-        tests: what must not be trained on.
-        is_contamination_allowed: test tuples are noted in ``contamination``; else they are refused.
-        contamination: ids of the test tuples in what was read.
-        canary: what was read carries it, if any.
-    """
-
-    prompts: PromptSet
-    is_chat: bool
-    encoder: Encoder
-    is_all: bool
-    tests: TestedTuples
-    is_contamination_allowed: bool
-    contamination: list[str] = field(default_factory=list)
-    canary: str | None = None
-
-    def read_train(self, paths: Sequence[Path], most: int | None) -> Material:
-        """The lessons of files of trials or dialogues.
-
-        Args:
-            paths: the files.
-            most: trials and dialogues to take, the first ones, trials as whole tuples; None: all.
-
-        Raises:
-            UserError: a file cannot be read, contains test tuples, or there are no lessons.
-        """
-        lessons: list[Iterator[Lesson]] = []
-        for path in paths:
-            if most == 0:
-                break
-            if training_files.is_trials(path):
-                trials = training_files.first_tuples(read_trials(path), most)
-                number = len(trials)
-                lessons.append(training_files.lessons_of_trials(trials, self.prompts, self.is_chat))
-                self._note(path, in_trials(trials, self.tests), training_files.canary_of(path))
-            else:
-                dialogues = training_files.read_dialogues(path)[:most]
-                number = len(dialogues)
-                lessons.append(self._of_dialogues(path, dialogues))
-            most = None if most is None else max(most - number, 0)
-        material = encode_lessons(chain(*lessons), self.encoder, self.is_all)
-        if not len(material):
-            raise UserError(", ".join(map(str, paths)), "contain no lessons.", "Give trials, or dialogues.")
-        return material
-
-    def read_mixed(self, paths: Sequence[Path], room: int) -> Material:
-        """The lessons of dialogues that are mixed in; those of more than ``room`` tokens are left out and counted.
-
-        Raises:
-            UserError: a file cannot be read or contains test tuples, or all lessons are too long.
-        """
-        lessons = [self._of_dialogues(path, training_files.read_dialogues(path)) for path in paths]
-        whole = encode_lessons(chain(*lessons), self.encoder, self.is_all)
-        kept = whole.without(room)
-        if not len(kept):
-            problem = f"all {len(whole)} lessons have more than {room} tokens."
-            raise UserError("--mix", problem, "Take a longer --sequence-length.")
-        if len(kept) < len(whole):
-            LOGGER.warning(
-                "--mix: %d of %d lessons have more than %d tokens and are left out", len(whole) - len(kept), len(whole), room
-            )
-        return kept
-
-    def _of_dialogues(self, path: Path, dialogues: Sequence[training_files.Dialogue]) -> Iterator[Lesson]:
-        canary = training_files.canary_of(path, dialogues)
-        self._note(path, in_dialogues(dialogues, self.tests), canary)
-        return training_files.lessons_of_dialogues(dialogues, self.prompts, self.is_chat)
-
-    def _note(self, path: Path, found: Sequence[str], canary: str | None) -> None:
-        refuse_tests(path, found, self.is_contamination_allowed)
-        self.contamination += found
-        self.canary = canary or self.canary
