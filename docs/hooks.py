@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT / "workflow" / "src"), str(ROOT / "docs")]
 from reference import reference  # noqa: E402
 
 from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet  # noqa: E402
-from worldprobe.benchmarks.worldsense.skins.skin_file import SkinFile  # noqa: E402
+from worldprobe.benchmarks.worldsense.skins.skins import SkinFile  # noqa: E402
 from worldprobe.report.results import Result  # noqa: E402
 
 #: Files of the repository -> pages of the site.

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "workflow" / "src"))
 
 from worldprobe import benchmarks  # noqa: E402
 from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet  # noqa: E402
-from worldprobe.benchmarks.worldsense.skins.skin_file import SkinFile  # noqa: E402
+from worldprobe.benchmarks.worldsense.skins.skins import SkinFile  # noqa: E402
 from worldprobe.report.results import Result  # noqa: E402
 from worldprobe.settings.blocks import Block, in_words, json_schema, meaning, schema_at  # noqa: E402
 from worldprobe.settings.registry import Card, Registry  # noqa: E402

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.worldsense.trials.audit import WRONG, audit_trials
-from worldprobe.benchmarks.worldsense.trials.official import read_official, write_official
+from worldprobe.benchmarks.worldsense.trials.files import read_official, write_official
 
 
 @pytest.fixture(scope="module")

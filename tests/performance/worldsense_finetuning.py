@@ -22,11 +22,10 @@ from scipy.special import stdtrit
 
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
-from worldprobe.benchmarks.worldsense.analysis.scoring import score_tuples
+from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
 from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import draw_lessons
-from worldprobe.benchmarks.worldsense.finetuning.settings import ReadingLessons
-from worldprobe.benchmarks.worldsense.skins.groups import IN, NEW, OUT, group_skins
-from worldprobe.benchmarks.worldsense.skins.skins import read_skins
+from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
+from worldprobe.benchmarks.worldsense.skins.skins import IN, NEW, OUT, group_skins, read_skins
 
 VERDICTS, COMPLETENESS = ("TRUE", "FALSE", "UNKNOWN"), ("1", "2", "3")
 #: Set and group of skins -> what was seen of it when trials were learned.

@@ -25,7 +25,7 @@ from sklearn.linear_model import LogisticRegression
 
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS, answers_of
-from worldprobe.benchmarks.worldsense.trials.official import read_official
+from worldprobe.benchmarks.worldsense.trials.files import read_official
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 
 CELL = ["size", "complexity", "arity"]

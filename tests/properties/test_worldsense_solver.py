@@ -5,7 +5,7 @@ from itertools import permutations, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worldprobe.benchmarks.worldsense.problems import solver
+from worldprobe.benchmarks.worldsense.problems import worlds as solver
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     Relation,
     before,

@@ -11,7 +11,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER
-from worldprobe.benchmarks.worldsense.trials.official import read_official
+from worldprobe.benchmarks.worldsense.trials.files import read_official
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from worldprobe import benchmarks, settings
-from worldprobe.benchmarks.worldsense.skins.skin_file import SkinFile
+from worldprobe.benchmarks.worldsense.skins.skins import SkinFile
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.operations.settings import check_folders, model_files, read_settings

@@ -20,8 +20,7 @@ import pytest
 from scipy.optimize import linprog
 
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, Core, cells, cores, solve, stated_in
-from worldprobe.benchmarks.worldsense.problems.solver import count_worlds, decide
-from worldprobe.benchmarks.worldsense.problems.worlds import Description, Relation, normalise, rename
+from worldprobe.benchmarks.worldsense.problems.worlds import Description, Relation, count_worlds, decide, normalise, rename
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import NORMAL, answers_of, problem_type
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set

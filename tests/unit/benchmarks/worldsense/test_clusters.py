@@ -9,8 +9,7 @@ import pytest
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.clusters import spread_of_means
 from worldprobe.benchmarks.worldsense.analysis.consistency import FEWEST, _over_problems, measure_consistency
-from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
-from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, WORDS, Questions, from_frame
+from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, WORDS, Questions, add_properties, from_frame
 from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average, find_cells, sum_in_cells
 from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models
 from worldprobe.benchmarks.worldsense.contracts import Comparisons

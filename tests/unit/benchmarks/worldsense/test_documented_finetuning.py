@@ -11,7 +11,7 @@ import yaml
 from worldprobe.benchmarks import settings_classes
 from worldprobe.benchmarks.worldsense.finetuning import trainings as tunings
 from worldprobe.benchmarks.worldsense.finetuning.finetune import decide
-from worldprobe.benchmarks.worldsense.finetuning.settings import FinetuningSettings
+from worldprobe.benchmarks.worldsense.finetuning.trainings import FinetuningSettings
 from worldprobe.cli import main
 from worldprobe.settings import read_study
 

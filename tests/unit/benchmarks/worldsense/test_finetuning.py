@@ -13,8 +13,8 @@ from worldprobe import benchmarks
 from worldprobe.benchmarks.worldsense.contracts import Summaries, Trainings
 from worldprobe.benchmarks.worldsense.figures import finetuning as figures
 from worldprobe.benchmarks.worldsense.finetuning import external, trainings
-from worldprobe.benchmarks.worldsense.finetuning.settings import Finetuning
 from worldprobe.benchmarks.worldsense.finetuning.training_files import first_tuples
+from worldprobe.benchmarks.worldsense.finetuning.trainings import Finetuning
 from worldprobe.benchmarks.worldsense.outputs import asked_models
 from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS
 from worldprobe.benchmarks.worldsense.tables import accuracy

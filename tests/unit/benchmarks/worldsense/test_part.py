@@ -11,10 +11,8 @@ from matplotlib.collections import LineCollection
 
 from worldprobe.analysis.reproduction import summary_line
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
-from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
-from worldprobe.benchmarks.worldsense.analysis.published import read_published
-from worldprobe.benchmarks.worldsense.analysis.questions import from_frame
-from worldprobe.benchmarks.worldsense.analysis.reproduction import check_reproduction
+from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
+from worldprobe.benchmarks.worldsense.analysis.reproduction import check_reproduction, read_published
 from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries, Trials
 from worldprobe.benchmarks.worldsense.figures import dots, lines

@@ -18,7 +18,7 @@ from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import (
     tokens_of,
     words_of,
 )
-from worldprobe.benchmarks.worldsense.finetuning.settings import ReadingLessons
+from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
 from worldprobe.benchmarks.worldsense.problems.worlds import before
 from worldprobe.benchmarks.worldsense.skins.rendering import render_clause
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins

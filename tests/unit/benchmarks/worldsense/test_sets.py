@@ -12,8 +12,7 @@ from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, WORDINGS, answers_of
 from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
-from worldprobe.benchmarks.worldsense.trials.files import read_trials
-from worldprobe.benchmarks.worldsense.trials.official import read_official
+from worldprobe.benchmarks.worldsense.trials.files import read_official, read_trials
 from worldprobe.benchmarks.worldsense.trials.sets import PLANS, blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct, permute, round_keys
 from worldprobe.cli import main

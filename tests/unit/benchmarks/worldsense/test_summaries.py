@@ -10,15 +10,19 @@ import pytest
 
 from worldprobe.analysis.reproduction import summary_line
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
-from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
-from worldprobe.benchmarks.worldsense.analysis.published import published_name, read_published
-from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, Questions, from_frame
-from worldprobe.benchmarks.worldsense.analysis.reproduction import RELEASED, check_reproduction, released_sets
+from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, Questions, add_properties, from_frame
+from worldprobe.benchmarks.worldsense.analysis.reproduction import (
+    RELEASED,
+    check_reproduction,
+    published_name,
+    read_published,
+    released_sets,
+)
 from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models, summarize
 from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction, Summaries
 from worldprobe.benchmarks.worldsense.selection import PROMPTINGS, place
-from worldprobe.benchmarks.worldsense.skins.groups import group_skins
+from worldprobe.benchmarks.worldsense.skins.skins import group_skins
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.cli import main
 from worldprobe.contracts import validate, write_table

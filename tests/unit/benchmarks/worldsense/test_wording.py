@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
-from worldprobe.benchmarks.worldsense.skins.groups import IN, KNOWN, NEW, OUT, group_skins, relation_words
-from worldprobe.benchmarks.worldsense.skins.skins import Skin, read_skins
+from worldprobe.benchmarks.worldsense.skins.skins import IN, KNOWN, NEW, OUT, Skin, group_skins, read_skins, relation_words
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DOMAINS, problem_type
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.cli import main

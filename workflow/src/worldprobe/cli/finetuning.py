@@ -90,7 +90,7 @@ def finetune(
         gpus: GPUs that share the model; 0: train on the CPU (default: 1, or the CPU where there is no GPU)
         out: folder of the model, written whole or not at all
     """
-    from worldprobe.benchmarks.worldsense.finetuning.settings import FinetuningSettings
+    from worldprobe.benchmarks.worldsense.finetuning.trainings import FinetuningSettings
     from worldprobe.files import check_place
     from worldprobe.log import LOGGER
     from worldprobe.models import model_provenance
@@ -254,7 +254,7 @@ def write_lessons(*, settings: Settings, skin_folder: SkinFolder = None, wording
         out: lessons, as dialogues, one a line (.jsonl.gz)
     """
     from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import lesson_lines
-    from worldprobe.benchmarks.worldsense.finetuning.settings import ReadingLessons
+    from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
     from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
     from worldprobe.benchmarks.worldsense.trials.files import write_lines
     from worldprobe.log import LOGGER

@@ -151,8 +151,7 @@ def generate(
     from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
     from worldprobe.benchmarks.worldsense.trials import sets
     from worldprobe.benchmarks.worldsense.trials.audit import find_misreading
-    from worldprobe.benchmarks.worldsense.trials.files import write_set
-    from worldprobe.benchmarks.worldsense.trials.official import is_official
+    from worldprobe.benchmarks.worldsense.trials.files import is_official, write_set
     from worldprobe.log import LOGGER
     from worldprobe.provenance import made
 
@@ -272,8 +271,7 @@ def _read_sets(sets: list[list[str]], skin_folder: Path | None) -> Iterator[tupl
         UserError: a set without trials or answers, or two of one name.
     """
     from worldprobe.benchmarks.worldsense.analysis.answers import read_series
-    from worldprobe.benchmarks.worldsense.analysis.properties import add_properties
-    from worldprobe.benchmarks.worldsense.analysis.questions import from_frame
+    from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
 
     names = [given[0] for given in sets]
@@ -360,8 +358,7 @@ def ask_(
     from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask, write_prompts
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
     from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
-    from worldprobe.benchmarks.worldsense.trials.files import read_trials
-    from worldprobe.benchmarks.worldsense.trials.official import is_official
+    from worldprobe.benchmarks.worldsense.trials.files import is_official, read_trials
     from worldprobe.contracts import write_table
     from worldprobe.files import digest_file
     from worldprobe.inference.store import open_store
@@ -429,8 +426,7 @@ def _sources_of_examples(trials: Sequence[str], examples: Sequence[str]) -> list
 def _pools(sources: Sequence[str], tables: Sequence[pd.DataFrame], seed: int, skin_folder: Path | None) -> list[Pool]:
     """Where the examples of each set come from."""
     from worldprobe.benchmarks.worldsense.inference.prompts import Pool
-    from worldprobe.benchmarks.worldsense.skins.groups import KNOWN
-    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_skins
+    from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, KNOWN, read_skins
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
 
     domains = {name: group.domain for name, group in KNOWN.items() if group.domain}
@@ -442,7 +438,7 @@ def _pools(sources: Sequence[str], tables: Sequence[pd.DataFrame], seed: int, sk
 def canary_of(path: str, trials: pd.DataFrame) -> str | None:
     """The canary of trials of ours; the official layout has it in the tuples' ids."""
     from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
-    from worldprobe.benchmarks.worldsense.trials.official import is_official
+    from worldprobe.benchmarks.worldsense.trials.files import is_official
     from worldprobe.contracts import read_provenance
 
     if is_official(path):
@@ -499,8 +495,7 @@ def export(
         out: official: a file, .jsonl.bz2, .jsonl.gz or .jsonl; lm-eval, hf: a folder
     """
     from worldprobe.benchmarks.worldsense.contracts import Trials
-    from worldprobe.benchmarks.worldsense.trials.files import read_batches
-    from worldprobe.benchmarks.worldsense.trials.official import is_official, read_official, write_official
+    from worldprobe.benchmarks.worldsense.trials.files import is_official, read_batches, read_official, write_official
     from worldprobe.contracts import check_kind, read_provenance
     from worldprobe.files import digest_file, source_of, whole_folder, write_members
 
@@ -543,8 +538,7 @@ def _dataset_files(trials: str) -> Iterator[tuple[str, bytes]]:
     from worldprobe.benchmarks.worldsense.contracts import Trials
     from worldprobe.benchmarks.worldsense.exports import describe_trials
     from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
-    from worldprobe.benchmarks.worldsense.trials.files import read_batches
-    from worldprobe.benchmarks.worldsense.trials.official import is_official
+    from worldprobe.benchmarks.worldsense.trials.files import is_official, read_batches
     from worldprobe.contracts import check_kind, read_provenance
     from worldprobe.report.dataset_folder import dataset_files
 

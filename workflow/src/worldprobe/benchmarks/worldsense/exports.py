@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.analysis.questions import WORDS
-from worldprobe.benchmarks.worldsense.analysis.scoring import FOLDED, POLARITY, WEIGHT
+from worldprobe.benchmarks.worldsense.analysis.statistics import FOLDED, POLARITY, WEIGHT
 from worldprobe.benchmarks.worldsense.contracts import Trials
 from worldprobe.benchmarks.worldsense.inference.ask import choose, responses, write_prompts
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set

@@ -1,13 +1,14 @@
-"""The files that a study of WorldSense makes: plain lists of paths, for rules and for status. Imports nothing heavy."""
+"""What a study of WorldSense makes and has, by its settings: files, and which displays it needs. Imports nothing heavy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from worldprobe.benchmark import PageFiles, Registry, Study
 from worldprobe.benchmarks.worldsense.finetuning.trainings import made_models, model_folder, trainings
 from worldprobe.benchmarks.worldsense.finetuning.trainings import root as tuning_root
+from worldprobe.benchmarks.worldsense.skins.vocabulary import NORMAL
 from worldprobe.paths import StudyPaths
 
 
@@ -137,3 +138,51 @@ def page_files(study: Study, models: Sequence[str]) -> PageFiles | None:
     found = [path for model in answered(study, models) for path in left_by(study, model)]
     quoted = "" if study["worldsense"]["released"] else trial_table(study, main)  # released trials are never quoted
     return PageFiles(summary=summaries(study), made_from=tuple(found), item_text=quoted)
+
+
+def has_several_promptings(study: Study) -> bool:
+    """Whether the same trials are asked in several ways."""
+    return len(study["worldsense"]["promptings"]) > 1
+
+
+def has_several_sets(study: Study) -> bool:
+    """Whether models answer several sets of trials."""
+    return len(asked_sets(study)) > 1
+
+
+def has_pairs(study: Study) -> bool:
+    """Whether there are models to compare."""
+    return len(asked_models(study)) > 1
+
+
+def has_tuned_models(study: Study) -> bool:
+    """Whether models that the study fine-tunes answer trials."""
+    asked = set(asked_models(study))
+    return any("+" in model and model in asked for model in made_models(study))
+
+
+def has_trainings(study: Study) -> bool:
+    """Whether the study fine-tunes a model."""
+    return bool(trainings(study))
+
+
+def has_normal_problems(study: Study) -> bool:
+    """Whether there is a problem that needs a world in mind."""
+    return _has_any(study, NORMAL)
+
+
+def has_places(study: Study) -> bool:
+    """Whether questions are about two places in a line."""
+    return _has_any(study, ("Infer.normal", "Consist.normal"))
+
+
+def has_controls(study: Study) -> bool:
+    """Whether problems come with controls, so that the two can be compared."""
+    wanted = study["worldsense"]["problems"]
+    return not wanted or any(".normal" in name or ".trivial" in name for name in wanted)
+
+
+def _has_any(study: Study, problems: Collection[str]) -> bool:
+    """Whether a study has one of some problems; one that names none has all."""
+    wanted = set(study["worldsense"]["problems"])
+    return not wanted or bool(wanted & set(problems))

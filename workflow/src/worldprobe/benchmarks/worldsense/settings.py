@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from worldprobe.benchmark import Study
-from worldprobe.benchmarks.worldsense.finetuning.settings import Finetuning
+from worldprobe.benchmarks.worldsense.finetuning.trainings import Finetuning
 from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
 from worldprobe.benchmarks.worldsense.outputs import asked_models, asked_sets, released_trials
 from worldprobe.errors import UserError, did_you_mean

@@ -9,9 +9,8 @@ import pandas as pd
 
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, Questions
-from worldprobe.benchmarks.worldsense.analysis.scoring import GOLDS, score_tuples
-from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average, find_cells, sum_in_cells
-from worldprobe.benchmarks.worldsense.skins.groups import TRAININGS
+from worldprobe.benchmarks.worldsense.analysis.statistics import GOLDS, Z, average, find_cells, score_tuples, sum_in_cells
+from worldprobe.benchmarks.worldsense.skins.skins import TRAININGS
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DOMAINS, PROBLEMS
 
 ALL = "all"

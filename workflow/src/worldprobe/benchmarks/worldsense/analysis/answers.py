@@ -18,7 +18,7 @@ from pyarrow import json
 
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, TYPES, WORDS, Questions
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, problem_type
-from worldprobe.benchmarks.worldsense.trials.official import encode, is_official, read_whole
+from worldprobe.benchmarks.worldsense.trials.files import encode, is_official, read_whole
 from worldprobe.errors import UserError
 
 _SCHEMA = arrow.schema([("Key", arrow.int64()), ("resp", arrow.string())])

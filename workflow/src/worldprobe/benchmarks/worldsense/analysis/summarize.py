@@ -15,9 +15,8 @@ from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.clusters import OVER, spread_of_means
 from worldprobe.benchmarks.worldsense.analysis.consistency import measure_consistency
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions
-from worldprobe.benchmarks.worldsense.analysis.scoring import score_metrics, score_tuples
-from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average, find_cells, sum_in_cells
-from worldprobe.benchmarks.worldsense.contracts.statistics import GROUPINGS, Comparisons
+from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average, find_cells, score_metrics, score_tuples, sum_in_cells
+from worldprobe.benchmarks.worldsense.contracts import GROUPINGS, Comparisons
 from worldprobe.contracts.results import ALL, JOINT, OVERALL
 
 #: Columns of tuples -> the groupings by them are found from cells of their own, as not all combinations matter.

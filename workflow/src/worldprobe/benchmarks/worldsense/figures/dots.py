@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmark import figure
-from worldprobe.benchmarks.worldsense.features import has_several_promptings, has_several_sets
-from worldprobe.benchmarks.worldsense.outputs import is_asked
+from worldprobe.benchmarks.worldsense.outputs import has_several_promptings, has_several_sets, is_asked
 from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
     PROMPTINGS,

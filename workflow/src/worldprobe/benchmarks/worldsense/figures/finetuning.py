@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from worldprobe.benchmark import Input, figure
-from worldprobe.benchmarks.worldsense.analysis.published import read_published
+from worldprobe.benchmarks.worldsense.analysis.reproduction import read_published
 from worldprobe.benchmarks.worldsense.contracts import Trainings
-from worldprobe.benchmarks.worldsense.features import has_trainings, has_tuned_models
 from worldprobe.benchmarks.worldsense.figures.dots import ACCURACY, AMPLITUDE, sets
-from worldprobe.benchmarks.worldsense.outputs import is_asked
+from worldprobe.benchmarks.worldsense.outputs import has_trainings, has_tuned_models, is_asked
 from worldprobe.benchmarks.worldsense.selection import SUMMARIES, split_tuned
 from worldprobe.errors import UserError
 from worldprobe.report import style

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from worldprobe.benchmark import figure
-from worldprobe.benchmarks.worldsense.features import has_controls, has_normal_problems
-from worldprobe.benchmarks.worldsense.outputs import is_asked
+from worldprobe.benchmarks.worldsense.outputs import has_controls, has_normal_problems, is_asked
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, SUMMARIES, of_main, pick
 from worldprobe.errors import UserError
 from worldprobe.report import style

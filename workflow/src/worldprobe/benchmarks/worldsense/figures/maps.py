@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from worldprobe.benchmark import figure
-from worldprobe.benchmarks.worldsense.features import has_places
-from worldprobe.benchmarks.worldsense.outputs import is_asked
+from worldprobe.benchmarks.worldsense.outputs import has_places, is_asked
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, SUMMARIES, language_models, of_main, pick, problems_of
-from worldprobe.benchmarks.worldsense.skins.groups import TEST_SKINS
+from worldprobe.benchmarks.worldsense.skins.skins import TEST_SKINS
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster

@@ -18,8 +18,7 @@ from pathlib import Path
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.finetuning.training_files import Dialogue
-from worldprobe.benchmarks.worldsense.skins.groups import TEST_SKINS
-from worldprobe.benchmarks.worldsense.skins.skins import Skin
+from worldprobe.benchmarks.worldsense.skins.skins import TEST_SKINS, Skin
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import table_name
 from worldprobe.errors import UserError

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.analysis.published import read_published
+from worldprobe.benchmarks.worldsense.analysis.reproduction import read_published
 from worldprobe.errors import UserError
 
 COLUMNS = ("model", "task", "shots", "metric", "value", "stderr", "source")

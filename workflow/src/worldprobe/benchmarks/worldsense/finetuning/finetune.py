@@ -25,7 +25,6 @@ from worldprobe.benchmarks.worldsense.finetuning.contamination import (
     refuse_tests,
 )
 from worldprobe.benchmarks.worldsense.finetuning.model_card import RECORD, write_card, write_record
-from worldprobe.benchmarks.worldsense.finetuning.settings import FinetuningSettings
 from worldprobe.benchmarks.worldsense.finetuning.training_files import (
     Dialogue,
     canary_of,
@@ -35,6 +34,7 @@ from worldprobe.benchmarks.worldsense.finetuning.training_files import (
     lessons_of_trials,
     read_dialogues,
 )
+from worldprobe.benchmarks.worldsense.finetuning.trainings import FinetuningSettings
 from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet, load_prompt_set
 from worldprobe.benchmarks.worldsense.skins.skins import FOLDER, read_all_wordings
 from worldprobe.benchmarks.worldsense.trials.files import read_trials

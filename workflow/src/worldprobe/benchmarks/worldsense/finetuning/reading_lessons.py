@@ -18,10 +18,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from worldprobe.benchmarks.worldsense.finetuning.settings import ReadingLessons
+from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
 from worldprobe.benchmarks.worldsense.problems.problems import base_descriptions, incomplete_descriptions
-from worldprobe.benchmarks.worldsense.problems.solver import decide
-from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Relation, before, between
+from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Relation, before, between, decide
 from worldprobe.benchmarks.worldsense.skins.rendering import NUMBERS, render_clause, render_opposite
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, CANARY, WORDINGS

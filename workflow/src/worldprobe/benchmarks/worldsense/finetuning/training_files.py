@@ -13,8 +13,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, problem_type
-from worldprobe.benchmarks.worldsense.trials.files import read_trials
-from worldprobe.benchmarks.worldsense.trials.official import OPENERS
+from worldprobe.benchmarks.worldsense.trials.files import OPENERS, read_trials
 from worldprobe.contracts import read_provenance
 from worldprobe.errors import UserError
 from worldprobe.models.engine import Message, Role

@@ -1,4 +1,13 @@
-"""Asks a model about trials under one prompting strategy: answers, whole conversations, and counts for the provenance."""
+"""Asks a model about trials under one prompting strategy: answers, whole conversations, and counts for the provenance.
+
+Where the first written reply gives no answer, one second question is asked (paper, Section 4.2). Where the answers' log
+probabilities are compared, they are calibrated, so that only what the text says decides. A sum of log probabilities compares
+answers of different lengths and frequencies: surface form competition (Holtzman et al. 2021, arXiv 2104.08315). So the log odds
+of two answers are taken relative to what they are on average over all tuples of a form, as in batch calibration (Zhou et al.
+2024, arXiv 2309.17249). A tuple has each answer, so a model that knows all of them, and leans to none, is usually halfway
+between: its border stays where it is. Texts without content do not have this property: nonsense contradicts itself, and a model
+that sees it says so. All trials of one form have the same border, so it cannot tell them apart.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +20,111 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.worldsense.inference.calibration import FORM, decide, log_odds, usual_odds
-from worldprobe.benchmarks.worldsense.inference.dialogue import TrialDialogue, is_whole
 from worldprobe.benchmarks.worldsense.inference.parse import EXPLICIT, differences, reader_of
 from worldprobe.benchmarks.worldsense.inference.prompts import SHARED, Pool, PromptSet
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, answers_of, problem_type
 from worldprobe.errors import UserError
-from worldprobe.inference.dialogue import Exchange, converse
-from worldprobe.inference.requests import near_tie_of, run_requests
+from worldprobe.inference.dialogue import Exchange, Reader, Reading, converse, extend
+from worldprobe.inference.requests import Generate, near_tie_of, run_requests
 from worldprobe.inference.store import Store
 from worldprobe.log import LOGGER
 from worldprobe.models.engine import Completion, Decoding, Engine, Loglikelihood, Message, Prompt, Scored
+
+#: Trials that have these in common have the same border between answers: problem, wording of the question, form of the query.
+FORM = ("problem", "wording", "arity")
+
+
+def usual_odds(tuples: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
+    """What log odds are on average over tuples, of each halfway between its largest and its smallest, in nats.
+
+    Halfway, since two of a completeness tuple's three answers are known; so no gold answer is needed.
+
+    Args:
+        tuples: the ``log_odds`` of each trial, by tuple of one form.
+
+    >>> usual_odds([[np.array([3.0]), np.array([1.0])], [np.array([2.5]), np.array([2.5])]])
+    array([2.25])
+    """
+    halves = np.array([(np.max(trials, axis=0) + np.min(trials, axis=0)) / 2 for trials in tuples])
+    usual: np.ndarray = halves[0] + np.mean(halves - halves[0], axis=0)  # exact where all are equal: these are ties
+    return usual
+
+
+def log_odds(logprobs: Sequence[float]) -> np.ndarray:
+    """What is decided between answers, in nats: the first against the second; of three, known (1, 2) against 3, and 1 against 2.
+
+    The paper folds 1 and 2 into one answer (Section 4.2). So must the decision: a model that draws one of three answers would say
+    "known" twice as often as "unknown".
+
+    >>> log_odds([-1.0, -3.0])
+    array([2.])
+    >>> log_odds([-1.0, -1.0, -1.0]).round(3)
+    array([0.693, 0.   ])
+    """
+    if len(logprobs) == 2:
+        return np.array([logprobs[0] - logprobs[1]])
+    first, second, third = logprobs
+    return np.array([np.logaddexp(first, second) - third, first - second])
+
+
+def decide(logprobs: Sequence[float], usual: np.ndarray) -> tuple[int, float]:
+    """The answer that a text speaks for, by its place, and the nats by which the nearest other one is behind.
+
+    Args:
+        logprobs: of each answer after the text.
+        usual: the ``usual_odds`` of its form.
+    """
+    first, *second = log_odds(logprobs) - usual
+    if not second:
+        return int(first < 0), abs(float(first))
+    if first < 0:
+        return 2, abs(float(first))
+    return int(second[0] < 0), float(min(first, abs(second[0])))
+
+
+def is_whole(reply: Completion) -> bool:
+    """Can a reply be read? Not one that was cut, nor one to a question that was cut."""
+    return reply.finish not in ("length", "not_finite") and not reply.prompt_was_cut
+
+
+@dataclass(frozen=True)
+class TrialDialogue:
+    """A reply, and a second question where it gives no answer; a ``Dialogue``.
+
+    Attributes:
+        reader: reads a reply.
+        decoding: how the first reply is written.
+        says: the second question; None for none.
+        then: how its reply is written.
+    """
+
+    reader: Reader
+    decoding: Decoding
+    says: str | None
+    then: Decoding
+
+    def question(self, prompt: Prompt, replies: Sequence[Completion]) -> Generate:
+        """See ``Dialogue.question``."""
+        return Generate(prompt, self.then if replies else self.decoding)
+
+    def follow_up(self, prompt: Prompt, replies: Sequence[Completion]) -> Prompt | None:
+        """See ``Dialogue.follow_up``: one, where the first reply was cut or gives no answer for certain."""
+        if self.says is None or len(replies) > 1 or self.read(replies).status in ("ok", "truncated", "not_finite"):
+            return None
+        return extend(prompt, replies[-1], self.says)
+
+    def read(self, replies: Sequence[Completion]) -> Reading:
+        """See ``Dialogue.read``: the last reply counts; one that was cut is not read, as its end is not there."""
+        last = replies[-1]
+        if last.finish == "not_finite":
+            return Reading(None, "not_finite")
+        if last.prompt_was_cut:
+            return Reading(None, "truncated")
+        if last.finish == "length":
+            return Reading(None, "length")
+        reading = self.reader(last.text)
+        return Reading(reading.value, reading.status if reading.status in ("ok", "ambiguous", "refused") else "invalid")
+
 
 #: Columns of trials that asking reads; where answers are calibrated, also ``FORM``.
 TRIAL_COLUMNS = ("trial_id", "tuple_id", *SHARED, "skin", "text")

@@ -11,7 +11,6 @@ from functools import lru_cache
 from itertools import combinations, permutations, product
 from typing import NamedTuple
 
-from worldprobe.benchmarks.worldsense.problems.solver import count_worlds, decide, depth, gold_answer
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     PLANAR,
     UNKNOWN,
@@ -19,7 +18,11 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     Relation,
     before,
     between,
+    count_worlds,
+    decide,
+    depth,
     false_variants,
+    gold_answer,
     normalise,
     rename,
 )

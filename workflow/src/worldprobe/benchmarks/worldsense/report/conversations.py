@@ -11,7 +11,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions, from_frame
-from worldprobe.benchmarks.worldsense.analysis.scoring import score_tuples
+from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
 from worldprobe.benchmarks.worldsense.contracts import Responses, Trials
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, PROBLEMS

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.benchmark import Evaluated, Evaluation
-from worldprobe.benchmarks.worldsense.analysis.published import SOURCE, read_published
+from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE, read_published
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, interval_ends, problems_of, prompting_name, show_tokens
 from worldprobe.benchmarks.worldsense.trials.files import read_trials

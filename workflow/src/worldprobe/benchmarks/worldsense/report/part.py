@@ -20,7 +20,7 @@ from worldprobe.benchmarks.worldsense.selection import (
     prompting_name,
     show_tokens,
 )
-from worldprobe.benchmarks.worldsense.skins.groups import IN, OUT
+from worldprobe.benchmarks.worldsense.skins.skins import IN, OUT
 from worldprobe.benchmarks.worldsense.skins.vocabulary import TRIVIAL
 from worldprobe.contracts import read_table
 from worldprobe.contracts.results import ALL, OVERALL

@@ -10,8 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from worldprobe.benchmarks.worldsense.problems.solver import gold_answer
-from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Kind, Relation, before, between
+from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Kind, Relation, before, between, gold_answer
 from worldprobe.benchmarks.worldsense.skins.skins import Skin
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, problem_type
 

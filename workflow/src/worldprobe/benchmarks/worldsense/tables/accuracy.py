@@ -7,9 +7,14 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from worldprobe.benchmark import table
-from worldprobe.benchmarks.worldsense.analysis.published import published_name, read_published
-from worldprobe.benchmarks.worldsense.features import has_controls, has_several_promptings, has_several_sets, has_tuned_models
-from worldprobe.benchmarks.worldsense.outputs import is_asked
+from worldprobe.benchmarks.worldsense.analysis.reproduction import published_name, read_published
+from worldprobe.benchmarks.worldsense.outputs import (
+    has_controls,
+    has_several_promptings,
+    has_several_sets,
+    has_tuned_models,
+    is_asked,
+)
 from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
     PROMPTINGS,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmark import Input, table
-from worldprobe.benchmarks.worldsense.analysis.published import SOURCE
+from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction
-from worldprobe.benchmarks.worldsense.features import has_pairs
-from worldprobe.benchmarks.worldsense.outputs import is_asked
+from worldprobe.benchmarks.worldsense.outputs import has_pairs, is_asked
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, PROMPTINGS, SUMMARIES, main_set, of_main, pick, place
 from worldprobe.contracts.results import OVERALL
 from worldprobe.provenance import Provenance

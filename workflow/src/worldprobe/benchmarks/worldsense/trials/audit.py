@@ -11,13 +11,15 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.problems.problems import cells, cores
-from worldprobe.benchmarks.worldsense.problems.solver import count_worlds, decide, gold_answer
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     PLANAR,
     SMALLEST,
     UNKNOWN,
     Description,
     Relation,
+    count_worlds,
+    decide,
+    gold_answer,
     normalise,
     read_description,
     read_relation,

@@ -1,26 +1,323 @@
-"""Files of trials: read whatever the layout, written batch by batch, each whole or not at all."""
+"""Files of trials: the official layout, and our table, written batch by batch, each whole or not at all.
+
+The official layout, ``trials.jsonl.bz2``, is one JSON object a line (specification, Section 2). What is read, written and read
+again is equal, byte for byte where the official writer wrote it.
+"""
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
+import numpy as np
 import pandas as pd
 import pyarrow as arrow
 import pyarrow.parquet as parquet
+from pyarrow.json import ParseOptions, ReadOptions, read_json
 
 from worldprobe.benchmarks.worldsense.contracts import Trials
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY
-from worldprobe.benchmarks.worldsense.trials.official import check_fields, check_tuples, is_official, read_official
+from worldprobe.benchmarks.worldsense.problems.worlds import LARGEST, SMALLEST, read_description, read_relation, relation_fault
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, DISGUISES, PROBLEMS, answers_of
 from worldprobe.contracts import ContractError, read_table, validate
 from worldprobe.contracts.tables import check_columns, check_rows
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_file
 from worldprobe.provenance import Provenance
+
+_TEXT, _NUMBER, _TEXTS = arrow.string(), arrow.int64(), arrow.list_(arrow.string())
+#: Field -> its type, in the official order.
+FIELDS = {
+    "Key": _NUMBER,
+    "problemname": _TEXT,
+    "tuple_ID": _TEXT,
+    "text": _TEXT,
+    "expectedresp": _TEXTS,
+    "span": _NUMBER,
+    "descr": _TEXT,
+    "query": _TEXT,
+    "objects": _TEXTS,
+    "problemsize": _NUMBER,
+    "skin": _TEXT,
+    "qskin": _TEXT,
+    "complexity": _TEXT,
+    "query_len": _NUMBER,
+    "goldresp_obfusc": _TEXT,
+}
+#: Official field -> our column, where the value is the same.
+SAME = {
+    "Key": "trial_id",
+    "problemname": "problem",
+    "tuple_ID": "tuple_id",
+    "text": "text",
+    "span": "span",
+    "descr": "description",
+    "query": "query",
+    "problemsize": "size",
+    "skin": "skin",
+    "qskin": "wording",
+    "query_len": "arity",
+    "goldresp_obfusc": "gold",
+}
+#: Columns that are read, in this order; ``line`` is the place in the file.
+COLUMNS = (*SAME.values(), "complexity", "entities", "line")
+_COMPLEXITIES = ("Complexity_0", "Complexity_1", "Complexity_2")
+_write_names = json.JSONEncoder(ensure_ascii=False).encode
+#: Bytes that are parsed at a time; no line may be longer.
+_BLOCK_SIZE = 1 << 24
+OPENERS: dict[str, Callable[..., IO[bytes]]] = {".bz2": cast(Any, bz2.open), ".gz": cast(Any, gzip.open)}
+
+
+def is_official(path: Path | str) -> bool:
+    """Whether a file's name is one of the official layout: ``.jsonl``, also compressed as ``.bz2`` or ``.gz``."""
+    suffixes = Path(path).suffixes
+    return bool(suffixes) and (suffixes[-1] == ".jsonl" or (len(suffixes) > 1 and suffixes[-2] == ".jsonl"))
+
+
+def read_official(path: Path | str) -> pd.DataFrame:
+    """The trials of an official file, in file order, in our columns, with ``line`` next to them.
+
+    Raises:
+        UserError: the first malformed line, unknown gold word, duplicated key or incomplete tuple, by file and line.
+    """
+    frame = _parse(read_whole(path), str(path))
+    for place in frame["trial_id"].duplicated().to_numpy().nonzero()[0][:1]:
+        key = frame["trial_id"].iloc[place]
+        first = frame["line"][frame["trial_id"] == key].iloc[0]
+        where = f"{path}, line {frame['line'].iloc[place]}"
+        raise UserError(where, f"Key {key} is also the key of line {first}.", "Keep one of the two trials.")
+    frame.insert(0, "number", range(len(frame)))
+    check_tuples(frame, str(path))
+    return frame
+
+
+def write_official(frames: Iterable[pd.DataFrame], path: Path | str, canary: str | None = None) -> int:
+    """Write trials in the official layout as a whole file, compressed as the name says; returns how many.
+
+    Args:
+        frames: trials in our columns, a batch at a time.
+        path: ``.jsonl``, ``.jsonl.bz2`` or ``.jsonl.gz``.
+        canary: put in front of every tuple's id, as the layout has no other place for it.
+
+    Raises:
+        UserError: the place cannot be written.
+    """
+    n_trials = 0
+    with whole_file(path) as temporary, _open_for_writing(temporary, Path(path).suffix) as stream:
+        for frame in frames:
+            rows = cast(list[dict[str, Any]], frame.to_dict("records"))
+            stream.writelines(_write_line(row, canary).encode() for row in rows)
+            n_trials += len(frame)
+    return n_trials
+
+
+def _open_for_writing(path: Path, suffix: str) -> IO[bytes]:
+    if suffix == ".gz":  # no name and no date inside: same trials, same bytes
+        return cast(IO[bytes], gzip.GzipFile(filename="", fileobj=open(path, "wb"), mode="wb", mtime=0))
+    return bz2.open(path, "wb") if suffix == ".bz2" else open(path, "wb")
+
+
+def check_fields(frame: pd.DataFrame, name: str) -> None:
+    """Descriptions, queries and entities of a table are what their columns promise.
+
+    Args:
+        frame: trials in our columns.
+        name: the file's name.
+
+    Raises:
+        UserError: the first that is not.
+    """
+    readers: dict[str, Callable[[str], object]] = {
+        "description": read_description,
+        "query": read_relation,
+        "entities": _read_names,
+    }
+    for column, read in readers.items():
+        for value in frame[column].unique():
+            try:
+                read(value)
+            except ValueError as error:
+                number = frame.loc[frame[column] == value, "number"].iloc[0]
+                raise UserError(f"{name}, trial {number}, column {column}", f"{error}.", "Make the table again.") from error
+
+
+def _read_names(text: str) -> list[str]:
+    try:
+        names = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{text!r} is not a JSON list of names") from error
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{text!r} is not a JSON list of names")
+    return list(names)
+
+
+def check_tuples(frame: pd.DataFrame, name: str) -> None:
+    """Every tuple's trials are adjacent, as many as its problem has answers, and of one problem.
+
+    Args:
+        frame: trials in our columns, with ``line`` where they come from a file of lines.
+        name: the file's name.
+
+    Raises:
+        UserError: the first tuple that is not.
+    """
+    starts = frame["tuple_id"].ne(frame["tuple_id"].shift())
+    blocks = frame.assign(block=starts.cumsum()).groupby("block", sort=False)
+    heads = frame[starts].reset_index(drop=True)
+    n_trials = blocks.size().to_numpy()
+    n_problems = blocks["problem"].nunique().to_numpy()
+    wanted = heads["problem"].map(lambda problem: len(answers_of(problem))).to_numpy()
+    repeated = heads["tuple_id"].duplicated().to_numpy()
+    for place in (repeated | (n_trials != wanted) | (n_problems != 1)).nonzero()[0][:1]:
+        head = heads.iloc[place]
+        where = f"{name}, line {head['line']}" if "line" in frame else f"{name}, trial {head['number']}"
+        if repeated[place]:
+            problem = f"tuple {head['tuple_id']} goes on here, but other trials are in between."
+        elif n_problems[place] != 1:
+            problem = f"tuple {head['tuple_id']} has trials of several problems."
+        else:
+            n = n_trials[place]
+            has = f"{n} trial{'s' if n > 1 else ''}; tuples of {head['problem']} have {wanted[place]}"
+            problem = f"tuple {head['tuple_id']} has {has}."
+        raise UserError(where, problem, "Give whole tuples, the trials of each on adjacent lines.")
+
+
+def read_whole(path: Path | str) -> bytes:
+    """All bytes of an official file, decompressed.
+
+    Raises:
+        UserError: it cannot be read or decompressed, or ends early.
+    """
+    try:
+        with OPENERS.get(Path(path).suffix, cast(Callable[..., IO[bytes]], open))(path, "rb") as stream:
+            return stream.read()
+    except (EOFError, OSError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UserError(
+            path, f"cannot be read or decompressed ({reason}).", "Check the path, or fetch the file again."
+        ) from error
+
+
+def _parse(content: bytes, name: str) -> pd.DataFrame:
+    """The trials of an official file, each line checked by itself."""
+    lines = [number for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
+    if not lines:
+        raise UserError(name, "contains no trials.", "Give a file with one JSON object per line.")
+    options = ParseOptions(explicit_schema=arrow.schema(FIELDS), unexpected_field_behavior="error")
+    try:
+        table = read_json(io.BytesIO(content), ReadOptions(block_size=_BLOCK_SIZE), options)
+    except arrow.ArrowException as error:
+        raise _malformed(content, name) from error
+    if table.num_rows != len(lines) or any(table[field].null_count for field in FIELDS if field != "span"):
+        raise _malformed(content, name)
+    fields = zip(*(table[field].to_pylist() for field in FIELDS if field != "Key"), strict=True)
+    entities = []
+    for line, (problem, tuple_id, text, answers, span, described, asked, names, size, skin, wording, *rest) in zip(
+        lines, fields, strict=True
+    ):
+        fault = _fault(problem, tuple(answers), span, described, asked, size, *rest)
+        if len(names) != size or len(set(names)) != size or not all(names):
+            fault = fault or (f"objects does not name {size} different entities.", "Name each entity once.")
+        if not all(map(str.strip, (tuple_id, text, skin, wording))):
+            fault = fault or ("tuple_ID, text, skin or qskin is empty.", "Fix the field.")
+        if fault:
+            raise UserError(f"{name}, line {line}", *fault)
+        entities.append(_write_names(names))
+    frame = cast(pd.DataFrame, table.select(list(SAME)).rename_columns(list(SAME.values())).to_pandas())
+    frame["span"] = table["span"].to_pandas(types_mapper={_NUMBER: pd.Int64Dtype()}.get)
+    frame["complexity"] = table["complexity"].to_pandas().str[-1].astype("int64")
+    return frame.assign(entities=pd.Series(entities, dtype="str"), line=lines)[list(COLUMNS)]
+
+
+def _malformed(content: bytes, name: str) -> UserError:
+    """What is wrong with the first line that is not an object with the official fields, each of its type."""
+    kinds: dict[arrow.DataType, type] = {_TEXT: str, _NUMBER: int, _TEXTS: list}
+    for number, line in enumerate(content.split(b"\n"), 1):
+        where = f"{name}, line {number}"
+        try:
+            trial = json.loads(line) if line.strip() else None
+        except ValueError as error:
+            return UserError(where, f"is not a JSON object ({error}).", "Fix the line, or fetch the file again.")
+        if trial is None:
+            continue
+        if not isinstance(trial, dict):
+            return UserError(where, "is not a JSON object.", "Give one object with the trial's fields per line.")
+        if missing := [field for field in FIELDS if field not in trial]:
+            return UserError(where, f'the field "{missing[0]}" is missing.', f"Give all of {', '.join(FIELDS)}.")
+        if extra := [field for field in trial if field not in FIELDS]:
+            return UserError(where, f'the field "{extra[0]}" is unknown{did_you_mean(extra[0], FIELDS)}', "Fix or remove it.")
+        for field, kind in FIELDS.items():
+            if type(trial[field]) is not kinds[kind] and not (field == "span" and trial[field] is None):
+                return UserError(where, f"{field} is {trial[field]!r}, which has the wrong type.", "Fix the value.")
+    return UserError(name, "does not have one JSON object with the trial's fields per line.", "Fetch the file again.")
+
+
+@lru_cache(maxsize=1 << 16)
+def _fault(
+    problem: str,
+    answers: tuple[str, ...],
+    span: int | None,
+    described: str,
+    asked: str,
+    size: int,
+    complexity: str,
+    arity: int,
+    gold: str,
+) -> tuple[str, str] | None:
+    """What is wrong with the values of a trial, and the fix."""
+    if problem not in PROBLEMS:
+        return f"problemname {problem!r} is unknown{did_you_mean(problem, PROBLEMS)}", f"Use one of {', '.join(PROBLEMS)}."
+    allowed = answers_of(problem)
+    if gold not in DISGUISES:
+        return f"the gold word {gold!r} is unknown{did_you_mean(gold, DISGUISES)}", f"Use one of {', '.join(DISGUISES)}."
+    rules = (
+        (ANSWER_OF[gold] in allowed, f"the gold word {gold} stands for an answer that {problem} does not have."),
+        (answers == allowed, f"expectedresp is {list(answers)}, but {problem} has {list(allowed)}."),
+        (SMALLEST <= size <= LARGEST, f"problemsize is {size}, not {SMALLEST} to {LARGEST}."),
+        (span is None or 0 <= span < size, f"span is {span}, but there are {size} entities."),
+        (complexity in _COMPLEXITIES, f"complexity is {complexity!r}, not Complexity_0, Complexity_1 or Complexity_2."),
+        (arity in (2, 3), f"query_len is {arity}, not 2 (binary) or 3 (ternary)."),
+    )
+    broken = next((problem for is_kept, problem in rules if not is_kept), None)
+    return (broken, "Fix the field.") if broken else relation_fault(described, asked, size)
+
+
+def _write_line(row: dict[str, Any], canary: str | None) -> str:
+    trial = {
+        "Key": int(row["trial_id"]),
+        "problemname": row["problem"],
+        "tuple_ID": f"{canary}_{row['tuple_id']}" if canary else row["tuple_id"],
+        "text": row["text"],
+        "expectedresp": list(answers_of(row["problem"])),
+        "span": None if pd.isna(row["span"]) else int(row["span"]),
+        "descr": row["description"],
+        "query": row["query"],
+        "objects": json.loads(row["entities"]),
+        "problemsize": int(row["size"]),
+        "skin": row["skin"],
+        "qskin": row["wording"],
+        "complexity": f"Complexity_{row['complexity']}",
+        "query_len": int(row["arity"]),
+        "goldresp_obfusc": row["gold"],
+    }
+    # The official writer was pandas, which escapes the slash.
+    return json.dumps(trial, separators=(",", ":")).replace("/", "\\/") + "\n"
+
+
+def encode(column: arrow.ChunkedArray) -> tuple[np.ndarray, list[str]]:
+    """The values of a column as numbers, and what they stand for, by first occurrence."""
+    encoded = column.combine_chunks()
+    if not arrow.types.is_dictionary(encoded.type):
+        encoded = encoded.dictionary_encode()
+    if isinstance(encoded, arrow.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
 
 
 def read_trials(path: Path | str) -> pd.DataFrame:
