@@ -17,10 +17,9 @@ peer = pytest.importorskip("inspect_evals.worldsense._utils", reason=REASON)
 
 from inspect_ai.scorer import Score  # noqa: E402
 
-from worldprobe.benchmarks.worldsense.analysis.analyse import compute_statistics  # noqa: E402
 from worldprobe.benchmarks.worldsense.analysis.answers import Series, read_series  # noqa: E402
 from worldprobe.benchmarks.worldsense.analysis.questions import TYPES, WORDS, Questions, read_questions  # noqa: E402
-from worldprobe.benchmarks.worldsense.analysis.statistics import FOLDED  # noqa: E402
+from worldprobe.benchmarks.worldsense.analysis.statistics import FOLDED, compute_statistics  # noqa: E402
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, problem_type  # noqa: E402
 
 pytestmark = pytest.mark.slow

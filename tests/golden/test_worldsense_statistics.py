@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.analysis.analyse import compute_statistics
 from worldprobe.benchmarks.worldsense.analysis.answers import Series, read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions, read_questions
+from worldprobe.benchmarks.worldsense.analysis.statistics import compute_statistics
 
 GROUPS = ["model", "problemname", "problemsize", "complexity", "query", "domain", "intraining"]
 

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.analysis.analyse import COLUMNS, compute_statistics, count_answers
 from worldprobe.benchmarks.worldsense.analysis.answers import name_of_results, read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, read_questions
-from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
+from worldprobe.benchmarks.worldsense.analysis.statistics import COLUMNS, compute_statistics, count_answers, score_tuples
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, answers_of
 from worldprobe.cli import main
 from worldprobe.errors import UserError

@@ -10,7 +10,7 @@ from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.clusters import spread_of_means
 from worldprobe.benchmarks.worldsense.analysis.consistency import FEWEST, _over_problems, measure_consistency
 from worldprobe.benchmarks.worldsense.analysis.questions import INVALID, WORDS, Questions, add_properties, from_frame
-from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average, find_cells, sum_in_cells
+from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average
 from worldprobe.benchmarks.worldsense.analysis.summarize import compare_models
 from worldprobe.benchmarks.worldsense.contracts import Comparisons
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
@@ -58,8 +58,7 @@ def test_the_interval_covers_what_other_skins_would_give(
     assert 0.92 <= covered <= 1
     assert set(spread.n_clusters.ravel()) == {number}
     if of_skin:
-        cells = find_cells(tuples, ["problem", "size"])
-        naive = average(cells, sum_in_cells(cells, scores), ())
+        naive = average(tuples, scores, ())
         assert (np.abs(naive.mean - 0.6) <= Z * naive.sem).mean() < covered - 0.05
 
 
@@ -68,8 +67,7 @@ def test_the_mean_is_the_rebalanced_one_also_where_tuples_are_missing(questions:
     scores = np.random.default_rng(0).random((3, len(tuples)))
     scores[1, ::7] = np.nan
     for by in ((), ("problem",), ("problem", "size"), ("variant", "ternary"), ("domain",), ("problem", "size", "places")):
-        cells = find_cells(tuples, [*dict.fromkeys(["problem", "size", *by])])
-        wanted = average(cells, sum_in_cells(cells, scores), by).mean
+        wanted = average(tuples, scores, by).mean
         np.testing.assert_allclose(spread_of_means(tuples, scores, by).mean, wanted, atol=1e-12)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.worldsense.analysis.analyse import compute_statistics
 from worldprobe.benchmarks.worldsense.analysis.answers import read_series
 from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
+from worldprobe.benchmarks.worldsense.analysis.statistics import compute_statistics
 from worldprobe.benchmarks.worldsense.contracts import Responses
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table

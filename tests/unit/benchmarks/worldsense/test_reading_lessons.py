@@ -178,7 +178,7 @@ def test_the_command_writes_the_same_bytes_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "out", "word"),
     [
-        ('{"kinds": {"copy": 1}, "nmber": 3}', "x.jsonl.gz", "did you mean number"),
+        ('{"kinds": {"copy": 1}, "nmber": 3}', "x.jsonl.gz", 'did you mean "number"'),
         ('{"kinds": {"copy": -1}, "number": 3}', "x.jsonl.gz", "kinds.copy: -1 should be greater than 0"),
         ('{"kinds": {"copy": 1}, "number": 3', "x.jsonl.gz", "is not valid JSON"),
         ('{"kinds": {"copy": 1}, "number": 3}', "x.txt", "compressed JSON lines"),

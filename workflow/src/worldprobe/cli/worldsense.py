@@ -191,9 +191,9 @@ def analyse(trials: Trials, results: list[str], /, *, skin_folder: SkinFolder = 
         results: PROMPTING___MODEL___results.jsonl (also .bz2, .gz), or a table of responses (.parquet); any number
         out: folder of statistics.csv and answers.csv
     """
-    from worldprobe.benchmarks.worldsense.analysis.analyse import compute_statistics, count_answers
     from worldprobe.benchmarks.worldsense.analysis.answers import read_series
     from worldprobe.benchmarks.worldsense.analysis.questions import read_questions
+    from worldprobe.benchmarks.worldsense.analysis.statistics import compute_statistics, count_answers
     from worldprobe.files import whole_files, write_text
 
     questions = read_questions(trials, skin_folder)
@@ -292,7 +292,7 @@ def _inputs(sets: list[list[str]]) -> dict[str, str]:
 
 
 def _counts(questions: Questions, series: list[Series]) -> list[dict[str, object]]:
-    from worldprobe.benchmarks.worldsense.analysis.analyse import count_answers
+    from worldprobe.benchmarks.worldsense.analysis.statistics import count_answers
 
     return [{str(key): value for key, value in row.items()} for row in count_answers(questions, series).to_dict("records")]
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as arrow
 
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     count_worlds,
@@ -26,25 +25,12 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
 from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
 from worldprobe.benchmarks.worldsense.skins.skins import group_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DISGUISE, NORMAL, TRIVIAL, problem_type
-from worldprobe.benchmarks.worldsense.trials.files import encode, read_trials
+from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.errors import UserError
 
 #: Every answer as a number, its place here; a trial without a valid answer has INVALID, one that was not asked ABSENT.
 WORDS = tuple(DISGUISE)
 INVALID, ABSENT = -1, -2
-#: Official field -> our column, of those that the analysis needs.
-FIELDS = {
-    "Key": "trial_id",
-    "problemname": "problem",
-    "tuple_ID": "tuple_id",
-    "descr": "description",
-    "query": "query",
-    "problemsize": "size",
-    "skin": "skin",
-    "complexity": "complexity",
-    "query_len": "arity",
-    "goldresp_obfusc": "gold",
-}
 TYPES = tuple(ANSWERS)
 
 
@@ -92,73 +78,45 @@ def from_frame(frame: pd.DataFrame, name: str, skin_folder: Path | str | None = 
     Raises:
         UserError: a trial whose relations are in its text only, and cannot be read from there.
     """
-    plain = frame.assign(complexity="Complexity_" + frame["complexity"].astype(str))
-    table = arrow.Table.from_pandas(plain[list(FIELDS.values())], preserve_index=False)
-    return _from_table(table, skin_folder, _solve_texts(frame, name))
+    is_first = frame["tuple_id"].ne(frame["tuple_id"].shift())
+    heads = frame[is_first].reset_index(drop=True)
+    tuple_of = is_first.cumsum().to_numpy() - 1
+    groups = group_skins(frame["skin"].unique(), skin_folder)
 
+    def category(column: pd.Series, first: pd.Series) -> pd.Categorical[str]:
+        return pd.Categorical(first, categories=pd.unique(column))
 
-_NUMBER = {word: number for number, word in enumerate(WORDS)}
-
-
-def _from_table(
-    table: arrow.Table, skin_folder: Path | str | None = None, solved: dict[int, str | None] | None = None
-) -> Questions:
-    tuple_code, tuple_ids = encode(table["tuple_id"])
-    starts = np.flatnonzero(np.diff(tuple_code, prepend=-1))
-    codes: dict[str, tuple[np.ndarray, list[str]]] = {
-        name: encode(table[name]) for name in ("problem", "skin", "complexity", "gold", "description", "query")
-    }
-    sizes = table["size"].to_numpy()
-    arity = table["arity"].to_numpy()
-
-    def category(name: str) -> pd.Categorical[str]:
-        code, values = codes[name]
-        return pd.Categorical.from_codes(code[starts].astype(int), pd.Index(values))
-
-    skin_code, skins = codes["skin"]
-    groups = group_skins(skins, skin_folder)
+    complexity = "Complexity_" + frame["complexity"].astype(str)
     tuples = pd.DataFrame(
         {
-            "tuple_id": tuple_ids,
-            "problem": category("problem"),
-            "size": sizes[starts],
-            "complexity": category("complexity"),
-            "query": pd.Categorical.from_codes(np.asarray(arity[starts] == 3, int), pd.Index(["bin", "tern"])),
-            "skin": category("skin"),
-            "domain": pd.Categorical([groups[name].domain for name in skins])[skin_code[starts]],
-            "intraining": pd.Categorical([groups[name].training for name in skins])[skin_code[starts]],
-            "n_trials": np.diff(np.append(starts, len(tuple_code))),
+            "tuple_id": heads["tuple_id"],
+            "problem": category(frame["problem"], heads["problem"]),
+            "size": heads["size"],
+            "complexity": category(complexity, complexity[is_first]),
+            "query": pd.Categorical.from_codes((heads["arity"] == 3).astype(int), pd.Index(["bin", "tern"])),
+            "skin": category(frame["skin"], heads["skin"]),
+            "domain": pd.Categorical([groups[name].domain for name in heads["skin"]]),
+            "intraining": pd.Categorical([groups[name].training for name in heads["skin"]]),
+            "n_trials": np.bincount(tuple_of),
         }
     )
-    gold_code, gold_words = codes["gold"]
-    released = np.array([_NUMBER[ANSWER_OF[word]] for word in gold_words], np.int8)[gold_code]
-    abstract, corrected = _solve(codes, sizes)
-    for row, answer in (solved or {}).items():
-        corrected[row] = INVALID if answer is None else _NUMBER[answer]
-    return Questions(
-        trial_id=table["trial_id"].to_numpy(),
-        tuple_of=tuple_code,
-        gold={"released": released, "corrected": corrected},
-        tuples=tuples,
-        abstract=abstract,
-    )
+    abstract, problems = _abstract_problems(frame)
+    solved = [_number(gold_answer(*row[:2], read_description(row[2]), read_relation(row[3]))) for row in problems]
+    corrected = np.array(solved, np.int8)[abstract]
+    for place, answer in _solve_texts(frame, name).items():
+        corrected[place] = _number(answer)
+    released = frame["gold"].map(ANSWER_OF).map(_number).to_numpy(np.int8)
+    return Questions(frame["trial_id"].to_numpy(), tuple_of, {"released": released, "corrected": corrected}, tuples, abstract)
 
 
-def _solve(codes: dict[str, tuple[np.ndarray, list[str]]], sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The number of each trial's abstract problem, and the solver's answers; each abstract problem is solved once."""
-    (problem, problems), (description, descriptions), (query, queries) = (
-        codes[name] for name in ("problem", "description", "query")
-    )
-    which = ((problem.astype(np.int64) * 16 + sizes) * len(descriptions) + description) * len(queries) + query
-    _, first, inverse = np.unique(which, return_index=True, return_inverse=True)
-    relations = [read_description(text) for text in descriptions]
-    asked = [read_relation(text) for text in queries]
-    solved = np.full(len(first), INVALID, np.int8)
-    for number, row in enumerate(first.tolist()):
-        answer = gold_answer(problems[problem[row]], int(sizes[row]), relations[description[row]], asked[query[row]])
-        if answer is not None:
-            solved[number] = _NUMBER[answer]
-    return inverse.reshape(-1), solved[inverse.reshape(-1)]
+def _number(answer: str | None) -> int:
+    return INVALID if answer is None else WORDS.index(answer)
+
+
+def _abstract_problems(trials: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, int, str, str]]]:
+    """The number of each trial's abstract problem, and problem, size, description and query of each of these."""
+    code, unique = pd.factorize(pd.MultiIndex.from_frame(trials[["problem", "size", "description", "query"]]))
+    return code, [(problem, int(size), description, query) for problem, size, description, query in unique]
 
 
 def _solve_texts(frame: pd.DataFrame, name: str) -> dict[int, str | None]:
@@ -214,9 +172,8 @@ def add_properties(questions: Questions, trials: pd.DataFrame) -> Questions:
 
 def per_trial(trials: pd.DataFrame) -> pd.DataFrame:
     """depth, worlds and places of every trial."""
-    keys = trials[["problem", "size", "description", "query"]]
-    code, unique = pd.factorize(pd.MultiIndex.from_frame(keys))
-    rows = [_properties(*key) for key in unique]
+    code, problems = _abstract_problems(trials)
+    rows = [_properties(*key) for key in problems]
     found = pd.DataFrame(rows, columns=["depth", "worlds", "places"]).iloc[code].reset_index(drop=True)
     if {"depth", "n_worlds"} <= set(trials):
         found["depth"], found["worlds"] = trials["depth"].to_numpy(), trials["n_worlds"].to_numpy()
@@ -232,10 +189,10 @@ def _properties(problem: str, size: int, description: str, query: str) -> tuple[
 
 def _cores(trials: pd.DataFrame, tuple_of: np.ndarray) -> np.ndarray:
     """The number of each tuple's abstract problem."""
-    code, unique = pd.factorize(pd.MultiIndex.from_frame(trials[["problem", "size", "description", "query"]]))
+    code, problems = _abstract_problems(trials)
     stated = [
         (problem, size, tuple(sorted(map(normalise, read_description(description)))), normalise(read_relation(query)))
-        for problem, size, description, query in unique
+        for problem, size, description, query in problems
     ]
     trial = pd.factorize(pd.Series(stated))[0][code]
     order = np.lexsort((trial, tuple_of))  # the trials of a tuple in an order of their own

@@ -3,8 +3,7 @@
 Sizes weigh equally within a problem, and problems weigh equally in an average: the values are averaged within the cells of
 the grouping and of the fields to rebalance, then the cells are merged, each with the smallest number of tuples among them.
 
-All sums are taken once, in the finest cells; every grouping adds up cells. The scores of tuples are multiples of 1/4, so these
-sums are exact.
+The scores of tuples are multiples of 1/4, so sums of them are exact.
 """
 
 from __future__ import annotations
@@ -16,7 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, Questions
+from worldprobe.benchmarks.worldsense.skins.skins import TRAININGS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import DOMAINS, PROBLEMS
 
 #: Answers that the paper takes for one: 1 and 2 are both KNOW.
 FOLDED = np.array([0, 1, 2, 3, 4, 4, 6])
@@ -86,39 +88,11 @@ REBALANCED = ("size", "problem")
 
 
 @dataclass(frozen=True)
-class Cells:
-    """The finest cells of a set: combinations of the columns that tuples have.
-
-    Attributes:
-        keys: one row per cell, a code per column.
-        values: column -> what its codes stand for; a missing value has the code -1.
-        cell_of: the cell of each tuple, shape (tuples,).
-    """
-
-    keys: pd.DataFrame
-    values: dict[str, list[object]]
-    cell_of: np.ndarray
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Sums in the finest cells.
-
-    Attributes:
-        count, total, squares: number of values, their sum and the sum of their squares; shape (series, cells).
-    """
-
-    count: np.ndarray
-    total: np.ndarray
-    squares: np.ndarray
-
-
-@dataclass(frozen=True)
 class Means:
     """Statistics of groups; a group without any value has the count 0 and missing statistics.
 
     Attributes:
-        groups: one row per group, a code per column of the grouping.
+        groups: one row per group, the values of the grouping's columns.
         mean, sem, count: shape (series, groups).
     """
 
@@ -128,55 +102,22 @@ class Means:
     count: np.ndarray
 
 
-def find_cells(tuples: pd.DataFrame, columns: Sequence[str]) -> Cells:
-    """The finest cells by these columns.
-
-    Args:
-        tuples: one row per tuple.
-        columns: of ``tuples``; categories, numbers or text.
-    """
-    codes, values = {}, {}
-    which = np.zeros(len(tuples), np.int64)
-    for column in columns:
-        series = tuples[column]
-        if isinstance(series.dtype, pd.CategoricalDtype):
-            code, kinds = series.cat.codes.to_numpy().astype(np.int64), list(series.cat.categories)
-        else:
-            code, found = pd.factorize(series, sort=True)
-            kinds = list(found)
-        codes[column], values[column] = code, kinds
-        which = which * (len(kinds) + 1) + code + 1
-    _, first, cell_of = np.unique(which, return_index=True, return_inverse=True)
-    return Cells(pd.DataFrame({column: code[first] for column, code in codes.items()}), values, cell_of)
-
-
-def sum_in_cells(cells: Cells, scores: np.ndarray) -> Moments:
-    """Sums of scores in the finest cells; missing scores are left out.
-
-    Args:
-        cells: of the tuples.
-        scores: shape (series, tuples).
-    """
-    n_cells = len(cells.keys)
-    moments = np.zeros((3, len(scores), n_cells))
-    for number, row in enumerate(scores):
-        known = ~np.isnan(row)
-        cell, values = (cells.cell_of, row) if known.all() else (cells.cell_of[known], row[known])
-        for place, weights in enumerate((None, values, values * values)):
-            moments[place, number] = np.bincount(cell, weights, n_cells)
-    return Moments(*moments)
-
-
-def average(cells: Cells, moments: Moments, by: Sequence[str]) -> Means:
+def average(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str]) -> Means:
     """Rebalanced means by a grouping.
 
     Args:
-        cells: the finest cells.
-        moments: sums of the scores in them.
-        by: columns of the grouping; groups where one of them is missing are left out.
+        tuples: one row per tuple.
+        scores: shape (series, tuples); missing (NaN) where a tuple was not answered.
+        by: columns of the grouping; tuples where one of them is missing are left out.
     """
-    keys, columns, merged, keep, indicator = _base_cells(cells, by)
-    count, total, squares = (part[:, keep] @ indicator for part in (moments.count, moments.total, moments.squares))
+    merged = [field for field in REBALANCED if field not in by and field in tuples]
+    columns = [*by, *merged]
+    inside = tuples[list(by)].notna().all(axis=1).to_numpy()
+    keys, cell_of = _number_groups(tuples.loc[inside, columns])
+    here = scores[:, inside]
+    known = ~np.isnan(here)
+    values = np.where(known, here, 0)
+    count, total, squares = (_sum_in_cells(part, cell_of, len(keys)) for part in (known, values, values**2))
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = total / count
         variance = (squares - count * mean**2) / (count - 1)
@@ -189,30 +130,24 @@ def average(cells: Cells, moments: Moments, by: Sequence[str]) -> Means:
         return Means(keys, mean, np.sqrt(variance) / np.sqrt(count), count)
 
 
-def _base_cells(cells: Cells, by: Sequence[str]) -> tuple[pd.DataFrame, list[str], list[str], np.ndarray, np.ndarray]:
-    """Cells of a grouping and its fields to rebalance: keys, columns, fields; which finest cells belong to which of them."""
-    merged = [field for field in REBALANCED if field not in by and field in cells.keys]
-    columns = [*by, *merged]
-    keep = (cells.keys[list(by)] >= 0).all(axis=1).to_numpy()
-    keys, group_of = _unique(cells.keys.loc[keep, columns])
-    indicator = np.zeros((int(keep.sum()), len(keys)))
-    indicator[np.arange(len(indicator)), group_of] = 1
-    return keys, columns, merged, keep, indicator
+def _sum_in_cells(values: np.ndarray, cell_of: np.ndarray, n_cells: int) -> np.ndarray:
+    return np.array([np.bincount(cell_of, row, n_cells) for row in values]).reshape(len(values), n_cells)
 
 
-def _unique(keys: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
-    """The different rows, sorted, and which of them each row is."""
+def _number_groups(keys: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
+    """The different rows in order, and which of them each row is."""
     if not keys.columns.size:
         return pd.DataFrame(index=range(min(1, len(keys)))), np.zeros(len(keys), int)
-    found, inverse = np.unique(keys.to_numpy(), axis=0, return_inverse=True)
-    return pd.DataFrame(found, columns=keys.columns), inverse.reshape(-1)
+    number = keys.groupby(list(keys), sort=True, observed=True).ngroup().to_numpy(int)
+    first = np.unique(number, return_index=True)[1]
+    return keys.iloc[first].reset_index(drop=True), number
 
 
 def _merge(
     keys: pd.DataFrame, columns: list[str], mean: np.ndarray, variance: np.ndarray, count: np.ndarray
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
     """Merge the cells that agree in ``columns``: every one counts as many values as the smallest of them."""
-    groups, group_of = _unique(keys[columns])
+    groups, group_of = _number_groups(keys[columns])
     shape = (len(mean), len(groups))
     merged_mean, merged_variance, merged_count = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape)
     for group in range(len(groups)):
@@ -228,3 +163,95 @@ def _merge(
         merged_mean[:, group] = first
         merged_variance[:, group] = np.maximum(second - first**2, 0)
     return groups, merged_mean, merged_variance, merged_count
+
+
+ALL = "all"
+#: Our column of the tuples -> the column of the statistics.
+OFFICIAL = {
+    "problem": "problemname",
+    "size": "problemsize",
+    "complexity": "complexity",
+    "query": "query",
+    "domain": "domain",
+    "intraining": "intraining",
+}
+GROUPINGS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("problem",),
+    ("problem", "size"),
+    ("problem", "size", "complexity", "query"),
+    ("problem", "domain"),
+    ("domain",),
+    ("intraining",),
+    ("problem", "intraining"),
+)
+COLUMNS = ("measure", "gold", "prompting", "model", *OFFICIAL.values(), "mean", "sem", "conf95", "count")
+_ORDER = {"problem": PROBLEMS, "domain": DOMAINS, "intraining": TRAININGS}
+
+
+def compute_statistics(questions: Questions, series: Sequence[Series]) -> pd.DataFrame:
+    """Accuracy and bias by every grouping, in the official layout, with the released gold answers and with the solver's.
+
+    Args:
+        questions: of the set.
+        series: the answers, sorted.
+
+    Returns:
+        ``COLUMNS``; a column that was averaged over is "all". Groups without a whole tuple have no row.
+    """
+    scored = [(gold, one, score_tuples(questions, one.answers, gold)) for gold in GOLDS for one in series]
+    labels, scores = [], []
+    for measure in ("accuracy", "bias"):
+        for gold, one, found in scored:
+            labels.append((measure, gold, one.prompting, one.model))
+            scores.append(found[measure])
+    named = pd.DataFrame(labels, columns=list(COLUMNS[:4]))
+    blocks = []
+    for by in GROUPINGS:
+        means = average(questions.tuples, np.array(scores), by)
+        groups = means.groups.sort_values(list(by), key=_rank) if by else means.groups
+        place = groups.index.to_numpy()
+        spelled = {official: groups[ours].astype(str) if ours in by else ALL for ours, official in OFFICIAL.items()}
+        here = pd.DataFrame(spelled, index=groups.index)
+        numbers = {"mean": means.mean, "sem": means.sem, "conf95": Z * means.sem, "count": means.count.astype(int)}
+        picked = {name: values[:, place].ravel() for name, values in numbers.items()}
+        which = np.repeat(np.arange(len(named)), len(groups))
+        parts = (
+            named.iloc[which],
+            here.iloc[np.tile(np.arange(len(groups)), len(named))],
+            pd.DataFrame({**picked, "which": which}),
+        )
+        blocks.append(pd.concat([part.reset_index(drop=True) for part in parts], axis=1))
+    table = pd.concat(blocks, ignore_index=True).sort_values("which", kind="stable")
+    return table.loc[table["count"] > 0, list(COLUMNS)].reset_index(drop=True)
+
+
+def _rank(column: pd.Series) -> pd.Series:
+    """Where each value belongs in the order of the paper; sizes by number, anything else by name."""
+    known = _ORDER.get(str(column.name))
+    if known:
+        return column.astype(str).map(known.index)
+    return column if pd.api.types.is_integer_dtype(column) else column.astype(str)
+
+
+def count_answers(questions: Questions, series: Sequence[Series]) -> pd.DataFrame:
+    """What was answered, left out and invalid, one row per prompting and model."""
+    n_trials = questions.tuples["n_trials"].to_numpy()
+    rows = []
+    for one in series:
+        asked = (one.answers != ABSENT).any(axis=0)
+        per_tuple = np.bincount(questions.tuple_of, asked, len(n_trials))
+        reasons = "; ".join(f"{reason} {number}" for reason, number in sorted(one.invalid.items()))
+        rows.append(
+            {
+                "prompting": one.prompting,
+                "model": one.model,
+                "trials": int(asked.sum()),
+                "tuples": int((per_tuple == n_trials).sum()),
+                "incomplete_tuples": int(((per_tuple > 0) & (per_tuple < n_trials)).sum()),
+                "invalid": sum(one.invalid.values()),
+                "reasons": reasons,
+                "not_in_set": one.n_foreign_keys,
+            }
+        )
+    return pd.DataFrame(rows)

@@ -15,18 +15,9 @@ from worldprobe.benchmarks.worldsense.analysis.answers import Series
 from worldprobe.benchmarks.worldsense.analysis.clusters import OVER, spread_of_means
 from worldprobe.benchmarks.worldsense.analysis.consistency import measure_consistency
 from worldprobe.benchmarks.worldsense.analysis.questions import Questions
-from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average, find_cells, score_metrics, score_tuples, sum_in_cells
+from worldprobe.benchmarks.worldsense.analysis.statistics import Z, average, score_metrics, score_tuples
 from worldprobe.benchmarks.worldsense.contracts import GROUPINGS, Comparisons
 from worldprobe.contracts.results import ALL, JOINT, OVERALL
-
-#: Columns of tuples -> the groupings by them are found from cells of their own, as not all combinations matter.
-FAMILIES = (
-    ("problem", "size", "complexity", "query", "domain", "intraining", "variant", "ternary"),
-    ("problem", "size", "skin"),
-    ("problem", "size", "depth"),
-    ("problem", "size", "worlds"),
-    ("problem", "size", "places"),
-)
 
 
 def summarize(name: str, questions: Questions, series: Sequence[Series], seed: int = 0) -> pd.DataFrame:
@@ -43,9 +34,11 @@ def summarize(name: str, questions: Questions, series: Sequence[Series], seed: i
         for metric, score in score_metrics(questions, one.answers).items():
             labels.append((name, one.prompting, one.model, metric))
             scores.append(score)
-    values = np.array(scores)
+    named, values = pd.DataFrame(labels, columns=_KEY), np.array(scores)
     blocks = [
-        _block(questions.tuples, family, values, labels) for family in FAMILIES if set(family) <= set(questions.tuples.columns)
+        _means(questions.tuples, grouping, by, values, named)
+        for grouping, by in GROUPINGS.items()
+        if set(by) <= set(questions.tuples.columns)
     ]
     blocks += [measure_consistency(name, questions, one, seed) for one in series]
     table = pd.concat(blocks, ignore_index=True)
@@ -55,46 +48,26 @@ def summarize(name: str, questions: Questions, series: Sequence[Series], seed: i
 _KEY = ["condition", "eval_type", "model", "metric"]
 
 
-def _block(
-    tuples: pd.DataFrame,
-    family: Sequence[str],
-    values: np.ndarray,
-    labels: Sequence[tuple[str, ...]],
-) -> pd.DataFrame:
-    """All groupings that one family of columns has, and no earlier one."""
-    cells = find_cells(tuples, family)
-    moments = sum_in_cells(cells, values)
-    earlier = FAMILIES[: FAMILIES.index(tuple(family))]
-    mine = {
-        grouping: by
-        for grouping, by in GROUPINGS.items()
-        if set(by) <= set(family) and not any(set(by) <= set(other) for other in earlier)
-    }
-    found = []
-    named = pd.DataFrame(list(labels), columns=_KEY)
+def _means(tuples: pd.DataFrame, grouping: str, by: Sequence[str], values: np.ndarray, named: pd.DataFrame) -> pd.DataFrame:
+    """The rows of one grouping."""
+    means = average(tuples, values, by)
+    spread = spread_of_means(tuples, values, by)
     lowest = np.where(named["metric"].str.startswith("bias"), -1.0, 0.0)[:, None]
-    for grouping, by in mine.items():
-        means = average(cells, moments, by)
-        n_groups = len(means.groups)
-        group = [
-            JOINT.join(str(cells.values[c][code]) for c, code in zip(by, row, strict=True)) or ALL
-            for row in means.groups.to_numpy()
-        ]
-        rows = named.iloc[np.repeat(np.arange(len(named)), n_groups)].reset_index(drop=True)
-        rows["grouping"], rows["interval_over"] = grouping, OVER
-        rows["group"] = np.tile(np.array(group, object), len(named))
-        spread = spread_of_means(tuples, values, by)
-        columns = {"mean": means.mean, "sem": means.sem, "conf95": Z * means.sem, "n_clusters": spread.n_clusters}
-        columns |= {
-            "ci_low": np.maximum(spread.ci_low, lowest),
-            "ci_high": np.minimum(spread.ci_high, 1),
-            "status": spread.status,
-        }
-        for column, numbers in columns.items():
-            rows[column] = numbers.ravel()
-        rows["n"] = means.count.ravel().astype(int)
-        found.append(rows[rows["n"] > 0])
-    return pd.concat(found, ignore_index=True)
+    group = [JOINT.join(map(str, row)) or ALL for row in means.groups.to_numpy(object)]
+    columns = {
+        "mean": means.mean,
+        "sem": means.sem,
+        "conf95": Z * means.sem,
+        "n": means.count.astype(int),
+        "n_clusters": spread.n_clusters,
+        "ci_low": np.maximum(spread.ci_low, lowest),
+        "ci_high": np.minimum(spread.ci_high, 1),
+        "status": spread.status,
+    }
+    rows = named.iloc[np.repeat(np.arange(len(named)), len(group))].reset_index(drop=True)
+    rows = rows.assign(grouping=grouping, group=np.tile(np.array(group, object), len(named)), interval_over=OVER)
+    rows = rows.assign(**{column: numbers.ravel() for column, numbers in columns.items()})
+    return rows[rows["n"] > 0]
 
 
 def compare_models(name: str, questions: Questions, series: Sequence[Series]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What a study fine-tunes (paper, Section 5.4): its settings, the trainings that follow from them, and the models that come of it.
+"""What a study fine-tunes (paper, Section 5.4): its settings, the trainings that follow from them, and the models that are made.
 
 Imports nothing heavy.
 """
