@@ -18,6 +18,7 @@ import pytest
 from worldprobe import methods
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.worldsense.contracts import Trials
+from worldprobe.benchmarks.worldsense.finetuning.trainings import FinetuningSettings, ReadingLessons
 from worldprobe.benchmarks.worldsense.inference.parse import EXPLICIT, reader_of
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS
 from worldprobe.cli import main, parse
@@ -27,6 +28,7 @@ from worldprobe.inference.dialogue import first_numeral, last_word
 from worldprobe.models.reasoning import split_thoughts
 from worldprobe.paths import REPOSITORY, RESOURCES
 from worldprobe.provenance import Provenance
+from worldprobe.settings import parse_given
 
 pytest.importorskip("torch")
 
@@ -36,6 +38,8 @@ NOISE = 1e-3
 BUILTIN, SKINS, PROMPTS = (RESOURCES / name for name in ("materials/ewok-builtin", "skins", "prompts"))
 #: Of other benchmarks, by lm-evaluation-harness, with data that are fetched.
 NOT_OURS = {"ASK_EXTERNAL"}
+#: Stages that are given a class of settings.
+SETTINGS = {"FINETUNING": FinetuningSettings, "LESSONS": ReadingLessons}
 NAMES = sorted(name for name, number in vars(methods).items() if name.isupper() and isinstance(number, int))
 TEXTS = [("Ana lifts the crate. It is heavy.", "Ana is tired."), ("The lamp in room 5 is off.", "Ben can't see his 2 hands!")]
 
@@ -56,6 +60,9 @@ class Stages:
             inputs, command, numbers = getattr(self, name.lower())()
             words = [str(word) for word in command]
             defaults = parse(words).values if words else {}
+            if kind := SETTINGS.get(name):
+                stated = {key: value for key, value in defaults.items() if key in kind.model_fields}
+                defaults |= parse_given(kind, defaults.pop("settings"), **stated).model_dump()
             assert not words or main(words) == 0
             self.made[name] = {
                 "method": getattr(methods, name),

@@ -268,26 +268,6 @@ def test_a_killed_process_is_reported_and_nothing_waits(tmp_path: Path, monkeypa
         list(sets.stream_set(plan, sets.blocks_of(plan, read_skins()), 0, 2))
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "what"),
-    [("description", "[(0; 1)]", "(0; 1)"), ("query", "?", "relation"), ("entities", "[1,", "JSON"), ("entities", "[1]", "JSON")],
-)
-def test_a_field_of_a_table_that_cannot_be_read_stops_every_command(
-    tmp_path: Path, capsys, column: str, value: str, what: str
-) -> None:
-    table = small_table(tmp_path)
-    change_table(table, lambda frame: frame.assign(**{column: frame[column].where(frame["number"] != 3, value)}))
-    for command in (
-        ["audit"],
-        ["export", "--out", str(tmp_path / "made.jsonl")],
-    ):
-        assert run([command[0], str(table), *command[1:]]) == 2
-        error = capsys.readouterr().err
-        assert f"trial 3, column {column}" in error
-        assert what in error
-    assert not (tmp_path / "made.jsonl").exists()
-
-
 def test_an_incomplete_tuple_is_not_exported(tmp_path: Path, capsys) -> None:
     table = small_table(tmp_path)
     change_table(table, lambda frame: frame[frame["number"] != 3])

@@ -118,7 +118,7 @@ class Tuning(TrainingSettings):
     def described(self) -> dict[str, Any]:
         """All that can change the weights, as plain values; what belongs to LoRA only where it is used."""
         others = {"chat", "epochs", "full_up_to", "checkpoint_every", "allow_contamination", "tuning"}
-        found = {"method": self.tuning}
+        found: dict[str, Any] = {"method": self.tuning}
         for key, field in Tuning.model_fields.items():
             if key not in others and (self.tuning == "lora" or not key.startswith("lora_")):
                 value = getattr(self, key)

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from json import loads
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as arrow
-from pyarrow import json
 
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, TYPES, WORDS, Questions
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, problem_type
-from worldprobe.benchmarks.worldsense.trials.files import encode, is_official, read_whole
+from worldprobe.benchmarks.worldsense.trials.files import is_official, read_lines
 from worldprobe.errors import UserError
 
-_SCHEMA = arrow.schema([("Key", arrow.int64()), ("resp", arrow.string())])
+_NUMBER = {word: number for number, word in enumerate(WORDS)}
 SEPARATOR = "___"
 #: Why an answer does not count: the model gave none, or a word that the trial's problem does not accept.
 EMPTY, FOREIGN = "empty", "foreign"
@@ -116,71 +113,37 @@ def told_of(sets: Mapping[str, Sequence[Path | str]]) -> dict[str, Any]:
 
 def _read_official(path: Path | str, questions: Questions) -> list[Series]:
     prompting, model = name_of_results(path)
-    content = read_whole(path)
-    table = _parse(content)
-    if table is None:
-        keys, codes, words = _read_lines(path, content)
-    else:
-        keys = table["Key"].to_numpy()
-        codes, words = encode(table["resp"])
-    if not len(keys):
-        raise UserError(path, "contains no answers.", "Give a file with one JSON object per line.")
+    keys, words = _read_lines(path)
     row, is_known = _rows(questions, keys)
     _refuse_twice(path, keys)
     if not is_known.any():
         raise UserError(path, "contains no answer to a trial of the set.", "Give the results of the same set.")
-    number = np.array([WORDS.index(word) if word in WORDS else INVALID for word in words], np.int8)[codes]
+    number = np.array([_NUMBER.get(word, INVALID) for word in words], np.int8)
     answers, _ = _place(questions, row[is_known], number[is_known])
     n_invalid = int((answers == INVALID).sum())
-    empty = np.array([word == "" for word in words])[codes][is_known]
+    empty = np.array([word == "" for word in words])[is_known]
     invalid = {EMPTY: int(empty.sum()), FOREIGN: n_invalid - int(empty.sum())}
     return [Series(prompting, model, answers[None, :], {k: n for k, n in invalid.items() if n}, int((~is_known).sum()))]
 
 
-def _parse(content: bytes) -> arrow.Table | None:
-    """The two fields of all lines; None where anything is wrong or unusual."""
-    try:
-        table = json.read_json(
-            arrow.BufferReader(content),
-            parse_options=json.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="ignore"),
-        )
-    except arrow.ArrowException:
-        return None
-    if table.num_columns != 2 or any(column.null_count for column in table.columns):
-        return None
-    return table.combine_chunks()
-
-
-def _read_lines(path: Path | str, content: bytes) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """The lines one by one, for a message about the first one that is malformed.
+def _read_lines(path: Path | str) -> tuple[np.ndarray, list[str]]:
+    """Keys and answers of an official file of results; 1, 2 and 3 may be written as numbers.
 
     Raises:
-        UserError: by line.
+        UserError: a line is not an answer, or there is none.
     """
     keys: list[int] = []
-    responses: list[str] = []
-    for number, line in enumerate(content.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            row = loads(line.decode("utf-8-sig"))
-        except (ValueError, RecursionError) as error:
-            raise UserError(where, "is not a JSON object in UTF-8.", "Fix the line, or fetch the file again.") from error
-        if not isinstance(row, dict) or not {"Key", "resp"} <= row.keys():
-            raise UserError(where, "does not have the fields Key and resp.", 'Write {"Key": ..., "resp": "..."} per line.')
-        key, response = row["Key"], row["resp"]
-        if not isinstance(key, int) or isinstance(key, bool) or not -(2**63) <= key < 2**63:
-            raise UserError(where, "Key is not a whole number of 64 bits.", "Copy the Key of the trial.")
-        if isinstance(response, int) and not isinstance(response, bool):
-            response = str(response)  # 1, 2 and 3 written as numbers
-        if not isinstance(response, str):
-            raise UserError(where, "resp is not text.", "Write the answer as text; an empty one where there is none.")
+    words: list[str] = []
+    for line, row in read_lines(path):
+        key, word = row.get("Key"), row.get("resp")
+        if type(key) is not int or not -(2**63) <= key < 2**63 or type(word) not in (str, int):
+            problem = "does not have a Key (a whole number of 64 bits) and a resp (text)."
+            raise UserError(f"{path}, line {line}", problem, 'Write {"Key": ..., "resp": "..."}, with the Key of a trial.')
         keys.append(key)
-        responses.append(response)
-    words = list(dict.fromkeys(responses))
-    place = {word: code for code, word in enumerate(words)}
-    return np.array(keys, np.int64), np.array([place[word] for word in responses]), words
+        words.append(str(word))
+    if not keys:
+        raise UserError(path, "contains no answers.", "Give a file with one JSON object per line.")
+    return np.array(keys, np.int64), words
 
 
 def _read_table(path: Path | str, questions: Questions) -> list[Series]:
@@ -199,7 +162,7 @@ def _read_table(path: Path | str, questions: Questions) -> list[Series]:
         if not is_known.any():
             raise UserError(path, "contains no answer to a trial of the set.", "Give the responses to the same set.")
         known = rows[is_known]
-        codes = known["answer"].map({word: code for code, word in enumerate(WORDS)}).fillna(INVALID).to_numpy(np.int8)
+        codes = known["answer"].map(_NUMBER).fillna(INVALID).to_numpy(np.int8)
         samples = known["sample"].to_numpy()
         placed, invalid = [], known.loc[known["status"] != "ok", "status"].value_counts().sort_index()
         counts = {str(status): int(number) for status, number in invalid.items()}

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, problem_type
-from worldprobe.benchmarks.worldsense.trials.files import OPENERS, read_trials
+from worldprobe.benchmarks.worldsense.trials.files import read_lines, read_trials
 from worldprobe.contracts import read_provenance
 from worldprobe.errors import UserError
 from worldprobe.models.engine import Message, Role
@@ -50,10 +48,10 @@ def is_trials(path: Path | str) -> bool:
     """
     if str(path).endswith(".parquet"):
         return True
-    first = next(_lines(path), None)
+    first = next(read_lines(path), None)
     if first is None:
         raise UserError(path, "contains no lines.", f"Give trials, or {DIALOGUES}.")
-    return isinstance(first[1], dict) and "goldresp_obfusc" in first[1]
+    return "goldresp_obfusc" in first[1]
 
 
 def first_tuples(trials: pd.DataFrame, number: int | None) -> pd.DataFrame:
@@ -123,30 +121,13 @@ def read_dialogues(path: Path | str) -> list[Dialogue]:
     Raises:
         UserError: the first line that is not one, by file and line.
     """
-    found = [_dialogue(entry, f"{path}, line {number}", number) for number, entry in _lines(path)]
+    found = [_dialogue(entry, f"{path}, line {number}", number) for number, entry in read_lines(path)]
     if not found:
         raise UserError(path, "contains no dialogues.", f"Give {DIALOGUES}.")
     return found
 
 
-def _lines(path: Path | str) -> Iterator[tuple[int, Any]]:
-    """Number from 1 and content of each line that is not empty."""
-    opener = OPENERS.get(Path(path).suffix, cast(Callable[..., IO[bytes]], open))
-    number = 0
-    try:
-        with opener(path, "rb") as stream:
-            for number, line in enumerate(stream, 1):
-                if line.strip():
-                    yield number, json.loads(line.decode("utf-8-sig"))
-    except (EOFError, OSError, zlib.error) as error:
-        raise UserError(path, f"cannot be read or decompressed ({error}).", "Check the path, or make the file again.") from error
-    except ValueError as error:
-        raise UserError(f"{path}, line {number}", "is not a JSON object in UTF-8.", f"Give {DIALOGUES}.") from error
-
-
-def _dialogue(entry: Any, where: str, number: int) -> Dialogue:
-    if not isinstance(entry, dict):
-        raise UserError(where, "is not a JSON object.", f"Give {DIALOGUES}.")
+def _dialogue(entry: dict[str, Any], where: str, number: int) -> Dialogue:
     messages = entry.get("messages")
     if messages is None and "dialog_history" in entry:
         history, target = entry["dialog_history"], entry.get("target_message")

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import json
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, cast
 
-import numpy as np
 import pandas as pd
 import pyarrow as arrow
 import pyarrow.parquet as parquet
-from pyarrow.json import ParseOptions, ReadOptions, read_json
 
 from worldprobe.benchmarks.worldsense.contracts import Trials
-from worldprobe.benchmarks.worldsense.problems.worlds import LARGEST, SMALLEST, read_description, read_relation, relation_fault
+from worldprobe.benchmarks.worldsense.problems.worlds import LARGEST, SMALLEST, relation_fault
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, DISGUISES, PROBLEMS, answers_of
 from worldprobe.contracts import ContractError, read_table, validate
 from worldprobe.contracts.tables import check_columns, check_rows
@@ -31,24 +28,23 @@ from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_file
 from worldprobe.provenance import Provenance
 
-_TEXT, _NUMBER, _TEXTS = arrow.string(), arrow.int64(), arrow.list_(arrow.string())
-#: Field -> its type, in the official order.
-FIELDS = {
-    "Key": _NUMBER,
-    "problemname": _TEXT,
-    "tuple_ID": _TEXT,
-    "text": _TEXT,
-    "expectedresp": _TEXTS,
-    "span": _NUMBER,
-    "descr": _TEXT,
-    "query": _TEXT,
-    "objects": _TEXTS,
-    "problemsize": _NUMBER,
-    "skin": _TEXT,
-    "qskin": _TEXT,
-    "complexity": _TEXT,
-    "query_len": _NUMBER,
-    "goldresp_obfusc": _TEXT,
+#: Field -> its type, in the official order; span may be null.
+FIELDS: dict[str, type] = {
+    "Key": int,
+    "problemname": str,
+    "tuple_ID": str,
+    "text": str,
+    "expectedresp": list,
+    "span": int,
+    "descr": str,
+    "query": str,
+    "objects": list,
+    "problemsize": int,
+    "skin": str,
+    "qskin": str,
+    "complexity": str,
+    "query_len": int,
+    "goldresp_obfusc": str,
 }
 #: Official field -> our column, where the value is the same.
 SAME = {
@@ -69,8 +65,6 @@ SAME = {
 COLUMNS = (*SAME.values(), "complexity", "entities", "line")
 _COMPLEXITIES = ("Complexity_0", "Complexity_1", "Complexity_2")
 _write_names = json.JSONEncoder(ensure_ascii=False).encode
-#: Bytes that are parsed at a time; no line may be longer.
-_BLOCK_SIZE = 1 << 24
 OPENERS: dict[str, Callable[..., IO[bytes]]] = {".bz2": cast(Any, bz2.open), ".gz": cast(Any, gzip.open)}
 
 
@@ -86,7 +80,14 @@ def read_official(path: Path | str) -> pd.DataFrame:
     Raises:
         UserError: the first malformed line, unknown gold word, duplicated key or incomplete tuple, by file and line.
     """
-    frame = _parse(read_whole(path), str(path))
+    rows = []
+    for number, trial in read_lines(path):
+        if fault := _form_fault(trial) or _fault(trial):
+            raise UserError(f"{path}, line {number}", *fault)
+        rows.append((*(trial[field] for field in SAME), int(trial["complexity"][-1]), _write_names(trial["objects"]), number))
+    if not rows:
+        raise UserError(path, "contains no trials.", "Give a file with one JSON object per line.")
+    frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"span": "Int64"})
     for place in frame["trial_id"].duplicated().to_numpy().nonzero()[0][:1]:
         key = frame["trial_id"].iloc[place]
         first = frame["line"][frame["trial_id"] == key].iloc[0]
@@ -123,40 +124,6 @@ def _open_for_writing(path: Path, suffix: str) -> IO[bytes]:
     return bz2.open(path, "wb") if suffix == ".bz2" else open(path, "wb")
 
 
-def check_fields(frame: pd.DataFrame, name: str) -> None:
-    """Descriptions, queries and entities of a table are what their columns promise.
-
-    Args:
-        frame: trials in our columns.
-        name: the file's name.
-
-    Raises:
-        UserError: the first that is not.
-    """
-    readers: dict[str, Callable[[str], object]] = {
-        "description": read_description,
-        "query": read_relation,
-        "entities": _read_names,
-    }
-    for column, read in readers.items():
-        for value in frame[column].unique():
-            try:
-                read(value)
-            except ValueError as error:
-                number = frame.loc[frame[column] == value, "number"].iloc[0]
-                raise UserError(f"{name}, trial {number}, column {column}", f"{error}.", "Make the table again.") from error
-
-
-def _read_names(text: str) -> list[str]:
-    try:
-        names = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{text!r} is not a JSON list of names") from error
-    if not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{text!r} is not a JSON list of names")
-    return list(names)
-
-
 def check_tuples(frame: pd.DataFrame, name: str) -> None:
     """Every tuple's trials are adjacent, as many as its problem has answers, and of one problem.
 
@@ -188,89 +155,43 @@ def check_tuples(frame: pd.DataFrame, name: str) -> None:
         raise UserError(where, problem, "Give whole tuples, the trials of each on adjacent lines.")
 
 
-def read_whole(path: Path | str) -> bytes:
-    """All bytes of an official file, decompressed.
+def read_lines(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Number from 1 and object of each line of a file of JSON lines, compressed as its name says; empty lines are left out.
 
     Raises:
-        UserError: it cannot be read or decompressed, or ends early.
+        UserError: the file cannot be read or decompressed, or ends early; or a line is not an object, by file and line.
     """
+    number = 0
     try:
         with OPENERS.get(Path(path).suffix, cast(Callable[..., IO[bytes]], open))(path, "rb") as stream:
-            return stream.read()
-    except (EOFError, OSError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+            for number, line in enumerate(stream, 1):
+                if line.strip():
+                    yield number, dict(json.loads(line))
+    except (EOFError, OSError, zlib.error) as error:
+        raise UserError(path, f"cannot be read or decompressed ({error}).", "Check the path, or make the file again.") from error
+    except (ValueError, TypeError) as error:
         raise UserError(
-            path, f"cannot be read or decompressed ({reason}).", "Check the path, or fetch the file again."
+            f"{path}, line {number}", f"is not a JSON object ({error}).", "Fix the line, or make the file again."
         ) from error
 
 
-def _parse(content: bytes, name: str) -> pd.DataFrame:
-    """The trials of an official file, each line checked by itself."""
-    lines = [number for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
-    if not lines:
-        raise UserError(name, "contains no trials.", "Give a file with one JSON object per line.")
-    options = ParseOptions(explicit_schema=arrow.schema(FIELDS), unexpected_field_behavior="error")
-    try:
-        table = read_json(io.BytesIO(content), ReadOptions(block_size=_BLOCK_SIZE), options)
-    except arrow.ArrowException as error:
-        raise _malformed(content, name) from error
-    if table.num_rows != len(lines) or any(table[field].null_count for field in FIELDS if field != "span"):
-        raise _malformed(content, name)
-    fields = zip(*(table[field].to_pylist() for field in FIELDS if field != "Key"), strict=True)
-    entities = []
-    for line, (problem, tuple_id, text, answers, span, described, asked, names, size, skin, wording, *rest) in zip(
-        lines, fields, strict=True
-    ):
-        fault = _fault(problem, tuple(answers), span, described, asked, size, *rest)
-        if len(names) != size or len(set(names)) != size or not all(names):
-            fault = fault or (f"objects does not name {size} different entities.", "Name each entity once.")
-        if not all(map(str.strip, (tuple_id, text, skin, wording))):
-            fault = fault or ("tuple_ID, text, skin or qskin is empty.", "Fix the field.")
-        if fault:
-            raise UserError(f"{name}, line {line}", *fault)
-        entities.append(_write_names(names))
-    frame = cast(pd.DataFrame, table.select(list(SAME)).rename_columns(list(SAME.values())).to_pandas())
-    frame["span"] = table["span"].to_pandas(types_mapper={_NUMBER: pd.Int64Dtype()}.get)
-    frame["complexity"] = table["complexity"].to_pandas().str[-1].astype("int64")
-    return frame.assign(entities=pd.Series(entities, dtype="str"), line=lines)[list(COLUMNS)]
+def _form_fault(trial: dict[str, Any]) -> tuple[str, str] | None:
+    """What is wrong with the fields of a trial and their types, and the fix."""
+    if missing := [field for field in FIELDS if field not in trial]:
+        return f'the field "{missing[0]}" is missing.', f"Give all of {', '.join(FIELDS)}."
+    if extra := [field for field in trial if field not in FIELDS]:
+        return f'the field "{extra[0]}" is unknown{did_you_mean(extra[0], FIELDS)}', "Fix or remove it."
+    for field, kind in FIELDS.items():
+        if type(trial[field]) is not kind and not (field == "span" and trial[field] is None):
+            return f"{field} is {trial[field]!r}, which has the wrong type.", "Fix the value."
+    return None
 
 
-def _malformed(content: bytes, name: str) -> UserError:
-    """What is wrong with the first line that is not an object with the official fields, each of its type."""
-    kinds: dict[arrow.DataType, type] = {_TEXT: str, _NUMBER: int, _TEXTS: list}
-    for number, line in enumerate(content.split(b"\n"), 1):
-        where = f"{name}, line {number}"
-        try:
-            trial = json.loads(line) if line.strip() else None
-        except ValueError as error:
-            return UserError(where, f"is not a JSON object ({error}).", "Fix the line, or fetch the file again.")
-        if trial is None:
-            continue
-        if not isinstance(trial, dict):
-            return UserError(where, "is not a JSON object.", "Give one object with the trial's fields per line.")
-        if missing := [field for field in FIELDS if field not in trial]:
-            return UserError(where, f'the field "{missing[0]}" is missing.', f"Give all of {', '.join(FIELDS)}.")
-        if extra := [field for field in trial if field not in FIELDS]:
-            return UserError(where, f'the field "{extra[0]}" is unknown{did_you_mean(extra[0], FIELDS)}', "Fix or remove it.")
-        for field, kind in FIELDS.items():
-            if type(trial[field]) is not kinds[kind] and not (field == "span" and trial[field] is None):
-                return UserError(where, f"{field} is {trial[field]!r}, which has the wrong type.", "Fix the value.")
-    return UserError(name, "does not have one JSON object with the trial's fields per line.", "Fetch the file again.")
-
-
-@lru_cache(maxsize=1 << 16)
-def _fault(
-    problem: str,
-    answers: tuple[str, ...],
-    span: int | None,
-    described: str,
-    asked: str,
-    size: int,
-    complexity: str,
-    arity: int,
-    gold: str,
-) -> tuple[str, str] | None:
+def _fault(trial: dict[str, Any]) -> tuple[str, str] | None:
     """What is wrong with the values of a trial, and the fix."""
+    problem, gold, size, span, names = (
+        trial[key] for key in ("problemname", "goldresp_obfusc", "problemsize", "span", "objects")
+    )
     if problem not in PROBLEMS:
         return f"problemname {problem!r} is unknown{did_you_mean(problem, PROBLEMS)}", f"Use one of {', '.join(PROBLEMS)}."
     allowed = answers_of(problem)
@@ -278,14 +199,16 @@ def _fault(
         return f"the gold word {gold!r} is unknown{did_you_mean(gold, DISGUISES)}", f"Use one of {', '.join(DISGUISES)}."
     rules = (
         (ANSWER_OF[gold] in allowed, f"the gold word {gold} stands for an answer that {problem} does not have."),
-        (answers == allowed, f"expectedresp is {list(answers)}, but {problem} has {list(allowed)}."),
+        (trial["expectedresp"] == list(allowed), f"expectedresp is {trial['expectedresp']}, but {problem} has {list(allowed)}."),
         (SMALLEST <= size <= LARGEST, f"problemsize is {size}, not {SMALLEST} to {LARGEST}."),
         (span is None or 0 <= span < size, f"span is {span}, but there are {size} entities."),
-        (complexity in _COMPLEXITIES, f"complexity is {complexity!r}, not Complexity_0, Complexity_1 or Complexity_2."),
-        (arity in (2, 3), f"query_len is {arity}, not 2 (binary) or 3 (ternary)."),
+        (trial["complexity"] in _COMPLEXITIES, f"complexity is {trial['complexity']!r}, not one of {', '.join(_COMPLEXITIES)}."),
+        (trial["query_len"] in (2, 3), f"query_len is {trial['query_len']}, not 2 (binary) or 3 (ternary)."),
+        (len(names) == len(set(names) - {""}) == size, f"objects does not name {size} different entities."),
+        (all(trial[key].strip() for key in ("tuple_ID", "text", "skin", "qskin")), "tuple_ID, text, skin or qskin is empty."),
     )
     broken = next((problem for is_kept, problem in rules if not is_kept), None)
-    return (broken, "Fix the field.") if broken else relation_fault(described, asked, size)
+    return (broken, "Fix the field.") if broken else relation_fault(trial["descr"], trial["query"], size)
 
 
 def _write_line(row: dict[str, Any], canary: str | None) -> str:
@@ -310,26 +233,15 @@ def _write_line(row: dict[str, Any], canary: str | None) -> str:
     return json.dumps(trial, separators=(",", ":")).replace("/", "\\/") + "\n"
 
 
-def encode(column: arrow.ChunkedArray) -> tuple[np.ndarray, list[str]]:
-    """The values of a column as numbers, and what they stand for, by first occurrence."""
-    encoded = column.combine_chunks()
-    if not arrow.types.is_dictionary(encoded.type):
-        encoded = encoded.dictionary_encode()
-    if isinstance(encoded, arrow.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
-
-
 def read_trials(path: Path | str) -> pd.DataFrame:
     """Trials of an official file (``.jsonl``, ``.jsonl.bz2``, ``.jsonl.gz``) or of our table (Parquet), in our columns.
 
     Raises:
-        UserError: as the readers; or a field cannot be read or a tuple is incomplete.
+        UserError: as the readers; or a tuple is incomplete.
     """
     if is_official(path):
         return read_official(path)
     trials = read_table(path, Trials)
-    check_fields(trials, str(path))
     check_tuples(trials, str(path))
     return trials
 
@@ -392,7 +304,7 @@ def read_batches(path: Path | str) -> Iterator[pd.DataFrame]:
     """The trials of a table of ours, a batch at a time; the caller has checked what table it is.
 
     Raises:
-        UserError: the table is damaged, a batch does not fit the contract, a field cannot be read, or a tuple is incomplete.
+        UserError: the table is damaged, a batch does not fit the contract, or a tuple is incomplete.
     """
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
@@ -402,7 +314,6 @@ def read_batches(path: Path | str) -> Iterator[pd.DataFrame]:
                 rows.validate(full=True)
                 check_rows(rows, Trials)
                 batch = rows.to_pandas()
-                check_fields(batch, str(path))
                 check_tuples(batch, str(path))  # a batch that we write contains whole tuples
                 yield batch
     except (ContractError, arrow.ArrowException, OSError) as error:
