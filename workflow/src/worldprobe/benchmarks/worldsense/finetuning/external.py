@@ -83,13 +83,23 @@ def _row(model: str, task: str, shots: int | None, document: Mapping[str, Any]) 
     }
 
 
-def next_to_published(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
+def next_to_published(paths: Iterable[Path]) -> pd.DataFrame:
     """Our rows, and below those of a task that the paper's Table 7 has the paper's.
 
     Args:
-        parts: rows of ``COLUMNS``, e.g. a table for each model.
+        paths: files with rows of ``COLUMNS``, e.g. one for each model.
+
+    Raises:
+        UserError: a file is not such a table.
     """
-    ours = pd.concat(list(parts), ignore_index=True)[list(COLUMNS)]
+    parts = []
+    for path in paths:
+        try:
+            parts.append(pd.read_csv(path)[list(COLUMNS)])
+        except (OSError, ValueError, KeyError) as error:
+            problem = f"is not a table of other benchmarks ({error})."
+            raise UserError(path, problem, "Give files that `worldsense ask-external` wrote.") from error
+    ours = pd.concat(parts, ignore_index=True)
     named = ours["task"].map(lambda task: next((title for start, title in PAPERS.items() if str(task).startswith(start)), None))
     numbers = read_published()
     numbers = numbers[numbers["block"] == "table7"]

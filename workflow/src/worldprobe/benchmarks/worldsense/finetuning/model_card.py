@@ -77,16 +77,10 @@ def read_record(path: Path) -> pd.DataFrame:
     """The steps of one training.
 
     Raises:
-        UserError: the file is missing or is not such a record.
+        UserError: the file is missing, or is not such a record.
     """
-    fix = "Give a folder that `worldsense finetune` wrote."
     try:
-        record = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise UserError(path, "cannot be read as CSV in UTF-8.", fix) from error
-    if list(record.columns) != list(COLUMNS):
-        raise UserError(path, f"has the columns {', '.join(map(str, record.columns))}.", fix)
-    try:
-        return record.astype(COLUMNS)
-    except ValueError as error:
-        raise UserError(path, "contains a cell that is not a number.", fix) from error
+        return pd.read_csv(path)[list(COLUMNS)].astype(COLUMNS)
+    except (OSError, ValueError, KeyError) as error:
+        problem = f"is not the record of a training ({error})."
+        raise UserError(path, problem, "Give a folder that `worldsense finetune` wrote.") from error

@@ -22,8 +22,6 @@ from worldprobe.benchmarks.worldsense.skins.vocabulary import problem_type
 
 Kind = Literal["before", "between", "first", "last", "parallel", "perpendicular", "foreign"]
 
-#: Kinds that say something about a total order.
-LINEAR = frozenset(("before", "between", "first", "last"))
 #: Kinds that say something about directions in the plane.
 PLANAR = frozenset(("parallel", "perpendicular"))
 

@@ -56,14 +56,9 @@ def permute(i: int, n: int, keys: tuple[int, ...]) -> int:
             return i
 
 
-def count_arrangements(n: int, k: int) -> int:
-    """Ordered choices of k things of n."""
-    return perm(n, k)
-
-
 @lru_cache(maxsize=1 << 15)
 def arrangement(number: int, n: int, k: int) -> tuple[int, ...]:
-    """The ordered choice of k of 0..n-1 with a number below ``count_arrangements(n, k)``.
+    """The ordered choice of k of 0..n-1 with a number below ``perm(n, k)``.
 
     >>> [arrangement(i, 3, 2) for i in range(3)]
     [(0, 1), (1, 0), (2, 0)]
@@ -74,11 +69,6 @@ def arrangement(number: int, n: int, k: int) -> tuple[int, ...]:
         number, digit = divmod(number, n - place)
         chosen.append(left.pop(digit))
     return tuple(chosen)
-
-
-def count_orders(k: int) -> int:
-    """Orders of k things."""
-    return factorial(k)
 
 
 #: Columns of a trial as it is made; ``number`` is added when the set is put together.
@@ -125,10 +115,10 @@ def n_distinct(cell: Cell, n_entities: int) -> int:
 def _n_choices(cell: Cell, n_entities: int, n_named: int) -> int:
     """Choices apart from the abstract tuple: entities, order of relations, place of the inserted one, converses."""
     n_relations = cell.size - 1
-    n_orders = 1 if cell.problem == "Infer.trivial" else count_orders(n_relations)
+    n_orders = 1 if cell.problem == "Infer.trivial" else factorial(n_relations)
     n_places = n_relations + 1 if problem_type(cell.problem) == "Consist" else 1
     n_flips = 2 if cell.problem == "Infer.trivial" else 1 << (n_relations + (cell.problem != "Infer.extrema"))
-    return count_arrangements(n_entities, n_named) * n_orders * n_places * n_flips
+    return perm(n_entities, n_named) * n_orders * n_places * n_flips
 
 
 def _has_twin(cell: Cell) -> bool:
@@ -199,11 +189,11 @@ def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
     problem, size, complexity, arity = cell
     kind = problem_type(problem)
     n_relations = len(facts.description)
-    number, arranged = divmod(number, count_arrangements(len(skin.entities), facts.n_named))
+    number, arranged = divmod(number, perm(len(skin.entities), facts.n_named))
     names = [skin.entities[i] for i in arrangement(arranged, len(skin.entities), facts.n_named)]
     order = tuple(range(n_relations))
     if problem != "Infer.trivial":
-        number, ordered = divmod(number, count_orders(n_relations))
+        number, ordered = divmod(number, factorial(n_relations))
         order = arrangement(ordered, n_relations, n_relations)
     inserted = n_relations
     if kind == "Consist":
@@ -266,7 +256,7 @@ def _span(query: Relation, core: Core, problem: str) -> int | None:
 
 def _turn(rows: list[Any], digit: int) -> list[Any]:
     """The trials in one of their orders: the place in a file must not reveal the answer."""
-    order = arrangement(digit % count_orders(len(rows)), len(rows), len(rows))
+    order = arrangement(digit % factorial(len(rows)), len(rows), len(rows))
     return [rows[i] for i in order]
 
 
