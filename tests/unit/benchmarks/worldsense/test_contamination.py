@@ -110,7 +110,7 @@ def test_ewok_items_among_dialogues_are_refused(tmp_path: Path, capsys: pytest.C
     assert main(["items", "build", "builtin", "--versions", "0-0", "--out", str(items)]) == 0
     item = pd.read_parquet(items).iloc[7]
     start = ["--layers", "1", "--width", "16", "--heads", "2", "--vocabulary", "300"]
-    trained = ["--chat", "never", "--steps", "1", "--batch", "1"]
+    trained = ["--chat", "never", "--steps", "1", "--settings", '{"batch": 1}']
     for text, is_found in (
         (f"{item['context1'].lower()} So it is clear: {item['target2'].upper()}", True),
         (f"{item['context1']} The weather was fine.", False),

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, DOMAINS
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.paths import RESOURCES
 from worldprobe.settings import Source, check, read_yaml
@@ -386,22 +386,6 @@ def _right_sources(paths: Iterable[Path]) -> tuple[list[Source], list[UserError]
             right += [] if found else [source]
         faults += found
     return right, faults
-
-
-def choose_skins(skins: Iterable[Skin], names: Iterable[str]) -> list[Skin]:
-    """The skins of these names, in their order in the set.
-
-    Raises:
-        UserError: a name is not known.
-    """
-    known = {skin.name: skin for skin in skins}
-    chosen = set(names)
-    for name in chosen:
-        if name not in known:
-            raise UserError(
-                "--skins", f"{name!r} is not a skin of this set{did_you_mean(name, known)}", f"Choose from {', '.join(known)}."
-            )
-    return [skin for skin in known.values() if skin.name in chosen]
 
 
 def _skin(document: dict[str, Any], path: str) -> Skin:

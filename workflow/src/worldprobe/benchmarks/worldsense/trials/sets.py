@@ -20,7 +20,6 @@ from multiprocessing import get_context
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores
-from worldprobe.benchmarks.worldsense.problems.worlds import LARGEST, SMALLEST
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS, WORDINGS, answers_of
 from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
@@ -104,22 +103,17 @@ def plan_set(
     """The plan of a set or of a subset.
 
     Raises:
-        UserError: no such set, a size outside 3 to 8, a problem that the set does not have.
+        UserError: no such set, or a problem that the set does not have.
     """
     if name not in PLANS:
         raise UserError("SET", f"{name!r} is not a set{did_you_mean(name, PLANS)}", f"Choose one of {', '.join(PLANS)}.")
     plan = PLANS[name]
-    for size in sizes:
-        if not SMALLEST <= size <= LARGEST:
-            raise UserError("--sizes", f"{size} entities: problems have {SMALLEST} to {LARGEST}.", "Choose sizes in this range.")
     for problem in problems:
         if problem not in plan.problems:
             nearest = did_you_mean(problem, plan.problems)
             raise UserError(
                 "--problems", f"{problem!r} is not a problem of {name}{nearest}", f"Choose from {', '.join(plan.problems)}."
             )
-    if per_cell is not None and per_cell < 1:
-        raise UserError("--per-cell", f"{per_cell} tuples are too few.", "Ask for at least 1.")
     return replace(
         plan,
         sizes=tuple(sorted(set(sizes))) or plan.sizes,

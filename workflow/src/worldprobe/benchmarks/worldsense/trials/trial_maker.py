@@ -10,7 +10,7 @@ from math import factorial, perm
 from typing import Any, NamedTuple
 
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, Core, cells, cores, solve
-from worldprobe.benchmarks.worldsense.problems.worlds import LARGEST, SMALLEST, UNKNOWN, Description, Relation, write_relation
+from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Relation, write_relation
 from worldprobe.benchmarks.worldsense.skins.rendering import (
     render_clause,
     render_description,
@@ -18,9 +18,9 @@ from worldprobe.benchmarks.worldsense.skins.rendering import (
     render_opposite,
     render_question,
 )
-from worldprobe.benchmarks.worldsense.skins.skins import Skin, choose_skins, entities_needed
+from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, DISGUISE, LINEAR_PROBLEMS, WORDINGS, problem_type
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, did_you_mean
 
 _MASK = (1 << 64) - 1
 ROUNDS = 4
@@ -269,11 +269,12 @@ def preview_skin(skins: Sequence[Skin], name: str, size: int, seed: int) -> str:
     """A trial of each problem that the skin can express, with its answer.
 
     Raises:
-        UserError: no such skin, or a size that problems or the skin do not have.
+        UserError: no such skin, or one with too few entities for the size.
     """
-    (skin,) = choose_skins(skins, [name])
-    if not SMALLEST <= size <= LARGEST:
-        raise UserError("--size", f"{size} entities: problems have {SMALLEST} to {LARGEST}.", "Choose a size in this range.")
+    known = {skin.name: skin for skin in skins}
+    if name not in known:
+        raise UserError("--skin", f"{name!r} is not a skin{did_you_mean(name, known)}", f"Choose from {', '.join(known)}.")
+    skin = known[name]
     if len(skin.entities) < entities_needed(size):
         raise UserError(
             "--size", f"{skin.name} has {len(skin.entities)} entities; size {size} needs one more.", "Choose a smaller size."
