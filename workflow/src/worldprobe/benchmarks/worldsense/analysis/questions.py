@@ -8,7 +8,6 @@ with an answer.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from json import loads
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +21,9 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     read_description,
     read_relation,
 )
-from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
 from worldprobe.benchmarks.worldsense.skins.skins import group_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DISGUISE, NORMAL, TRIVIAL, problem_type
-from worldprobe.benchmarks.worldsense.trials.files import read_trials
-from worldprobe.errors import UserError
+from worldprobe.benchmarks.worldsense.trials.files import places, read_trials, relations_of
 
 #: Every answer as a number, its place here; a trial without a valid answer has INVALID, one that was not asked ABSENT.
 WORDS = tuple(DISGUISE)
@@ -83,7 +80,7 @@ def from_frame(frame: pd.DataFrame, name: str, skin_folder: Path | str | None = 
     tuple_of = is_first.cumsum().to_numpy() - 1
     groups = group_skins(frame["skin"].unique(), skin_folder)
 
-    def category(column: pd.Series, first: pd.Series) -> pd.Categorical[str]:
+    def category(column: pd.Series, first: pd.Series) -> pd.Categorical[object]:
         return pd.Categorical(first, categories=pd.unique(column))
 
     complexity = "Complexity_" + frame["complexity"].astype(str)
@@ -103,8 +100,11 @@ def from_frame(frame: pd.DataFrame, name: str, skin_folder: Path | str | None = 
     abstract, problems = _abstract_problems(frame)
     solved = [_number(gold_answer(*row[:2], read_description(row[2]), read_relation(row[3]))) for row in problems]
     corrected = np.array(solved, np.int8)[abstract]
-    for place, answer in _solve_texts(frame, name).items():
-        corrected[place] = _number(answer)
+    for place in np.flatnonzero(frame["problem"] == "Infer.parallel").tolist():
+        trial = frame.iloc[place]
+        fields = trial[["problem", "description", "query", "text", "entities"]]
+        relations = relations_of(*fields, *places(frame.iloc[[place]], name))
+        corrected[place] = _number(gold_answer("Infer.parallel", int(trial["size"]), *relations))
     released = frame["gold"].map(ANSWER_OF).map(_number).to_numpy(np.int8)
     return Questions(frame["trial_id"].to_numpy(), tuple_of, {"released": released, "corrected": corrected}, tuples, abstract)
 
@@ -117,21 +117,6 @@ def _abstract_problems(trials: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str
     """The number of each trial's abstract problem, and problem, size, description and query of each of these."""
     code, unique = pd.factorize(pd.MultiIndex.from_frame(trials[["problem", "size", "description", "query"]]))
     return code, [(problem, int(size), description, query) for problem, size, description, query in unique]
-
-
-def _solve_texts(frame: pd.DataFrame, name: str) -> dict[int, str | None]:
-    """The answers by row of the trials whose relations are in their text only: the official sets of lines in the plane."""
-    is_planar = (frame["problem"] == "Infer.parallel") & ~frame["description"].str.contains("p", regex=False)
-    solved: dict[int, str | None] = {}
-    for row in np.flatnonzero(is_planar).tolist():
-        trial = frame.iloc[row]
-        try:
-            relations, asked = read_planar_text(trial["text"], loads(trial["entities"]))
-        except ValueError as error:
-            where = f"{name}, line {trial['line']}" if "line" in frame else f"{name}, trial {trial['number']}"
-            raise UserError(where, f"{error}.", "Fix the text, or leave the trial out.") from error
-        solved[row] = gold_answer("Infer.parallel", int(trial["size"]), relations, asked)
-    return solved
 
 
 #: Ternary relations are counted up to this number, as in the paper's Figure 6.

@@ -25,9 +25,10 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     read_relation,
     rename,
 )
-from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader, read_by_any, read_planar_text
+from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader, read_by_any
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, LINEAR_PROBLEMS, WORDINGS, problem_type
+from worldprobe.benchmarks.worldsense.trials.files import places, relations_of
 from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple
 from worldprobe.errors import UserError, did_you_mean
 
@@ -89,31 +90,20 @@ def audit_trials(trials: pd.DataFrame, name: str, skins: Sequence[Skin] | None =
 
 
 def _solve_all(trials: pd.DataFrame, released: pd.Series, name: str) -> Iterator[tuple[str, str]]:
-    columns = ["problem", "size", "description", "query", "text", "entities"]
-    lines = trials["line"] if "line" in trials else trials["number"]
-    word = "line" if "line" in trials else "trial"
-    rows = zip(*(trials[column].tolist() for column in columns), released.tolist(), lines.tolist(), strict=True)
-    for problem, size, description, query, text, entities, gold, line in rows:
-        if problem == "Infer.parallel" and "p" not in description:
-            try:
-                relations, asked = read_planar_text(text, json.loads(entities))
-            except ValueError as error:
-                raise UserError(f"{name}, {word} {line}", f"{error}.", "Fix the text, or leave the trial out.") from error
-            yield _solve(problem, size, relations, asked, gold)
-        else:
-            yield _solve_written(problem, int(size), description, query, gold)
+    columns = [trials[column].tolist() for column in ("problem", "description", "query", "text", "entities")]
+    rows = zip(*columns, trials["size"].tolist(), released, places(trials, name), strict=True)
+    for problem, described, query, text, entities, size, gold, where in rows:
+        relations, asked = relations_of(problem, described, query, text, entities, where)
+        yield _solve(problem, size, relations, asked, gold)
 
 
 def _solve_texts(trials: pd.DataFrame, released: pd.Series, name: str, skins: Sequence[Skin]) -> Iterator[tuple[str, str]]:
     readers: dict[str, list[StatementReader]] = {}
     for one in skins:
         readers.setdefault(one.name, []).append(StatementReader(one))
-    columns = ["problem", "skin", "text", "description", "query", "entities"]
-    numbers = trials["line"] if "line" in trials else trials["number"]
-    word = "line" if "line" in trials else "trial"
-    rows = zip(*(trials[column].tolist() for column in columns), released.tolist(), numbers.tolist(), strict=True)
-    for problem, skin, text, description, query, entities, gold, number in rows:
-        where = f"{name}, {word} {number}"
+    columns = [trials[column].tolist() for column in ("problem", "skin", "text", "description", "query", "entities")]
+    rows = zip(*columns, released, places(trials, name), strict=True)
+    for problem, skin, text, description, query, entities, gold, where in rows:
         if skin not in readers:
             raise UserError(where, f"{skin!r} is not a skin{did_you_mean(skin, readers)}", "Name the folder with --skin-folder.")
         try:
@@ -139,10 +129,6 @@ def does_state(read: Statement, problem: str, description: str, query: str, enti
 
 
 @lru_cache(maxsize=1 << 17)
-def _solve_written(problem: str, size: int, description: str, query: str, gold: str) -> tuple[str, str]:
-    return _solve(problem, size, read_description(description), read_relation(query), gold)
-
-
 def _solve(problem: str, size: int, description: Description, query: Relation, released: str) -> tuple[str, str]:
     """The solver's answer, and why it is not the released one (empty where it is)."""
     answer = gold_answer(problem, size, description, query)

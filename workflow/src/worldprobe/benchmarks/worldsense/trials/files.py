@@ -20,7 +20,16 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 
 from worldprobe.benchmarks.worldsense.contracts import Trials
-from worldprobe.benchmarks.worldsense.problems.worlds import LARGEST, SMALLEST, relation_fault
+from worldprobe.benchmarks.worldsense.problems.worlds import (
+    LARGEST,
+    SMALLEST,
+    Description,
+    Relation,
+    read_description,
+    read_relation,
+    relation_fault,
+)
+from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, DISGUISES, PROBLEMS, answers_of
 from worldprobe.contracts import ContractError, read_table, validate
 from worldprobe.contracts.tables import check_columns, check_rows
@@ -124,6 +133,33 @@ def _open_for_writing(path: Path, suffix: str) -> IO[bytes]:
     return bz2.open(path, "wb") if suffix == ".bz2" else open(path, "wb")
 
 
+def places(trials: pd.DataFrame, name: str) -> list[str]:
+    """Where each trial is, for messages: its line in an official file, or its number in a table.
+
+    Args:
+        trials: in our columns.
+        name: the file's name.
+    """
+    column, word = ("line", "line") if "line" in trials else ("number", "trial")
+    return [f"{name}, {word} {number}" for number in trials[column]]
+
+
+def relations_of(
+    problem: str, description: str, query: str, text: str, entities: str, where: str
+) -> tuple[Description, Relation]:
+    """Description and query of a trial; those of the official sets of lines in the plane are in the text only.
+
+    Raises:
+        UserError: they cannot be read from the text.
+    """
+    if problem != "Infer.parallel" or "p" in description:
+        return read_description(description), read_relation(query)
+    try:
+        return read_planar_text(text, json.loads(entities))
+    except ValueError as error:
+        raise UserError(where, f"{error}.", "Fix the text, or leave the trial out.") from error
+
+
 def check_tuples(frame: pd.DataFrame, name: str) -> None:
     """Every tuple's trials are adjacent, as many as its problem has answers, and of one problem.
 
@@ -143,7 +179,7 @@ def check_tuples(frame: pd.DataFrame, name: str) -> None:
     repeated = heads["tuple_id"].duplicated().to_numpy()
     for place in (repeated | (n_trials != wanted) | (n_problems != 1)).nonzero()[0][:1]:
         head = heads.iloc[place]
-        where = f"{name}, line {head['line']}" if "line" in frame else f"{name}, trial {head['number']}"
+        (where,) = places(heads.iloc[[place]], name)
         if repeated[place]:
             problem = f"tuple {head['tuple_id']} goes on here, but other trials are in between."
         elif n_problems[place] != 1:
