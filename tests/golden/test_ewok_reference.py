@@ -14,18 +14,16 @@ import numpy as np
 import pytest
 import pyzipper
 
-from worldprobe.benchmarks.ewok.analysis.published import is_release, read_published, texts_digest
+from worldprobe.benchmarks.ewok.analysis.reproduction import is_release, read_published, texts_digest
 from worldprobe.benchmarks.ewok.exports.canaries import is_protected
 from worldprobe.benchmarks.ewok.exports.packing import check_members, read_notices, read_release, write_release
 from worldprobe.benchmarks.ewok.exports.search import read_wordings
-from worldprobe.benchmarks.ewok.materials.build import apply_release_filter
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
-from worldprobe.benchmarks.ewok.materials.fillers import KEY, Fillers, fill
-from worldprobe.benchmarks.ewok.materials.items import fill_fixed, fill_independent, items_table
+from worldprobe.benchmarks.ewok.materials.items import apply_release_filter, fill_fixed, fill_independent, items_table
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.official_files import official_files
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
-from worldprobe.benchmarks.ewok.materials.slots import DESIGN, open_slots, parse_swaps
+from worldprobe.benchmarks.ewok.materials.slots import DESIGN, KEY, Fillers, fill, open_slots, parse_swaps
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.errors import UserError
 

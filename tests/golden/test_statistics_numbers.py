@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from simulated_judgements import simulate_features, simulate_items, simulate_judgements
-from worldprobe.benchmarks.ewok.analysis import mixed_model
+from worldprobe.benchmarks.ewok.analysis import regression
 from worldprobe.benchmarks.ewok.analysis.compare import compare_models
-from worldprobe.benchmarks.ewok.analysis.design import build_design
-from worldprobe.benchmarks.ewok.analysis.mixed_model import fit_fixed_effects
+from worldprobe.benchmarks.ewok.analysis.regression import build_design, fit_fixed_effects
 from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, summarize
 
 SUMMARY = [0.625, 0.597222, 0.659722, 0.525305, 0.724695]
@@ -49,6 +48,6 @@ def test_fixed_effects(study):
 
 @pytest.mark.skipif(shutil.which("R") is None, reason="R is not installed")
 def test_mixed_model(study):
-    table, details = mixed_model.fit_mixed_model(build_design(*study))
+    table, details = regression.fit_mixed_model(build_design(*study))
     np.testing.assert_allclose(table[["estimate", "std_error"]].iloc[:3].to_numpy().ravel(), MIXED, atol=1e-3)
     assert details["log_likelihood"] == pytest.approx(LOG_LIKELIHOOD, abs=1e-3)

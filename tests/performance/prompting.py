@@ -40,8 +40,7 @@ def main() -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     from worldprobe.benchmarks.ewok.eval_types import way_of
-    from worldprobe.benchmarks.ewok.scoring.prompting import presentations
-    from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts
+    from worldprobe.benchmarks.ewok.scoring import load_prompts, presentations
     from worldprobe.models.transformers_engine import open_engine
 
     way = way_of(args.eval_type)

@@ -62,8 +62,7 @@ def main() -> None:
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.eval_types import way_of
-    from worldprobe.benchmarks.ewok.scoring.prompting import presentations
-    from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts
+    from worldprobe.benchmarks.ewok.scoring import load_prompts, presentations
 
     items = pd.read_parquet(args.items)
     items = items.iloc[:: max(len(items) // args.n_items, 1)].head(args.n_items)

@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worldprobe.benchmarks.ewok.materials.documents import Place
-from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers, fill, key_for, restrictions_of
+from worldprobe.benchmarks.ewok.materials.items import FixedSampler, IndependentSampler
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT, Rules
-from worldprobe.benchmarks.ewok.materials.samplers import FixedSampler, IndependentSampler
-from worldprobe.benchmarks.ewok.materials.slots import settle
+from worldprobe.benchmarks.ewok.materials.slots import Filler, FillerClass, Fillers, fill, key_for, restrictions_of, settle
 from worldprobe.benchmarks.ewok.vocabulary import slot_class
 
 CLASSES, COLUMNS, VALUES = ("agent", "object"), ("large", "red"), ("true", "false")

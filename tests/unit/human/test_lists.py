@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.human.questions import ask_people
+from worldprobe.benchmarks.ewok.human.ratings import ask_people
 from worldprobe.contracts import validate
 from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
 from worldprobe.human.lists import (

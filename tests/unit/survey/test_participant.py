@@ -4,7 +4,7 @@ import html
 
 import pytest
 
-from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts
+from worldprobe.benchmarks.ewok.scoring import load_prompts
 from worldprobe.survey.study import read_wording
 
 PID = f"{1:024x}"

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from worldprobe.benchmarks.ewok.contracts import Items, Judgements
-from worldprobe.benchmarks.ewok.contracts.people import HumanStatistics
-from worldprobe.benchmarks.ewok.contracts.scores import Ratings
+from worldprobe.benchmarks.ewok.contracts import HumanStatistics, Items, Judgements, Ratings
 from worldprobe.cli import main
 from worldprobe.cli.survey import _read_questionnaire
 from worldprobe.contracts import read_provenance, read_table, write_table

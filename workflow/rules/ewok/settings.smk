@@ -2,8 +2,8 @@
 
 
 from worldprobe.benchmarks.ewok import outputs as ewok_outputs
-from worldprobe.benchmarks.ewok.human.settings import is_simulated
-from worldprobe.benchmarks.ewok.scoring.prompts import prompt_file as ewok_prompt_file
+from worldprobe.benchmarks.ewok.study import is_simulated
+from worldprobe.benchmarks.ewok.scoring import prompt_file as ewok_prompt_file
 from worldprobe.benchmarks.ewok.settings import ARCHIVE
 
 ewok = study["ewok"]

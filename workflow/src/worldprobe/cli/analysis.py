@@ -38,8 +38,7 @@ def summarize(
         out: summaries table
     """
     from worldprobe.benchmarks import scored_in
-    from worldprobe.benchmarks.ewok.analysis.clusters import drawn_in_words
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings, items_of
     from worldprobe.benchmarks.ewok.analysis.summarize import intervals_by_template, summarize
     from worldprobe.benchmarks.ewok.contracts import Summaries
@@ -86,7 +85,7 @@ def mixed_model(
         algorithm: whitened: fast; plain: glmer as the paper called it, slow
         out: coefficients table
     """
-    from worldprobe.benchmarks.ewok.analysis.mixed_model import fit_mixed_model, start_r
+    from worldprobe.benchmarks.ewok.analysis.regression import fit_mixed_model, start_r
 
     start_r()  # a missing R is reported before anything is read
     step = Step(FITS, judgements, missing, {"surface_features": surface})
@@ -113,7 +112,7 @@ def fixed_effects(
         target_coding: coding of the target: deviation (as in the paper) or treatment (as in the released analysis)
         out: coefficients table
     """
-    from worldprobe.benchmarks.ewok.analysis.mixed_model import fit_fixed_effects
+    from worldprobe.benchmarks.ewok.analysis.regression import fit_fixed_effects
 
     step = Step(FITS, judgements, missing, {"surface_features": surface})
     table, details = fit_fixed_effects(_design(step, surface, eval_type, ties, target_coding))
@@ -121,7 +120,7 @@ def fixed_effects(
 
 
 def _design(step: Step, surface: Path, eval_type: str, ties: str, target_coding: str) -> Any:
-    from worldprobe.benchmarks.ewok.analysis.design import COLUMNS, build_design
+    from worldprobe.benchmarks.ewok.analysis.regression import COLUMNS, build_design
     from worldprobe.benchmarks.ewok.contracts import SurfaceFeatures
     from worldprobe.contracts import read_table
 
@@ -175,7 +174,7 @@ def agree(judgements: Judgements, /, *, people: Path | None = None, missing: Mis
     """
     import pandas as pd
 
-    from worldprobe.benchmarks.ewok.analysis.agreement import agree
+    from worldprobe.benchmarks.ewok.analysis.correlations import agree
     from worldprobe.benchmarks.ewok.analysis.provenances import check_same_items
     from worldprobe.benchmarks.ewok.contracts import Agreements
     from worldprobe.contracts import read_table

@@ -35,9 +35,8 @@ def compare(
         out: comparisons table; JSON where the name ends in .json
     """
     from worldprobe.benchmarks import scored_in
-    from worldprobe.benchmarks.ewok.analysis.clusters import drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
     from worldprobe.benchmarks.ewok.contracts import Comparisons
 
@@ -74,9 +73,8 @@ def compare_conditions(
         condition_title: name of a condition and what tables and figures call it (default: its name); once per condition
         out: condition_comparisons table; JSON where the name ends in .json
     """
-    from worldprobe.benchmarks.ewok.analysis.clusters import drawn_in_words
-    from worldprobe.benchmarks.ewok.analysis.conditions import compare_conditions
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.compare import compare_conditions
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
     from worldprobe.benchmarks.ewok.contracts import ConditionComparisons
     from worldprobe.errors import UserError

@@ -59,7 +59,7 @@ def write_corpus(
         out: folder for documents.parquet, templates.parquet and fillers.parquet
     """
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments, ControlFillers, ControlTemplates, Templates
-    from worldprobe.benchmarks.ewok.controls.corpus import build_corpus
+    from worldprobe.benchmarks.ewok.controls import build_corpus
     from worldprobe.contracts import read_table, write_table
     from worldprobe.files import whole_folder
     from worldprobe.provenance import made
@@ -95,7 +95,7 @@ def train_tokenizer_(corpus: Corpus, /, *, vocabulary: Count = 3000, out: OutFol
         out: folder of the tokenizer, written whole or not at all
     """
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
-    from worldprobe.benchmarks.ewok.controls.corpus import check_documents
+    from worldprobe.benchmarks.ewok.controls import check_documents
     from worldprobe.contracts import read_table
     from worldprobe.errors import UserError
     from worldprobe.files import whole_folder
@@ -160,7 +160,7 @@ def train(
     from dataclasses import asdict
 
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
-    from worldprobe.benchmarks.ewok.controls.corpus import check_documents
+    from worldprobe.benchmarks.ewok.controls import check_documents
     from worldprobe.contracts import read_table
     from worldprobe.files import check_place, source_of, whole_folder
     from worldprobe.log import LOGGER
@@ -215,21 +215,21 @@ def measure(items: Path, corpus: Corpus, judgements: list[Path], /, *, missing: 
         judgements: judgements of one eval_type, a file per model
         out: control_accuracies table
     """
+    from worldprobe.benchmarks.ewok import controls
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items, kinds_of
     from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlFillers, ControlTemplates, Items, Judgements
-    from worldprobe.benchmarks.ewok.controls import corpus as stories
     from worldprobe.contracts import read_table, write_table
     from worldprobe.provenance import made
 
     paths = {"items": items, "templates": corpus / TEMPLATES, "fillers": corpus / FILLERS}
-    status = stories.item_status(
+    status = controls.item_status(
         read_table(items, Items),
         read_table(paths["templates"], ControlTemplates),
         read_table(paths["fillers"], ControlFillers),
     )
     tables = [read_table(path, Judgements) for path in judgements]
     check_items(items, judgements)
-    accuracies = stories.accuracy_by_split(tables, status)
+    accuracies = controls.accuracy_by_split(tables, status)
     details = missing_models(missing, accuracies["model"].unique()) | kinds_of(judgements)
     inputs = paths | {str(path): path for path in judgements}
     provenance = made(ACCURACY_METHOD, inputs, ["numpy", "pandas"], details=details)

@@ -71,7 +71,7 @@ def lists_(
         out: lists table, for the survey (needed without --plan)
     """
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.human.questions import ask_people
+    from worldprobe.benchmarks.ewok.human.ratings import ask_people
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
     from worldprobe.human.lists import Layout, build_lists, digest_lists, plan_study
@@ -259,7 +259,7 @@ def clean_(
     """
     from worldprobe.benchmarks.ewok.analysis.provenances import items_of
     from worldprobe.benchmarks.ewok.contracts import Ratings
-    from worldprobe.benchmarks.ewok.human.questions import rate_items
+    from worldprobe.benchmarks.ewok.human.ratings import rate_items
     from worldprobe.contracts import write_table
     from worldprobe.human.cleaning import Rules, check_export, clean, count_people, read_answers
     from worldprobe.human.contracts import CleanAnswers, CleaningSteps, PeopleCounts, Raters, SubItems
@@ -453,11 +453,11 @@ def likeness(
         evidence: target_scores and responses tables of models
         out: likeness table
     """
-    from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER
     from worldprobe.benchmarks.ewok.analysis.judge import read_evidence
+    from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER
     from worldprobe.benchmarks.ewok.analysis.provenances import check_items
     from worldprobe.benchmarks.ewok.contracts import Items, Likeness, Ratings
-    from worldprobe.benchmarks.ewok.human.human_correlation import measure_likeness
+    from worldprobe.benchmarks.ewok.human.statistics import measure_likeness
     from worldprobe.contracts import read_table, write_table
     from worldprobe.provenance import made
 

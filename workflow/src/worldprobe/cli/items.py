@@ -94,7 +94,7 @@ def build(
         out: items table (Parquet)
     """
     from worldprobe.benchmarks.ewok.contracts import Templates
-    from worldprobe.benchmarks.ewok.materials.build import compile_all
+    from worldprobe.benchmarks.ewok.materials.items import compile_all
     from worldprobe.contracts import digest_table, write_table
 
     versions = version_range(how.versions)
@@ -157,7 +157,7 @@ def _fill_and_write(
     made: Provenance,
     out: Path,
 ) -> None:
-    from worldprobe.benchmarks.ewok.materials.build import Filling, fill_items, filling_details, finish_items, stream_items
+    from worldprobe.benchmarks.ewok.materials.items import Filling, fill_items, filling_details, finish_items, stream_items
 
     is_independent = how.mode == "independent"
     many = [version] if version is not None else list(range(how.per_template)) if is_independent else versions
@@ -213,7 +213,7 @@ def gather(
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.materials.build import finish_items, gather_provenance
+    from worldprobe.benchmarks.ewok.materials.items import finish_items, gather_provenance
     from worldprobe.benchmarks.ewok.materials.materials import Source
     from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
     from worldprobe.contracts import read_provenance, read_table
@@ -332,9 +332,9 @@ def _exported(
         UserError: a table cannot be read, or there is no password.
     """
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.exports.dataset import describe_items
     from worldprobe.benchmarks.ewok.exports.lighteval_task import lighteval_files
     from worldprobe.benchmarks.ewok.exports.lm_eval_task import hub_files, task_files
+    from worldprobe.benchmarks.ewok.exports.packing import describe_items
     from worldprobe.benchmarks.ewok.vocabulary import RELEASE
     from worldprobe.contracts import read_provenance, read_table
     from worldprobe.report.dataset_folder import dataset_files
@@ -384,7 +384,7 @@ def import_(source: Path, /, *, password: Password = None, out: Path) -> None:
         out: items table (Parquet)
     """
     from worldprobe.archives import EXPORT_VARIABLE
-    from worldprobe.benchmarks.ewok.analysis.published import is_release, read_published
+    from worldprobe.benchmarks.ewok.analysis.reproduction import is_release, read_published
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.exports.canaries import is_protected
     from worldprobe.benchmarks.ewok.materials.official_files import RELEASE_CANARY, read_items

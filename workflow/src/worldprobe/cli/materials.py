@@ -68,7 +68,7 @@ def compile_(materials: MaterialsPlace, /, *, password: Password = None, compat:
         out: templates table (Parquet)
     """
     from worldprobe.benchmarks.ewok.contracts import Templates
-    from worldprobe.benchmarks.ewok.materials.build import compile_all
+    from worldprobe.benchmarks.ewok.materials.items import compile_all
     from worldprobe.contracts import write_table
     from worldprobe.log import LOGGER
 
@@ -114,9 +114,9 @@ def stats(materials: MaterialsPlace, /, *, password: Password = None, seed: Seed
     Args:
         out: folder into which the tables are written as CSV files, too
     """
-    from worldprobe.benchmarks.ewok.baselines.frequency import frequencies_of_wordfreq
+    from worldprobe.benchmarks.ewok.baselines import frequencies_of_wordfreq
     from worldprobe.benchmarks.ewok.materials.balance import overview
-    from worldprobe.benchmarks.ewok.materials.build import compile_all
+    from worldprobe.benchmarks.ewok.materials.items import compile_all
     from worldprobe.files import whole_folder
 
     tables, text = overview(compile_all(read_and_check(materials, password, False)), frequencies_of_wordfreq, seed)
@@ -160,7 +160,7 @@ def new_domain(materials: Path, name: str, /) -> None:
         name: two words joined by a hyphen, e.g. garden-work
     """
     from worldprobe.benchmarks.ewok.materials.materials import canary_lines
-    from worldprobe.benchmarks.ewok.materials.new_domain import start_domain
+    from worldprobe.benchmarks.ewok.materials.review import start_domain
 
     others = sorted(materials.glob("contexts/context-*.yml"))
     canary = "\n".join(canary_lines(others[0].read_bytes())) if others else None
@@ -187,7 +187,7 @@ def review(
         out: spreadsheet to write; with --read, the flags to write (CSV)
     """
     from worldprobe.benchmarks.ewok.exports.canaries import is_protected
-    from worldprobe.benchmarks.ewok.materials.build import compile_all
+    from worldprobe.benchmarks.ewok.materials.items import compile_all
     from worldprobe.benchmarks.ewok.materials.review import fill_once, flags_text, read_sheet, review_sheet
     from worldprobe.files import write_text
     from worldprobe.log import LOGGER

@@ -177,7 +177,7 @@ def read_conditions(paths: Sequence[Path], options: dict[str, Sequence[Any]], pa
     Raises:
         UserError: an unreadable table, unknown prompts, or a number of values that is neither one nor one per table.
     """
-    from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts
+    from worldprobe.benchmarks.ewok.scoring import load_prompts
 
     for option, values in options.items():
         if len(values) not in (1, len(paths)):
@@ -200,7 +200,7 @@ def read_items(path: Path) -> pd.DataFrame:
         UserError: not an items table, no rows, or a text that is missing or empty.
     """
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.scoring.logprobs import ITEM_COLUMNS, check_texts
+    from worldprobe.benchmarks.ewok.scoring import ITEM_COLUMNS, check_texts
     from worldprobe.contracts import read_table
 
     items = read_table(path, Items, columns=ITEM_COLUMNS)
@@ -224,7 +224,7 @@ def score_items(
 ) -> list[Finished]:
     """Target scores, and on request token scores, which contain item text and therefore its canary."""
     from worldprobe.benchmarks.ewok.contracts import TargetScores, TokenScores
-    from worldprobe.benchmarks.ewok.scoring.logprobs import score_logprobs
+    from worldprobe.benchmarks.ewok.scoring import score_logprobs
     from worldprobe.contracts import read_provenance
     from worldprobe.models.model_provenance import made_by_model
     from worldprobe.provenance import digests
@@ -240,7 +240,7 @@ def score_items(
 def ask_items(name: str, condition: Condition, engine: Engine, store: Store, way: Way, out: Path) -> Finished:
     """Responses of one eval type; they may repeat an item's words, so they carry its canary."""
     from worldprobe.benchmarks.ewok.contracts import Responses
-    from worldprobe.benchmarks.ewok.scoring.prompting import ask, uses_chat
+    from worldprobe.benchmarks.ewok.scoring import ask, uses_chat
     from worldprobe.contracts import read_provenance
     from worldprobe.models.model_provenance import made_by_model
     from worldprobe.provenance import digests

@@ -90,7 +90,7 @@ def serve(
 
 
 def _read_questionnaire(path: Path, prompts: str) -> Questionnaire:
-    from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts
+    from worldprobe.benchmarks.ewok.scoring import load_prompts
     from worldprobe.contracts import read_table
     from worldprobe.human.contracts import StudyLists
     from worldprobe.human.lists import digest_lists

@@ -9,8 +9,14 @@ import pandas as pd
 import pytest
 
 from worldprobe import cli
-from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published, texts_digest
-from worldprobe.benchmarks.ewok.analysis.reproduction import Results, check_reproduction, describe_reproduction
+from worldprobe.benchmarks.ewok.analysis.reproduction import (
+    Results,
+    are_official,
+    check_reproduction,
+    describe_reproduction,
+    read_published,
+    texts_digest,
+)
 from worldprobe.benchmarks.ewok.contracts import Items, Reproduction, Summaries
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError

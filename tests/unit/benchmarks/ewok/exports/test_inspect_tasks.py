@@ -23,9 +23,11 @@ from worldprobe.benchmarks.ewok.analysis.summarize import summarize  # noqa: E40
 from worldprobe.benchmarks.ewok.contracts import Items  # noqa: E402
 from worldprobe.benchmarks.ewok.eval_types import way_of  # noqa: E402
 from worldprobe.benchmarks.ewok.exports import inspect_tasks  # noqa: E402
-from worldprobe.benchmarks.ewok.scoring.logprobs import score_logprobs  # noqa: E402
-from worldprobe.benchmarks.ewok.scoring.prompting import ask  # noqa: E402
-from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts  # noqa: E402
+from worldprobe.benchmarks.ewok.scoring import (  # noqa: E402
+    ask,
+    load_prompts,
+    score_logprobs,
+)
 from worldprobe.cli import main  # noqa: E402
 from worldprobe.contracts import read_provenance, read_table, write_table  # noqa: E402
 from worldprobe.inference.store import open_store  # noqa: E402

@@ -146,7 +146,7 @@ def test_lighteval_gives_our_accuracy(
     from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
     from lighteval.tasks.registry import Registry
 
-    from worldprobe.benchmarks.ewok.scoring.logprobs import item_queries
+    from worldprobe.benchmarks.ewok.scoring import item_queries
     from worldprobe.models.transformers_engine import open_engine
 
     checkpoint, items = str(tiny_checkpoint(architecture, kind)), read_table(item_table, Items)

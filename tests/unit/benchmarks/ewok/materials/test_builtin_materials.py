@@ -12,13 +12,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.baselines.frequency import frequencies_of_wordfreq
+from worldprobe.benchmarks.ewok.baselines import frequencies_of_wordfreq
 from worldprobe.benchmarks.ewok.contracts import Items, Templates
 from worldprobe.benchmarks.ewok.materials.balance import bag_of_words, compare_sides, count_templates, cross_design, word_cues
 from worldprobe.benchmarks.ewok.materials.check import check_all
-from worldprobe.benchmarks.ewok.materials.fillers import Fillers, keys
 from worldprobe.benchmarks.ewok.materials.materials import Materials, read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
+from worldprobe.benchmarks.ewok.materials.slots import Fillers, keys
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
 from worldprobe.cli import main
 from worldprobe.contracts import read_table

@@ -8,14 +8,29 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Items, Templates
-from worldprobe.benchmarks.ewok.materials.build import apply_release_filter
 from worldprobe.benchmarks.ewok.materials.documents import Place
-from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers, fill
-from worldprobe.benchmarks.ewok.materials.items import fill_fixed, filter_tags, flag_duplicates, items_table
+from worldprobe.benchmarks.ewok.materials.items import (
+    FixedSampler,
+    IndependentSampler,
+    apply_release_filter,
+    fill_fixed,
+    filter_tags,
+    flag_duplicates,
+    items_table,
+)
 from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
-from worldprobe.benchmarks.ewok.materials.samplers import FixedSampler, IndependentSampler
-from worldprobe.benchmarks.ewok.materials.slots import Swap, apply_swap, open_slots, parse_swaps, settle
+from worldprobe.benchmarks.ewok.materials.slots import (
+    Filler,
+    FillerClass,
+    Fillers,
+    Swap,
+    apply_swap,
+    fill,
+    open_slots,
+    parse_swaps,
+    settle,
+)
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.materials import samplers
+from worldprobe.benchmarks.ewok.materials import items as filling
 from worldprobe.benchmarks.ewok.materials.documents import Place
-from worldprobe.benchmarks.ewok.materials.fillers import Filler, FillerClass, Fillers
+from worldprobe.benchmarks.ewok.materials.items import ProductSampler
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL
-from worldprobe.benchmarks.ewok.materials.samplers import ProductSampler
+from worldprobe.benchmarks.ewok.materials.slots import Filler, FillerClass, Fillers
 from worldprobe.cli import main
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
@@ -56,13 +56,13 @@ def test_the_shuffle_is_the_legacy_one():
 def test_more_fillings_are_a_longer_sample_across_the_pieces_that_are_read(monkeypatch):
     some = fillers(agent=[f"a{i}" for i in range(30)], object=[f"o{i}" for i in range(30)])
     whole = list(ProductSampler(some, 1).sample(("agent1", "object1"), 1000))
-    monkeypatch.setattr(samplers, "_CHUNK", 7)
+    monkeypatch.setattr(filling, "_CHUNK", 7)
     assert list(ProductSampler(some, 1).sample(("agent1", "object1"), 1000)) == whole
     assert len({tuple(filling.values()) for filling in whole}) == 900
 
 
 def test_more_combinations_than_can_be_listed_are_refused(monkeypatch):
-    monkeypatch.setattr(samplers, "MOST", 99)
+    monkeypatch.setattr(filling, "MOST", 99)
     sampler = ProductSampler(fillers(agent=[str(i) for i in range(10)]), 0)
     assert len(list(sampler.sample(("agent1",), 3))) == 3
     with pytest.raises(UserError, match=r"100 combinations of fillers for \{agent1\}, \{agent2\}"):

@@ -11,7 +11,7 @@ import pyarrow.parquet as parquet
 import pytest
 import pyzipper
 
-from worldprobe.benchmarks.ewok.analysis.published import texts_digest
+from worldprobe.benchmarks.ewok.analysis.reproduction import texts_digest
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.exports.canaries import is_protected
 from worldprobe.cli import main
@@ -167,7 +167,7 @@ def test_a_parquet_file_that_states_an_empty_canary_has_none(built, tmp_path, st
 
 
 def test_the_texts_of_the_release_are_protected_whatever_canary_is_stated(built, tmp_path, monkeypatch):
-    monkeypatch.setattr("worldprobe.benchmarks.ewok.analysis.published.is_release", lambda *_: True)
+    monkeypatch.setattr("worldprobe.benchmarks.ewok.analysis.reproduction.is_release", lambda *_: True)
     imported(built[1], tmp_path / "back.parquet")
     canary = read_provenance(tmp_path / "back.parquet").canary
     assert is_protected(canary)

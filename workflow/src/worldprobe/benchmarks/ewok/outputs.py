@@ -10,18 +10,21 @@ from typing import Any
 
 from worldprobe.benchmark import PageFiles, Registry, Study
 from worldprobe.benchmarks.ewok.eval_types import is_graded, is_prompted
-from worldprobe.benchmarks.ewok.features import (
+from worldprobe.benchmarks.ewok.figures.people import human_agreement
+from worldprobe.benchmarks.ewok.study import (
+    EwokPaths,
     control_models,
+    has_both_ways,
     has_generalisation,
     has_logprobs,
     has_mixed_model,
+    has_people_rated,
+    has_responses,
     has_word2vec,
     is_builtin,
     is_released,
+    is_simulated,
 )
-from worldprobe.benchmarks.ewok.figures.people import human_agreement
-from worldprobe.benchmarks.ewok.human.settings import has_both_ways, has_people_rated, has_responses, is_simulated
-from worldprobe.benchmarks.ewok.paths import EwokPaths
 from worldprobe.benchmarks.ewok.tables.people import human_accuracy, human_cleaning, human_people
 from worldprobe.models.model_types import refuse_prompted
 from worldprobe.paths import StudyPaths

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from worldprobe.benchmarks.ewok.human.settings import SIMULATED
-from worldprobe.benchmarks.ewok.scoring.prompts import prompt_file
+from worldprobe.benchmarks.ewok.scoring import prompt_file
+from worldprobe.benchmarks.ewok.study import SIMULATED
 from worldprobe.errors import did_you_mean
 from worldprobe.paths import RESOURCES
 from worldprobe.settings.blocks import (

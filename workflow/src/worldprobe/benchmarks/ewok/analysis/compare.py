@@ -1,21 +1,28 @@
-"""Pairs of models on the same items, and what may be said of each in a sentence."""
+"""Pairs of models on the same items, pairs of conditions of one model, and what may be said of each in a sentence.
+
+Conditions of a study differ in how its items are filled, swapped, filtered or prompted. The templates of two conditions are the
+same, so they are pairs. Where both conditions have the same versions, each version of a template is a pair: whether its fillings
+are the same in both (other prompts, say) or drawn for each, the differences of versions vary as they should. Where the versions
+are others, a template's value in a condition is the mean over its items there, and the versions of each condition have a part of
+their own in the variance. So have those of one condition only, where the items of the other have fillings of their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import combinations
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from itertools import combinations, product
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.clusters import Estimates, crossed_means
+from worldprobe.analysis.clusters import Estimates, crossed_means, variance_of_mean
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
 from worldprobe.analysis.comparisons import corrected
 from worldprobe.analysis.significance import p_in_words
 from worldprobe.analysis.summaries import Group
-from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER, cluster_codes, drawn_in_words
-from worldprobe.benchmarks.ewok.analysis.panel import build_panel
+from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, build_panel, cluster_codes, drawn_in_words
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
 from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
@@ -169,3 +176,182 @@ def _number(count: int, thing: str) -> str:
     """
     first, *rest = thing.split(" ", 1)
     return " ".join([f"{count} {first}{'' if count == 1 else 's'}", *rest])
+
+
+TEMPLATE = ["domain", "meta_template", "template"]
+CONCEPTS = ["concept_a", "concept_b"]
+#: columns of a series' table of templates.
+VALUE, COUNT = "value", "n_items"
+
+
+class _Values(NamedTuple):
+    """A series in one condition.
+
+    Attributes:
+        templates: a row per template: its concepts, the mean over its items and the number of these.
+        versions: a row per template and version, with the mean over its items.
+    """
+
+    templates: pd.DataFrame
+    versions: pd.DataFrame
+
+
+def compare_conditions(
+    judgements: Mapping[str, pd.DataFrame],
+    cluster: str = DEFAULT_CLUSTER,
+    own_fillings: Collection[str] = (),
+) -> pd.DataFrame:
+    """Compare the first condition, the reference, with each other one, for every model and eval type that both have.
+
+    Args:
+        judgements: name of a condition -> its contracts.Judgements; the first is the reference.
+        cluster: what is a sample of more: ``concept_pair`` or ``template``.
+        own_fillings: conditions whose items were each filled on their own, so that versions share nothing.
+
+    Returns:
+        contracts.ConditionComparisons: overall and by domain. A mean is over the templates that both conditions have.
+
+    Raises:
+        UserError: fewer than two conditions, or nothing that two conditions have in common.
+    """
+    if len(judgements) < 2:
+        raise UserError("conditions", "there are fewer than two.", "Give the judgements of a reference and of another condition.")
+    reference, *others = judgements
+    drawn = drawn_in_words(cluster, set(own_fillings) >= set(judgements))
+    values = {name: _template_values(rows) for name, rows in judgements.items()}
+    rows: list[dict[str, Any]] = []
+    for condition, series in product(others, sorted(values[reference])):
+        if series in values[condition]:
+            are_random = (reference not in own_fillings, condition not in own_fillings)
+            found = _compare(values[reference][series], values[condition][series], cluster, are_random)
+            model, eval_type = series
+            key = {"model_a": model, "model_b": model, "eval_type": eval_type, "condition_a": condition, "condition_b": reference}
+            rows += [key | {"interval_over": drawn} | row for row in found]
+    compared = {(row["condition_a"], row["model_a"], row["eval_type"]) for row in rows}
+    for condition in others:
+        for series in sorted(values[reference].keys() | values[condition].keys()):
+            if (condition, *series) not in compared:
+                LOGGER.warning("%s, %s: not compared in %s, as no template has an accuracy in both", *series, condition)
+    if not rows:
+        problem = f'no model has answered the same templates in the same way in "{reference}" and in another condition.'
+        raise UserError("conditions", problem, "Give the judgements of the same models, of items from the same materials.")
+    table = corrected(pd.DataFrame(rows), ["grouping"])
+    table["sentence"] = [_sentence_of_conditions(row, cluster) for row in table.to_dict("records")]
+    return table.drop(columns="std_error")
+
+
+def _template_values(judgements: pd.DataFrame) -> dict[tuple[str, str], _Values]:
+    """Series (model, eval_type) -> its templates' values."""
+    panel = build_panel(judgements)
+    accuracy = metric_values(panel)[0].astype(float)
+    tables = {}
+    for number, (model, eval_type) in enumerate(zip(panel.series["model"], panel.series["eval_type"], strict=True)):
+        known = panel.items.assign(**{VALUE: accuracy[number]}).dropna(subset=[VALUE])
+        by_template = known.groupby(TEMPLATE, sort=True)
+        templates = by_template.agg(
+            **{name: (name, "first") for name in CONCEPTS},
+            **{VALUE: (VALUE, "mean"), COUNT: (VALUE, "size")},
+        ).reset_index()
+        versions = known.groupby([*TEMPLATE, "version"], sort=True)[VALUE].mean().reset_index()
+        tables[str(model), str(eval_type)] = _Values(templates, versions)
+    return tables
+
+
+def _compare(reference: _Values, other: _Values, cluster: str, are_random: tuple[bool, bool]) -> list[dict[str, Any]]:
+    """One series in two conditions, overall and by domain; empty where no template is in both.
+
+    Args:
+        reference: the series in the first condition.
+        other: in another one.
+        cluster: what is a sample of more.
+        are_random: whether the versions of the reference, and of the other condition, share their fillings.
+    """
+    both = reference.templates.merge(other.templates.drop(columns=CONCEPTS), on=TEMPLATE, suffixes=("_reference", "_condition"))
+    groups = [(OVERALL, ALL, both)] + [("domain", str(domain), rows) for domain, rows in both.groupby("domain")]
+    found = []
+    for grouping, group, rows in groups if len(both) else []:
+        by_version = [side.versions.merge(rows[TEMPLATE], on=TEMPLATE) for side in (reference, other)]
+        means, tested = _test(rows, by_version, cluster, are_random)
+        found.append(
+            {
+                "grouping": grouping,
+                "group": group,
+                "mean_a": means[1],
+                "mean_b": means[0],
+                **_spread(by_version[1], "a"),
+                **_spread(by_version[0], "b"),
+                **estimate_columns(tested, 0),
+                "n": len(rows),
+                "n_clusters": int(tested.n_clusters[0]),
+                "n_items_a": int(rows[f"{COUNT}_condition"].sum()),
+                "n_items_b": int(rows[f"{COUNT}_reference"].sum()),
+            }
+        )
+    return found
+
+
+def _test(
+    rows: pd.DataFrame, by_version: list[pd.DataFrame], cluster: str, are_random: tuple[bool, bool]
+) -> tuple[list[float], Estimates]:
+    """Mean in the reference and in the condition, and their difference.
+
+    Args:
+        rows: templates of both conditions.
+        by_version: values of these templates in each version, in the reference and in the condition.
+        cluster: what is a sample of more.
+        are_random: as in ``_compare``.
+    """
+    versions = [set(side["version"]) for side in by_version]
+    if all(are_random) and versions[0] == versions[1]:
+        cells = by_version[0].merge(by_version[1], on=[*TEMPLATE, "version"], suffixes=("_reference", "_condition"))
+        if set(cells["version"]) == versions[0] and len(cells.drop_duplicates(TEMPLATE)) == len(rows):
+            cells = cells.merge(rows[[*TEMPLATE, *CONCEPTS]], on=TEMPLATE)
+            values, version = _sides(cells), cells["version"].to_numpy()
+            found = crossed_means(np.stack([*values, values[1] - values[0]]), cluster_codes(cells, cluster), version)
+            return list(map(float, found.mean[:2])), _only(found, 2)
+    values = _sides(rows)
+    parts = []
+    for side, is_random in zip(by_version, are_random, strict=True):
+        means = side.groupby("version")[VALUE].mean().to_numpy()
+        if is_random:
+            share = np.full(len(means), 1 / len(means))
+            parts.append(variance_of_mean(means[None] - means.mean(), share, np.arange(len(means))))
+    is_alone = any(is_random and len(side) == 1 for side, is_random in zip(versions, are_random, strict=True))
+    found = crossed_means((values[1] - values[0])[None], cluster_codes(rows, cluster), others=[] if is_alone else parts)
+    if is_alone and found.status[0] == "ok":
+        found = replace(found, p=np.full(1, np.nan), status=np.array(["one_version"], object))
+    return [float(side.mean()) for side in values], found
+
+
+def _sides(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    return rows[f"{VALUE}_reference"].to_numpy(float), rows[f"{VALUE}_condition"].to_numpy(float)
+
+
+def _only(found: Estimates, place: int) -> Estimates:
+    """One series of several."""
+    return Estimates(**{name: values[[place]] for name, values in vars(found).items()})
+
+
+def _spread(versions: pd.DataFrame, side: str) -> dict[str, float | int]:
+    """How far the means of a condition's versions are apart."""
+    means = versions.groupby("version")[VALUE].mean()
+    return {f"low_{side}": float(means.min()), f"high_{side}": float(means.max()), f"n_versions_{side}": len(means)}
+
+
+def _sentence_of_conditions(row: Mapping[Any, Any], cluster: str) -> str:
+    """What may be said about one comparison."""
+    where = "" if row["grouping"] == OVERALL else f" in {row['group']}"
+    means = (
+        f"{row['model_a']} ({row['eval_type']}) has {row['mean_a']:.1%} of the targets right in {row['condition_a']} "
+        f"and {row['mean_b']:.1%} in {row['condition_b']}{where}"
+    )
+    basis = f"{row['n']} templates in both, {row['n_versions_b']} and {row['n_versions_a']} versions"
+    if row["status"] != "ok":
+        found = not_tested(row, cluster)
+    elif row["p_holm"] < 0.05:
+        found = f"the condition {'helps' if row['difference'] > 0 else 'hurts'}"
+    elif row["p"] < 0.05:
+        found = f"after correction for the number of comparisons it may be chance ({p_in_words(row['p_holm'])})"
+    else:
+        found = "no difference is found"
+    return f"{means} ({numbers_in_words(row)}; {basis}): {found}."

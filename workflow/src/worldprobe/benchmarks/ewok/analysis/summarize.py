@@ -10,8 +10,7 @@ import pandas as pd
 from worldprobe.analysis.clusters import crossed_means
 from worldprobe.analysis.summaries import Group, Scored
 from worldprobe.analysis.summaries import summarize as summarize_scores
-from worldprobe.benchmarks.ewok.analysis.clusters import DEFAULT_CLUSTER, cluster_codes, drawn_in_words
-from worldprobe.benchmarks.ewok.analysis.panel import Panel, build_panel
+from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, Panel, build_panel, cluster_codes, drawn_in_words
 from worldprobe.benchmarks.ewok.eval_types import is_rated
 from worldprobe.contracts.results import ALL, OVERALL
 

@@ -21,8 +21,7 @@ from worldprobe.benchmarks.ewok.analysis.judge import Judged, judge_responses, j
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.eval_types import Way, way_of
-from worldprobe.benchmarks.ewok.scoring.prompting import FREE, presentations
-from worldprobe.benchmarks.ewok.scoring.prompts import PAPER, load_prompts
+from worldprobe.benchmarks.ewok.scoring import FREE, PAPER, load_prompts, presentations
 from worldprobe.benchmarks.ewok.vocabulary import DESIGN
 from worldprobe.contracts import read_table
 from worldprobe.contracts.results import ALL

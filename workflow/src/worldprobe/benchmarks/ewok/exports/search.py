@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 from worldprobe.archives import LARGEST
 from worldprobe.benchmarks.ewok.exports.canaries import is_part_of_store, lacks_canary
-from worldprobe.benchmarks.ewok.materials.build import LISTED
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
+from worldprobe.benchmarks.ewok.materials.items import LISTED
 from worldprobe.benchmarks.ewok.materials.materials import Source, read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL
 from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS

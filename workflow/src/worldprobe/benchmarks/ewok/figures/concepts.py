@@ -9,8 +9,8 @@ import pandas as pd
 
 from worldprobe.benchmark import figure
 from worldprobe.benchmarks.ewok.contracts import Summaries
-from worldprobe.benchmarks.ewok.features import has_logprobs
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, domain_order, in_words, over_versions, pick
+from worldprobe.benchmarks.ewok.study import has_logprobs
 from worldprobe.report import style
 from worldprobe.report.model_names import WORD2VEC, Roster
 from worldprobe.report.style import Block, draw_block

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmark import figure
-from worldprobe.benchmarks.ewok.features import has_conditions, has_logprobs
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE
+from worldprobe.benchmarks.ewok.study import has_conditions, has_logprobs
 from worldprobe.benchmarks.ewok.tables.conditions import CONDITION_COMPARISONS
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance

@@ -8,7 +8,7 @@ import pandas as pd
 
 from worldprobe.benchmark import figure
 from worldprobe.benchmarks.ewok.contracts import ControlAccuracies
-from worldprobe.benchmarks.ewok.features import has_generalisation
+from worldprobe.benchmarks.ewok.study import has_generalisation
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
 

@@ -9,8 +9,8 @@ import pandas as pd
 
 from worldprobe.benchmark import figure
 from worldprobe.benchmarks.ewok.contracts import Correlations, Summaries
-from worldprobe.benchmarks.ewok.features import has_logprobs
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words, over_versions, pick
+from worldprobe.benchmarks.ewok.study import has_logprobs
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster

@@ -11,8 +11,8 @@ import pandas as pd
 from worldprobe.benchmark import figure
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES, Agreements, Summaries
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, PARADIGMS, TITLES, way_of
-from worldprobe.benchmarks.ewok.features import has_both_paradigms, has_logprobs, has_prompting
 from worldprobe.benchmarks.ewok.selection import METRIC, SETUP, domain_order, in_words, language_models, over_versions, pick
+from worldprobe.benchmarks.ewok.study import has_both_paradigms, has_logprobs, has_prompting
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster

@@ -9,7 +9,7 @@ import pandas as pd
 
 from worldprobe.benchmark import Input, figure
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES, Agreements
-from worldprobe.benchmarks.ewok.human.settings import has_both_ways
+from worldprobe.benchmarks.ewok.study import has_both_ways
 from worldprobe.benchmarks.ewok.tables.people import HUMAN_STATISTICS
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster

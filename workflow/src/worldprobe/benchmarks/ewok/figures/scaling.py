@@ -9,8 +9,8 @@ import pandas as pd
 
 from worldprobe.benchmark import figure
 from worldprobe.benchmarks.ewok.contracts import Summaries
-from worldprobe.benchmarks.ewok.features import has_known_sizes, has_logprobs
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words, over_versions, pick
+from worldprobe.benchmarks.ewok.study import has_known_sizes, has_logprobs
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, WORD2VEC, Roster, family_name

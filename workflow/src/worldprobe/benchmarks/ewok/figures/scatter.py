@@ -10,9 +10,9 @@ import pandas as pd
 
 from worldprobe.benchmark import figure
 from worldprobe.benchmarks.ewok.contracts import Correlations, FeatureMeans
-from worldprobe.benchmarks.ewok.features import has_logprobs, has_word2vec
 from worldprobe.benchmarks.ewok.figures.design import FEATURES
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE
+from worldprobe.benchmarks.ewok.study import has_logprobs, has_word2vec
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster

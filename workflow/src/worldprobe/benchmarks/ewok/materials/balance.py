@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.baselines.frequency import words
-from worldprobe.benchmarks.ewok.materials.fillers import KEY
+from worldprobe.benchmarks.ewok.baselines import words
+from worldprobe.benchmarks.ewok.materials.slots import KEY
 from worldprobe.benchmarks.ewok.vocabulary import contrast_group
 
 #: Design feature -> how a template's value of it is read.

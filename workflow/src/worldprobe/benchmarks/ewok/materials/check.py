@@ -9,10 +9,10 @@ from itertools import combinations
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.baselines.frequency import words
+from worldprobe.benchmarks.ewok.baselines import words
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates, context_sentence, target_sentence, targets_for
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
-from worldprobe.benchmarks.ewok.materials.fillers import KEY, UNSEEN, Fillers, split_restrictions
+from worldprobe.benchmarks.ewok.materials.items import check_slots, enough_for
 from worldprobe.benchmarks.ewok.materials.materials import (
     KEYS,
     Domain,
@@ -22,8 +22,7 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     Segment,
     attributes_of,
 )
-from worldprobe.benchmarks.ewok.materials.samplers import enough_for
-from worldprobe.benchmarks.ewok.materials.slots import Slots, is_ambiguous, open_slots
+from worldprobe.benchmarks.ewok.materials.slots import KEY, UNSEEN, Fillers, Slots, open_slots, split_restrictions
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
 from worldprobe.errors import UserError, did_you_mean
 
@@ -244,26 +243,6 @@ def check_materials(materials: Materials) -> None:
                         problems.refuse(
                             segment.place, f"says the same as line {first.line} for the same concepts.", "Remove one."
                         )
-
-
-def check_slots(domains: dict[str, list[Slots]], fillers: Fillers, problems: Problems) -> None:
-    """Note templates whose slots no filler can fill, after restrictions have met across context and target."""
-    file = "templates"
-    for templates in domains.values():
-        checked: set[tuple[str, ...]] = set()
-        for template in templates:
-            if template.keys in checked:
-                continue
-            checked.add(template.keys)
-            place = Place(file, 0, f"{template.domain}_{template.meta_template}_{template.template}")
-            for key in template.keys:
-                if not fillers.options(key):
-                    problems.refuse(
-                        place, f"no filler meets {{{key}}}.", "Loosen its restrictions, or add a filler that meets them."
-                    )
-            if not fillers.rules.loose_variables and is_ambiguous(template.keys):
-                slots = ", ".join(f"{{{key}}}" for key in template.keys)
-                problems.refuse(place, f"it is unclear which filler a slot without restriction means ({slots}).", "Number them.")
 
 
 def check_versions(domains: dict[str, list[Slots]], fillers: Fillers, versions: int, problems: Problems) -> None:

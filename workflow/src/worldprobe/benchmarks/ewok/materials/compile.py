@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.materials.fillers import all_restrictions, braces, slot_pattern, variable_type, variables
 from worldprobe.benchmarks.ewok.materials.materials import (
     Concept,
     Domain,
@@ -22,6 +21,7 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     surface_form,
 )
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
+from worldprobe.benchmarks.ewok.materials.slots import all_restrictions, braces, slot_pattern, variable_type, variables
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
 

@@ -1,33 +1,310 @@
-"""Items: templates with their slots filled, with ids, decision traces and flagged duplicates; as a table or as they are made."""
+"""From templates to items: slots filled, filtered and numbered, duplicates flagged; versions alone or gathered."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
 import json
+import math
 import re
 import tempfile
 from array import array
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as arrow
 
 from worldprobe.benchmarks.ewok.contracts import Items
-from worldprobe.benchmarks.ewok.materials.fillers import Fillers, fill
+from worldprobe.benchmarks.ewok.materials.compile import compile_templates
+from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
+from worldprobe.benchmarks.ewok.materials.materials import Materials, Source
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
-from worldprobe.benchmarks.ewok.materials.samplers import FixedSampler, IndependentSampler, ProductSampler, enough_for
-from worldprobe.benchmarks.ewok.materials.slots import DESIGN, Slots
-from worldprobe.benchmarks.ewok.vocabulary import TEXTS
+from worldprobe.benchmarks.ewok.materials.slots import (
+    DESIGN,
+    KEY,
+    MAGNET,
+    Filler,
+    Fillers,
+    Slots,
+    fill,
+    is_ambiguous,
+    open_slots,
+    parse_swaps,
+    restrictions_of,
+    variable_of,
+)
+from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS, slot_class
+from worldprobe.commented_csv import read_frame
 from worldprobe.contracts import ROWS_TOGETHER, open_table
-from worldprobe.errors import UserError
+from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_file
-from worldprobe.log import LOGGER
+from worldprobe.log import LOGGER, Progress
 from worldprobe.processes import stream_in_step
 from worldprobe.provenance import Provenance
+
+#: Versions are windows on the same shuffled fillers that move by this many.
+STEP = 2
+
+
+def enough_for(count: int) -> int:
+    """For how many versions so many fillers are enough, where nothing else uses them.
+
+    >>> [enough_for(count) for count in (0, 1, 2, 9)]
+    [0, 1, 1, 5]
+    """
+    return (count + STEP - 1) // STEP
+
+
+class FixedSampler:
+    """Fills the templates of one domain in one version, in row order: what comes first decides what is shared.
+
+    Args:
+        fillers: the fillers.
+        version: from 0.
+        key_sets: the key sets of all the domain's templates; fillers that alone meet a restriction are kept for it.
+    """
+
+    def __init__(self, fillers: Fillers, version: int, key_sets: Sequence[tuple[str, ...]]) -> None:
+        self.fillers, self.rules, self.version = fillers, fillers.rules, version
+        self.short: dict[str, int] = {}
+        self._picked: dict[str, list[Filler]] = {}
+        self._memo: dict[str, Filler] = {}
+        self._outcomes: dict[tuple[str, ...], dict[str, str] | None] = {}
+        if self.rules.one_magnet:
+            self._used = {MAGNET}
+        else:
+            options = (fillers.options(key) for key in dict.fromkeys(key for keys in key_sets for key in keys))
+            self._used = {only[0].text for only in options if len(only) == 1}
+
+    def fill(self, keys: tuple[str, ...]) -> Mapping[str, str] | None:
+        """Fillings for a key set, or None where some class has too few fillers for this version.
+
+        Args:
+            keys: distinct keys in code-point order.
+        """
+        if keys in self._outcomes and (self.rules.failed_stay_failed or self._outcomes[keys] is not None):
+            return self._outcomes[keys]
+        fillings: dict[str, str] | None = {}
+        for key in keys:
+            filler = self._pick(key)
+            if filler is None:
+                fillings = None
+                break
+            assert fillings is not None
+            fillings[key] = filler.text
+        if fillings is not None and len(set(fillings.values())) < len(fillings):
+            fillings = None
+        self._outcomes[keys] = fillings
+        return fillings
+
+    def _pick(self, key: str) -> Filler | None:
+        known = self._recall(key)
+        if known is not None:
+            return known
+        options = self.fillers.options(key)
+        if self.fillers.is_magnet(key) or (not self.rules.one_magnet and len(options) == 1):
+            # Kept for this key alone: elsewhere the variable stays free.
+            if options:
+                self._memo[key] = options[0]
+            return options[0] if options else None
+        start = STEP * self.version
+        filler = next((f for f in options[start:] if f.text not in self._used), None)
+        if filler is None:
+            self.short[key] = len(options)
+            return None
+        self._used.add(filler.text)
+        self._remember(key, filler)
+        return filler
+
+    def _recall(self, key: str) -> Filler | None:
+        if key in self._memo or self.rules.loose_variables:
+            return self._memo.get(key)
+        restrictions = restrictions_of(key)
+        return next((f for f in self._picked.get(variable_of(key), ()) if f.meets(restrictions)), None)
+
+    def _remember(self, key: str, filler: Filler) -> None:
+        variable = variable_of(key)
+        self._memo[key] = filler
+        self._picked.setdefault(variable, []).append(filler)
+        if self.rules.loose_variables:
+            self._memo.setdefault(variable, filler)
+            for column, value in filler.columns.items():
+                self._memo.setdefault(f"{variable}:{column}={value}", filler)
+
+
+#: Draws in a row that repeat an earlier item, or a filler within the item, before what is left is listed.
+_PATIENCE = 64
+_FEW = 4
+
+
+class IndependentSampler:
+    """Distinct fillings of one template; the first k are the same however many are asked for.
+
+    Args:
+        fillers: the fillers.
+        keys: the template's slot keys.
+        seed: the study's seed and the template's coordinates; nothing else moves the sample.
+    """
+
+    def __init__(self, fillers: Fillers, keys: Sequence[str], seed: tuple[int, str, int, int]) -> None:
+        self.keys = tuple(keys)
+        self.options = [list(dict.fromkeys(filler.text for filler in fillers.options(key))) for key in keys]
+        study, domain, meta_template, template = seed
+        self._seed = [study, int.from_bytes(hashlib.sha256(domain.encode()).digest()[:4], "big"), meta_template, template]
+
+    def sample(self, count: int) -> Iterator[dict[str, str]]:
+        """Up to ``count`` distinct fillings, no filler twice within one; fewer only if there are no more."""
+        import numpy as np
+
+        left = _Left(self.all_fillings)
+        for number in range(count):
+            filling = self._draw(np.random.default_rng([*self._seed, number]), left)
+            if filling is None:
+                return
+            left.take(filling)
+            yield dict(zip(self.keys, filling, strict=True))
+
+    def all_fillings(self) -> Iterator[tuple[str, ...]]:
+        """Every filling, one by one, in the order of the options."""
+        chosen: list[str] = []
+
+        def extend(depth: int) -> Iterator[tuple[str, ...]]:
+            if depth == len(self.options):
+                yield tuple(chosen)
+                return
+            for text in self.options[depth]:
+                if text not in chosen:
+                    chosen.append(text)
+                    yield from extend(depth + 1)
+                    chosen.pop()
+
+        return extend(0)
+
+    @cached_property
+    def _sizes(self) -> list[np.ndarray]:
+        """How many options each key has, once for each draw, shape (draws, keys): a few draws, which mostly do, and the rest.
+
+        How many are made together does not move what is drawn.
+        """
+        import numpy as np
+
+        sizes = [len(texts) for texts in self.options]
+        return [np.tile(sizes, (draws, 1)) for draws in (_FEW, _PATIENCE - _FEW)]
+
+    def _draw(self, rng, left: _Left) -> tuple[str, ...] | None:  # type: ignore[no-untyped-def]
+        if all(self.options):
+            for sizes in self._sizes:
+                for pick in rng.integers(sizes).tolist() if self.options else [()]:
+                    filling = tuple([texts[i] for texts, i in zip(self.options, pick, strict=True)])
+                    if len(set(filling)) == len(filling) and filling not in left.taken:
+                        return filling
+        few = left.first(16 * (len(left.taken) + _PATIENCE))
+        return few[int(rng.integers(len(few)))] if few else None
+
+
+class _Left:
+    """The fillings that are still free, in order, listed no further than they are asked for and never twice.
+
+    So many repeated draws that they are asked for mean that few are left: little more than those taken need be listed.
+
+    Args:
+        list_all: gives every filling, in order; called when the first are asked for.
+    """
+
+    def __init__(self, list_all: Callable[[], Iterator[tuple[str, ...]]]) -> None:
+        self.list_all = list_all
+        self.taken: set[tuple[str, ...]] = set()
+        self._unlisted: Iterator[tuple[str, ...]] | None = None
+        self._listed: dict[tuple[str, ...], None] = {}
+
+    def first(self, count: int) -> list[tuple[str, ...]]:
+        """The first ``count`` that are free, or as many as there are."""
+        for filling in itertools.islice(self._unlisted_and_free(), max(count - len(self._listed), 0)):
+            self._listed[filling] = None
+        return list(itertools.islice(self._listed, count))
+
+    def take(self, filling: tuple[str, ...]) -> None:
+        """It is free no longer."""
+        self.taken.add(filling)
+        self._listed.pop(filling, None)
+
+    def _unlisted_and_free(self) -> Iterator[tuple[str, ...]]:
+        if self._unlisted is None:
+            self._unlisted = self.list_all()
+        return (filling for filling in self._unlisted if filling not in self.taken)
+
+
+#: Combinations that are shuffled at once, in 4 bytes each.
+MOST = 2**27
+_CHUNK = 1024
+
+
+class ProductSampler:
+    """Fills the templates of one domain, in row order: each template moves the generator for those after it.
+
+    Combinations are kept as their numbers in the full product, which is never written out.
+
+    Args:
+        fillers: the fillers.
+        version: the original's name of the seed; every domain starts from it.
+    """
+
+    def __init__(self, fillers: Fillers, version: int) -> None:
+        import numpy as np
+
+        self.fillers = fillers
+        self._generator = np.random.RandomState(version)
+        self._orders: dict[tuple[str, ...], np.ndarray] = {}
+
+    def sample(self, keys: Sequence[str], count: int) -> Iterator[dict[str, str]]:
+        """Up to ``count`` fillings, no filler twice within one; fewer only if there are no more.
+
+        A filler that is listed twice makes two combinations, so two fillings may be the same.
+
+        Args:
+            keys: distinct keys in code-point order.
+            count: how many fillings.
+
+        Raises:
+            UserError: there are too many combinations to list.
+        """
+        texts = [[filler.text for filler in self.fillers.options(key)] for key in keys]
+        order = self._shuffled(tuple(keys), math.prod(map(len, texts)))
+        return (dict(zip(keys, filling, strict=True)) for filling in itertools.islice(_in_turn(order, texts), count))
+
+    def _shuffled(self, keys: tuple[str, ...], size: int) -> np.ndarray:
+        """The combinations of a set of keys, shuffled again from where the last template with these keys left them."""
+        import numpy as np
+
+        if size > MOST:
+            slots = ", ".join(f"{{{key}}}" for key in keys)
+            problem = f"{size:,} combinations of fillers for {slots}; the original lists them all, and at most {MOST:,} are."
+            raise UserError("--mode independent --compat", problem, "Leave out --compat: sampling then lists nothing.")
+        if keys not in self._orders:
+            self._orders[keys] = np.arange(size, dtype=np.uint32)
+        self._generator.shuffle(self._orders[keys])
+        return self._orders[keys]
+
+
+def _in_turn(order: np.ndarray, texts: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """The fillings with these numbers in the product (last key fastest), without those that use a filler twice."""
+    import numpy as np
+
+    shape = tuple(map(len, texts))
+    for start in range(0, len(order), _CHUNK):
+        numbers = order[start : start + _CHUNK]
+        picks = zip(*np.unravel_index(numbers, shape), strict=True) if shape else [()]
+        for pick in picks:
+            filling = tuple(of_key[i] for of_key, i in zip(texts, pick, strict=True))
+            if len(set(filling)) == len(filling):
+                yield filling
+
 
 COLUMNS = ("item_id", "domain", "version", "meta_template", "template", *TEXTS, *DESIGN, "fillers", "tags")
 #: Samples of each template that are made before the next template's.
@@ -429,3 +706,295 @@ class _Copies:
             domain, meta_template, template = names[templates[begin]]
             found[row] = f"{domain}_{meta_template}_{template}_v{versions[begin]}"
         return found
+
+
+LISTED, REVERSED = "utils/items_in_results.csv", "utils/flagged_reverse.csv"
+
+
+def apply_release_filter(items: pd.DataFrame, source: Source, rules: Rules) -> pd.DataFrame:
+    """Keep the listed items; items are known by their four texts, whatever their ids.
+
+    The list contains reversed items in their final form. We therefore first exchange the targets of every template of which some
+    item is flagged (all its versions, as the paper's analysis does), then exclude. The original excludes first and exchanges
+    single items, of which none is left by then.
+
+    Raises:
+        UserError: the materials have no such lists, or no item is left.
+    """
+    listed = set(_texts(source, LISTED))
+    flagged = set(_texts(source, REVERSED))
+    if rules.exclude_first:
+        kept = _some(items[[texts in listed for texts in _texts_of(items)]], source)
+        return _exchange_targets(kept, [texts in flagged for texts in _texts_of(kept)])
+    names = list(zip(*(items[column].tolist() for column in ("domain", "meta_template", "template")), strict=True))
+    templates = {name for name, texts in zip(names, _texts_of(items), strict=True) if texts in flagged}
+    exchanged = _exchange_targets(items, [name in templates for name in names])
+    return _some(exchanged[[texts in listed for texts in _texts_of(exchanged)]], source)
+
+
+def _some(items: pd.DataFrame, source: Source) -> pd.DataFrame:
+    if items.empty:
+        problem = f"no item of these materials is in {LISTED}, the list of released items."
+        raise UserError(source.path, problem, "Leave out --release-filter, or add --compat: it knows items by their exact texts.")
+    return items
+
+
+def _exchange_targets(items: pd.DataFrame, where: list[bool]) -> pd.DataFrame:
+    if not any(where):
+        return items
+    exchanged = items.copy()
+    exchanged.loc[where, ["target1", "target2"]] = items.loc[where, ["target2", "target1"]].to_numpy()
+    return exchanged
+
+
+def _texts_of(frame: pd.DataFrame) -> Iterator[tuple[str, ...]]:
+    return zip(*(frame[text].tolist() for text in TEXTS), strict=True)
+
+
+def _texts(source: Source, name: str) -> Iterator[tuple[str, ...]]:
+    if name not in source.names:
+        raise UserError(
+            source.path, f"contains no {name}, which the release filter needs.", "Leave out --release-filter for these materials."
+        )
+    where = f"{source.path}, {name}"
+    frame = read_frame(where, source.read(name))
+    absent = [column for column in OFFICIAL_TEXTS if column not in frame]
+    if absent:
+        raise UserError(where, f"has no column {absent[0]}.", f"It needs the columns {', '.join(OFFICIAL_TEXTS)}.")
+    return zip(*(frame[column].tolist() for column in OFFICIAL_TEXTS), strict=True)
+
+
+#: What an items table states about its filling, as details of its provenance.
+_SHARED = ("compat", "mode", "swap", "filter", "flags")
+
+
+@dataclass(frozen=True)
+class Filling:
+    """How slots are filled.
+
+    Attributes:
+        mode: "fixed" (one constant filling per domain and version) or "independent" (each item sampled on its own).
+        numbers: versions of the fixed mode; in the independent mode, which of a template's samples, counted from 0.
+        seed: of the independent mode.
+        swap: other fillers, e.g. ``object->nonword``.
+        tag_filter: keep items in whose tags this regular expression is found.
+    """
+
+    mode: str = "fixed"
+    numbers: Sequence[int] = (0, 1, 2, 3, 4)
+    seed: int = 0
+    swap: Sequence[str] = ()
+    tag_filter: str | None = None
+
+
+def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) -> tuple[pd.DataFrame, dict[str, int]]:
+    """All items of the versions asked for, before the release filter and without ``duplicate_of``.
+
+    Args:
+        templates: the templates table, compiled from these materials.
+        materials: where the fillers come from; free of errors.
+        filling: how.
+
+    Returns:
+        The items, and for each template that has fewer items than were asked for (before ``tag_filter``) how many it has.
+
+    Raises:
+        UserError: templates that no compiler wrote, a slot that no filler can fill, a version without fillers, a bad swap or
+            filter, or no item is left.
+    """
+    slots, fillers = _open_slots(templates, materials, filling)
+    if filling.mode == "fixed":
+        with Progress("Filling", len(slots) * len(filling.numbers), "domains' versions") as progress:
+            rows = fill_fixed(slots, fillers, filling.numbers, progress.advance)
+    else:
+        with Progress("Sampling", max(filling.numbers) + 1, "samples of each template") as progress:
+            rows = fill_independent(slots, fillers, filling.numbers, filling.seed, progress.advance)
+    items = items_table(rows)
+    made = Counter(items["item_id"].str.rpartition("_v")[0])
+    fewer = shortfalls(made, templates, len(filling.numbers))
+    if filling.tag_filter:
+        items = filter_tags(items, filling.tag_filter)
+    return items, fewer
+
+
+def stream_items(
+    templates: pd.DataFrame, materials: Materials, filling: Filling, path: Path, made: Provenance, processes: int = 1
+) -> tuple[int, int]:
+    """Sample items each on their own and write the table, however long, in little memory; see ``fill_items``.
+
+    Args:
+        templates: the templates table, compiled from these materials.
+        materials: where the fillers come from; free of errors.
+        filling: how; its mode is independent.
+        path: the table.
+        made: what made it; shortfalls and duplicates are added.
+        processes: how many sample; the table is the same for any number.
+
+    Returns:
+        Number of items, and how many of them have the texts of another.
+    """
+    slots, fillers = _open_slots(templates, materials, filling)
+    tags = {",".join(template.keys) for rows in slots.values() for template in rows}
+    wanted = matching_tags(tags, filling.tag_filter) if filling.tag_filter else tags
+
+    def finish(n_duplicates: int) -> Provenance:
+        fewer = shortfalls(rows.counts, templates, len(filling.numbers))
+        made.details |= {key: value for key, value in {"fewer_items": fewer, "duplicates": n_duplicates}.items() if value}
+        return made
+
+    with Progress("Sampling", max(filling.numbers) + 1, "samples of each template") as progress:
+        rows = IndependentRows(slots, fillers, filling.numbers, filling.seed, progress.advance, processes)
+        n_items, n_duplicates = write_stream((row for row in rows if row[TAGS] in wanted), path, finish)
+    return n_items, n_duplicates
+
+
+def _open_slots(templates: pd.DataFrame, materials: Materials, filling: Filling) -> tuple[dict[str, list[Slots]], Fillers]:
+    """The templates ready to be filled, if they can be."""
+    fillers = Fillers(materials.fillers, materials.rules)
+    _check_templates(templates, fillers)
+    columns = {name: known.columns for name, known in materials.fillers.items()}
+    slots = open_slots(templates, fillers, parse_swaps(filling.swap, list(materials.fillers), columns))
+    check_slots(slots, fillers, materials.problems)
+    materials.problems.raise_first()
+    return slots, fillers
+
+
+def check_slots(domains: dict[str, list[Slots]], fillers: Fillers, problems: Problems) -> None:
+    """Note templates whose slots no filler can fill, after restrictions have met across context and target."""
+    file = "templates"
+    for templates in domains.values():
+        checked: set[tuple[str, ...]] = set()
+        for template in templates:
+            if template.keys in checked:
+                continue
+            checked.add(template.keys)
+            place = Place(file, 0, f"{template.domain}_{template.meta_template}_{template.template}")
+            for key in template.keys:
+                if not fillers.options(key):
+                    problems.refuse(
+                        place, f"no filler meets {{{key}}}.", "Loosen its restrictions, or add a filler that meets them."
+                    )
+            if not fillers.rules.loose_variables and is_ambiguous(template.keys):
+                slots = ", ".join(f"{{{key}}}" for key in template.keys)
+                problems.refuse(place, f"it is unclear which filler a slot without restriction means ({slots}).", "Number them.")
+
+
+def compile_all(materials: Materials) -> pd.DataFrame:
+    """All templates of materials that are free of errors.
+
+    Raises:
+        UserError: there is none; or as ``compile_templates``.
+    """
+    templates = compile_templates(materials)
+    if templates.empty:
+        fix = "`worldprobe materials check` lists what is wrong; contexts need entries, and targets that fit them."
+        raise UserError(materials.source.path, "these materials yield no template.", fix)
+    return templates
+
+
+def _check_templates(templates: pd.DataFrame, fillers: Fillers) -> None:
+    """Refuse a templates table that no compiler of ours wrote, before its texts become items."""
+    where = "templates"
+    fix = "Compile the templates again from these materials."
+    if templates.empty:
+        raise UserError(where, "the table has no rows.", fix)
+    rows = zip(*(templates[c].tolist() for c in ("template_id", "domain", "meta_template", "template", *TEXTS)), strict=True)
+    for template_id, domain, meta_template, template, *texts in rows:
+        if template_id != f"{domain}_{meta_template}_{template}":
+            raise UserError(f"{where}, {template_id}", f"is numbered {domain}, {meta_template}, {template}.", fix)
+        for text in texts:
+            if not text.strip() or re.search("[{}]", KEY.sub("", text)):
+                raise UserError(f"{where}, {template_id}", "has an empty text or one whose braces do not match.", fix)
+            for key in KEY.findall(text):
+                if slot_class(key) not in fillers.classes:
+                    problem = f'there is no filler class "{slot_class(key)}" for {{{key}}}'
+                    raise UserError(f"{where}, {template_id}", problem + did_you_mean(slot_class(key), fillers.classes), fix)
+
+
+def finish_items(items: pd.DataFrame, rules: Rules, source: Source | None) -> pd.DataFrame:
+    """The items of all versions together, after the release filter, with duplicates flagged.
+
+    Both look across versions: a template is reversed if any of its items is
+    flagged, and an item may repeat one of another version.
+
+    Args:
+        items: of all versions.
+        rules: which behaviours of the original are kept.
+        source: materials with the release's lists; None keeps all items.
+
+    Raises:
+        UserError: the materials have no such lists, or no item is left.
+    """
+    if source is not None:
+        if not rules.exclude_first:
+            LOGGER.warning(
+                "--release-filter knows items by their exact texts; without --compat many of the released items are not built"
+            )
+        items = apply_release_filter(items, source, rules)
+    return flag_duplicates(items)
+
+
+def filling_details(filling: Filling, is_part: bool) -> dict[str, Any]:
+    """What an items table states about its filling.
+
+    Args:
+        filling: how it was filled.
+        is_part: the table is one version (``--version``), to be gathered with others.
+    """
+    numbers = list(filling.numbers)
+    counted = {"per_template": len(numbers)} if filling.mode == "independent" and not is_part else {"versions": numbers}
+    options = {"swap": list(filling.swap), "filter": filling.tag_filter}
+    return {"mode": filling.mode, **counted, **{key: value for key, value in options.items() if value}}
+
+
+def gather_provenance(parts: Sequence[tuple[str, Provenance]]) -> Provenance:
+    """What the versions' tables have in common, with the versions of all of them.
+
+    Args:
+        parts: paths of the tables and their provenance.
+
+    Returns:
+        The provenance that filling all these versions at once has, before the release filter and duplicates are counted.
+
+    Raises:
+        UserError: tables that do not belong together, a version twice, or a table to which the release filter was applied.
+    """
+    first_path, first = parts[0]
+    for path, part in parts:
+        if "mode" not in part.details:
+            raise UserError(path, "does not say how it was filled.", "Give tables of `items fill --version N`.")
+    numbers: dict[int, str] = {}
+    missing: dict[str, int] = {}
+    for path, part in parts:
+        if "release_filter" in part.details:
+            fix = "Fill the versions without it and give it to `items gather`, which sees all versions."
+            raise UserError(path, "is already reduced by the release filter.", fix)
+        for name, value, wanted in _differences(part, first):
+            problem = f"differs from {first_path} in {name}: {value} here, {wanted} there."
+            raise UserError(path, problem, "Fill all versions with the same options from the same templates and materials.")
+        own = _numbers(part)
+        for number in own:
+            if number in numbers:
+                raise UserError(path, f"contains version {number}, as does {numbers[number]}.", "Give each version once.")
+            numbers[number] = path
+        for template, count in part.details.get("fewer_items", {}).items():
+            missing[template] = missing.get(template, 0) + len(own) - count
+    asked = sorted(numbers)
+    details = {key: first.details[key] for key in _SHARED if key in first.details}
+    is_whole_sample = details["mode"] == "independent" and asked == list(range(len(asked)))
+    details |= {"per_template": len(asked)} if is_whole_sample else {"versions": asked}
+    if missing:
+        details["fewer_items"] = {template: len(asked) - count for template, count in missing.items()}
+    return replace(first, details=details)
+
+
+def _numbers(part: Provenance) -> list[int]:
+    return list(part.details.get("versions") or range(part.details.get("per_template", 0)))
+
+
+def _differences(part: Provenance, first: Provenance) -> list[tuple[str, object, object]]:
+    pairs: dict[str, tuple[object, object]] = {f"--{key}": (part.details.get(key), first.details.get(key)) for key in _SHARED}
+    pairs |= {"--seed": (part.seed, first.seed), "method": (part.method, first.method)}
+    pairs |= {"packages": (part.packages, first.packages), "canary": (bool(part.canary), bool(first.canary))}
+    pairs |= {f"the digest of {k}": (part.inputs.get(k), first.inputs.get(k)) for k in sorted({*part.inputs, *first.inputs})}
+    return [(name, here, there) for name, (here, there) in pairs.items() if here != there]

@@ -12,8 +12,8 @@ import yaml
 
 from worldprobe.archives import Archive
 from worldprobe.benchmarks.ewok.materials.documents import Document, Entry, Place, Problems, compose, members
-from worldprobe.benchmarks.ewok.materials.fillers import FillerClass, read_filler_class
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
+from worldprobe.benchmarks.ewok.materials.slots import FillerClass, read_filler_class
 from worldprobe.commented_csv import COMMENT
 from worldprobe.errors import UserError, did_you_mean
 

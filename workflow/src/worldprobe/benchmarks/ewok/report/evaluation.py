@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from worldprobe.benchmark import Evaluated, Evaluation
-from worldprobe.benchmarks.ewok.analysis.published import are_official, read_published
+from worldprobe.benchmarks.ewok.analysis.reproduction import are_official, read_published
 from worldprobe.benchmarks.ewok.contracts import Items, Summaries
 from worldprobe.benchmarks.ewok.vocabulary import RELEASE
 from worldprobe.contracts import read_provenance, read_table

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmark import table
-from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units, status_notes
+from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
 from worldprobe.benchmarks.ewok.contracts import Summaries
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, TARGET_TYPES, way_of
-from worldprobe.benchmarks.ewok.features import has_logprobs, has_prompting, has_strict_likert
 from worldprobe.benchmarks.ewok.selection import (
     EVAL_TYPE,
     METRIC,
@@ -19,6 +18,7 @@ from worldprobe.benchmarks.ewok.selection import (
     pick,
     single_versions,
 )
+from worldprobe.benchmarks.ewok.study import has_logprobs, has_prompting, has_strict_likert
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, is_yardstick
 from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmark import Input, table
-from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units, status_notes
+from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
 from worldprobe.benchmarks.ewok.contracts import ConditionComparisons
-from worldprobe.benchmarks.ewok.features import has_conditions
 from worldprobe.benchmarks.ewok.selection import in_words
+from worldprobe.benchmarks.ewok.study import has_conditions
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import Column, Sheet, decimals, p_value, span, whole_number

@@ -6,7 +6,7 @@ import pandas as pd
 
 from worldprobe.benchmark import table
 from worldprobe.benchmarks.ewok.contracts import ControlAccuracies
-from worldprobe.benchmarks.ewok.features import has_generalisation
+from worldprobe.benchmarks.ewok.study import has_generalisation
 from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS
 from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import Column, Sheet, decimals

@@ -7,12 +7,11 @@ import csv
 import pandas as pd
 
 from worldprobe.benchmark import Input, table
-from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units
+from worldprobe.benchmarks.ewok.analysis.panel import drawn_units
 from worldprobe.benchmarks.ewok.contracts import HumanStatistics, Likeness
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, way_of
-from worldprobe.benchmarks.ewok.features import has_likeness
-from worldprobe.benchmarks.ewok.human.settings import has_responses
 from worldprobe.benchmarks.ewok.selection import in_words
+from worldprobe.benchmarks.ewok.study import has_likeness, has_responses
 from worldprobe.human.cleaning import FEWEST, MERGED, UNKNOWN
 from worldprobe.human.contracts import CleaningSteps, PeopleCounts
 from worldprobe.paths import RESOURCES

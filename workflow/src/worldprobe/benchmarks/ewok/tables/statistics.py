@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.benchmark import Input, Option, table
-from worldprobe.benchmarks.ewok.analysis.clusters import drawn_units, status_notes
+from worldprobe.benchmarks.ewok.analysis.panel import drawn_units, status_notes
 from worldprobe.benchmarks.ewok.contracts import Coefficients, Comparisons, Correlations, Reproduction
-from worldprobe.benchmarks.ewok.features import has_logprobs, has_mixed_model, has_other_materials, has_pairs
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
+from worldprobe.benchmarks.ewok.study import has_logprobs, has_mixed_model, has_other_materials, has_pairs
 from worldprobe.errors import UserError
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster

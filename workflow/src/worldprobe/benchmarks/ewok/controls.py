@@ -21,9 +21,8 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.materials import items as filling
-from worldprobe.benchmarks.ewok.materials.fillers import KEY, FillerClass, Fillers, restrictions_of
 from worldprobe.benchmarks.ewok.materials.materials import Materials
-from worldprobe.benchmarks.ewok.materials.slots import open_slots
+from worldprobe.benchmarks.ewok.materials.slots import KEY, FillerClass, Fillers, open_slots, restrictions_of
 from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS, slot_class
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
@@ -176,7 +175,7 @@ def texts_of(fillers: FillerClass) -> set[str]:
 def fitting(fillers: FillerClass, slot: str) -> set[str]:
     """The fillers of a class that meet all restrictions of a slot.
 
-    >>> from worldprobe.benchmarks.ewok.materials.fillers import Filler
+    >>> from worldprobe.benchmarks.ewok.materials.slots import Filler
     >>> from worldprobe.benchmarks.ewok.materials.documents import Place
     >>> pins = (Filler("the pin", {"large": "false"}), Filler("the piano", {"large": "true"}))
     >>> fitting(FillerClass("object", ("large",), pins, Place("fillers")), "object1:large=true")

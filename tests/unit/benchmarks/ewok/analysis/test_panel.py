@@ -3,8 +3,8 @@
 import numpy as np
 
 from simulated_judgements import simulate_items, simulate_judgements
-from worldprobe.benchmarks.ewok.analysis.clusters import cluster_codes
 from worldprobe.benchmarks.ewok.analysis.compare import compare_models
+from worldprobe.benchmarks.ewok.analysis.panel import cluster_codes
 
 
 def test_a_cluster_is_a_pair_of_concepts_of_one_domain_also_where_a_concept_has_no_partner():

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worldprobe import cli
+from worldprobe.benchmarks.ewok import controls
 from worldprobe.benchmarks.ewok.contracts import ControlAccuracies, ControlDocuments, ControlFillers, ControlTemplates, Templates
-from worldprobe.benchmarks.ewok.controls import corpus
-from worldprobe.benchmarks.ewok.controls.corpus import write_corpus
+from worldprobe.benchmarks.ewok.controls import write_corpus
 from worldprobe.benchmarks.ewok.materials.documents import Place
-from worldprobe.benchmarks.ewok.materials.fillers import KEY, Filler, FillerClass
+from worldprobe.benchmarks.ewok.materials.slots import KEY, Filler, FillerClass
 from worldprobe.contracts import read_provenance, read_table, validate
 from worldprobe.errors import UserError
 
@@ -70,7 +70,7 @@ def fill(templates, fillers, count, seed):
         slots = sorted({slot for text in texts.values() for slot in KEY.findall(text)})
         for number in range(count):
             draw = np.random.default_rng([seed, number, template.meta_template, len(template.domain)])
-            pools = {slot: sorted(corpus.fitting(fillers[corpus.slot_class(slot)], slot)) for slot in slots}
+            pools = {slot: sorted(controls.fitting(fillers[controls.slot_class(slot)], slot)) for slot in slots}
             chosen = {slot: pool[draw.integers(len(pool))] for slot, pool in pools.items()}
             filled = {}
             for name, text in texts.items():
@@ -92,8 +92,8 @@ def fill(templates, fillers, count, seed):
 
 def toy_corpus(seed=3, share=0.3):
     templates, fillers = toy_templates(), toy_fillers()
-    held_out = corpus.split_templates(templates, share, seed)
-    unseen = corpus.split_fillers(fillers, slots_of(templates), 0.25, seed)
+    held_out = controls.split_templates(templates, share, seed)
+    unseen = controls.split_fillers(fillers, slots_of(templates), 0.25, seed)
     return templates, held_out, unseen, write_corpus(templates, fillers, held_out, unseen, 240, 90, seed, fill)
 
 
@@ -162,7 +162,7 @@ def test_the_same_seed_gives_the_same_corpus_and_another_seed_another():
 def test_any_split_keeps_every_target_in_a_story_and_its_share(seed, share, drawn):
     templates = toy_templates()
     templates = templates.iloc[sorted(drawn.draw(st.sets(st.integers(0, len(templates) - 1), min_size=1)))]
-    held_out = corpus.split_templates(templates, share, seed)
+    held_out = controls.split_templates(templates, share, seed)
     joined = templates.merge(held_out[["template_id", "status"]], on="template_id")
     kept = joined[joined.status == "held_in"]
     assert set(kept.target1) == set(joined.target1)
@@ -177,11 +177,11 @@ def test_any_split_keeps_every_target_in_a_story_and_its_share(seed, share, draw
 def test_any_split_of_fillers_leaves_every_slot_half_of_its_fillers(seed, share, count):
     fillers = {"object": filler_class("object", {f"thing{n}": {"large": str(n % 3 == 0).lower()} for n in range(count)})}
     slots = ["object1", "object2:large=true", "object1:large=false"]
-    unseen = corpus.split_fillers(fillers, slots, share, seed)
-    kept = corpus.without_held_out(fillers, unseen)["object"]
+    unseen = controls.split_fillers(fillers, slots, share, seed)
+    kept = controls.without_held_out(fillers, unseen)["object"]
     for slot in slots:
-        before, after = len(corpus.fitting(fillers["object"], slot)), len(corpus.fitting(kept, slot))
-        assert after >= min(before, max(corpus.FILLERS_KEPT, before / 2))
+        before, after = len(controls.fitting(fillers["object"], slot)), len(controls.fitting(kept, slot))
+        assert after >= min(before, max(controls.FILLERS_KEPT, before / 2))
     assert unseen.is_held_out.sum() <= round(share * count)
 
 
@@ -214,7 +214,7 @@ def test_templates_that_share_a_pairing_up_to_the_names_of_variables_are_held_ou
             | {"context2": "w"},
         ]
     )
-    assert corpus.template_groups(templates).tolist() == [0, 0, 1]
+    assert controls.template_groups(templates).tolist() == [0, 0, 1]
 
 
 def test_accuracies_are_told_apart_by_templates_and_fillers():
@@ -230,7 +230,7 @@ def test_accuracies_are_told_apart_by_templates_and_fillers():
     )
     templates = pd.DataFrame({"template_id": ["toy-world_1_1", "toy-world_2_1"], "status": ["held_in", "new_pairing"]})
     fillers = pd.DataFrame({"filler_class": "agent", "filler": ["Ada", "Bea"], "is_held_out": [False, True]})
-    status = corpus.item_status(items, templates, fillers)
+    status = controls.item_status(items, templates, fillers)
     judgements = pd.DataFrame(
         {
             "item_id": items.item_id.repeat(2),
@@ -241,7 +241,7 @@ def test_accuracies_are_told_apart_by_templates_and_fillers():
             "is_tie": [False] * 5 + [True] + [False] * 2,
         }
     )
-    found = validate(corpus.accuracy_by_split([judgements], status), ControlAccuracies)
+    found = validate(controls.accuracy_by_split([judgements], status), ControlAccuracies)
     by_swap = found[(found.templates == "all") & (found.fillers == "all")].set_index("targets")["mean"]
     assert by_swap.to_dict() == {"all": 0.8125, "concept swap": 0.75, "variable swap": 0.875}
     found = found[found.targets == "all"]
@@ -253,9 +253,9 @@ def test_accuracies_are_told_apart_by_templates_and_fillers():
     assert means["all", "all"] == (1 + 0.5 + 0.75 + 1) / 4
     assert np.isnan(means["new_context", "all"])
     with pytest.raises(UserError, match="several eval types"):
-        corpus.accuracy_by_split([judgements, judgements.assign(eval_type="likert_free_two", model="other")], status)
+        controls.accuracy_by_split([judgements, judgements.assign(eval_type="likert_free_two", model="other")], status)
     with pytest.raises(UserError, match="toy is judged twice"):
-        corpus.accuracy_by_split([judgements, judgements], status)
+        controls.accuracy_by_split([judgements, judgements], status)
     assert found.n_missing[(found.templates == "all") & (found.fillers == "all")].tolist() == [1]
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Responses
 from worldprobe.benchmarks.ewok.eval_types import way_of
-from worldprobe.benchmarks.ewok.scoring.prompting import ask, presentations
-from worldprobe.benchmarks.ewok.scoring.prompts import load_prompts
+from worldprobe.benchmarks.ewok.scoring import ask, load_prompts, presentations
 from worldprobe.contracts import validate
 from worldprobe.errors import UserError
 from worldprobe.inference.dialogue import first_numeral

@@ -5,7 +5,7 @@ import pytest
 
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe import cli
-from worldprobe.benchmarks.ewok.analysis.conditions import compare_conditions
+from worldprobe.benchmarks.ewok.analysis.compare import compare_conditions
 from worldprobe.benchmarks.ewok.contracts import ConditionComparisons, Judgements
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError

@@ -1,10 +1,77 @@
-"""What a study of EWoK has, by its settings: which outputs, tables and figures it needs. Imports nothing heavy."""
+"""What a study of EWoK has, by its settings, and where its files are. Imports nothing heavy."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok.eval_types import is_graded, is_prompted
-from worldprobe.benchmarks.ewok.human.settings import has_people_rated
+
+
+@dataclass(frozen=True)
+class EwokPaths:
+    """EWoK's files in one study.
+
+    Attributes:
+        root: their folder, e.g. ``results/default/ewok``.
+
+    >>> paths = EwokPaths("results/default/ewok")
+    >>> paths.evidence("main", "logprobs", "gpt2_xl")
+    'results/default/ewok/scores/main/logprobs/gpt2_xl.parquet'
+    >>> paths.items("nonce", 3), paths.figure("scaling", "svg")
+    ('results/default/ewok/items/nonce/version_3.parquet', 'results/default/ewok/figures/scaling.svg')
+    """
+
+    root: str
+
+    def table(self, name: str) -> str:
+        """A table of the whole study, e.g. ``summaries`` or ``regression/mixed_model``."""
+        return f"{self.root}/{name}.parquet"
+
+    def items(self, condition: str, version: int | None = None) -> str:
+        """The items of a condition: all versions together, or one alone."""
+        return self.table(f"items/{condition}" if version is None else f"items/{condition}/version_{version}")
+
+    def evidence(self, condition: str, eval_type: str, model: str) -> str:
+        """What a model is judged by: its scores or its responses."""
+        kind = "responses" if is_prompted(eval_type) else "scores"
+        return self.table(f"{kind}/{condition}/{eval_type}/{model}")
+
+    def judgements(self, condition: str, eval_type: str, model: str) -> str:
+        """Right or wrong, for one model and way of asking."""
+        return self.table(f"judgements/{condition}/{eval_type}/{model}")
+
+    def printed(self, name: str, suffix: str) -> str:
+        """A printed table."""
+        return f"{self.root}/tables/{name}.{suffix}"
+
+    def figure(self, name: str, suffix: str) -> str:
+        """A figure."""
+        return f"{self.root}/figures/{name}.{suffix}"
+
+
+SIMULATED = "simulated"
+
+
+def has_responses(study: Study) -> bool:
+    """Whether people's answers are cleaned."""
+    return bool(study["ewok"]["human"]["responses"])
+
+
+def is_simulated(study: Study) -> bool:
+    """Whether the people are simulated."""
+    return bool(study["ewok"]["human"]["responses"] == SIMULATED)
+
+
+def has_both_ways(study: Study) -> bool:
+    """Whether people are asked by Likert and by Choice."""
+    return has_responses(study) and len(study["ewok"]["human"]["lists"]["paradigms"]) == 2
+
+
+def has_people_rated(study: Study) -> bool:
+    """Whether people's ratings of the items are there: averaged by somebody else, or cleaned here."""
+    by_likert = has_responses(study) and "likert" in study["ewok"]["human"]["lists"]["paradigms"]
+    return bool(study["ewok"]["human"]["ratings"]) or by_likert
 
 
 def has_logprobs(study: Study) -> bool:

@@ -12,9 +12,8 @@ import pytest
 
 from simulated_judgements import simulate_features, simulate_items, simulate_judgements
 from worldprobe import cli
-from worldprobe.benchmarks.ewok.analysis import mixed_model
-from worldprobe.benchmarks.ewok.analysis.design import build_design, find_separation
-from worldprobe.benchmarks.ewok.analysis.mixed_model import fit_fixed_effects
+from worldprobe.benchmarks.ewok.analysis import regression
+from worldprobe.benchmarks.ewok.analysis.regression import build_design, find_separation, fit_fixed_effects
 from worldprobe.benchmarks.ewok.contracts import Coefficients, Judgements, SurfaceFeatures
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
@@ -113,7 +112,7 @@ def test_missing_scores_missing_features_and_absent_levels_leave_notes_not_zeros
 
 @needs_r
 def test_known_coefficients_come_back_within_their_standard_errors():
-    table, details = mixed_model.fit_mixed_model(build_design(*study(n_templates=120, n_versions=2, n_models=8)))
+    table, details = regression.fit_mixed_model(build_design(*study(n_templates=120, n_versions=2, n_models=8)))
     truth = np.array(list(TRUTH.values()))
     # a domain's coefficient shares the models' mean intercept, whose own error (0.6 / sqrt(8)) lme4's standard error includes
     assert (np.abs(table["z"] - truth / table["std_error"]) < 3.5).all()
@@ -126,8 +125,8 @@ def test_known_coefficients_come_back_within_their_standard_errors():
 @needs_r
 def test_the_fast_way_finds_what_the_papers_call_finds():
     design = build_design(*study(n_templates=60, n_versions=2, n_models=4))
-    fast, fast_details = mixed_model.fit_mixed_model(design)
-    plain, plain_details = mixed_model.fit_mixed_model(design, method="plain")
+    fast, fast_details = regression.fit_mixed_model(design)
+    plain, plain_details = regression.fit_mixed_model(design, method="plain")
     np.testing.assert_allclose(fast["estimate"], plain["estimate"], atol=1e-3)
     np.testing.assert_allclose(fast["std_error"], plain["std_error"], rtol=0.02)
     assert fast_details["log_likelihood"] == pytest.approx(plain_details["log_likelihood"], abs=1e-3)
@@ -141,7 +140,7 @@ def test_a_singular_fit_is_called_one_in_plain_words():
     row = np.arange(len(table))
     model = row // (len(table) // 5)
     table["accuracy"] = ((row + model) % 5 < 3).astype(float)  # three of five models are right on every target
-    _, details = mixed_model.fit_mixed_model(build_design(table, surface))
+    _, details = regression.fit_mixed_model(build_design(table, surface))
     assert details["is_singular"]
     assert any(n.startswith("Singular fit: the variance between models is estimated as zero") for n in details["notes"])
     assert any(n.startswith("Singular fit: the variance between items is estimated as zero") for n in details["notes"])
@@ -151,7 +150,7 @@ def test_a_singular_fit_is_called_one_in_plain_words():
 
 @needs_r
 def test_one_model_is_fitted_without_a_variance_between_models():
-    table, details = mixed_model.fit_mixed_model(build_design(*study(n_templates=60, n_versions=2, n_models=1)))
+    table, details = regression.fit_mixed_model(build_design(*study(n_templates=60, n_versions=2, n_models=1)))
     assert list(details["random_sd"]) == ["item"]
     assert "There is one model, so the variance between models is left out." in details["notes"]
     assert table["estimate"].notna().all()
@@ -160,7 +159,7 @@ def test_one_model_is_fitted_without_a_variance_between_models():
 @needs_r
 def test_without_random_variance_lme4_and_statsmodels_agree():
     design = build_design(*study(n_templates=80, n_versions=2, n_models=6, sd_item=0.0, sd_model=0.0, seed=9))
-    mixed, details = mixed_model.fit_mixed_model(design)
+    mixed, details = regression.fit_mixed_model(design)
     fixed, _ = fit_fixed_effects(design)
     assert max(details["random_sd"].values()) < 0.25
     np.testing.assert_allclose(mixed["estimate"], fixed["estimate"], atol=0.04)
@@ -192,7 +191,7 @@ def test_a_domain_where_everything_is_right_has_no_estimate_and_does_not_touch_t
 @needs_r
 @pytest.mark.parametrize("method", ["whitened", "plain"])
 def test_the_mixed_model_has_no_small_error_of_a_coefficient_without_a_limit(separated, method):
-    table, details = mixed_model.fit_mixed_model(build_design(*separated), method)
+    table, details = regression.fit_mixed_model(build_design(*separated), method)
     rows = table.set_index("term")
     assert rows.loc["domain-c", ["estimate", "std_error", "p"]].isna().all()
     assert rows.loc[["domain-a", "domain-b"], "std_error"].between(0.05, 2).all()
@@ -266,7 +265,7 @@ def test_answers_that_the_terms_foretell_without_error_are_refused():
 def test_where_r_stops_there_is_a_note_and_no_number():
     design = build_design(*study(n_templates=20, n_versions=1, n_models=2))
     design.matrix[:, 0] = np.nan
-    table, details = mixed_model.fit_mixed_model(design)
+    table, details = regression.fit_mixed_model(design)
     assert table[["estimate", "std_error", "p"]].isna().all(axis=None)
     assert not details["is_converged"]
     assert details["log_likelihood"] is None
@@ -348,9 +347,9 @@ def test_r_without_lme4_gives_the_three_ways_out_too(stored, tmp_path):
 
 
 def test_a_missing_rpy2_is_told_before_anything_is_read(monkeypatch):
-    monkeypatch.setattr(mixed_model.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(regression.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UserError, match="rpy2 is not installed"):
-        mixed_model.start_r()
+        regression.start_r()
 
 
 def test_no_judgements_of_the_wanted_kind_is_the_users_to_fix():

@@ -1,0 +1,421 @@
+"""The tables of EWoK: one schema each, written and read only through ``worldprobe.contracts``."""
+
+from __future__ import annotations
+
+from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, JUDGED_TYPES
+from worldprobe.benchmarks.ewok.vocabulary import ACCURACIES, CONTEXT_TYPES, TARGET_CONTRASTS
+from worldprobe.contracts import Table, column, results
+
+ITEM_ID = r"^[A-Za-z0-9-]+_\d+_\d+_v\d+$"
+TEMPLATE_ID = r"^[A-Za-z0-9-]+_\d+_\d+$"
+#: what a pair of answers about one target says: a context, no preference, or nothing readable.
+PREFERENCES = ("context1", "context2", "none", "missing")
+
+
+class Templates(Table):
+    """Minimal pairs of pairs with open slots, e.g. ``{object1:large=true}`` (EWoK, Section 3)."""
+
+    template_id: str = column(str_matches=TEMPLATE_ID)
+    domain: str
+    meta_template: int = column(gt=0, description="Counts units per domain from 1 (target x context x segment).")
+    template: int = column(gt=0, description="Counts the templates of a unit from 1.")
+    concept_a: str
+    concept_b: str = column(nullable=True)
+    target1: str
+    target2: str
+    target_contrast: str = column(isin=TARGET_CONTRASTS)
+    context1: str
+    context2: str
+    context_contrast: str = column(nullable=True, description="The materials' label; contrast_group groups it.")
+    context_type: str = column(isin=CONTEXT_TYPES)
+
+    class Config(Table.Config):
+        name = "templates"
+        unique = ["template_id"]
+        metadata = {"version": 1, "key": ["domain", "meta_template", "template"]}
+
+
+class Items(Table):
+    """Templates with their slots filled: the unit that is scored."""
+
+    item_id: str = column(str_matches=ITEM_ID, description="domain_meta_template_vN")
+    domain: str = column(description="Domain of knowledge.")
+    version: int = column(ge=0, description="Version of the fixed filling, or number of the independent sample.")
+    meta_template: int = column(gt=0, description="Number of the unit within its domain, from 1.")
+    template: int = column(gt=0, description="Number of the template within its unit, from 1.")
+    context1: str = column(description="Target 1 fits this context, target 2 does not.")
+    context2: str = column(description="Target 2 fits this context, target 1 does not.")
+    target1: str = column(description="Sentence that fits context 1.")
+    target2: str = column(description="Sentence that fits context 2.")
+    concept_a: str = column(description="Concept that the targets ask about.")
+    concept_b: str = column(nullable=True, description="Concept that it is contrasted with, where there is one.")
+    context_contrast: str = column(nullable=True, description="How the two contexts differ.")
+    context_type: str = column(isin=CONTEXT_TYPES, description="Whether the context names the concept or implies it.")
+    target_contrast: str = column(isin=TARGET_CONTRASTS, description="How the two targets differ.")
+    fillers: str = column(description="JSON object: slot key -> filler text, keys in code-point order.")
+    tags: str = column(description="The slot keys in code-point order, joined by commas.")
+    duplicate_of: str = column(nullable=True, description="item_id of an earlier item with the same four texts.")
+
+    class Config(Table.Config):
+        name = "items"
+        unique = ["item_id"]
+        metadata = {"version": 1, "key": ["version", "domain", "meta_template", "template"]}
+
+
+class SurfaceFeatures(Table):
+    """Surface properties of each target sentence with its two contexts (EWoK, Appendix A.5): (C1 + C2) / 2 + T."""
+
+    item_id: str = column(str_matches=ITEM_ID)
+    target: int = column(isin=[1, 2])
+    n_words: float = column(gt=0, description="Words.")
+    log_frequency: float = column(nullable=True, description="Mean log word frequency; provenance: source, unit.")
+
+    class Config(Table.Config):
+        name = "surface_features"
+        unique = ["item_id", "target"]
+        metadata = {"version": 1, "key": ["item_id", "target"]}
+
+
+class TargetScores(Table):
+    """LogProbs evidence: one row per item, target and context (0: no context)."""
+
+    item_id: str = column(str_matches=ITEM_ID)
+    target: int = column(isin=[1, 2])
+    context: int = column(isin=[0, 1, 2])
+    logprob: float = column(le=0, nullable=True, description="Sum over the target's tokens, nats; missing: see flags.")
+    n_tokens: int = column(ge=0, description="Target tokens that were scored; 0 where imported.")
+    flags: str = column(description="Comma-joined, from models.engine.FLAGS.")
+
+    class Config(Table.Config):
+        name = "target_scores"
+        unique = ["item_id", "target", "context"]
+        metadata = {"version": 1, "key": ["item_id", "target", "context"]}
+
+
+class TokenScores(Table):
+    """LogProbs evidence, token by token, on request: the summands of ``TargetScores``. Holds item text."""
+
+    item_id: str = column(str_matches=ITEM_ID)
+    target: int = column(isin=[1, 2])
+    context: int = column(isin=[0, 1, 2])
+    position: int = column(ge=0, description="Counts the target's scored tokens from 0.")
+    token: str = column(description="As the tokenizer names it.")
+    logprob: float = column(nullable=True, description="Nats.")
+
+    class Config(Table.Config):
+        name = "token_scores"
+        unique = ["item_id", "target", "context", "position"]
+        metadata = {"version": 1, "key": ["item_id", "target", "context", "position"]}
+
+
+class Responses(Table):
+    """Prompting evidence: one row per prompt (EWoK, Appendix A.4)."""
+
+    item_id: str = column(str_matches=ITEM_ID)
+    eval_type: str = column(isin=EVAL_TYPES[1:])
+    presentation: str = column(
+        str_matches=r"^t[12](c[12]|s)?$", description="likert: t1c1 to t2c2; choice: t1, t2 and, contexts swapped, t1s, t2s."
+    )
+    prompt_digest: str = column(str_matches=r"^[0-9a-f]{64}$")
+    text: str = column(description="What the model wrote.")
+    value: float = column(nullable=True, description="The parsed rating or choice; missing where none was found.")
+    status: str = column(isin=["ok", "no_numeral", "out_of_range", "truncated", "not_finite", "failed"])
+
+    class Config(Table.Config):
+        name = "responses"
+        unique = ["item_id", "eval_type", "presentation"]
+        metadata = {"version": 1, "key": ["item_id", "eval_type", "presentation"]}
+
+
+class Similarities(Table):
+    """Baseline evidence: cosine of the bags of words of target and context (EWoK, Appendix A.5)."""
+
+    item_id: str = column(str_matches=ITEM_ID)
+    target: int = column(isin=[1, 2])
+    context: int = column(isin=[1, 2])
+    similarity: float = column(ge=-1.000001, le=1.000001, nullable=True, description="Missing: no word has a vector.")
+
+    class Config(Table.Config):
+        name = "similarities"
+        unique = ["item_id", "target", "context"]
+        metadata = {"version": 1, "key": ["item_id", "target", "context"]}
+
+
+class Ratings(Table):
+    """Human plausibility ratings, averaged over raters: one row per item, target and context (EWoK, Section 4)."""
+
+    item_id: str = column(str_matches=ITEM_ID)
+    target: int = column(isin=[1, 2])
+    context: int = column(isin=[1, 2])
+    rating: float = column(nullable=True, description="Mean over raters, on the scale shown (1-5 in the paper).")
+    n_raters: float = column(ge=0, nullable=True, description="Ratings averaged; missing: the file gives means alone.")
+    sd: float = column(ge=0, nullable=True, description="Standard deviation (n - 1) over raters; missing below two.")
+
+    class Config(Table.Config):
+        name = "ratings"
+        unique = ["item_id", "target", "context"]
+        metadata = {"version": 2, "key": ["item_id", "target", "context"]}
+
+
+class Judgements(Table):
+    """Accuracy evidence: one row per item, target, model and eval_type, with the item's design and no item text."""
+
+    item_id: str = column(str_matches=ITEM_ID)
+    target: int = column(isin=[1, 2])
+    model: str
+    eval_type: str = column(isin=JUDGED_TYPES)
+    accuracy: float = column(isin=ACCURACIES, nullable=True, description="1, 0.5 (exact tie), 0; missing: see status.")
+    is_tie: bool
+    is_near_tie: bool = column(description="Not a tie, but within the tolerance that the provenance states.")
+    status: str = column(isin=["ok", "missing_response", "missing_score"])
+    domain: str
+    version: int
+    meta_template: int
+    template: int
+    concept_a: str
+    concept_b: str = column(nullable=True)
+    context_contrast: str = column(nullable=True, description="As the materials label it.")
+    context_type: str = column(isin=CONTEXT_TYPES)
+    target_contrast: str = column(isin=TARGET_CONTRASTS)
+
+    class Config(Table.Config):
+        name = "judgements"
+        unique = ["item_id", "target", "model", "eval_type"]
+        metadata = {"version": 1, "key": ["model", "eval_type", "item_id", "target"]}
+
+
+#: the tables that can be judged.
+EVIDENCE: tuple[type[Table], ...] = (TargetScores, Responses, Similarities, Ratings)
+
+
+class Summaries(results.Summaries):
+    """Means per model, eval type and group, over versions and in each (EWoK, Tables 1 and 2).
+
+    Metrics: accuracy (ties 0.5), strict (ties 0), both_right, context_sensitivity. Groupings: overall, domain, concept,
+    context_type, context_contrast, target_contrast.
+    """
+
+    eval_type: str = column(isin=JUDGED_TYPES)
+    low: float = column(ge=0, le=1, nullable=True, description="Lowest version mean (condition all).")
+    high: float = column(ge=0, le=1, nullable=True)
+    n_ties: int = column(ge=0, description="Target rows that were exact ties.")
+    n_near_ties: int = column(ge=0)
+    n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
+
+
+class Coefficients(Table):
+    """Fixed effects of a logistic regression on accuracy (EWoK, Appendix A.5); notes and variances are in the provenance."""
+
+    fit: str = column(isin=["mixed_model", "fixed_effects"])
+    position: int = column(ge=0, description="Order in the printed table.")
+    group: str = column(isin=["domain", "context_contrast", "target_contrast", "context_type", "surface_features"])
+    term: str = column(description="Level or feature: social-interactions, antonym, direct, log_frequency, ...")
+    label: str = column(description="As it is printed: antonym vs. rest, number of words, ...")
+    estimate: float = column(nullable=True, description="Log odds.")
+    std_error: float = column(nullable=True)
+    z: float = column(nullable=True)
+    p: float = column(ge=0, le=1, nullable=True)
+    stars: str = column(isin=["", "*", "**", "***"])
+    ci_low: float = column(nullable=True, description="95% Wald interval.")
+    ci_high: float = column(nullable=True)
+
+    class Config(Table.Config):
+        name = "coefficients"
+        unique = ["fit", "group", "term"]
+        metadata = {"version": 1, "key": ["fit", "position"]}
+
+
+class FeatureMeans(Table):
+    """Accuracy and surface features, per model, domain and version: the points of the paper's scatter panels."""
+
+    model: str
+    eval_type: str = column(isin=JUDGED_TYPES)
+    domain: str
+    version: int
+    accuracy: float = column(ge=0, le=1, nullable=True)
+    word2vec: float = column(ge=0, le=1, nullable=True, description="Accuracy of the word2vec baseline.")
+    n_words: float = column(nullable=True)
+    log_frequency: float = column(nullable=True)
+    n_items: int = column(ge=0)
+
+    class Config(Table.Config):
+        name = "feature_means"
+        unique = ["model", "eval_type", "domain", "version"]
+        metadata = {"version": 1, "key": ["model", "eval_type", "domain", "version"]}
+
+
+class Correlations(Table):
+    """Pearson's r between accuracy and a surface feature, per model (EWoK, Figure 5 D-F)."""
+
+    model: str
+    eval_type: str = column(isin=JUDGED_TYPES)
+    feature: str = column(isin=["word2vec", "n_words", "log_frequency"])
+    unit: str = column(isin=["domain_version", "item"], description="What one point is; the paper: domain x version.")
+    r: float = column(ge=-1, le=1, nullable=True, description="Missing where either side does not vary.")
+    p: float = column(ge=0, le=1, nullable=True)
+    stars: str = column(isin=["", "*", "**", "***"])
+    ci_low: float = column(ge=-1, le=1, nullable=True, description="95%, for other clusters and versions.")
+    ci_high: float = column(ge=-1, le=1, nullable=True)
+    p_paper: float = column(ge=0, le=1, nullable=True, description="The paper's way: as if the points were independent.")
+    n: int = column(ge=0, description="Points.")
+    n_clusters: int = column(ge=0, description="Domains, or pairs of concepts for items.")
+
+    class Config(Table.Config):
+        name = "correlations"
+        unique = ["model", "eval_type", "feature", "unit"]
+        metadata = {"version": 2, "key": ["feature", "unit", "eval_type", "model"]}
+
+
+class Agreements(Table):
+    """Choice against the choice that Likert implies, per model and prompting set-up (EWoK, Figure 7): the confusion matrix."""
+
+    model: str
+    setup: str = column(description="generation_shots, e.g. constrained_two.")
+    likert: str = column(isin=PREFERENCES, description="The context with the higher rating; none: equal ratings.")
+    choice: str = column(isin=PREFERENCES, description="The context chosen; none: the answer followed the position.")
+    n: int = column(ge=0, description="Target rows.")
+    share: float = column(ge=0, le=1, nullable=True, description="Of the model's rows in this set-up.")
+
+    class Config(Table.Config):
+        name = "agreements"
+        unique = ["model", "setup", "likert", "choice"]
+        metadata = {"version": 1, "key": ["model", "setup", "likert", "choice"]}
+
+
+class Comparisons(results.Comparisons):
+    """Two models on the same items, over versions; corrected over the rows of the same grouping."""
+
+    grouping: str = column(isin=(results.OVERALL, "domain"))
+    n_templates: int = column(gt=0)
+    n_versions: int = column(gt=0, description="Versions, or items of each template.")
+    n_a_better: int = column(ge=0, description="Items.")
+    n_b_better: int = column(ge=0)
+    n_equal: int = column(ge=0)
+    sentence: str = column(description="The finding in plain words.")
+
+
+class ConditionComparisons(results.Comparisons):
+    """A model in a condition (a) of a study and in its first one (b), over versions, paired by template; n: templates."""
+
+    grouping: str = column(isin=(results.OVERALL, "domain"))
+    low_a: float = column(ge=0, le=1, description="Lowest mean of a version over these templates.")
+    high_a: float = column(ge=0, le=1, description="Highest mean of a version.")
+    low_b: float = column(ge=0, le=1)
+    high_b: float = column(ge=0, le=1)
+    n_versions_a: int = column(gt=0, description="Versions, or samples of each template.")
+    n_versions_b: int = column(gt=0)
+    n_items_a: int = column(gt=0, description="Items of these templates.")
+    n_items_b: int = column(gt=0)
+    sentence: str = column(description="The finding in plain words.")
+
+    class Config(results.Comparisons.Config):
+        name = "condition_comparisons"
+
+
+class Reproduction(results.Reproduction):
+    """Every published number next to ours (or, compared_with: repository, next to the authors' other table)."""
+
+    compared_with: str = column(isin=["ours", "repository"])
+
+
+class Likeness(Table):
+    """How a model's preferences follow people's: Pearson's r of differences between contexts, over items and targets."""
+
+    model: str
+    eval_type: str = column(isin=EVAL_TYPES)
+    r: float = column(ge=-1, le=1, nullable=True, description="Missing where either side does not vary.")
+    ci_low: float = column(ge=-1, le=1, nullable=True, description="95 %, pairs of concepts drawn again.")
+    ci_high: float = column(ge=-1, le=1, nullable=True)
+    ceiling: float = column(ge=0, le=1, nullable=True, description="r that a model of people without noise would reach.")
+    n: int = column(ge=0, description="Targets for which both have a difference.")
+
+    class Config(Table.Config):
+        name = "likeness"
+        unique = ["model", "eval_type"]
+        metadata = {"version": 1, "key": ["model", "eval_type"]}
+
+
+class HumanStatistics(Table):
+    """Numbers about people, with intervals over people (EWoK, Section 4.4 and Appendix B.1)."""
+
+    quantity: str = column(
+        isin=["accuracy", "split_half_r", "noise_ceiling_r", "label_r", "label_r_binarised", "likert_choice_r", "n_people"],
+        description="split_half_r: Spearman-Brown; noise_ceiling_r: its square root; likert_choice_r: over items and targets.",
+    )
+    eval_type: str = column(isin=["likert", "choice"])
+    grouping: str = column(description="overall, domain, version, context_type, context_contrast, target_contrast.")
+    group: str
+    value: float = column(nullable=True, description="Missing: not defined.")
+    ci_low: float = column(nullable=True, description="95 %, people of each list drawn again; or over random halves.")
+    ci_high: float = column(nullable=True)
+    n: int = column(ge=0, description="Targets, sub-items or, for n_people, answers.")
+
+    class Config(Table.Config):
+        name = "human_statistics"
+        unique = ["quantity", "eval_type", "grouping", "group"]
+        metadata = {"version": 1, "key": ["quantity", "eval_type", "grouping", "group"]}
+
+
+class ControlTemplates(Table):
+    """Which templates the control models' corpus leaves out (the study's own; the papers have no such models)."""
+
+    template_id: str = column(str_matches=TEMPLATE_ID)
+    domain: str
+    group: int = column(ge=0, description="Templates that share a right pairing of texts are held out together.")
+    status: str = column(
+        isin=["held_in", "new_pairing", "new_context"],
+        description="new_pairing: no story joins its contexts and targets; new_context: one of its contexts is in no story.",
+    )
+
+    class Config(Table.Config):
+        name = "control_templates"
+        unique = ["template_id"]
+        metadata = {"version": 1, "key": ["domain", "group", "template_id"]}
+
+
+class ControlFillers(Table):
+    """Which fillers the control models meet in single sentences only, never in a story."""
+
+    filler_class: str
+    filler: str
+    is_held_out: bool
+
+    class Config(Table.Config):
+        name = "control_fillers"
+        unique = ["filler_class", "filler"]
+        metadata = {"version": 1, "key": ["filler_class", "filler"]}
+
+
+class ControlDocuments(Table):
+    """The control models' corpus: stories (a context and its right target) and single sentences."""
+
+    document: int = column(ge=0, description="Place in the corpus; the order is shuffled by the seed.")
+    kind: str = column(isin=["story", "context", "target"])
+    template_id: str = column(str_matches=TEMPLATE_ID)
+    number: int = column(isin=[1, 2], description="Which context or target; in a story, of both.")
+    text: str
+
+    class Config(Table.Config):
+        name = "control_documents"
+        unique = ["document"]
+        metadata = {"version": 1, "key": ["document"]}
+
+
+class ControlAccuracies(Table):
+    """Accuracy of each model by what the control models' corpus had shown and by what is swapped, over all versions."""
+
+    model: str
+    templates: str = column(
+        isin=["all", "held_in", "held_out", "new_pairing", "new_context"], description="held_out: the last two together."
+    )
+    fillers: str = column(isin=["all", "seen", "some_unseen"], description="some_unseen: with a held-out filler.")
+    targets: str = column(isin=["all", *TARGET_CONTRASTS], description="How the two targets differ.")
+    mean: float = column(ge=0, le=1, nullable=True)
+    n_items: int = column(ge=0)
+    n_ties: int = column(ge=0, description="Target rows that were exact ties.")
+    n_missing: int = column(ge=0, description="Target rows without a score.")
+
+    class Config(Table.Config):
+        name = "control_accuracies"
+        unique = ["model", "templates", "fillers", "targets"]
+        metadata = {"version": 2, "key": ["model", "templates", "fillers", "targets"]}

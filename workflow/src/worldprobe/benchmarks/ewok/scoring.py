@@ -1,0 +1,364 @@
+"""How a model is asked about items: targets' log probabilities, and prompts for Likert and Choice (EWoK, Appendices A.3, A.4)."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from worldprobe.benchmarks.ewok.eval_types import Way
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.inference.dialogue import Exchange, OneRound, converse, first_numeral
+from worldprobe.inference.requests import near_tie_of, run_requests
+from worldprobe.inference.store import Store
+from worldprobe.log import LOGGER
+from worldprobe.models.engine import (
+    FLAGS,
+    NOT_FINITE,
+    POSITIVE,
+    TRUNCATED,
+    UNKNOWN_TOKEN,
+    Decoding,
+    Engine,
+    Loglikelihood,
+    Message,
+    Scored,
+)
+from worldprobe.paths import RESOURCES
+from worldprobe.settings.documents import read_yaml
+
+FOLDER = RESOURCES / "prompts"
+PAPER = "ewok"
+SLOTS = {"likert": ("context", "target"), "choice": ("context1", "context2", "target")}
+SLOT = r"\{(\w+)\}"
+TEXTS = ("instructions", "trial_heading", "test_heading", "block")
+#: Two blank lines before a heading.
+GAP = "\n\n\n"
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """How one paradigm asks.
+
+    Attributes:
+        answers: the possible answers, e.g. ("1", "2").
+        instructions: the opening.
+        trial_heading: the line above each trial example.
+        test_heading: the line above the item.
+        block: text with slots; the model continues after it.
+        trials: slot values and response of each trial example.
+    """
+
+    answers: tuple[str, ...]
+    instructions: str
+    trial_heading: str
+    test_heading: str
+    block: str
+    trials: tuple[Mapping[str, str], ...]
+
+    def text(self, slots: Mapping[str, str], shots: str) -> str:
+        """The whole prompt, ending with a newline.
+
+        Args:
+            slots: the item's texts.
+            shots: zero or two (the trials, however many there are).
+        """
+        parts = [self.instructions]
+        if shots == "two":
+            parts += [f"{self.trial_heading}\n\n{_fill(self.block, trial)}\n{trial['response']}" for trial in self.trials]
+        parts.append(f"{self.test_heading}\n\n{_fill(self.block, slots)}\n")
+        return GAP.join(parts)
+
+
+def _fill(block: str, slots: Mapping[str, str]) -> str:
+    """Put texts into slots, each once; braces inside a text stay as they are."""
+    return re.sub(SLOT, lambda match: slots[match[1]], block)
+
+
+def prompt_file(name: str) -> Path:
+    """The file of a set of prompts, or the user's own."""
+    return FOLDER / f"{name}.yaml" if "/" not in name and not name.endswith((".yaml", ".yml")) else Path(name)
+
+
+def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
+    """Paradigm -> prompt, of a set in resources/prompts or of a file.
+
+    Raises:
+        UserError: no such set, or something is missing, unknown or of the wrong type in it.
+    """
+    path = prompt_file(name)
+    known = sorted(p.stem for p in FOLDER.glob("*.yaml"))
+    if path.parent == FOLDER and path.stem not in known:
+        problem = "there is no such set of prompts" + did_you_mean(name, known)
+        raise UserError(f"prompts {name}", problem, f"Choose one of {', '.join(known)}, or give a YAML file.")
+    document = read_yaml(path).document
+    if not isinstance(document, dict) or not document:
+        raise UserError(path, "contains no prompts.", "Copy resources/prompts/ewok.yaml and change it.")
+    return {paradigm: _read(path, paradigm, entry) for paradigm, entry in document.items()}
+
+
+def _read(path: Path, paradigm: str, entry: Any) -> Prompt:
+    where = f"{path}: {paradigm}"
+    if paradigm not in SLOTS:
+        raise UserError(where, "is not a paradigm" + did_you_mean(paradigm, SLOTS), f"Use one of these keys: {', '.join(SLOTS)}.")
+    _check_keys(where, entry, {"answers", "trials", *TEXTS})
+    _check_answers(f"{where}.answers", paradigm, entry["answers"])
+    for key in TEXTS:
+        if not isinstance(entry[key], str):
+            raise UserError(f"{where}.{key}", "is not a text.", 'Put it in quotes; an empty text is "".')
+    slots = set(SLOTS[paradigm])
+    for key in TEXTS:
+        found = set(re.findall(SLOT, entry[key]))
+        if key == "block" and found != slots:
+            raise UserError(f"{where}.block", f"must contain the slots {sorted(slots)}, and no other.", "Fix the block.")
+        if key != "block" and found:
+            raise UserError(f"{where}.{key}", f"contains slots ({sorted(found)}), and only the block may.", "Remove the braces.")
+    _check_trials(f"{where}.trials", entry["trials"], slots, entry["answers"])
+    return Prompt(answers=tuple(entry["answers"]), trials=tuple(entry["trials"]), **{key: entry[key] for key in TEXTS})
+
+
+def _check_keys(where: str, entry: Any, keys: set[str]) -> None:
+    if not isinstance(entry, dict):
+        raise UserError(where, "is not a mapping of keys.", "Give exactly the keys of resources/prompts/ewok.yaml.")
+    missing, unknown = sorted(keys - set(entry)), sorted(set(entry) - keys)
+    if missing or unknown:
+        problems = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has unknown keys ({', '.join(unknown)})"] * bool(unknown)
+        raise UserError(where, " and ".join(problems) + ".", "Give exactly the keys of resources/prompts/ewok.yaml.")
+
+
+def _check_answers(where: str, paradigm: str, answers: Any) -> None:
+    numerals = isinstance(answers, list) and all(isinstance(one, str) and re.fullmatch("[0-9]+", one) for one in answers)
+    if not numerals or not answers:
+        raise UserError(where, 'must be numerals in quotes, such as ["1", "2"].', "Fix the answers.")
+    if len(set(answers)) < len(answers):
+        raise UserError(where, "contain the same answer twice.", "Remove one of them.")
+    if paradigm == "choice" and sorted(answers) != ["1", "2"]:
+        raise UserError(where, 'must be "1" and "2", the numbers of the two contexts.', 'Write ["1", "2"].')
+    if len(answers) < 2:
+        raise UserError(where, "leave no choice.", "Give at least two.")
+    for one, other in itertools.permutations(answers, 2):
+        if other.startswith(one):
+            raise UserError(where, f'"{one}" is the beginning of "{other}".', "Choose answers that do not begin alike.")
+
+
+def _check_trials(where: str, trials: Any, slots: set[str], answers: list[str]) -> None:
+    if not isinstance(trials, list) or not trials:
+        raise UserError(where, "must be a list of at least one trial example.", "Add one; with zero shots it is not shown.")
+    for number, trial in enumerate(trials, start=1):
+        if not isinstance(trial, dict) or set(trial) != slots | {"response"}:
+            raise UserError(f"{where}, number {number}", f"must have the keys {sorted(slots)} and response.", "Fix the trial.")
+        if not all(isinstance(text, str) for text in trial.values()):
+            raise UserError(f"{where}, number {number}", "contains something that is not a text.", "Put it in quotes.")
+        if trial["response"] not in answers:
+            raise UserError(f"{where}, number {number}", "has a response that is not one of the answers.", "Fix the response.")
+
+
+#: Columns of the items table that scoring reads.
+ITEM_COLUMNS = ["item_id", "context1", "context2", "target1", "target2"]
+#: (target, context) of the six questions per item; context 0 is none.
+QUESTIONS = tuple((target, context) for target in (1, 2) for context in (0, 1, 2))
+
+
+def check_texts(items: pd.DataFrame, where: Path | str) -> None:
+    """Every item needs both contexts and both targets: a missing context is not the question without a context.
+
+    Raises:
+        UserError: no items, or a text is missing or empty.
+    """
+    if items.empty:
+        raise UserError(where, "contains no items.", "Build the items again.")
+    for name in ITEM_COLUMNS[1:]:
+        is_absent = items[name].isna() | (items[name].astype("str").str.strip() == "")
+        if is_absent.any():
+            raise UserError(
+                where,
+                f"{int(is_absent.sum())} items have no {name}, for example {items.item_id[is_absent].iloc[0]}.",
+                "Build the items again: each needs two contexts and two targets.",
+            )
+
+
+def item_queries(items: pd.DataFrame) -> tuple[list[Loglikelihood], list[int]]:
+    """The distinct queries of all items, sorted, and for each of the six questions of each item the query's index."""
+    texts = {name: items[name].tolist() for name in ITEM_COLUMNS[1:]}
+    wanted = [
+        Loglikelihood(texts[f"context{context}"][row] if context else None, texts[f"target{target}"][row])
+        for row in range(len(items))
+        for target, context in QUESTIONS
+    ]
+    distinct = sorted(set(wanted), key=lambda q: (q.context is not None, q.context or "", q.target))
+    index = {query: i for i, query in enumerate(distinct)}
+    return distinct, [index[query] for query in wanted]
+
+
+def score_logprobs(
+    items: pd.DataFrame, engine: Engine, store: Store, method: int = 1, model: str = "", per_token: bool = False
+) -> tuple[pd.DataFrame, pd.DataFrame | None, dict[str, Any]]:
+    """Score every item.
+
+    Args:
+        items: columns ``ITEM_COLUMNS``, one row per item.
+        engine: a loaded model.
+        store: the engine's answers.
+        method: version of the computation.
+        model: the model's name, for the progress lines.
+        per_token: also return each token's log probability.
+
+    Returns:
+        target scores (contract TargetScores), token scores (contract TokenScores) or None, and facts for the provenance.
+    """
+    queries, wanted = item_queries(items)
+    LOGGER.info("%d items ask %d questions, %d of them distinct", len(items), len(wanted), len(queries))
+    what = f"Scoring {model or engine.facts.checkpoint} (LogProbs)"
+    answers = run_requests(queries, engine, store, f"ewok logprobs {method}", per_token, what, len(items))
+    scored: list[Scored] = [answers.values[i] for i in wanted]
+    ids = [item_id for item_id in items["item_id"] for _ in QUESTIONS]
+    frame = pd.DataFrame(
+        {
+            "item_id": pd.Series(ids, dtype="str"),
+            "target": [target for target, _ in QUESTIONS] * len(items),
+            "context": [context for _, context in QUESTIONS] * len(items),
+            "logprob": pd.Series([s.logprob for s in scored], dtype="float64"),
+            "n_tokens": pd.Series([s.n_tokens for s in scored], dtype="int64"),
+            "flags": pd.Series([",".join(s.flags) for s in scored], dtype="str"),
+        }
+    )
+    return (
+        frame,
+        _token_frame(frame, scored) if per_token else None,
+        {
+            **_count_flags(scored, len(queries)),
+            "answers": answers.origins,
+        },
+    )
+
+
+def _count_flags(scored: Sequence[Scored], distinct: int) -> dict[str, Any]:
+    """How many rows carry each flag; those that no study should contain are warned of."""
+    flags = Counter(flag for s in scored for flag in s.flags)
+    for flag in (TRUNCATED, NOT_FINITE, UNKNOWN_TOKEN, POSITIVE):
+        if flags[flag]:
+            LOGGER.warning("%d of %d scores are flagged %s", flags[flag], len(scored), flag)
+    return {"distinct_queries": distinct, "flags": {flag: flags[flag] for flag in FLAGS}}
+
+
+def _token_frame(frame: pd.DataFrame, scored: Sequence[Scored]) -> pd.DataFrame:
+    """One row per scored token of each row of ``frame``."""
+    lengths = [len(s.token_logprobs or ()) for s in scored]
+    repeated = frame.loc[frame.index.repeat(lengths), ["item_id", "target", "context"]].reset_index(drop=True)
+    repeated["position"] = pd.Series([p for n in lengths for p in range(n)], dtype="int64")
+    repeated["token"] = pd.Series([t for s in scored for t in (s.tokens or ())], dtype="str")
+    repeated["logprob"] = pd.Series([v for s in scored for v in (s.token_logprobs or ())], dtype="float64")
+    return repeated
+
+
+#: Free answers: the paper's limit, and where they end in text that the model continues; a message of a chat ends by itself.
+FREE = Decoding(max_new_tokens=20, stops=("\n\n",))
+#: (presentation, target, context) of the four Likert questions per item.
+LIKERT = (("t1c1", 1, 1), ("t1c2", 1, 2), ("t2c1", 2, 1), ("t2c2", 2, 2))
+
+
+def uses_chat(mode: str, engine: Engine) -> bool:
+    """Is the model asked through its chat template? ``auto``: where it has one; ``never`` and ``always`` as they say."""
+    return mode == "always" or (mode == "auto" and engine.facts.has_chat)
+
+
+def presentations(items: pd.DataFrame, paradigm: str, swap: bool = False) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """(item_id, presentation, slots) of every prompt; ``swap`` also asks Choice with the contexts in the other order."""
+    columns = (items[name].tolist() for name in ITEM_COLUMNS)
+    for item, *texts in zip(*columns, strict=True):
+        contexts, targets = texts[:2], texts[2:]
+        if paradigm == "likert":
+            for name, target, context in LIKERT:
+                yield item, name, {"context": contexts[context - 1], "target": targets[target - 1]}
+            continue
+        for target in (1, 2):
+            for name, order in ((f"t{target}", contexts), (f"t{target}s", contexts[::-1]))[: 2 if swap else 1]:
+                yield item, name, {"context1": order[0], "context2": order[1], "target": targets[target - 1]}
+
+
+def ask(
+    items: pd.DataFrame,
+    engine: Engine,
+    way: Way,
+    prompt: Prompt,
+    store: Store,
+    method: int = 1,
+    model: str = "",
+    swap: bool = False,
+    chat: bool = False,
+    thoughts: int = 0,
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Ask about every item: a dialogue of one round for each presentation.
+
+    Args:
+        items: columns item_id, context1, context2, target1, target2.
+        engine: a loaded model.
+        way: which paradigm, whether answers are free, and how many examples.
+        prompt: the paradigm's texts.
+        store: the engine's answers.
+        method: version of the computation.
+        model: the model's name, for the progress lines.
+        swap: ask Choice in both orders of the contexts.
+        chat: ask through the model's chat template, as one user message.
+        thoughts: tokens of thoughts at most before a free answer, in addition to its own.
+
+    Returns:
+        responses (contract Responses), and facts for the provenance.
+    """
+    read = first_numeral(prompt.answers)
+    free = replace(FREE, stops=() if chat else FREE.stops, thoughts=thoughts)
+    dialogue = OneRound(read, free) if way.generation == "free" else OneRound(read, options=prompt.answers)
+    asked = [(item, name, prompt.text(slots, way.shots)) for item, name, slots in presentations(items, way.paradigm, swap)]
+    openings = [((Message("user", text),) if chat else text, dialogue) for _, _, text in asked]
+    what = f"Asking {model or engine.facts.checkpoint} ({way.name})"
+    exchanges, origins = converse(openings, engine, store, f"ewok prompting {method}", what, len(items))
+    frame = _frame(asked, exchanges, way.name)
+    counts = _counts(frame, exchanges, near_tie_of(engine.facts.dtype) if way.generation == "constrained" else None)
+    if thoughts and way.generation == "free":
+        counts["thoughts"] = {"limit": thoughts, **counts.get("thoughts", {})}
+    return frame, {**counts, "distinct_prompts": len({text for _, _, text in asked}), "answers": origins}
+
+
+def _frame(asked: Sequence[tuple[str, str, str]], exchanges: Sequence[Exchange], eval_type: str) -> pd.DataFrame:
+    readings = [exchange.reading for exchange in exchanges]
+    values = [float(reading.value) if reading and reading.value is not None else None for reading in readings]
+    return pd.DataFrame(
+        {
+            "item_id": pd.Series([item for item, _, _ in asked], dtype="str"),
+            "eval_type": pd.Series([eval_type] * len(asked), dtype="str"),
+            "presentation": pd.Series([name for _, name, _ in asked], dtype="str"),
+            "prompt_digest": pd.Series([exchange.sent[0] for exchange in exchanges], dtype="str"),
+            "text": pd.Series([exchange.replies[-1].text for exchange in exchanges], dtype="str"),
+            "value": pd.Series(values, dtype="float64"),
+            "status": pd.Series([reading.status if reading else "failed" for reading in readings], dtype="str"),
+        }
+    )
+
+
+def _counts(frame: pd.DataFrame, exchanges: Sequence[Exchange], tolerance: float | None) -> dict[str, Any]:
+    """How often each status, value and finish occurs, and near ties of constrained answers within ``tolerance`` nats."""
+    replies = [exchange.replies[-1] for exchange in exchanges]
+    values = Counter(frame["value"].dropna())
+    counts: dict[str, Any] = {
+        "status": dict(sorted(Counter(frame["status"]).items())),
+        "values": {f"{value:g}": count for value, count in sorted(values.items())},
+        "finish": dict(sorted(Counter(reply.finish for reply in replies).items())),
+    }
+    if any(reply.thoughts for reply in replies):
+        unfinished = sum(bool(reply.thoughts) and not reply.text for reply in replies)
+        counts["thoughts"] = {"tokens": sum(reply.n_thought_tokens for reply in replies), "unfinished": unfinished}
+        if unfinished:
+            problem = "%d of %d replies are thoughts only, so they have no answer: raise their limit of tokens (thoughts)"
+            LOGGER.warning(problem, unfinished, len(replies))
+    if counts["status"].get("not_finite"):
+        LOGGER.warning("the model computed NaN or infinity for %d of %d prompts", counts["status"]["not_finite"], len(replies))
+    margins = [reply.margin for reply in replies if reply.margin is not None]
+    if tolerance is not None and margins:
+        counts["near_ties"] = {"within_nats": tolerance, "prompts": sum(margin < tolerance for margin in margins)}
+    return counts

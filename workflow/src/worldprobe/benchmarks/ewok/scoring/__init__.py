@@ -1,1 +1,0 @@
-"""What a model is asked about an item, and the scores that its responses give."""
