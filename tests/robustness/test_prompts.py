@@ -25,7 +25,7 @@ CHANGED: list[tuple[str, Any, str]] = [
     *(("answers", value, "choice.answers") for value in (["3", "4"], ["1", "1"], ["1", "2", "2"], ["1", "2", "3"], ["²", "1"])),
     *(("trials", value, "choice.trials") for value in (*NOT_TEXTS, [], [None], [[]], [{}], [{"response": "1"}])),
     *(
-        ("trials", [OWN["choice"]["trials"][0] | wrong], "choice.trials, number 1")
+        ("trials", [OWN["choice"]["trials"][0] | wrong], "choice.trials[0]")
         for wrong in ({"response": "3"}, {"response": 1}, {"response": None}, {"target": 5}, {"context1": None}, {"extra": "x"})
     ),
 ]

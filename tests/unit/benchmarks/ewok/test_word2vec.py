@@ -10,7 +10,7 @@ import pytest
 from gensim.models import KeyedVectors
 
 from worldprobe import cli
-from worldprobe.benchmarks.ewok import baselines
+from worldprobe.benchmarks.ewok import word2vec
 from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Similarities
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
@@ -60,7 +60,7 @@ def cosines(table):
 
 
 def test_cosines_are_those_of_the_summed_vectors_without_the_agents_name(vectors):
-    table, counts = baselines.bag_similarities(items(WEATHER), vectors)
+    table, counts = word2vec.bag_similarities(items(WEATHER), vectors)
     # target 1: is + warm = (2, 1); target 2: is + cold = (1, 2); contexts: sun (3, 0), snow (0, 2)
     assert cosines(table) == pytest.approx(
         {(1, 1): 2 / math.sqrt(5), (1, 2): 1 / math.sqrt(5), (2, 1): 1 / math.sqrt(5), (2, 2): 2 / math.sqrt(5)}
@@ -70,15 +70,15 @@ def test_cosines_are_those_of_the_summed_vectors_without_the_agents_name(vectors
 
 
 def test_names_count_when_no_class_is_skipped(vectors):
-    table, _ = baselines.bag_similarities(items(WEATHER), vectors, skip=())
+    table, _ = word2vec.bag_similarities(items(WEATHER), vectors, skip=())
     assert cosines(table)[1, 1] == pytest.approx(((9 + 2) * (9 + 3) + (-9 + 1) * -9) / math.hypot(11, -8) / math.hypot(12, -9))
 
 
 def test_only_the_items_own_agents_are_skipped(vectors):
     """Another item's agent may be a common word here."""
     other = ("Sun runs.", "Sun is.", "Sun is warm.", "Sun is cold.", {"agent1": "Sun"})
-    alone, _ = baselines.bag_similarities(items(WEATHER), vectors)
-    both, _ = baselines.bag_similarities(items(WEATHER, other), vectors)
+    alone, _ = word2vec.bag_similarities(items(WEATHER), vectors)
+    both, _ = word2vec.bag_similarities(items(WEATHER, other), vectors)
     assert cosines(both[both.item_id == "toy-world_1_1_v0"]) == cosines(alone)
 
 
@@ -87,26 +87,26 @@ def test_contexts_with_the_same_words_tie_exactly():
     keyed = KeyedVectors(50)
     keyed.add_vectors(words, np.random.default_rng(1).normal(size=(len(words), 50)).astype("float32"))
     swap = ("The pot stands left of the lamp.", "The lamp stands left of the pot.", "Pot near.", "Lamp near.", {"object1": "pot"})
-    found = cosines(baselines.bag_similarities(items(swap), keyed)[0])
+    found = cosines(word2vec.bag_similarities(items(swap), keyed)[0])
     assert found[1, 1] == found[1, 2]
     assert found[2, 1] == found[2, 2]
 
 
 def test_a_text_without_known_words_has_no_cosine_and_a_word_with_punctuation_inside_is_found_without(vectors):
     strange = ("Zzz.", "Sun.", "Don't!", "Warm.", {"agent1": "Ira"})
-    found = cosines(baselines.bag_similarities(items(strange), vectors)[0])
+    found = cosines(word2vec.bag_similarities(items(strange), vectors)[0])
     assert math.isnan(found[1, 1])
     assert found[1, 2] == 0.0
     assert found[2, 2] == 1.0
 
 
 def test_every_format_gives_the_same_vectors(vectors, tmp_path):
-    baselines.save_vectors(vectors, tmp_path / "native.npz")
+    word2vec.save_vectors(vectors, tmp_path / "native.npz")
     vectors.save_word2vec_format(str(tmp_path / "google.bin"), binary=True)
     vectors.save_word2vec_format(str(tmp_path / "text.vec"), binary=False)
     vectors.save_word2vec_format(str(tmp_path / "text.vec.gz"), binary=False)
     for file in ("native.npz", "google.bin", "text.vec", "text.vec.gz"):
-        read = baselines.read_vectors(tmp_path / file)
+        read = word2vec.read_vectors(tmp_path / file)
         assert set(read.index_to_key) == set(vectors.index_to_key)
         assert read["sun"].tolist() == [3, 0]
 
@@ -125,23 +125,23 @@ def test_every_format_gives_the_same_vectors(vectors, tmp_path):
 def test_what_holds_no_vectors_is_refused(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UserError, match="word vectors"):
-        baselines.read_vectors(tmp_path / name)
+        word2vec.read_vectors(tmp_path / name)
 
 
 def test_training_is_the_same_for_the_same_seed_and_words_of_one_story_come_near_each_other(tmp_path):
     texts = ["Sun shines. The road is warm.", "Snow falls. The pond is cold."] * 300
     for file, seed in (("a.kv", 5), ("b.kv", 5), ("c.kv", 6)):
-        baselines.save_vectors(baselines.train_vectors(texts, seed, size=16, epochs=5), tmp_path / file)
+        word2vec.save_vectors(word2vec.train_vectors(texts, seed, size=16, epochs=5), tmp_path / file)
     content = {file: (tmp_path / file).read_bytes() for file in ("a.kv", "b.kv", "c.kv")}
     assert content["a.kv"] == content["b.kv"] != content["c.kv"]
-    read = baselines.read_vectors(tmp_path / "a.kv")
+    read = word2vec.read_vectors(tmp_path / "a.kv")
     assert read.similarity("sun", "warm") > read.similarity("sun", "cold")
 
 
 def test_the_command_writes_judgements_with_the_counts_inside(vectors, tmp_path):
     table = validate(items(WEATHER, ("Zzz.", "Sun.", "Warm.", "Cold.", {"agent1": "Ira"})), Items)
     write_table(table, Items, tmp_path / "items.parquet", Provenance())
-    baselines.save_vectors(vectors, tmp_path / "toy.kv")
+    word2vec.save_vectors(vectors, tmp_path / "toy.kv")
     command = ["baselines", "judge-word2vec", str(tmp_path / "items.parquet"), "--vectors", str(tmp_path / "toy.kv")]
     assert cli.main([*command, "--out", str(tmp_path / "judgements.parquet")]) == 0
     judged = read_table(tmp_path / "judgements.parquet", Judgements)
@@ -159,20 +159,20 @@ class Harm:
 def test_pickles_are_never_read_without_consent(vectors, tmp_path):
     (tmp_path / "harm.kv").write_bytes(pickle.dumps(Harm()))
     with pytest.raises(UserError, match="can run any code"):
-        baselines.read_vectors(tmp_path / "harm.kv")
+        word2vec.read_vectors(tmp_path / "harm.kv")
     vectors.save(str(tmp_path / "gensim.kv"))
     with pytest.raises(UserError, match="can run any code"):
-        baselines.read_vectors(tmp_path / "gensim.kv")
-    assert baselines.read_vectors(tmp_path / "gensim.kv", allow_pickle=True)["sun"].tolist() == [3, 0]
+        word2vec.read_vectors(tmp_path / "gensim.kv")
+    assert word2vec.read_vectors(tmp_path / "gensim.kv", allow_pickle=True)["sun"].tolist() == [3, 0]
 
 
 def test_vectors_that_know_no_word_and_classes_that_no_item_has_are_refused(vectors, tmp_path, capsys):
     strange = KeyedVectors(2)
     strange.add_vectors(["qqz"], np.ones((1, 2), "float32"))
     with pytest.raises(UserError, match="the items' words have no vectors"):
-        baselines.bag_similarities(items(WEATHER), strange)
+        word2vec.bag_similarities(items(WEATHER), strange)
     write_table(validate(items(WEATHER), Items), Items, tmp_path / "items.parquet", Provenance())
-    baselines.save_vectors(vectors, tmp_path / "toy.npz")
+    word2vec.save_vectors(vectors, tmp_path / "toy.npz")
     command = ["baselines", "judge-word2vec", str(tmp_path / "items.parquet"), "--vectors", str(tmp_path / "toy.npz")]
     assert cli.main([*command, "--skip-classes", "agnet", "--out", str(tmp_path / "j.parquet")]) == 2
     assert 'class "agnet"' in capsys.readouterr().err

@@ -41,7 +41,7 @@ def train_vectors(
     """
     need("gensim")
 
-    from worldprobe.benchmarks.ewok import baselines
+    from worldprobe.benchmarks.ewok import word2vec
     from worldprobe.benchmarks.ewok.contracts import ControlDocuments
     from worldprobe.benchmarks.ewok.controls import check_documents
     from worldprobe.contracts import read_table
@@ -51,7 +51,7 @@ def train_vectors(
 
     documents = corpus / "documents.parquet"
     texts = check_documents(read_table(documents, ControlDocuments), f"{documents}").text
-    vectors = baselines.train_vectors(texts, seed, dimensions, epochs)
+    vectors = word2vec.train_vectors(texts, seed, dimensions, epochs)
     provenance = made(
         methods.VECTORS,
         {"documents": documents},
@@ -60,7 +60,7 @@ def train_vectors(
         details={"size": dimensions, "epochs": epochs},
     ).to_json()
     with whole_file(out) as temporary:
-        baselines.save_vectors(vectors, temporary, provenance)
+        word2vec.save_vectors(vectors, temporary, provenance)
     LOGGER.info("%d vectors of %d dimensions from %d documents", len(vectors), dimensions, len(texts))
 
 
@@ -87,7 +87,7 @@ def judge_word2vec(
         similarities_out: also write the cosines
         out: judgements table
     """
-    from worldprobe.benchmarks.ewok import baselines
+    from worldprobe.benchmarks.ewok import word2vec
     from worldprobe.benchmarks.ewok.analysis.judge import judge_similarities
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements, Similarities
     from worldprobe.contracts import read_table, write_table
@@ -96,8 +96,8 @@ def judge_word2vec(
 
     item_rows = read_table(items, Items)
     _check_classes(skip_classes, item_rows)
-    words = baselines.read_vectors(vectors, allow_pickle)
-    similarities, counts = baselines.bag_similarities(item_rows, words, skip_classes)
+    words = word2vec.read_vectors(vectors, allow_pickle)
+    similarities, counts = word2vec.bag_similarities(item_rows, words, skip_classes)
     judged = judge_similarities(item_rows, similarities, "word2vec")
     provenance = made(
         WORD2VEC_METHOD,
@@ -125,7 +125,7 @@ def _check_classes(skip: Sequence[str], items: pd.DataFrame) -> None:
     Raises:
         UserError: no item has a filler of the class.
     """
-    from worldprobe.benchmarks.ewok.baselines import classes_of
+    from worldprobe.benchmarks.ewok.frequency import classes_of
     from worldprobe.errors import UserError
 
     known = {name for fillers in items["fillers"].unique() for name in classes_of(fillers)}
@@ -157,7 +157,7 @@ def measure_surface(
     """
     from functools import partial
 
-    from worldprobe.benchmarks.ewok import baselines
+    from worldprobe.benchmarks.ewok import frequency
     from worldprobe.benchmarks.ewok.contracts import Items, SurfaceFeatures
     from worldprobe.contracts import read_table, write_table
     from worldprobe.errors import UserError
@@ -170,13 +170,13 @@ def measure_surface(
         raise UserError("--ngrams", "a file is given twice, so its counts would be doubled.", "Give each file once.")
     item_rows = read_table(items, Items)
     if frequency == "wordfreq":
-        source, unit = baselines.frequencies_of_wordfreq, "ln(1 + occurrences per billion words)"
+        source, unit = frequency.frequencies_of_wordfreq, "ln(1 + occurrences per billion words)"
     elif compat:
-        source = partial(baselines.records_that_begin_with, paths=ngrams)
+        source = partial(frequency.records_that_begin_with, paths=ngrams)
         unit = "ln(1 + records that begin with the word)"
     else:
-        source, unit = partial(baselines.frequencies_of_ngrams, paths=ngrams), "ln(1 + occurrences in books of all years)"
-    measured = baselines.surface_features(item_rows, source, compat)
+        source, unit = partial(frequency.frequencies_of_ngrams, paths=ngrams), "ln(1 + occurrences in books of all years)"
+    measured = frequency.surface_features(item_rows, source, compat)
     if empty := measured.counts["n_texts_without_words"]:
         LOGGER.warning("%d texts have no words, so their items have no mean log frequency", empty)
     provenance = made(

@@ -114,7 +114,7 @@ def stats(materials: MaterialsPlace, /, *, password: Password = None, seed: Seed
     Args:
         out: folder into which the tables are written as CSV files, too
     """
-    from worldprobe.benchmarks.ewok.baselines import frequencies_of_wordfreq
+    from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
     from worldprobe.benchmarks.ewok.materials.balance import overview
     from worldprobe.benchmarks.ewok.materials.items import compile_all
     from worldprobe.files import whole_folder

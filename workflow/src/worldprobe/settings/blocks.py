@@ -102,7 +102,7 @@ def check(kind: type[M], document: Any, sources: Sequence[Source], strict: bool 
     try:
         parsed = kind.model_validate(document, strict=strict)
     except ValidationError as error:
-        return None, in_order(_complaint(one, kind, sources) for one in error.errors(include_url=False))
+        return None, in_order(complaint(one, kind, sources) for one in error.errors(include_url=False))
     return parsed, in_order(_found(keys, problem, fix, sources) for keys, problem, fix in all_findings(parsed))
 
 
@@ -249,11 +249,17 @@ def in_words(part: Mapping[str, Any]) -> str:
 
 
 def _found(keys: Keys, problem: str, fix: str, sources: Sequence[Source]) -> UserError:
-    return UserError(place(keys, sources), f"{dotted(keys)}: {problem}", fix)
+    return UserError(place(keys, sources), f"{dotted(keys)}: {problem}" if keys else problem, fix)
 
 
-def _complaint(error: Any, kind: type[BaseModel], sources: Sequence[Source]) -> UserError:
-    """One of pydantic's errors in our three lines."""
+def complaint(error: Any, kind: type[BaseModel], sources: Sequence[Source]) -> UserError:
+    """One of pydantic's errors in our three lines.
+
+    Args:
+        error: as ``ValidationError.errors`` lists it.
+        kind: the class that a document does not fit.
+        sources: where the document comes from, the strongest last.
+    """
     keys, value, rule = tuple(error["loc"]), error["input"], error["type"]
     if rule == "extra_forbidden":
         known = sorted(schema_at(kind, keys[:-1]).get("properties", {}))
@@ -271,7 +277,7 @@ def _complaint(error: Any, kind: type[BaseModel], sources: Sequence[Source]) -> 
     if rule == "value_error":
         problem, *better = error["ctx"]["error"].args
         return _found(keys, problem, better[0] if better else fix, sources)
-    text = re.sub(r"dictionary.*", "block of keys", error["msg"].replace(" after validation", ""))
+    text = re.sub(r"dictionary.*", "block of keys", error["msg"].replace(" after validation", "").replace("tuple", "list"))
     text = text.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
     problem = re.sub(r"^(Input|String|List|Dictionary)", lambda _: _shown(value, part), text)
     near = did_you_mean(str(value), map(str, part["enum"])) if "enum" in part else "."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -13,7 +13,16 @@ from worldprobe.errors import UserError
 
 Keys = tuple[str | int, ...]
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the loader in C is six times as quick
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the loader in C is six times as quick
+
+
+class Repeated(NamedTuple):
+    """A key that is set twice: its line, that of the first, and whether both have the same value."""
+
+    keys: Keys
+    line: int
+    first: int
+    is_same: bool
 
 
 @dataclass(frozen=True)
@@ -43,27 +52,45 @@ def read_yaml(path: Path | str) -> Source:
     Raises:
         UserError: the file cannot be read, is not valid YAML, or sets a key twice.
     """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise UserError(path, f"cannot be read ({error.strerror}).", "Give the path of a YAML file.") from error
+    return parse_yaml(str(path), content)
+
+
+def parse_yaml(name: str, content: bytes, kind: Any = LOADER, repeated: list[Repeated] | None = None) -> Source:
+    """YAML with the line of every key.
+
+    Args:
+        name: of the file, for messages.
+        content: its bytes.
+        kind: class of the loader; another one may read other words as numbers or truth values.
+        repeated: where keys that are set twice are noted, of which the last one counts; None: they are refused.
+
+    Raises:
+        UserError: it is not valid YAML, or sets a key twice.
+    """
     lines: dict[Keys, int] = {(): 1}
     try:
-        loader = _LOADER(Path(path).read_text(encoding="utf-8-sig"))
+        loader = kind(content.decode("utf-8-sig"))
         try:
             root = loader.get_single_node()
             if root is not None:
-                _note_lines(str(path), root, (), lines)
+                _note_lines(name, root, (), lines, repeated)
             document = None if root is None else loader.construct_document(root)
         finally:
             loader.dispose()
-    except OSError as error:
-        raise UserError(path, f"cannot be read ({error.strerror}).", "Give the path of a YAML file.") from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f"{path}, line {mark.line + 1}" if mark else path
+        where = f"{name}, line {mark.line + 1}" if mark else name
         problem = f"is not valid YAML: {error.problem or error.context}."
-        raise UserError(where, problem, "Fix this line or the one above it.") from error
+        fix = "Fix this line or the one above it; text that starts with [ or { needs quotes."
+        raise UserError(where, problem, fix) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # not UTF-8, a date such as 2020-99-99, a list within itself
         reason = " ".join(str(error).split())
-        raise UserError(path, f"is not valid YAML ({reason}).", "Save it as UTF-8, and put text in quotes.") from error
-    return Source(str(path), document, lines)
+        raise UserError(name, f"is not valid YAML ({reason}).", "Save it as UTF-8, and put text in quotes.") from error
+    return Source(name, document, lines)
 
 
 def dotted(keys: Keys) -> str:
@@ -102,17 +129,21 @@ def _reaches(document: Any, keys: Keys) -> bool:
     return True
 
 
-def _note_lines(name: str, node: yaml.Node, keys: Keys, lines: dict[Keys, int]) -> None:
-    """Note the line of every key; refuse keys given twice."""
+def _note_lines(name: str, node: yaml.Node, keys: Keys, lines: dict[Keys, int], repeated: list[Repeated] | None) -> None:
+    """Note the line of every key, and keys that are set twice."""
     if isinstance(node, yaml.MappingNode):
+        values: dict[Keys, Any] = {}
         for key, value in node.value:
             inner, line = (*keys, str(key.value)), key.start_mark.line + 1
-            if inner in lines:
-                problem = f"{dotted(inner)}: is set twice (first on line {lines[inner]})."
-                raise UserError(f"{name}, line {line}", problem, "Keep one of them.")
-            lines[inner] = line
-            _note_lines(name, value, inner, lines)
+            if inner in values:
+                again = Repeated(inner, line, lines[inner], values[inner] == value.value)
+                if repeated is None:
+                    problem = f"{dotted(inner)}: is set twice (first on line {again.first})."
+                    raise UserError(f"{name}, line {line}", problem, "Keep one of them.")
+                repeated.append(again)
+            values[inner], lines[inner] = value.value, line
+            _note_lines(name, value, inner, lines, repeated)
     elif isinstance(node, yaml.SequenceNode):
         for number, value in enumerate(node.value):
             lines[(*keys, number)] = value.start_mark.line + 1
-            _note_lines(name, value, (*keys, number), lines)
+            _note_lines(name, value, (*keys, number), lines, repeated)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.baselines import frequencies_of_wordfreq
 from worldprobe.benchmarks.ewok.contracts import Items, Templates
+from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
 from worldprobe.benchmarks.ewok.materials.balance import bag_of_words, compare_sides, count_templates, cross_design, word_cues
 from worldprobe.benchmarks.ewok.materials.check import check_all
 from worldprobe.benchmarks.ewok.materials.materials import Materials, read_materials

@@ -218,7 +218,11 @@ def test_a_template_with_fewer_fillings_gets_all_of_them_and_says_so(garden, cap
 def test_a_huge_number_of_combinations_is_never_listed(monkeypatch):
     some = fillers(**{f"class{chr(97 + i)}": [f"{i}-{j}" for j in range(100)] for i in range(8)})
     sampler = IndependentSampler(some, [f"class{chr(97 + i)}1" for i in range(8)], (0, "garden-work", 1, 1))
-    monkeypatch.setattr(sampler, "all_fillings", lambda: pytest.fail("listed 10**16 combinations"))
+
+    def all_fillings():
+        yield pytest.fail("listed 10**16 combinations")
+
+    monkeypatch.setattr(sampler, "all_fillings", all_fillings)
     assert len(list(sampler.sample(50))) == 50
 
 

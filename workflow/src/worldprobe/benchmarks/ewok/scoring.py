@@ -6,11 +6,12 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import pandas as pd
+from pydantic import Field
 
 from worldprobe.benchmarks.ewok.eval_types import Way
 from worldprobe.errors import UserError, did_you_mean
@@ -31,36 +32,54 @@ from worldprobe.models.engine import (
     Scored,
 )
 from worldprobe.paths import RESOURCES
+from worldprobe.settings.blocks import Block, Distinct, Finding, absent, parse
 from worldprobe.settings.documents import read_yaml
 
 FOLDER = RESOURCES / "prompts"
 PAPER = "ewok"
-SLOTS = {"likert": ("context", "target"), "choice": ("context1", "context2", "target")}
 SLOT = r"\{(\w+)\}"
-TEXTS = ("instructions", "trial_heading", "test_heading", "block")
 #: Two blank lines before a heading.
 GAP = "\n\n\n"
 
 
-@dataclass(frozen=True)
-class Prompt:
-    """How one paradigm asks.
+class Prompt(Block):
+    """How one paradigm asks."""
 
-    Attributes:
-        answers: the possible answers, e.g. ("1", "2").
-        instructions: the opening.
-        trial_heading: the line above each trial example.
-        test_heading: the line above the item.
-        block: text with slots; the model continues after it.
-        trials: slot values and response of each trial example.
-    """
+    SLOTS: ClassVar[tuple[str, ...]] = ()
 
-    answers: tuple[str, ...]
+    answers: Annotated[Distinct[Annotated[str, Field(pattern="^[0-9]+$")]], Field(min_length=2)]
+    """The possible answers: numerals in quotes, such as "1" and "2"."""
+
     instructions: str
+    """The opening."""
+
     trial_heading: str
+    """The line above each trial example."""
+
     test_heading: str
+    """The line above the item."""
+
     block: str
-    trials: tuple[Mapping[str, str], ...]
+    """Text with slots; the model continues after it."""
+
+    trials: Annotated[list[dict[str, str]], Field(min_length=1)]
+    """Slot values and response of each trial example."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Slots, answers and trial examples that do not fit each other."""
+        for key in ("instructions", "trial_heading", "test_heading"):
+            if found := re.findall(SLOT, getattr(self, key)):
+                yield (key,), f"contains slots ({', '.join(found)}), and only the block may.", "Remove the braces."
+        if set(re.findall(SLOT, self.block)) != set(self.SLOTS):
+            yield ("block",), f"must contain the slots {', '.join(self.SLOTS)}, and no other.", "Fix the block."
+        for one, other in itertools.permutations(self.answers, 2):
+            if other.startswith(one):
+                yield ("answers",), f'"{one}" is the beginning of "{other}".', "Choose answers that do not begin alike."
+        for number, trial in enumerate(self.trials):
+            if set(trial) != {*self.SLOTS, "response"}:
+                yield ("trials", number), f"must have the keys {', '.join(self.SLOTS)} and response.", "Fix the trial."
+            elif trial["response"] not in self.answers:
+                yield ("trials", number, "response"), "is not one of the answers.", "Fix the response."
 
     def text(self, slots: Mapping[str, str], shots: str) -> str:
         """The whole prompt, ending with a newline.
@@ -74,6 +93,31 @@ class Prompt:
             parts += [f"{self.trial_heading}\n\n{_fill(self.block, trial)}\n{trial['response']}" for trial in self.trials]
         parts.append(f"{self.test_heading}\n\n{_fill(self.block, slots)}\n")
         return GAP.join(parts)
+
+
+class LikertPrompt(Prompt):
+    """How ratings of a target after a context are asked for."""
+
+    SLOTS = ("context", "target")
+
+
+class ChoicePrompt(Prompt):
+    """How a choice between two contexts is asked for."""
+
+    SLOTS = ("context1", "context2", "target")
+
+    def findings(self) -> Iterator[Finding]:
+        """Answers that are not the numbers of the contexts, besides."""
+        yield from super().findings()
+        if sorted(self.answers) != ["1", "2"]:
+            yield ("answers",), 'must be "1" and "2", the numbers of the two contexts.', 'Write ["1", "2"].'
+
+
+class Prompts(Block):
+    """A set of prompts: a file of resources/prompts, or a user's own."""
+
+    likert: LikertPrompt = absent()
+    choice: ChoicePrompt = absent()
 
 
 def _fill(block: str, slots: Mapping[str, str]) -> str:
@@ -97,69 +141,11 @@ def load_prompts(name: str = PAPER) -> dict[str, Prompt]:
     if path.parent == FOLDER and path.stem not in known:
         problem = "there is no such set of prompts" + did_you_mean(name, known)
         raise UserError(f"prompts {name}", problem, f"Choose one of {', '.join(known)}, or give a YAML file.")
-    document = read_yaml(path).document
-    if not isinstance(document, dict) or not document:
-        raise UserError(path, "contains no prompts.", "Copy resources/prompts/ewok.yaml and change it.")
-    return {paradigm: _read(path, paradigm, entry) for paradigm, entry in document.items()}
+    source = read_yaml(path)
+    prompts = parse(Prompts, source.document, [source])
+    return {paradigm: prompt for paradigm, prompt in prompts if prompt is not None}
 
 
-def _read(path: Path, paradigm: str, entry: Any) -> Prompt:
-    where = f"{path}: {paradigm}"
-    if paradigm not in SLOTS:
-        raise UserError(where, "is not a paradigm" + did_you_mean(paradigm, SLOTS), f"Use one of these keys: {', '.join(SLOTS)}.")
-    _check_keys(where, entry, {"answers", "trials", *TEXTS})
-    _check_answers(f"{where}.answers", paradigm, entry["answers"])
-    for key in TEXTS:
-        if not isinstance(entry[key], str):
-            raise UserError(f"{where}.{key}", "is not a text.", 'Put it in quotes; an empty text is "".')
-    slots = set(SLOTS[paradigm])
-    for key in TEXTS:
-        found = set(re.findall(SLOT, entry[key]))
-        if key == "block" and found != slots:
-            raise UserError(f"{where}.block", f"must contain the slots {sorted(slots)}, and no other.", "Fix the block.")
-        if key != "block" and found:
-            raise UserError(f"{where}.{key}", f"contains slots ({sorted(found)}), and only the block may.", "Remove the braces.")
-    _check_trials(f"{where}.trials", entry["trials"], slots, entry["answers"])
-    return Prompt(answers=tuple(entry["answers"]), trials=tuple(entry["trials"]), **{key: entry[key] for key in TEXTS})
-
-
-def _check_keys(where: str, entry: Any, keys: set[str]) -> None:
-    if not isinstance(entry, dict):
-        raise UserError(where, "is not a mapping of keys.", "Give exactly the keys of resources/prompts/ewok.yaml.")
-    missing, unknown = sorted(keys - set(entry)), sorted(set(entry) - keys)
-    if missing or unknown:
-        problems = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has unknown keys ({', '.join(unknown)})"] * bool(unknown)
-        raise UserError(where, " and ".join(problems) + ".", "Give exactly the keys of resources/prompts/ewok.yaml.")
-
-
-def _check_answers(where: str, paradigm: str, answers: Any) -> None:
-    numerals = isinstance(answers, list) and all(isinstance(one, str) and re.fullmatch("[0-9]+", one) for one in answers)
-    if not numerals or not answers:
-        raise UserError(where, 'must be numerals in quotes, such as ["1", "2"].', "Fix the answers.")
-    if len(set(answers)) < len(answers):
-        raise UserError(where, "contain the same answer twice.", "Remove one of them.")
-    if paradigm == "choice" and sorted(answers) != ["1", "2"]:
-        raise UserError(where, 'must be "1" and "2", the numbers of the two contexts.', 'Write ["1", "2"].')
-    if len(answers) < 2:
-        raise UserError(where, "leave no choice.", "Give at least two.")
-    for one, other in itertools.permutations(answers, 2):
-        if other.startswith(one):
-            raise UserError(where, f'"{one}" is the beginning of "{other}".', "Choose answers that do not begin alike.")
-
-
-def _check_trials(where: str, trials: Any, slots: set[str], answers: list[str]) -> None:
-    if not isinstance(trials, list) or not trials:
-        raise UserError(where, "must be a list of at least one trial example.", "Add one; with zero shots it is not shown.")
-    for number, trial in enumerate(trials, start=1):
-        if not isinstance(trial, dict) or set(trial) != slots | {"response"}:
-            raise UserError(f"{where}, number {number}", f"must have the keys {sorted(slots)} and response.", "Fix the trial.")
-        if not all(isinstance(text, str) for text in trial.values()):
-            raise UserError(f"{where}, number {number}", "contains something that is not a text.", "Put it in quotes.")
-        if trial["response"] not in answers:
-            raise UserError(f"{where}, number {number}", "has a response that is not one of the answers.", "Fix the response.")
-
-
-#: Columns of the items table that scoring reads.
 ITEM_COLUMNS = ["item_id", "context1", "context2", "target1", "target2"]
 #: (target, context) of the six questions per item; context 0 is none.
 QUESTIONS = tuple((target, context) for target in (1, 2) for context in (0, 1, 2))
@@ -313,7 +299,7 @@ def ask(
     """
     read = first_numeral(prompt.answers)
     free = replace(FREE, stops=() if chat else FREE.stops, thoughts=thoughts)
-    dialogue = OneRound(read, free) if way.generation == "free" else OneRound(read, options=prompt.answers)
+    dialogue = OneRound(read, free) if way.generation == "free" else OneRound(read, options=tuple(prompt.answers))
     asked = [(item, name, prompt.text(slots, way.shots)) for item, name, slots in presentations(items, way.paradigm, swap)]
     openings = [((Message("user", text),) if chat else text, dialogue) for _, _, text in asked]
     what = f"Asking {model or engine.facts.checkpoint} ({way.name})"

@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 
 from worldprobe.benchmarks.ewok import contracts
-from worldprobe.benchmarks.ewok.analysis import judge
 from worldprobe.benchmarks.ewok.eval_types import way_of
 from worldprobe.benchmarks.ewok.vocabulary import DESIGN
 from worldprobe.contracts import Table, read_provenance, read_table, table_name
@@ -369,23 +368,21 @@ def _check_name(name: str, kind: str, path: Path) -> None:
         raise UserError(path, f'"{name}" is the name of a yardstick, but the file contains a model\'s {kind}.', fix)
 
 
-def judge_evidence(
-    items: pd.DataFrame, evidence: Evidence, near_tie: float | None = None, targets: str | None = None
-) -> judge.Judged:
+def judge_evidence(items: pd.DataFrame, evidence: Evidence, near_tie: float | None = None, targets: str | None = None) -> Judged:
     """Judge evidence by its kind.
 
     Args:
         items: contracts.Items.
         evidence: as ``read_evidence`` gives it.
         near_tie: differences up to this count as near ties; None takes what suits the kind and the dtype.
-        targets: for target_scores, see ``judge.judge_target_scores``.
+        targets: for target_scores, see ``judge_target_scores``.
     """
     if evidence.kind == "target_scores":
         dtype = evidence.provenance.dtype
-        return judge.judge_target_scores(items, evidence.rows, evidence.model, targets, near_tie, dtype)
+        return judge_target_scores(items, evidence.rows, evidence.model, targets, near_tie, dtype)
     tolerance = {} if near_tie is None else {"near_tie": near_tie}
     if evidence.kind == "similarities":
-        return judge.judge_similarities(items, evidence.rows, evidence.model, **tolerance)
+        return judge_similarities(items, evidence.rows, evidence.model, **tolerance)
     if evidence.kind == "ratings":
-        return judge.judge_ratings(items, evidence.rows, evidence.model, **tolerance)
-    return judge.judge_responses(items, evidence.rows, evidence.model)
+        return judge_ratings(items, evidence.rows, evidence.model, **tolerance)
+    return judge_responses(items, evidence.rows, evidence.model)

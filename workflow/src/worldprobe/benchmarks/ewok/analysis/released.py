@@ -111,23 +111,6 @@ def join_texts(frame: pd.DataFrame) -> pd.Series:
     return frame["Context1"] + "\t" + frame["Context2"] + "\t" + frame["Target1"] + "\t" + frame["Target2"]
 
 
-def read_listing(path: Path, name: str) -> pd.DataFrame:
-    """A CSV of items that lies outside the release.
-
-    Args:
-        path: the CSV.
-        name: which list it is: ``FLAGGED`` or ``REMOVED``.
-
-    Raises:
-        UserError: it cannot be read, or lacks a column.
-    """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UserError(path, f"cannot be read ({error.strerror}).", "Check the path.") from error
-    return _listing(path, read_frame(path, content), name)
-
-
 def _listing(where: object, frame: pd.DataFrame, name: str) -> pd.DataFrame:
     _require(where, frame, [*_LISTINGS[name], *TEXTS])
     return frame
@@ -289,7 +272,8 @@ def _split(results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     if twice.any():
         row = items[twice].iloc[0]
         problem = f"different files have different texts for {_name(row)}."
-        raise UserError(_file_of(results, items.index[twice][0]), problem, "Give results of one version of the items.")
+        file = results.loc[results["item"] == items.index[twice][0], "file"].iloc[0]
+        raise UserError(file, problem, "Give results of one version of the items.")
     rows = results[["item", "target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status"]]
     doubled = rows.duplicated(["item", "target", "model", "eval_type"])
     if doubled.any():
@@ -311,29 +295,26 @@ def _check_place(results: pd.DataFrame) -> None:
 
 def _design_of(results: pd.DataFrame) -> pd.DataFrame:
     """One row per item; files may lack design columns that others have, but must not disagree."""
-    versions = results.drop_duplicates(["item", *(c for c in DESIGN if c in results)])
-    items = versions.drop_duplicates("item").set_index("item").sort_index()
+    columns = [*TEXTS, *DESIGN, "version", "file"]
+    rows = results.reindex(columns=["item", *columns]).drop_duplicates(["item", *DESIGN])
+    items = rows.groupby("item")[columns].first()  # of what is stated
     for column in DESIGN:
-        stated = versions.dropna(subset=[column]).drop_duplicates(["item", column]) if column in results else versions.iloc[:0]
+        stated = rows.dropna(subset=[column]).drop_duplicates(["item", column])
         again = stated[stated.duplicated("item")]
         if len(again):
             row = again.iloc[0]
             problem = f'{column} of {_name(row)}: "{row[column]}" here, another in an earlier file.'
             raise UserError(row["file"], problem, "Give results of one version of the items.")
-        items[column] = stated.set_index("item")[column].reindex(items.index)
-        allowed = {"ContextType": CONTEXT_TYPES, "TargetDiff": TARGET_CONTRASTS}.get(column)
-        is_bad = items[column].notna() & ~items[column].isin(allowed) if allowed else items[column] == ""
-        if is_bad.any() and column in ("ConceptA", "ContextType", "TargetDiff"):
-            row = items[is_bad].iloc[0]
-            raise UserError(row["file"], f'{column} of {_name(row)} is "{row[column]}".', "Give the files as they were released.")
         if items[column].isna().any():
             row = items[items[column].isna()].iloc[0]
             raise UserError(row["file"], f"has no column {column}, nor has another file of the item.", "Give whole files.")
-    return items[[*TEXTS, *DESIGN, "version"]]
-
-
-def _file_of(results: pd.DataFrame, item: int) -> str:
-    return str(results.loc[results["item"] == item, "file"].iloc[0])
+    allowed = {"ContextType": "|".join(CONTEXT_TYPES), "TargetDiff": "|".join(TARGET_CONTRASTS), "ConceptA": "(?s).+"}
+    for column, pattern in allowed.items():
+        is_bad = ~items[column].str.fullmatch(pattern)
+        if is_bad.any():
+            row = items[is_bad].iloc[0]
+            raise UserError(row["file"], f'{column} of {_name(row)} is "{row[column]}".', "Give the files as they were released.")
+    return items.drop(columns="file")
 
 
 def _name(row: pd.Series) -> str:

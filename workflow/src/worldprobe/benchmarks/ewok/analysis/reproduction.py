@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from worldprobe.analysis.reproduction import FIX, Checked, Finding, compare_numbers, read_numbers, summary_line
 from worldprobe.benchmarks.ewok.analysis.provenances import check_items, check_same_items
@@ -19,6 +18,7 @@ from worldprobe.benchmarks.ewok.eval_types import is_rated
 from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
+from worldprobe.settings.documents import read_yaml
 
 COLUMNS = ("block", "quantity", "model", "eval_type", "grouping", "group", "printed", "digits")
 #: the authors' two sets of tables: the paper's block and its counterpart in the paper's repository.
@@ -60,37 +60,20 @@ def read_published(folder: Path) -> Published:
         UserError: a file is missing or is not in their form.
     """
     numbers = read_numbers(folder / "ewok.csv", COLUMNS)
+    path = folder / "sources.yaml"
+    about = read_yaml(path).document
     try:
-        about = yaml.safe_load((folder / "sources.yaml").read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise UserError(error.filename, "there is no such file.", "Give the folder with ewok.csv and sources.yaml.") from error
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UserError(folder / "sources.yaml", "cannot be read as YAML in UTF-8.", FIX) from error
-    if not _are_sources(about):
-        raise UserError(folder / "sources.yaml", "lacks the blocks with their sources, or the digests of the items.", FIX)
-    unknown = set(numbers["block"]) - set(about["blocks"])
-    if unknown:
-        raise UserError(folder / "sources.yaml", f"names no source for {', '.join(sorted(unknown))}.", "Add the source.")
-    return Published(
-        numbers=numbers.assign(condition=ALL),
-        sources={name: block["source"] for name, block in about["blocks"].items()},
-        official_items={int(version): digest for version, digest in about["official_items"].items()},
-        release=str(about["official_release"]),
-    )
-
-
-def _are_sources(about: object) -> bool:
-    """Whether sources.yaml has a source for every block, and digests of the official items."""
-    if not isinstance(about, dict):
-        return False
-    blocks, items = about.get("blocks"), about.get("official_items")
-    if not isinstance(blocks, dict) or not isinstance(items, dict):
-        return False
-    return (
-        all(isinstance(block, dict) and "source" in block for block in blocks.values())
-        and all(str(version).isdecimal() for version in items)
-        and "official_release" in about
-    )
+        published = Published(
+            numbers=numbers.assign(condition=ALL),
+            sources={name: block["source"] for name, block in about["blocks"].items()},
+            official_items={int(version): digest for version, digest in about["official_items"].items()},
+            release=str(about["official_release"]),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(path, "lacks the blocks with their sources, or the digests of the items.", FIX) from error
+    if unknown := set(numbers["block"]) - set(published.sources):
+        raise UserError(path, f"names no source for {', '.join(sorted(unknown))}.", "Add the source.")
+    return published
 
 
 def texts_digest(items: pd.DataFrame) -> str:
@@ -125,6 +108,16 @@ DESCRIPTIONS = {
     "type_restrictions": "describes the materials; see the table of the data set",
     "max_free_tokens": "a setting, not a result",
     "few_shot_examples": "a setting, not a result",
+}
+#: numbers of the running text that the items confirm.
+ITEM_COUNTS: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "items_abstract": len,
+    "items_section3": len,
+    "templates_section4": lambda items: len(items[["domain", "meta_template", "template"]].drop_duplicates()),
+    "domains": lambda items: items["domain"].nunique(),
+    "versions": lambda items: items["version"].nunique(),
+    "items_per_domain_min": lambda items: items["domain"].value_counts().min(),
+    "items_per_domain_max": lambda items: items["domain"].value_counts().max(),
 }
 #: numbers that the paper itself gives in two ways, or that its released materials contradict.
 KNOWN_DIFFERENCES = {
@@ -304,29 +297,11 @@ class _LookUp:
         return found
 
     def _of_the_items(self, name: str) -> Finding | None:
-        names = (
-            "items_abstract",
-            "items_section3",
-            "templates_section4",
-            "domains",
-            "versions",
-            "items_per_domain_min",
-            "items_per_domain_max",
-        )
-        if name not in names:
+        if name not in ITEM_COUNTS:
             return None
-        items = self.results.items
-        if items is None:
+        if self.results.items is None:
             return Finding(status="not_run", reason="the items table was not given")
-        per_domain = items.groupby("domain").size()
-        counts = {
-            "domains": len(per_domain),
-            "versions": items["version"].nunique(),
-            "items_per_domain_min": per_domain.min(),
-            "items_per_domain_max": per_domain.max(),
-            "templates_section4": len(items[["domain", "meta_template", "template"]].drop_duplicates()),
-        }
-        return Finding(float(counts.get(name, len(items))))
+        return Finding(float(ITEM_COUNTS[name](self.results.items)))
 
     def _of_the_models(self, name: str) -> Finding | None:
         all_run = len(self.run_models) == len(self.paper_models)

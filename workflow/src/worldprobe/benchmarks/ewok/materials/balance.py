@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.baselines import words
+from worldprobe.benchmarks.ewok.frequency import words
 from worldprobe.benchmarks.ewok.materials.slots import KEY
 from worldprobe.benchmarks.ewok.vocabulary import contrast_group
 

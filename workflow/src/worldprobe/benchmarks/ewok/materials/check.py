@@ -9,7 +9,7 @@ from itertools import combinations
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.baselines import words
+from worldprobe.benchmarks.ewok.frequency import words
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates, context_sentence, target_sentence, targets_for
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
 from worldprobe.benchmarks.ewok.materials.items import check_slots, enough_for

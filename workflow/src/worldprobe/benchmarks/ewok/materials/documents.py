@@ -1,15 +1,18 @@
-"""YAML documents of materials that remember their lines, and all that is wrong with them at once."""
+"""YAML of materials as classes whose objects know their lines, and all that is wrong with them at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
-import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation, ValidationError, ValidationInfo
+from pydantic.json_schema import SkipJsonSchema
 
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
-from worldprobe.errors import UserError, did_you_mean, printable
+from worldprobe.errors import UserError, printable
+from worldprobe.settings.blocks import complaint
+from worldprobe.settings.documents import LOADER, Keys, Repeated, Source, dotted, parse_yaml
 
 
 class Place(NamedTuple):
@@ -67,6 +70,16 @@ class Problems(list[Problem]):
         """What stops a build."""
         return [p for p in self if p.is_error]
 
+    def add(self, error: UserError, note: Callable[[Place, str, str], None] | None = None) -> None:
+        """Note an error of reading.
+
+        Args:
+            error: its place is a file, or a file and a line.
+            note: how (``error``).
+        """
+        file, _, line = error.where.rpartition(", line ")
+        (note or self.error)(Place(file, int(line)) if file else Place(error.where), error.problem, error.fix)
+
     def by_place(self) -> list[Problem]:
         """All, by file and line."""
         return sorted(self, key=lambda p: (p.place.file, p.place.line))
@@ -84,157 +97,128 @@ class Problems(list[Problem]):
             raise UserError(first.place, first.problem, first.fix + more)
 
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_TRUTH = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
 _BOOL, _NULL = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:null"
+_TRUTH = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
 
 
-class Document(NamedTuple):
-    """A file's node tree, and what is needed to judge it."""
-
-    file: str
-    root: yaml.Node
-    problems: Problems
-    rules: Rules
+class _Bare(str):
+    """A word without quotes that YAML 1.1 takes for a truth value."""
 
 
-def compose(file: str, content: bytes, problems: Problems, rules: Rules) -> Document | None:
-    """A file's document, or None with a problem noted."""
+class _Texts(LOADER):  # type: ignore[misc, valid-type]
+    """Reads every value as text, except null."""
+
+    yaml_implicit_resolvers = {
+        start: [(tag, form) for tag, form in known if tag in (_BOOL, _NULL)]
+        for start, known in LOADER.yaml_implicit_resolvers.items()
+    }
+
+
+_Texts.add_constructor(_BOOL, lambda _, node: _Bare(node.value))
+
+
+def _text(value: Any, context: ValidationInfo) -> Any:
+    """A text, or None where there is none."""
+    if isinstance(value, _Bare):
+        if context.context.yaml_1_1_truth:
+            return str(value) if _TRUTH[value.lower()] else None  # The original takes "no" for "there is none".
+        if value.lower() in ("true", "false"):
+            raise ValueError(f"is the truth value {value.lower()}.", "Put it in quotes if you mean the word, or write null.")
+    return str(value) if isinstance(value, str) else value
+
+
+def _texts(value: Any, context: ValidationInfo) -> Any:
+    """One text or a list of them."""
+    if isinstance(value, list):
+        return [text for one in value if (text := _text(one, context)) is not None]
+    text = _text(value, context)
+    return [text] if isinstance(text, str) else text
+
+
+def _flag(value: Any) -> bool:
+    if value is not None and str(value).lower() not in _TRUTH:
+        raise ValueError("is neither true nor false.", "Write true or false.")
+    return value is not None and _TRUTH[str(value).lower()]
+
+
+TextOrTexts = Annotated[
+    str | tuple[str, ...] | None, BeforeValidator(lambda value, info: (_texts if isinstance(value, list) else _text)(value, info))
+]
+OptionalText = Annotated[str | None, BeforeValidator(_text)]
+Text = Annotated[str, Field(min_length=1), BeforeValidator(_text)]
+OptionalTexts = Annotated[tuple[str, ...] | None, BeforeValidator(_texts)]
+Flag = Annotated[bool, BeforeValidator(_flag)]
+
+
+#: What nobody writes as a key.
+_PLACE = "\0place"
+
+
+class Entry(BaseModel):
+    """A mapping of a file of materials."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    place: SkipJsonSchema[Annotated[Place, SkipValidation]] = Field(default=Place(""), alias=_PLACE, repr=False)
+
+
+E = TypeVar("E", bound=Entry)
+
+
+def read_document(file: str, content: bytes, problems: Problems) -> Source | None:
+    """A file's values, each of them text, null, a list or a mapping; None with a problem noted."""
+    repeated: list[Repeated] = []
     try:
-        root = yaml.compose(content.decode("utf-8-sig"), Loader=_LOADER)
-        if root is not None:
-            return Document(file, root, problems, rules)
+        source = parse_yaml(file, content, _Texts, repeated)
+    except UserError as error:
+        problems.add(error)
+        return None
+    for keys, line, first, is_same in repeated:
+        problem = f"{dotted(keys)}: is set twice (first on line {first}); the last one counts."
+        (problems.warn if is_same else problems.refuse)(Place(file, line), problem, "Keep one of the two.")
+    if source.document is None:
         problems.error(Place(file), "is empty.", "Write at least one entry, or remove the file.")
-    except UnicodeDecodeError as error:
-        problems.error(Place(file, content[: error.start].count(b"\n") + 1), "is not UTF-8 text.", "Save it as UTF-8.")
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problems.error(
-            Place(file, mark.line + 1 if mark else 0),
-            f"broken YAML: {error.problem or error.context}.",
-            "Check indentation and quotes here and in the line above; text that starts with [ or { needs quotes.",
-        )
-    except yaml.reader.ReaderError as error:
-        line = content.decode("utf-8-sig")[: int(error.position)].count("\n") + 1
-        problems.error(Place(file, line), f"broken YAML: {error.reason}.", "Remove what is not text.")
-    return None
+        return None
+    return source
 
 
-def members(document: Document) -> Iterator[tuple[int, yaml.Node]]:
-    """The members of a document that is a list, counted from 1."""
-    if isinstance(document.root, yaml.SequenceNode):
-        yield from enumerate(document.root.value, start=1)
-    else:
-        place = Place(document.file, line_of(document.root))
-        document.problems.error(place, "is not a list of entries.", "Start each entry with a dash.")
-
-
-def line_of(node: yaml.Node) -> int:
-    """The line a node starts in, from 1."""
-    return int(node.start_mark.line) + 1
-
-
-class Entry:
-    """One mapping of a document; every complaint names its file, line and entry.
+def parse_entry(kind: type[E], source: Source, keys: Keys, problems: Problems, rules: Rules) -> E | None:
+    """A part of a document as its class, or None with problems noted.
 
     Args:
-        document: the file it is in.
-        name: what it is, e.g. ``target 3``.
-        node: any node; one that is not a mapping is a problem, and the entry is then empty.
-        known: keys that are allowed here; others are problems.
-        hyphens: whether ``non-agentive`` may be written for ``non_agentive``.
+        kind: what it is.
+        source: the file.
+        keys: where in the file.
+        problems: unknown keys are refused.
+        rules: which behaviours of the original are kept.
     """
-
-    def __init__(self, document: Document, name: str, node: yaml.Node, known: Iterable[str], hyphens: bool = False) -> None:
-        self.file, self.name, self.problems, self.rules = document.file, name, document.problems, document.rules
-        self.line = line_of(node)
-        self.fields: dict[str, yaml.Node] = {}
-        known = list(known)
-        if not isinstance(node, yaml.MappingNode):
-            self.problems.error(
-                self.place(), "is not a mapping of keys to values.", f"Write {', '.join(known)} here, each with a colon."
-            )
-            return
-        for key_node, value in node.value:
-            if not isinstance(key_node, yaml.ScalarNode):
-                self.problems.error(Place(self.file, line_of(key_node), name), "a key is a list or mapping.", "Write a word.")
-                continue
-            key = str(key_node.value).replace("-", "_") if hyphens else str(key_node.value)
-            place = Place(self.file, line_of(key_node), name)
-            if key in self.fields:
-                complain = self.problems.warn if self.fields[key].value == value.value else self.problems.refuse
-                complain(place, f'key "{key}" is here twice; the last one counts.', "Keep one of the two.")
-            if key not in known:
-                near = did_you_mean(key, known, f"; known are {', '.join(known)}.")
-                self.problems.refuse(place, f'unknown key "{key}"{near}', "Rename or remove it.")
-            self.fields[key] = value
-
-    def place(self, key: str | None = None) -> Place:
-        """Where a key's value, or the entry, is."""
-        node = self.fields.get(key) if key else None
-        return Place(self.file, line_of(node) if node is not None else self.line, self.name)
-
-    def require(self, *keys: str) -> bool:
-        """Whether all keys are present; absent ones are noted."""
-        absent = [key for key in keys if key not in self.fields]
-        for key in absent:
-            self.problems.error(self.place(), f'has no key "{key}".', f'Add "{key}:"; write null where there is none.')
-        return bool(self.fields) and not absent
-
-    def text(self, key: str) -> str | None:
-        """The text of a field; None where it is null, absent or not text."""
-        node = self.fields.get(key)
-        return None if node is None else self._text(node, key)
-
-    def needed_text(self, key: str, fix: str) -> str | None:
-        """The text of a field that must not be null or empty."""
-        text = self.text(key)
-        if not text:
-            self.problems.error(self.place(key), f'"{key}" is empty.', fix)
-        return text or None
-
-    def texts(self, key: str) -> list[str] | None:
-        """A field that is one text or a list of them; None where it is null or absent."""
-        node = self.fields.get(key)
-        if isinstance(node, yaml.SequenceNode):
-            return [text for member in node.value if (text := self._text(member, key)) is not None]
-        text = None if node is None else self._text(node, key)
-        return None if text is None else [text]
-
-    def flag(self, key: str) -> bool:
-        """A field that is true or false; absent or null means false."""
-        node = self.fields.get(key)
-        if node is None or node.tag == _NULL:
-            return False
-        if isinstance(node, yaml.ScalarNode) and node.value.lower() in _TRUTH:
-            return _TRUTH[node.value.lower()]
-        self.problems.error(self.place(key), f'"{key}" is neither true nor false.', "Write true or false.")
-        return False
-
-    def members(self, key: str) -> list[yaml.Node]:
-        """The members of a field that is a list; anything else is noted."""
-        node = self.fields.get(key)
-        if isinstance(node, yaml.SequenceNode):
-            return list(node.value)
-        self.problems.error(
-            self.place(key), f'"{key}" is not a list.', f'Write the entries of "{key}" as a list, each with a dash.'
-        )
-        return []
-
-    def _text(self, node: yaml.Node, key: str) -> str | None:
-        place = Place(self.file, line_of(node), self.name)
-        if not isinstance(node, yaml.ScalarNode):
-            self.problems.error(place, f'"{key}" is not text.', "Put it in quotes; a bare [ or { starts a list or mapping.")
+    value = source.document
+    for key in keys:
+        value = value[key]
+    while True:
+        try:
+            return kind.model_validate(_placed(value, keys, source), context=rules)
+        except ValidationError as error:
+            found = error.errors(include_url=False)
+        for one in found:
+            is_unknown = one["type"] == "extra_forbidden"
+            lines = {at[len(keys) :]: line for at, line in source.lines.items() if at[: len(keys)] == keys}
+            problems.add(complaint(one, kind, [Source(source.name, None, lines)]), problems.refuse if is_unknown else None)
+        if not problems.is_lenient or any(one["type"] != "extra_forbidden" for one in found):
             return None
-        if node.tag == _NULL:
-            return None
-        word = node.value.lower()
-        if node.tag == _BOOL and self.rules.yaml_1_1_truth:
-            if not _TRUTH[word]:
-                return None  # The original takes it for "there is none".
-            self.problems.warn(place, f'"{key}" is the truth value {word}.', "Put it in quotes.")
-        elif node.tag == _BOOL and word in ("true", "false"):
-            self.problems.error(
-                place, f'"{key}" is the truth value {word}.', "Put it in quotes if you mean the word, or write null."
-            )
-        return str(node.value)
+        for one in found:
+            *above, last = one["loc"]
+            inner = value
+            for key in above:
+                inner = inner[key]
+            del inner[last]
+
+
+def _placed(value: Any, keys: Keys, source: Source) -> Any:
+    """A value whose mappings state their places: that of their pattern, if they have one."""
+    if isinstance(value, list):
+        return [_placed(one, (*keys, number), source) for number, one in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    line = source.lines.get((*keys, "pattern"), source.lines.get(keys, 0))
+    return {key: _placed(one, (*keys, key), source) for key, one in value.items()} | {_PLACE: Place(source.name, line)}

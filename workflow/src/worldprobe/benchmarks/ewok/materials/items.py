@@ -8,11 +8,9 @@ import json
 import math
 import re
 import tempfile
-from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,6 @@ from worldprobe.benchmarks.ewok.materials.materials import Materials, Source
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.slots import (
     DESIGN,
-    KEY,
     MAGNET,
     Filler,
     Fillers,
@@ -39,10 +36,10 @@ from worldprobe.benchmarks.ewok.materials.slots import (
     restrictions_of,
     variable_of,
 )
-from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS, slot_class
+from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS
 from worldprobe.commented_csv import read_frame
 from worldprobe.contracts import ROWS_TOGETHER, open_table
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.errors import UserError
 from worldprobe.files import whole_file
 from worldprobe.log import LOGGER, Progress
 from worldprobe.processes import stream_in_step
@@ -72,15 +69,13 @@ class FixedSampler:
 
     def __init__(self, fillers: Fillers, version: int, key_sets: Sequence[tuple[str, ...]]) -> None:
         self.fillers, self.rules, self.version = fillers, fillers.rules, version
+        #: Slot key -> its number of fillers, where these are too few for the version.
         self.short: dict[str, int] = {}
+        alone = [options for key in set(itertools.chain(*key_sets)) if len(options := fillers.options(key)) == 1]
+        self._used = {MAGNET} if self.rules.one_magnet else {only.text for [only] in alone}
         self._picked: dict[str, list[Filler]] = {}
         self._memo: dict[str, Filler] = {}
         self._outcomes: dict[tuple[str, ...], dict[str, str] | None] = {}
-        if self.rules.one_magnet:
-            self._used = {MAGNET}
-        else:
-            options = (fillers.options(key) for key in dict.fromkeys(key for keys in key_sets for key in keys))
-            self._used = {only[0].text for only in options if len(only) == 1}
 
     def fill(self, keys: tuple[str, ...]) -> Mapping[str, str] | None:
         """Fillings for a key set, or None where some class has too few fillers for this version.
@@ -90,18 +85,14 @@ class FixedSampler:
         """
         if keys in self._outcomes and (self.rules.failed_stay_failed or self._outcomes[keys] is not None):
             return self._outcomes[keys]
-        fillings: dict[str, str] | None = {}
+        fillings: dict[str, str] = {}
         for key in keys:
             filler = self._pick(key)
             if filler is None:
-                fillings = None
                 break
-            assert fillings is not None
             fillings[key] = filler.text
-        if fillings is not None and len(set(fillings.values())) < len(fillings):
-            fillings = None
-        self._outcomes[keys] = fillings
-        return fillings
+        self._outcomes[keys] = fillings if len(set(fillings.values())) == len(keys) else None
+        return self._outcomes[keys]
 
     def _pick(self, key: str) -> Filler | None:
         known = self._recall(key)
@@ -140,7 +131,6 @@ class FixedSampler:
 
 #: Draws in a row that repeat an earlier item, or a filler within the item, before what is left is listed.
 _PATIENCE = 64
-_FEW = 4
 
 
 class IndependentSampler:
@@ -160,84 +150,38 @@ class IndependentSampler:
 
     def sample(self, count: int) -> Iterator[dict[str, str]]:
         """Up to ``count`` distinct fillings, no filler twice within one; fewer only if there are no more."""
-        import numpy as np
-
-        left = _Left(self.all_fillings)
+        taken: set[tuple[str, ...]] = set()
+        free: dict[tuple[str, ...], None] = {}  # listed no further than they are asked for, and never twice
+        unlisted = (filling for filling in self.all_fillings() if filling not in taken)
         for number in range(count):
-            filling = self._draw(np.random.default_rng([*self._seed, number]), left)
-            if filling is None:
-                return
-            left.take(filling)
+            rng = np.random.default_rng([*self._seed, number])
+            filling = self._draw(rng, taken)
+            if filling is None:  # few are left: little more than those taken need be listed
+                most = 16 * (len(taken) + _PATIENCE)
+                free |= dict.fromkeys(itertools.islice(unlisted, max(most - len(free), 0)))
+                few = list(itertools.islice(free, most))
+                if not few:
+                    return
+                filling = few[int(rng.integers(len(few)))]
+            taken.add(filling)
+            free.pop(filling, None)
             yield dict(zip(self.keys, filling, strict=True))
 
     def all_fillings(self) -> Iterator[tuple[str, ...]]:
         """Every filling, one by one, in the order of the options."""
-        chosen: list[str] = []
+        for filling in itertools.product(*self.options):
+            if len(set(filling)) == len(filling):
+                yield filling
 
-        def extend(depth: int) -> Iterator[tuple[str, ...]]:
-            if depth == len(self.options):
-                yield tuple(chosen)
-                return
-            for text in self.options[depth]:
-                if text not in chosen:
-                    chosen.append(text)
-                    yield from extend(depth + 1)
-                    chosen.pop()
-
-        return extend(0)
-
-    @cached_property
-    def _sizes(self) -> list[np.ndarray]:
-        """How many options each key has, once for each draw, shape (draws, keys): a few draws, which mostly do, and the rest.
-
-        How many are made together does not move what is drawn.
-        """
-        import numpy as np
-
-        sizes = [len(texts) for texts in self.options]
-        return [np.tile(sizes, (draws, 1)) for draws in (_FEW, _PATIENCE - _FEW)]
-
-    def _draw(self, rng, left: _Left) -> tuple[str, ...] | None:  # type: ignore[no-untyped-def]
+    def _draw(self, rng: np.random.Generator, taken: Collection[tuple[str, ...]]) -> tuple[str, ...] | None:
+        """A filling that is not taken, if some draws find one."""
         if all(self.options):
-            for sizes in self._sizes:
-                for pick in rng.integers(sizes).tolist() if self.options else [()]:
-                    filling = tuple([texts[i] for texts, i in zip(self.options, pick, strict=True)])
-                    if len(set(filling)) == len(filling) and filling not in left.taken:
-                        return filling
-        few = left.first(16 * (len(left.taken) + _PATIENCE))
-        return few[int(rng.integers(len(few)))] if few else None
-
-
-class _Left:
-    """The fillings that are still free, in order, listed no further than they are asked for and never twice.
-
-    So many repeated draws that they are asked for mean that few are left: little more than those taken need be listed.
-
-    Args:
-        list_all: gives every filling, in order; called when the first are asked for.
-    """
-
-    def __init__(self, list_all: Callable[[], Iterator[tuple[str, ...]]]) -> None:
-        self.list_all = list_all
-        self.taken: set[tuple[str, ...]] = set()
-        self._unlisted: Iterator[tuple[str, ...]] | None = None
-        self._listed: dict[tuple[str, ...], None] = {}
-
-    def first(self, count: int) -> list[tuple[str, ...]]:
-        """The first ``count`` that are free, or as many as there are."""
-        for filling in itertools.islice(self._unlisted_and_free(), max(count - len(self._listed), 0)):
-            self._listed[filling] = None
-        return list(itertools.islice(self._listed, count))
-
-    def take(self, filling: tuple[str, ...]) -> None:
-        """It is free no longer."""
-        self.taken.add(filling)
-        self._listed.pop(filling, None)
-
-    def _unlisted_and_free(self) -> Iterator[tuple[str, ...]]:
-        if self._unlisted is None:
-            self._unlisted = self.list_all()
-        return (filling for filling in self._unlisted if filling not in self.taken)
+            sizes = np.tile([len(texts) for texts in self.options], (_PATIENCE, 1))
+            for pick in rng.integers(sizes).tolist() if self.options else [()]:
+                filling = tuple([texts[i] for texts, i in zip(self.options, pick, strict=True)])
+                if len(set(filling)) == len(filling) and filling not in taken:
+                    return filling
+        return None
 
 
 #: Combinations that are shuffled at once, in 4 bytes each.
@@ -256,8 +200,6 @@ class ProductSampler:
     """
 
     def __init__(self, fillers: Fillers, version: int) -> None:
-        import numpy as np
-
         self.fillers = fillers
         self._generator = np.random.RandomState(version)
         self._orders: dict[tuple[str, ...], np.ndarray] = {}
@@ -280,8 +222,6 @@ class ProductSampler:
 
     def _shuffled(self, keys: tuple[str, ...], size: int) -> np.ndarray:
         """The combinations of a set of keys, shuffled again from where the last template with these keys left them."""
-        import numpy as np
-
         if size > MOST:
             slots = ", ".join(f"{{{key}}}" for key in keys)
             problem = f"{size:,} combinations of fillers for {slots}; the original lists them all, and at most {MOST:,} are."
@@ -294,8 +234,6 @@ class ProductSampler:
 
 def _in_turn(order: np.ndarray, texts: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
     """The fillings with these numbers in the product (last key fastest), without those that use a filler twice."""
-    import numpy as np
-
     shape = tuple(map(len, texts))
     for start in range(0, len(order), _CHUNK):
         numbers = order[start : start + _CHUNK]
@@ -309,7 +247,6 @@ def _in_turn(order: np.ndarray, texts: Sequence[Sequence[str]]) -> Iterator[tupl
 COLUMNS = ("item_id", "domain", "version", "meta_template", "template", *TEXTS, *DESIGN, "fillers", "tags")
 #: Samples of each template that are made before the next template's.
 _TOGETHER = 16
-_FILTER_FIX = 'It is searched for in the slots, e.g. "agent1:sex=male,object1".'
 
 Row = tuple[object, ...]
 
@@ -337,12 +274,11 @@ def fill_fixed(
         short: dict[str, int] = {}
         for version in versions:
             sampler = FixedSampler(fillers, version, [template.keys for template in templates])
-            writer = _Writer(fillers.rules)
             before = len(rows)
             for template in templates:
                 fillings = sampler.fill(template.keys)
                 if fillings is not None:
-                    rows.append(writer.row(template, version, fillings))
+                    rows.append(_row(template, version, fillings, fillers.rules))
             lost[version] = len(templates) - (len(rows) - before)
             short |= sampler.short
             advance()
@@ -396,10 +332,10 @@ class IndependentRows:
         self.domains, self.fillers, self.numbers, self.seed = domains, fillers, frozenset(numbers), seed
         self.advance, self.processes = advance, processes
         #: Template id -> its number of items, once all rows were taken.
-        self.counts = {template_name(template): 0 for rows in domains.values() for template in rows}
+        self.counts = {template.template_id: 0 for rows in domains.values() for template in rows}
 
     def __iter__(self) -> Iterator[Row]:
-        names = [template_name(template) for template in _in_order(self.domains)]
+        names = [template.template_id for template in _in_order(self.domains)]
         for together, made in zip(_together(self.numbers), self._made(), strict=True):
             for number in together:
                 for rows, name in zip(made, names, strict=True):
@@ -465,7 +401,7 @@ def _rows(
 ) -> dict[int, Row]:
     """The rows of a template's next samples, by number; one template at a time, because that is quicker."""
     return {
-        number: _row(template, number, filling, [fill(text, filling, rules) for text in template.texts])
+        number: _row(template, number, filling, rules)
         for number, filling in zip(together, sample, strict=False)
         if number in numbers
     }
@@ -479,14 +415,9 @@ def fill_independent(
     advance: Callable[[], None] = lambda: None,
 ) -> list[Row]:
     """All rows of ``IndependentRows``, template by template in the order of the domains."""
-    place = {name: number for number, name in enumerate(template_name(t) for rows in domains.values() for t in rows)}
+    place = {name: number for number, name in enumerate(t.template_id for rows in domains.values() for t in rows)}
     rows = list(IndependentRows(domains, fillers, numbers, seed, advance))
     return sorted(rows, key=lambda row: place[str(row[0]).rpartition("_v")[0]])
-
-
-def template_name(template: Slots) -> str:
-    """The id of a template."""
-    return f"{template.domain}_{template.meta_template}_{template.template}"
 
 
 def _sample(
@@ -503,37 +434,12 @@ def _sample(
         yield template, IndependentSampler(fillers, template.keys, coordinates).sample(count)
 
 
-def _row(template: Slots, version: int, fillings: Mapping[str, str], texts: Sequence[str]) -> Row:
+def _row(template: Slots, version: int, fillings: Mapping[str, str], rules: Rules) -> Row:
     """One row, in the order of ``COLUMNS``."""
-    name = template_name(template)
-    trace = ", ".join(f"{_quoted(key)}: {_quoted(fillings[key])}" for key in sorted(fillings))
     numbers = (template.domain, version, template.meta_template, template.template)
-    return (f"{name}_v{version}", *numbers, *texts, *template.design, f"{{{trace}}}", ",".join(template.keys))
-
-
-@lru_cache(maxsize=1 << 16)
-def _quoted(text: str) -> str:
-    """As JSON writes it."""
-    return json.dumps(text, ensure_ascii=False)
-
-
-class _Writer:
-    """Writes rows of the items table; texts that recur with the same fillings are filled once."""
-
-    def __init__(self, rules: Rules) -> None:
-        self.rules = rules
-        self._filled: dict[tuple[str, tuple[str, ...], tuple[str, ...]], str] = {}
-
-    def row(self, template: Slots, version: int, fillings: Mapping[str, str]) -> Row:
-        """One row, in the order of ``COLUMNS``."""
-        words = tuple(fillings.values())
-        return _row(template, version, fillings, [self._fill(text, template.keys, words, fillings) for text in template.texts])
-
-    def _fill(self, text: str, keys: tuple[str, ...], words: tuple[str, ...], fillings: Mapping[str, str]) -> str:
-        known = (text, keys, words)
-        if known not in self._filled:
-            self._filled[known] = fill(text, fillings, self.rules)
-        return self._filled[known]
+    texts = (fill(text, fillings, rules) for text in template.texts)
+    trace = json.dumps({key: fillings[key] for key in sorted(fillings)}, ensure_ascii=False)
+    return (f"{template.template_id}_v{version}", *numbers, *texts, *template.design, trace, ",".join(template.keys))
 
 
 def items_table(rows: Sequence[Row]) -> pd.DataFrame:
@@ -559,10 +465,11 @@ def filter_tags(items: pd.DataFrame, pattern: str) -> pd.DataFrame:
     Raises:
         UserError: the pattern is broken, or nothing is left.
     """
-    matching = matching_tags(items["tags"], pattern)
-    found = items[items["tags"].isin(matching).to_numpy(bool)]
+    found = items[items["tags"].isin(matching_tags(items["tags"], pattern)).to_numpy(bool)]
     if found.empty:
-        raise no_item_is_left(pattern)
+        raise UserError(
+            f"--filter {pattern}", "no item is left.", 'It is searched for in the slots, e.g. "agent1:sex=male,object1".'
+        )
     return found
 
 
@@ -576,12 +483,7 @@ def matching_tags(tags: Iterable[str], pattern: str) -> set[str]:
         expression = re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise UserError(f"--filter {pattern}", f"is not a valid regular expression ({error}).", "Correct it.") from error
-    return {text for text in dict.fromkeys(tags) if expression.search(text) is not None}
-
-
-def no_item_is_left(pattern: str) -> UserError:
-    """The message for a filter that nothing passes."""
-    return UserError(f"--filter {pattern}", "no item is left.", _FILTER_FIX)
+    return {text for text in set(tags) if expression.search(text) is not None}
 
 
 def flag_duplicates(items: pd.DataFrame) -> pd.DataFrame:
@@ -626,27 +528,31 @@ def write_stream(rows: Iterable[Row], path: Path, provenance: Callable[[int], Pr
     Raises:
         UserError: there is no row, or the table cannot be written.
     """
-    copies = _Copies()
+    digests: list[bytes] = []  # of every row's texts
+    first: dict[bytes, tuple[Any, ...]] = {}  # digest -> place of the first item with these texts, by template, then version
     with whole_file(path) as temporary, tempfile.TemporaryFile(dir=temporary.parent) as spool:
         for batch in _batches(rows):
-            copies.add(batch)
+            for row in batch:
+                texts, place = "\0".join(str(row[i]) for i in _TEXTS), tuple(row[i] for i in _PLACE)
+                digests.append(hashlib.blake2b(texts.encode(), digest_size=16).digest())
+                first[digests[-1]] = min(place, first.get(digests[-1], place))
             table = _as_arrow(batch)
             if not spool.tell():
                 writer = arrow.ipc.new_stream(spool, table.schema, options=arrow.ipc.IpcWriteOptions(compression="lz4"))
             writer.write_table(table)
-        if not copies.n_rows:
+        if not digests:
             raise UserError("items", "no item is left.", "Check filter and swaps against the slots of the templates.")
         writer.close()
-        first = copies.first()
         spool.seek(0)
-        with open_table(Items, temporary, provenance(len(first))) as write:
-            start = 0
-            for table in _tables(spool):
-                frame = table.to_pandas()
-                names = [first.get(number) for number in range(start, start + len(frame))]
-                write(frame.assign(duplicate_of=pd.Series(names, index=frame.index, dtype="str")))
-                start += len(frame)
-    return copies.n_rows, len(first)
+        n_duplicates = len(digests) - len(first)
+        with open_table(Items, temporary, provenance(n_duplicates)) as write, arrow.ipc.open_stream(spool) as reader:
+            of_row = iter(digests)
+            for batch in reader:
+                frame = batch.to_pandas()
+                names = ["{}_{}_{}_v{}".format(*first[next(of_row)]) for _ in range(len(frame))]
+                duplicate_of = [None if name == own else name for name, own in zip(names, frame["item_id"], strict=True)]
+                write(frame.assign(duplicate_of=pd.Series(duplicate_of, index=frame.index, dtype="str")))
+    return len(digests), n_duplicates
 
 
 def _as_arrow(rows: list[Row]) -> arrow.Table:
@@ -659,53 +565,6 @@ def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
     taken = iter(rows)
     while batch := list(itertools.islice(taken, ROWS_TOGETHER)):
         yield batch
-
-
-def _tables(spool) -> Iterator[arrow.Table]:  # type: ignore[no-untyped-def]
-    """One table per batch that was written."""
-    with arrow.ipc.open_stream(spool) as reader:
-        for batch in reader:
-            yield arrow.Table.from_batches([batch])
-
-
-class _Copies:
-    """Which items have the four texts of another, told by digests: 16 bytes an item instead of its texts."""
-
-    def __init__(self) -> None:
-        self.n_rows = 0
-        self._digests = bytearray()
-        self._templates: dict[tuple[object, ...], int] = {}
-        self._template_of, self._version_of = array("l"), array("l")
-
-    def add(self, rows: list[Row]) -> None:
-        """The next rows."""
-        for row in rows:
-            texts = "\0".join(str(row[i]) for i in _TEXTS)
-            self._digests += hashlib.blake2b(texts.encode(), digest_size=16).digest()
-            *template, version = (row[i] for i in _PLACE)
-            self._template_of.append(self._templates.setdefault(tuple(template), len(self._templates)))
-            self._version_of.append(int(str(version)))
-        self.n_rows += len(rows)
-
-    def first(self) -> dict[int, str]:
-        """Row -> id of the first item (by template, then version) with its texts, for every row that is not itself the first."""
-        names = sorted(self._templates)
-        rank = np.empty(len(names), dtype=int)
-        rank[[self._templates[name] for name in names]] = np.arange(len(names))
-        templates, versions = (
-            rank[np.frombuffer(self._template_of, dtype=np.int_)],
-            np.frombuffer(self._version_of, dtype=np.int_),
-        )
-        halves = np.frombuffer(bytes(self._digests), dtype=np.uint64).reshape(-1, 2)
-        order = np.lexsort((versions, templates, halves[:, 1], halves[:, 0]))
-        is_new = np.ones(len(order), dtype=bool)
-        is_new[1:] = (halves[order[1:]] != halves[order[:-1]]).any(axis=1)
-        starts = order[np.maximum.accumulate(np.where(is_new, np.arange(len(order)), 0))]
-        found = {}
-        for row, begin in zip(order[~is_new].tolist(), starts[~is_new].tolist(), strict=True):
-            domain, meta_template, template = names[templates[begin]]
-            found[row] = f"{domain}_{meta_template}_{template}_v{versions[begin]}"
-        return found
 
 
 LISTED, REVERSED = "utils/items_in_results.csv", "utils/flagged_reverse.csv"
@@ -851,7 +710,8 @@ def stream_items(
 def _open_slots(templates: pd.DataFrame, materials: Materials, filling: Filling) -> tuple[dict[str, list[Slots]], Fillers]:
     """The templates ready to be filled, if they can be."""
     fillers = Fillers(materials.fillers, materials.rules)
-    _check_templates(templates, fillers)
+    if templates.empty:
+        raise UserError("templates", "the table has no rows.", "Compile the templates again from these materials.")
     columns = {name: known.columns for name, known in materials.fillers.items()}
     slots = open_slots(templates, fillers, parse_swaps(filling.swap, list(materials.fillers), columns))
     check_slots(slots, fillers, materials.problems)
@@ -861,14 +721,13 @@ def _open_slots(templates: pd.DataFrame, materials: Materials, filling: Filling)
 
 def check_slots(domains: dict[str, list[Slots]], fillers: Fillers, problems: Problems) -> None:
     """Note templates whose slots no filler can fill, after restrictions have met across context and target."""
-    file = "templates"
     for templates in domains.values():
         checked: set[tuple[str, ...]] = set()
         for template in templates:
             if template.keys in checked:
                 continue
             checked.add(template.keys)
-            place = Place(file, 0, f"{template.domain}_{template.meta_template}_{template.template}")
+            place = Place("templates", 0, template.template_id)
             for key in template.keys:
                 if not fillers.options(key):
                     problems.refuse(
@@ -890,25 +749,6 @@ def compile_all(materials: Materials) -> pd.DataFrame:
         fix = "`worldprobe materials check` lists what is wrong; contexts need entries, and targets that fit them."
         raise UserError(materials.source.path, "these materials yield no template.", fix)
     return templates
-
-
-def _check_templates(templates: pd.DataFrame, fillers: Fillers) -> None:
-    """Refuse a templates table that no compiler of ours wrote, before its texts become items."""
-    where = "templates"
-    fix = "Compile the templates again from these materials."
-    if templates.empty:
-        raise UserError(where, "the table has no rows.", fix)
-    rows = zip(*(templates[c].tolist() for c in ("template_id", "domain", "meta_template", "template", *TEXTS)), strict=True)
-    for template_id, domain, meta_template, template, *texts in rows:
-        if template_id != f"{domain}_{meta_template}_{template}":
-            raise UserError(f"{where}, {template_id}", f"is numbered {domain}, {meta_template}, {template}.", fix)
-        for text in texts:
-            if not text.strip() or re.search("[{}]", KEY.sub("", text)):
-                raise UserError(f"{where}, {template_id}", "has an empty text or one whose braces do not match.", fix)
-            for key in KEY.findall(text):
-                if slot_class(key) not in fillers.classes:
-                    problem = f'there is no filler class "{slot_class(key)}" for {{{key}}}'
-                    raise UserError(f"{where}, {template_id}", problem + did_you_mean(slot_class(key), fillers.classes), fix)
 
 
 def finish_items(items: pd.DataFrame, rules: Rules, source: Source | None) -> pd.DataFrame:

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
 
-import yaml
+from pydantic import AfterValidator, Field, create_model
 
 from worldprobe.archives import Archive
-from worldprobe.benchmarks.ewok.materials.documents import Document, Entry, Place, Problems, compose, members
+from worldprobe.benchmarks.ewok.materials.documents import (
+    E,
+    Entry,
+    Flag,
+    OptionalText,
+    OptionalTexts,
+    Place,
+    Problems,
+    Text,
+    TextOrTexts,
+    parse_entry,
+    read_document,
+)
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.slots import FillerClass, read_filler_class
 from worldprobe.commented_csv import COMMENT
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.settings.documents import Keys
+from worldprobe.settings.documents import Source as Yaml
 
 PASSWORD_VARIABLE = "WORLDPROBE_MATERIALS_PASSWORD"
 _PASSWORD_HINT = (
@@ -112,6 +127,17 @@ KEYS: dict[str, tuple[str, ...]] = {
 TEXT_KEYS = (*ALWAYS, *_FORMS)
 
 
+def _concept_class(kind: str) -> type[Entry]:
+    """What entries of a kind of concepts may say."""
+    fields: dict[str, Any] = {key: (OptionalText if key in TEXT_KEYS else Flag, None) for key in KEYS[kind]}
+    fields |= {"concept": (Text, ...), "domain": (OptionalText, ...), "concept_type": (OptionalText, ...)}
+    fields |= {"opposite_concepts": (TextOrTexts, None), "similar_concepts": (Any, None)}
+    return create_model(kind, __base__=Entry, **fields)
+
+
+CLASSES = {kind: _concept_class(kind) for kind in KEYS}
+
+
 @dataclass(frozen=True)
 class Concept:
     """One entry of a concept file.
@@ -205,53 +231,50 @@ def third_person(verb: str, rules: Rules) -> str:
     return verb + ("es" if verb.endswith(("o", "ch", "s", "sh", "x", "z")) else "s")
 
 
-@dataclass(frozen=True)
-class Target:
+ContextType = Annotated[Literal["direct", "indirect"] | None, OptionalText.__metadata__[0]]
+
+
+class Target(Entry):
     """A target pattern, such as ``[agent1] can {CONCEPT} [object1]``.
 
     Attributes:
         criteria: attributes of concepts that call for this target, any one of them; an empty one: it serves all concepts.
         tags: which form of the concept the sentence needs.
         is_swappable: whether its variables may be exchanged.
+        symmetric: occurs in official targets, without effect.
     """
 
-    pattern: str
-    criteria: tuple[str, ...]
-    tags: tuple[str, ...]
-    is_swappable: bool
-    place: Place
+    pattern: Text
+    criteria: Annotated[OptionalTexts, AfterValidator(lambda texts: tuple(t.replace("-", "_") for t in texts or ("",)))]
+    tags: Annotated[OptionalTexts, AfterValidator(lambda texts: texts or ())]
+    is_swappable: Flag = Field(False, alias="swappable_variables")
+    symmetric: Any = None
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(Entry):
     """What fills a probe's ``{segment1}``, ... for concept A and for concept B (None: there is no second text)."""
 
-    texts_a: tuple[str, ...] | None
-    texts_b: tuple[str, ...] | None
-    contrast: str | None
-    context_type: str | None
-    place: Place
+    texts_a: OptionalTexts = Field(alias="segmentA")
+    texts_b: OptionalTexts = Field(alias="segmentB")
+    contrast: OptionalText = None
+    context_type: ContextType = Field(None, alias="type")
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(Entry):
     """A context pattern with its pairs of segments."""
 
-    pattern: str
+    pattern: Text
     segments: tuple[Segment, ...]
-    context_type: str | None
-    is_swappable: bool
-    place: Place
+    context_type: ContextType = Field(None, alias="type")
+    is_swappable: Flag = Field(False, alias="swappable_variables")
 
 
-@dataclass(frozen=True)
-class MetaTemplate:
+class MetaTemplate(Entry):
     """The contexts for one concept, or for a pair of them."""
 
-    concept_a: str
-    concept_b: str | None
+    concept_a: Text = Field(alias="conceptA")
+    concept_b: OptionalText = Field(alias="conceptB")
     probes: tuple[Probe, ...]
-    place: Place
 
 
 @dataclass(frozen=True)
@@ -332,12 +355,11 @@ def read_materials(path: Path | str | Source, rules: Rules, password: str | None
             if partner not in source.names:
                 near = did_you_mean(partner, [n for n in source.names if n.startswith(f"{folder}/")])
                 problems.error(Place(file), f"there is no {partner} for it{near}", "Add or rename that file.")
-        documents = {k: compose(f, content(f), problems, rules) for k, f in files.items() if f in source.names}
-        concepts, targets, contexts = (documents.get(kind) for kind in files)
-        meta_templates = tuple(_read_contexts(contexts)) if contexts else ()
-        if concepts and targets and contexts:
-            read_targets = tuple(_read_targets(targets, name))
-            domains.append(Domain(name, meta_templates, _read_concepts(concepts), read_targets, files["targets"]))
+        documents = {k: read_document(f, content(f), problems) for k, f in files.items() if f in source.names}
+        if len(documents) == len(files) and all(documents.values()):
+            concepts, targets, contexts = (_Reader(found, problems, rules) for found in documents.values() if found)
+            meta_templates, read_targets = contexts.entries(MetaTemplate), targets.entries(Target, name)
+            domains.append(Domain(name, meta_templates, concepts.concepts(), read_targets, files["targets"]))
     return Materials(source, rules, tuple(domains), fillers, "\n".join(canaries) or None, problems)
 
 
@@ -359,113 +381,68 @@ def canary_lines(content: bytes) -> list[str]:
     return lines
 
 
-def _read_contexts(document: Document) -> list[MetaTemplate]:
-    meta_templates = []
-    for number, node in members(document):
-        entry = Entry(document, f"metatemplate {number}", node, ("conceptA", "conceptB", "probes"))
-        if not entry.require("conceptA", "conceptB", "probes"):
-            continue
-        concept_a, concept_b = entry.needed_text("conceptA", "Name a concept."), entry.text("conceptB")
-        if concept_a is None:
-            continue
-        name = f"metatemplate {number}, {concept_a}" + (f" and {concept_b}" if concept_b is not None else "")
-        probes = [_read_probe(document, f"{name}, probe {n}", probe) for n, probe in enumerate(entry.members("probes"), 1)]
-        place = Place(document.file, entry.line, name)
-        meta_templates.append(MetaTemplate(concept_a, concept_b, tuple(probe for probe in probes if probe), place))
-    return meta_templates
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the entries of one file."""
 
+    source: Yaml
+    problems: Problems
+    rules: Rules
 
-def _read_probe(document: Document, name: str, node: yaml.Node) -> Probe | None:
-    entry = Entry(document, name, node, ("pattern", "segments", "type", "swappable_variables"))
-    if not entry.require("pattern", "segments"):
-        return None
-    pattern = entry.needed_text("pattern", "Write the context's sentence.")
-    segments = []
-    for number, member in enumerate(entry.members("segments"), start=1):
-        segment = Entry(document, f"{name}, segment {number}", member, ("segmentA", "segmentB", "contrast", "type"))
-        if segment.require("segmentA", "segmentB"):
-            texts_a, texts_b = segment.texts("segmentA"), segment.texts("segmentB")
-            segments.append(
-                Segment(
-                    None if texts_a is None else tuple(texts_a),
-                    None if texts_b is None else tuple(texts_b),
-                    segment.text("contrast"),
-                    _read_context_type(segment),
-                    segment.place(),
-                )
-            )
-    if pattern is None:
-        return None
-    return Probe(pattern, tuple(segments), _read_context_type(entry), entry.flag("swappable_variables"), entry.place("pattern"))
+    def entries(self, kind: type[E], *above: str) -> tuple[E, ...]:
+        """The entries of a list that fit their class; others are noted.
 
+        Args:
+            kind: their class.
+            above: the only key of the file, if the list is below one.
+        """
+        found = (parse_entry(kind, self.source, keys, self.problems, self.rules) for keys in self._places(*above))
+        return tuple(entry for entry in found if entry is not None)
 
-def _read_context_type(entry: Entry) -> str | None:
-    context_type = entry.text("type")
-    if context_type not in (None, "direct", "indirect"):
-        problem = f'type "{context_type}" is neither direct nor indirect.'
-        entry.problems.refuse(entry.place("type"), problem, "Write one of the two.")
-    return context_type
+    def concepts(self) -> dict[str, Concept]:
+        """The concepts of a file, by name; of two with one name the last."""
+        concepts: dict[str, Concept] = {}
+        for keys in self._places():
+            number = keys[0]
+            fields = self.source.document[number]
+            if not isinstance(fields, dict):
+                fields = {}
+            elif any("-" in key for key in fields):  # ``non-agentive`` may be written for ``non_agentive``
+                self.source.document[number] = fields = {key.replace("-", "_"): value for key, value in fields.items()}
+            kind = kind_of(str(fields.get("concept_type", "")), str(fields.get("domain", "")))
+            entry: Any = parse_entry(CLASSES[kind], self.source, keys, self.problems, self.rules)
+            if entry is None:
+                continue
+            concept_type = entry.concept_type
+            if concept_type not in (None, *CONCEPT_TYPES):
+                near = did_you_mean(concept_type, CONCEPT_TYPES, f"; the types are {', '.join(CONCEPT_TYPES)}.")
+                self.problems.refuse(entry.place, f'unknown concept_type "{concept_type}"{near}', "Correct it.")
+            stated = {key: getattr(entry, key) for key in fields if not key.endswith("_concepts")}
+            attributes = {key: value for key, value in stated.items() if value is not None}
+            concept = Concept(entry.concept, kind, self._opposites(entry.opposite_concepts), attributes, entry.place)
+            if concept.name in concepts:
+                complain = self.problems.warn if concepts[concept.name] == concept else self.problems.refuse
+                line = concepts[concept.name].place.line
+                complain(entry.place, f'"{concept.name}" is already in line {line}; the last one counts.', "Keep one of the two.")
+            concepts[concept.name] = concept
+        return concepts
 
+    def _opposites(self, opposites: str | tuple[str, ...] | None) -> tuple[str, ...]:
+        if not isinstance(opposites, str):
+            return opposites or ()
+        parts = opposites.split(",")
+        return tuple(parts) if self.rules.opposites_untrimmed else tuple(part.strip() for part in parts if part.strip())
 
-def _read_concepts(document: Document) -> dict[str, Concept]:
-    concepts: dict[str, Concept] = {}
-    for number, node in members(document):
-        name, kind = _name_and_kind(node)
-        known = (*ALWAYS, *KEYS[kind])
-        entry = Entry(document, f"concept {number}, {name}, of kind {kind}", node, known, hyphens=True)
-        if entry.fields and (concept_type := entry.text("concept_type")) not in (None, *CONCEPT_TYPES):
-            problem = f'unknown concept_type "{concept_type}"'
-            known_types = f"; the types are {', '.join(CONCEPT_TYPES)}."
-            problem += did_you_mean(concept_type, CONCEPT_TYPES, known_types)
-            entry.problems.refuse(entry.place("concept_type"), problem, "Correct it.")
-        if not entry.require("concept", "domain", "concept_type") or entry.needed_text("concept", "Name it.") is None:
-            continue
-        attributes: dict[str, str | bool] = {}
-        for key in entry.fields:
-            if key in TEXT_KEYS:
-                text = None if key.endswith("_concepts") else entry.text(key)
-                if text is not None:
-                    attributes[key] = text
-            elif key in known:
-                attributes[key] = entry.flag(key)
-        concept = Concept(name, kind, tuple(_opposites(entry)), attributes, entry.place())
-        if name in concepts:
-            complain = entry.problems.warn if concepts[name] == concept else entry.problems.refuse
-            line = concepts[name].place.line
-            complain(entry.place(), f'"{name}" is already in line {line}; the last one counts.', "Keep one of the two.")
-        concepts[name] = concept
-    return concepts
-
-
-def _name_and_kind(node: yaml.Node) -> tuple[str, str]:
-    pairs = node.value if isinstance(node, yaml.MappingNode) else []
-    head = {str(key.value): str(value.value) for key, value in pairs if isinstance(value, yaml.ScalarNode)}
-    return head.get("concept", "?"), kind_of(head.get("concept_type", ""), head.get("domain", ""))
-
-
-def _opposites(entry: Entry) -> list[str]:
-    opposites = entry.texts("opposite_concepts") or []
-    if isinstance(entry.fields.get("opposite_concepts"), yaml.ScalarNode):
-        opposites = [part for text in opposites for part in text.split(",")]
-        if not entry.rules.opposites_untrimmed:
-            opposites = [part.strip() for part in opposites if part.strip()]
-    return opposites
-
-
-def _read_targets(document: Document, domain: str) -> list[Target]:
-    top = Entry(document, "", document.root, (domain,))
-    if not top.require(domain):
-        return []
-    targets = []
-    for number, node in enumerate(top.members(domain), start=1):
-        # "symmetric" occurs in official targets, without effect.
-        entry = Entry(document, f"target {number}", node, ("pattern", "criteria", "tags", "swappable_variables", "symmetric"))
-        if not entry.require("pattern", "criteria", "tags"):
-            continue
-        pattern = entry.needed_text("pattern", "Write the target's sentence, with {CONCEPT}.")
-        if pattern is None:
-            continue
-        criteria = tuple(criterion.replace("-", "_") for criterion in entry.texts("criteria") or [""])
-        tags = tuple(entry.texts("tags") or [])
-        targets.append(Target(pattern, criteria, tags, entry.flag("swappable_variables"), entry.place("pattern")))
-    return targets
+    def _places(self, *above: str) -> Iterator[Keys]:
+        """Where the entries are."""
+        entries = self.source.document
+        if above and isinstance(entries, dict):
+            for key in [key for key in entries if key not in above]:
+                where = Place(self.source.name, self.source.lines[key,])
+                self.problems.refuse(where, f'unknown key "{key}"{did_you_mean(key, above)}', "Rename or remove it.")
+            entries = entries.get(*above)
+        if isinstance(entries, list):
+            yield from ((*above, number) for number in range(len(entries)))
+        else:
+            what = f'has no list "{above[0]}"' if above else "is not a list of entries"
+            self.problems.error(Place(self.source.name, 1), f"{what}.", "Start each entry with a dash.")

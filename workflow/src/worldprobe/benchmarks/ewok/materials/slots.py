@@ -419,6 +419,11 @@ class Slots(NamedTuple):
     keys: tuple[str, ...]
     design: tuple[str | None, ...]
 
+    @property
+    def template_id(self) -> str:
+        """The id of the template."""
+        return f"{self.domain}_{self.meta_template}_{self.template}"
+
 
 def open_slots(templates: pd.DataFrame, fillers: Fillers, swaps: Sequence[Swap] = ()) -> dict[str, list[Slots]]:
     """Domain -> its templates in row order."""

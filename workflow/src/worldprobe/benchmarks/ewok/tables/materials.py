@@ -8,8 +8,8 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmark import table
-from worldprobe.benchmarks.ewok.baselines import frequencies_of_wordfreq
 from worldprobe.benchmarks.ewok.contracts import Templates
+from worldprobe.benchmarks.ewok.frequency import frequencies_of_wordfreq
 from worldprobe.benchmarks.ewok.materials.balance import (
     FEATURES,
     LEAST_CONCEPT_PAIRS,

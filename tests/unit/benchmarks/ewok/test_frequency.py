@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worldprobe import cli
-from worldprobe.benchmarks.ewok import baselines
+from worldprobe.benchmarks.ewok import frequency
 from worldprobe.benchmarks.ewok.contracts import Items, SurfaceFeatures
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
@@ -50,7 +50,7 @@ def ngrams(path, *lines):
 
 def test_features_are_half_of_both_contexts_and_the_target():
     asked = []
-    measured = baselines.surface_features(one_item(), lambda words: asked.append(words) or KNOWN)
+    measured = frequency.surface_features(one_item(), lambda words: asked.append(words) or KNOWN)
     validate(measured.features, SurfaceFeatures)
     first, second = measured.features.itertuples()
     assert asked == [set(KNOWN)]
@@ -70,7 +70,7 @@ def test_features_are_half_of_both_contexts_and_the_target():
 
 def test_the_papers_words_lose_all_punctuation_and_its_names_their_s():
     asked = set()
-    baselines.surface_features(one_item(), lambda words: asked.update(words) or dict.fromkeys(words, 1.0), is_compat=True)
+    frequency.surface_features(one_item(), lambda words: asked.update(words) or dict.fromkeys(words, 1.0), is_compat=True)
     assert asked == {"Ira", "lifts", "Uma", "cat", "doesnt", "lift", "it", "the", "purrs"}
 
 
@@ -81,7 +81,7 @@ def test_counts_are_those_of_exactly_the_word_over_all_years_and_files(tmp_path)
     second = ngrams(
         tmp_path / "other.gz", "n't\t2000\t3\t1", 'do"\t2000\t4\t1', "does\t2000\t30\t1", "NA\t2001\t2\t1", "Ira\t2001\t2\t1"
     )
-    counted = baselines.frequencies_of_ngrams({"cat", "cats", "doesn't", "Ira", "ira", "dog", "NA"}, [first, second])
+    counted = frequency.frequencies_of_ngrams({"cat", "cats", "doesn't", "Ira", "ira", "dog", "NA"}, [first, second])
     assert counted == {"cat": 15, "cats": 50, "doesn't": 3, "Ira": 2, "ira": 0, "dog": 0, "NA": 2}
 
 
@@ -89,7 +89,7 @@ def test_the_papers_count_is_the_number_of_records_that_begin_with_the_word(tmp_
     path = ngrams(
         tmp_path / "c.gz", "Cat\t1999\t5\t1", "cat\t1999\t7\t2", "cat\t2000\t8\t3", "cat_NOUN\t2000\t6\t3", "cats\t2000\t50\t3"
     )
-    counted = baselines.records_that_begin_with({"cat", "ca", "cats", "dog"}, [path])
+    counted = frequency.records_that_begin_with({"cat", "ca", "cats", "dog"}, [path])
     assert counted == {"cat": 4, "ca": 4, "cats": 1, "dog": 0}
 
 
@@ -103,8 +103,8 @@ def test_counting_does_not_depend_on_how_records_are_spread_over_files(tmp_path_
     together = ngrams(folder / "all.gz", *lines)
     apart = [ngrams(folder / f"{number}.gz", line) for number, line in enumerate(lines)]
     wanted = {"a", "ab", "abc", "b", "ba", "c"}
-    assert baselines.frequencies_of_ngrams(wanted, [together]) == baselines.frequencies_of_ngrams(wanted, apart)
-    assert baselines.frequencies_of_ngrams(wanted, [together]) == {w: sum(counts.get(w, [])) for w in wanted}
+    assert frequency.frequencies_of_ngrams(wanted, [together]) == frequency.frequencies_of_ngrams(wanted, apart)
+    assert frequency.frequencies_of_ngrams(wanted, [together]) == {w: sum(counts.get(w, [])) for w in wanted}
 
 
 @pytest.mark.parametrize(
@@ -123,13 +123,13 @@ def test_a_broken_file_is_named_with_its_line(tmp_path, content, where, what):
     path = tmp_path / "c.gz"
     path.write_bytes(content)
     with pytest.raises(UserError) as caught:
-        baselines.frequencies_of_ngrams({"cat"}, [path])
+        frequency.frequencies_of_ngrams({"cat"}, [path])
     assert where in caught.value.where
     assert what in caught.value.problem
 
 
 def test_wordfreq_knows_common_words_better_than_rare_ones_and_strings_of_letters_not_at_all():
-    found = baselines.frequencies_of_wordfreq({"the", "pebble", "zzqxv"})
+    found = frequency.frequencies_of_wordfreq({"the", "pebble", "zzqxv"})
     assert found["the"] > 1000 * found["pebble"] > 0
     assert found["zzqxv"] == 0
 

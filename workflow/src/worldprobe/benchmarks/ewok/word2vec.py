@@ -1,0 +1,190 @@
+"""Bags of word2vec vectors: how similar are a target and a context (EWoK, Appendix A.5)?"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from gensim.models import KeyedVectors, Word2Vec
+
+from worldprobe.benchmarks.ewok.frequency import (
+    DELETE_PUNCTUATION,
+    fillers_of,
+    without_phrases,
+    without_possessive,
+    words,
+)
+from worldprobe.errors import UserError
+from worldprobe.log import Progress
+
+#: the first bytes of a pickle and of a NumPy archive.
+PICKLE, NPZ = b"\x80", b"PK\x03\x04"
+MOST_DIMENSIONS = 100_000
+FIX = "Give word2vec binary or text format, or what `worldprobe baselines train-vectors` wrote."
+PAIRS = (("target1", "context1"), ("target1", "context2"), ("target2", "context1"), ("target2", "context2"))
+
+
+def bag_similarities(
+    items: pd.DataFrame, vectors: KeyedVectors, skip: Collection[str] = ("agent",)
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Cosines of each item's targets with its contexts.
+
+    Args:
+        items: an Items table.
+        vectors: word vectors of any dimension; words are looked up in lower case; one that is not there, without
+            its possessive ending, then without inner punctuation.
+        skip: filler classes whose words do not count (the paper leaves out the names of agents).
+
+    Raises:
+        UserError: no target and context have a known word each.
+
+    Returns:
+        a Similarities table, and counts of words: in all, out of vocabulary, distinct out of vocabulary. A text without any
+        known word has no cosine.
+    """
+    sums: dict[tuple[str, tuple[str, ...]], np.ndarray | None] = {}
+    tally: Counter[str] = Counter()
+    unknown: set[str] = set()
+
+    def bag(text: str, skipped: tuple[str, ...]) -> np.ndarray | None:
+        if (text, skipped) not in sums:
+            known = []
+            for word in words(without_phrases(text, skipped).lower()):
+                tally["n_words"] += 1
+                forms = (word, without_possessive(word), word.translate(DELETE_PUNCTUATION))
+                form = next((form for form in forms if form in vectors), None)
+                if form is None:
+                    tally["n_out_of_vocabulary"] += 1
+                    unknown.add(word)
+                else:
+                    known.append(form)
+            sums[text, skipped] = np.sum([vectors[word].astype(np.float64) for word in sorted(known)], axis=0) if known else None
+        return sums[text, skipped]
+
+    rows = []
+    with Progress("Comparing bags of words", len(items)) as progress:
+        for row in items.itertuples():
+            skipped = tuple(sorted(fillers_of(str(row.fillers), skip)))
+            for target, context in PAIRS:
+                cosine = _cosine(bag(getattr(row, target), skipped), bag(getattr(row, context), skipped))
+                rows.append((row.item_id, int(target[-1]), int(context[-1]), cosine))
+            progress.advance()
+    table = pd.DataFrame(rows, columns=["item_id", "target", "context", "similarity"])
+    if table["similarity"].isna().all():
+        problem = "no target can be compared with a context: the items' words have no vectors."
+        raise UserError("--vectors", problem, "Give vectors of the items' language.")
+    return table, {
+        "n_words_of_distinct_texts": tally["n_words"],
+        "n_out_of_vocabulary": tally["n_out_of_vocabulary"],
+        "n_distinct_out_of_vocabulary": len(unknown),
+    }
+
+
+def _cosine(one: np.ndarray | None, other: np.ndarray | None) -> float:
+    if one is None or other is None or not (lengths := np.linalg.norm(one) * np.linalg.norm(other)):
+        return float("nan")
+    return float(one @ other / lengths)
+
+
+def read_vectors(path: Path | str, allow_pickle: bool = False) -> KeyedVectors:
+    """Read word vectors: what ``save_vectors`` wrote, word2vec binary or text (also gzipped), or gensim's own files.
+
+    The format is recognised by the file's first bytes, not by its name.
+
+    Args:
+        path: the file.
+        allow_pickle: also read files that gensim saved. They are pickles, which can run any code when they are read.
+
+    Raises:
+        UserError: no such file, none of these formats, or a pickle without consent.
+    """
+    path = Path(path)
+    try:
+        with open(path, "rb") as stream:
+            begin = stream.read(4)
+        if begin[:1] == PICKLE:
+            return _read_pickle(path, allow_pickle)
+        if begin == NPZ:
+            with np.load(path, allow_pickle=False) as arrays:
+                vectors = KeyedVectors(int(arrays["vectors"].shape[1]))
+                vectors.add_vectors(arrays["words"].tolist(), arrays["vectors"])
+                return vectors
+        return KeyedVectors.load_word2vec_format(str(path), binary=_is_binary(path))
+    except FileNotFoundError as error:
+        raise UserError(path, f"there is no such file ({error.filename}).", FIX) from error
+    except UserError:
+        raise
+    except Exception as error:  # a file of another kind fails in many ways
+        raise UserError(path, f"cannot be read as word vectors ({type(error).__name__}: {error}).", FIX) from error
+
+
+def _read_pickle(path: Path, allow_pickle: bool) -> KeyedVectors:
+    if not allow_pickle:
+        problem = "is a file that gensim saved: word vectors as a pickle, which can run any code when it is read."
+        fix = (
+            "Save it in word2vec format (save_word2vec_format), or, if you trust its source, set "
+            "baselines.word2vec.allow_pickle: true (or pass --allow-pickle)."
+        )
+        raise UserError(path, problem, fix)
+    loaded = KeyedVectors.load(str(path), mmap="r")
+    vectors = getattr(loaded, "wv", loaded)
+    if not isinstance(vectors, KeyedVectors):
+        raise UserError(path, f"contains a {type(loaded).__name__}, not word vectors.", FIX)
+    return vectors
+
+
+def _is_binary(path: Path) -> bool:
+    """Whether a word2vec file is the binary form: in the text form the first line after the header has numbers only."""
+    from smart_open import open as open_any
+
+    with open_any(path, "rb") as stream:
+        header = stream.readline(100).split()
+        if len(header) != 2 or not all(number.isdigit() for number in header) or not 0 < int(header[1]) <= MOST_DIMENSIONS:
+            raise ValueError("the first line is not the number of words and of dimensions")
+        line = stream.readline(40 * int(header[1]) + 1000)
+    try:
+        numbers = [float(number) for number in line.decode("utf-8").split()[1:]]
+    except ValueError:
+        return True
+    return len(numbers) != int(header[1])
+
+
+def train_vectors(texts: Iterable[str], seed: int, size: int = 100, epochs: int = 5) -> KeyedVectors:
+    """Train skip-gram vectors on documents, the same for the same documents and seed.
+
+    Args:
+        texts: documents; a window spans a whole story, so that a context's words meet its target's.
+        seed: seed of the vectors and of the negative samples.
+        size: dimensions.
+        epochs: passes over the documents.
+    """
+    model = Word2Vec(
+        sentences=[[word.lower() for word in words(text)] for text in texts],
+        vector_size=size,
+        window=20,
+        min_count=1,
+        sg=1,
+        negative=5,
+        sample=1e-3,
+        epochs=epochs,
+        seed=seed,
+        workers=1,
+        hashfxn=_crc,
+    )
+    return model.wv
+
+
+def save_vectors(vectors: KeyedVectors, path: Path, provenance: str = "") -> None:
+    """Write vectors as a NumPy archive of words, vectors and provenance: no pickle, and the same bytes every time."""
+    words_ = np.array(vectors.index_to_key, dtype=str)
+    with open(path, "wb") as stream:
+        np.savez(stream, words=words_, vectors=vectors.vectors.astype(np.float32), provenance=np.array(provenance))
+
+
+def _crc(text: str) -> int:
+    """A hash that does not change between processes, as ``hash`` does."""
+    return zlib.crc32(text.encode())
