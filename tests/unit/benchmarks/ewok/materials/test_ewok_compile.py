@@ -224,8 +224,8 @@ def test_a_concept_pair_without_a_target_is_an_error_with_its_line(garden):
     garden.replace("concept-garden", "agentive: true", "agentive: false")
     with pytest.raises(UserError) as caught:
         garden.compile()
-    assert caught.value.where == "contexts/context-garden-work.yml, line 2 (metatemplate 1, lift and lower)"
-    assert "no target" in caught.value.problem
+    assert caught.value.where == "contexts/context-garden-work.yml, line 2"
+    assert "no target in targets/target-garden-work.yml serves lift and lower" in caught.value.problem
 
 
 def test_domains_do_not_touch_each_other(garden):

@@ -159,7 +159,7 @@ def _units(domain: Domain, rules: Rules) -> Iterator[Iterator[Template]]:
         if not targets:
             raise UserError(
                 meta.place,
-                f"no target in {domain.target_file} serves this concept pair.",
+                f"no target in {domain.target_file} serves {' and '.join(filter(None, (meta.concept_a, meta.concept_b)))}.",
                 "Add a target whose criteria both concepts meet (null serves all).",
             )
         probes = [(probe, list(_segments(probe, rules))) for probe in meta.probes]
