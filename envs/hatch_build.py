@@ -8,7 +8,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 #: Never the whole of resources/, whose downloads/ may contain protected materials.
 TAKEN = (
     *("CITATION.cff", "LICENSE", "config", "envs", "notebooks", "slurm"),
-    *(f"resources/{name}" for name in ("materials", "prompts", "published", "skins", "survey", "sources.yaml")),
+    *(
+        f"resources/{name}"
+        for name in ("exports", "materials", "new_domain", "prompts", "published", "skins", "survey", "sources.yaml")
+    ),
     *("resources/rulegraph.dot", "resources/rulegraph.svg"),
     *(f"workflow/{name}" for name in ("Snakefile", "bin", "report", "rules", "schemas")),
 )

@@ -19,6 +19,7 @@ from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 from worldprobe.commented_csv import read_frame
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_files, write_text
+from worldprobe.paths import RESOURCES
 
 
 def fill_once(templates: pd.DataFrame, materials: Materials, seed: int) -> pd.DataFrame:
@@ -209,50 +210,8 @@ def _written(header: tuple[str, ...], rows: list[list[str]], canary: str | None)
     return text.getvalue()
 
 
-_CONCEPTS = """\
-{canary}# What {name} is about. Each concept names the flags that open targets for it (see targets/target-{name}.yml).
-
-- concept: start
-  domain: {label}
-  concept_type: property         # relation, action, interaction or property: decides which keys an entry may have
-  opposite_concepts: []          # converses only: X leads Y just when Y follows X
-  agentive: true                 # a flag: targets with `criteria: agentive` ask about this concept
-  ing_form: starting             # how it reads in a sentence, for targets with `tags: ing_form`
-
-- concept: stop
-  domain: {label}
-  concept_type: property
-  opposite_concepts: []
-  agentive: true
-  ing_form: stopping
-"""
-_TARGETS = """\
-{canary}{name}:
-  - pattern: "[agent1] is {{CONCEPT}} work"   # [agent1]: a row of fillers/filler-agent.csv; {{CONCEPT}}: the concept
-    swappable_variables: false               # true: [agent1] and [agent2] may change places, if the concepts are converses
-    criteria: agentive                       # the flag that both concepts must have; null: any concept
-    tags: ing_form                           # the form that stands for {{CONCEPT}}; null: the concept's name
-"""
-_CONTEXTS = """\
-{canary}# Ask of every pair of contexts: does target 1 fit context 1 and not context 2, and target 2 the other way round?
-- conceptA: start
-  conceptB: stop
-  probes:
-    - type: indirect                         # has to be inferred from the situation; direct: says it in other words
-      pattern: "[agent1] {{segment1}} the desk lamp"
-      segments:
-        - segmentA: turns on                 # fits "start"
-          segmentB: turns off                # fits "stop"
-          contrast: antonym                  # antonym, negation, or any other word (counted as "other")
-
-    - type: direct
-      pattern: "From now on, [agent1] {{segment1}} be busy"
-      segments:
-        - segmentA: will
-          segmentB: will not
-          contrast: negation
-"""
-_NAMES = "Ada Ben Cleo Dan Eva Finn Gita Hugo Ines Juan Kim Lars Mina Nuri Olga Pia Quentin Rosa"
+#: What a new domain begins with, its names in braces.
+_START = RESOURCES / "new_domain"
 
 
 def start_domain(folder: Path, name: str, canary: str | None) -> list[Path]:
@@ -273,8 +232,10 @@ def start_domain(folder: Path, name: str, canary: str | None) -> list[Path]:
         fix = 'Write two words of letters a-z and digits, joined by a hyphen, e.g. "garden-work".'
         raise UserError(f"NAME {name}", "is not a name for a domain.", fix)
     values = {"name": name, "label": name.partition("-")[0].lower(), "canary": f"{canary}\n" if canary else ""}
-    kinds = {"concept": _CONCEPTS, "target": _TARGETS, "context": _CONTEXTS}
-    texts = {folder / f"{kind}s" / f"{kind}-{name}.yml": text.format(**values) for kind, text in kinds.items()}
+    texts = {
+        folder / f"{path.stem}s" / f"{path.stem}-{name}.yml": path.read_text(encoding="utf-8").format(**values)
+        for path in sorted(_START.glob("*.yml"))
+    }
     for path in texts:
         for other in sorted(path.parent.glob("*")):
             if other.name.lower() == path.name.lower():
@@ -282,7 +243,7 @@ def start_domain(folder: Path, name: str, canary: str | None) -> list[Path]:
                 raise UserError(other, problem, "Choose another name, or remove the file.")
     names = folder / "fillers" / "filler-agent.csv"
     if not names.exists():
-        texts[names] = values["canary"] + "item\n" + "".join(f"{agent}\n" for agent in _NAMES.split())
+        texts[names] = values["canary"] + (_START / names.name).read_text(encoding="utf-8")
     with whole_files(list(texts)):
         for path, text in texts.items():
             write_text(path, text)
