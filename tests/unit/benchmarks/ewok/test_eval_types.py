@@ -2,7 +2,7 @@
 
 import pytest
 
-from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, PROMPTED, WAYS, is_prompted, is_rated, way_of
+from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, WAYS, is_prompted, is_rated, way_of
 from worldprobe.benchmarks.ewok.settings import Ewok
 from worldprobe.errors import UserError
 from worldprobe.settings.blocks import schema_at
@@ -21,5 +21,3 @@ def test_a_way_is_found_by_its_name_and_knows_what_it_is():
         way_of("likert")
     with pytest.raises(UserError, match='did you mean "likert_constrained_two"'):
         way_of("likert_constrained_tow")
-    with pytest.raises(UserError, match="logprobs: is unknown"):
-        way_of("logprobs", PROMPTED)

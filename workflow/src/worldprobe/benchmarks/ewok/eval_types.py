@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worldprobe.errors import UserError, did_you_mean
@@ -95,7 +94,6 @@ def title_of(eval_type: str) -> str:
 
 #: every way, in the order in which they are shown.
 WAYS = (Way("logprobs"), *(Way(p, g, s) for p in PARADIGMS[1:] for g in GENERATIONS for s in SHOTS))
-PROMPTED = tuple(way for way in WAYS if way.is_prompted)
 EVAL_TYPES = tuple(way.name for way in WAYS)
 #: further readings of log probabilities: both targets under one context, by each measure (analysis.judge).
 TARGET_TYPES = ("logprobs_targets_sum", "logprobs_targets_mean", "logprobs_targets_pmi")
@@ -104,7 +102,7 @@ JUDGED_TYPES = (*EVAL_TYPES, *TARGET_TYPES, "word2vec", "human_likert")
 _BY_NAME = {way.name: way for way in WAYS}
 
 
-def way_of(eval_type: str, among: Sequence[Way] = WAYS) -> Way:
+def way_of(eval_type: str) -> Way:
     """The way with a name.
 
     Raises:
@@ -113,10 +111,10 @@ def way_of(eval_type: str, among: Sequence[Way] = WAYS) -> Way:
     >>> way_of("likert_constrained_two").generation
     'constrained'
     """
-    known = {way.name: way for way in among}
-    if eval_type not in known:
-        raise UserError(f"eval type {eval_type}", f"is unknown{did_you_mean(eval_type, known)}", f"Known: {', '.join(known)}.")
-    return known[eval_type]
+    if eval_type not in _BY_NAME:
+        near = did_you_mean(eval_type, _BY_NAME)
+        raise UserError(f"eval type {eval_type}", f"is unknown{near}", f"Known: {', '.join(_BY_NAME)}.")
+    return _BY_NAME[eval_type]
 
 
 def is_prompted(eval_type: str) -> bool:
