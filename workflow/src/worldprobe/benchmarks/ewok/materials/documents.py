@@ -120,7 +120,8 @@ _Texts.add_constructor(_BOOL, lambda _, node: _Bare(node.value))
 def _text(value: Any, context: ValidationInfo) -> Any:
     """A text, or None where there is none."""
     if isinstance(value, _Bare):
-        if context.context.yaml_1_1_truth:
+        rules: Any = context.context
+        if rules.yaml_1_1_truth:
             return str(value) if _TRUTH[value.lower()] else None  # The original takes "no" for "there is none".
         if value.lower() in ("true", "false"):
             raise ValueError(f"is the truth value {value.lower()}.", "Put it in quotes if you mean the word, or write null.")
@@ -150,16 +151,13 @@ OptionalTexts = Annotated[tuple[str, ...] | None, BeforeValidator(_texts)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 
 
-#: What nobody writes as a key.
-_PLACE = "\0place"
-
-
 class Entry(BaseModel):
     """A mapping of a file of materials."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    place: SkipJsonSchema[Annotated[Place, SkipValidation]] = Field(default=Place(""), alias=_PLACE, repr=False)
+    # Under a name that nobody writes as a key.
+    place: SkipJsonSchema[Annotated[Place, SkipValidation]] = Field(default=Place(""), alias="\0place", repr=False)
 
 
 E = TypeVar("E", bound=Entry)
@@ -221,4 +219,4 @@ def _placed(value: Any, keys: Keys, source: Source) -> Any:
     if not isinstance(value, dict):
         return value
     line = source.lines.get((*keys, "pattern"), source.lines.get(keys, 0))
-    return {key: _placed(one, (*keys, key), source) for key, one in value.items()} | {_PLACE: Place(source.name, line)}
+    return {key: _placed(one, (*keys, key), source) for key, one in value.items()} | {"\0place": Place(source.name, line)}
