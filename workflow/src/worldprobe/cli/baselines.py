@@ -157,7 +157,7 @@ def measure_surface(
     """
     from functools import partial
 
-    from worldprobe.benchmarks.ewok import frequency
+    from worldprobe.benchmarks.ewok import frequency as frequencies
     from worldprobe.benchmarks.ewok.contracts import Items, SurfaceFeatures
     from worldprobe.contracts import read_table, write_table
     from worldprobe.errors import UserError
@@ -170,13 +170,13 @@ def measure_surface(
         raise UserError("--ngrams", "a file is given twice, so its counts would be doubled.", "Give each file once.")
     item_rows = read_table(items, Items)
     if frequency == "wordfreq":
-        source, unit = frequency.frequencies_of_wordfreq, "ln(1 + occurrences per billion words)"
+        source, unit = frequencies.frequencies_of_wordfreq, "ln(1 + occurrences per billion words)"
     elif compat:
-        source = partial(frequency.records_that_begin_with, paths=ngrams)
+        source = partial(frequencies.records_that_begin_with, paths=ngrams)
         unit = "ln(1 + records that begin with the word)"
     else:
-        source, unit = partial(frequency.frequencies_of_ngrams, paths=ngrams), "ln(1 + occurrences in books of all years)"
-    measured = frequency.surface_features(item_rows, source, compat)
+        source, unit = partial(frequencies.frequencies_of_ngrams, paths=ngrams), "ln(1 + occurrences in books of all years)"
+    measured = frequencies.surface_features(item_rows, source, compat)
     if empty := measured.counts["n_texts_without_words"]:
         LOGGER.warning("%d texts have no words, so their items have no mean log frequency", empty)
     provenance = made(

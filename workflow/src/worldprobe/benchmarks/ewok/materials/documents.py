@@ -128,7 +128,7 @@ def _text(value: Any, context: ValidationInfo) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _texts(value: Any, context: ValidationInfo) -> Any:
+def texts(value: Any, context: ValidationInfo) -> Any:
     """One text or a list of them."""
     if isinstance(value, list):
         return [text for one in value if (text := _text(one, context)) is not None]
@@ -143,11 +143,11 @@ def _flag(value: Any) -> bool:
 
 
 TextOrTexts = Annotated[
-    str | tuple[str, ...] | None, BeforeValidator(lambda value, info: (_texts if isinstance(value, list) else _text)(value, info))
+    str | tuple[str, ...] | None, BeforeValidator(lambda value, info: (texts if isinstance(value, list) else _text)(value, info))
 ]
 OptionalText = Annotated[str | None, BeforeValidator(_text)]
 Text = Annotated[str, Field(min_length=1), BeforeValidator(_text)]
-OptionalTexts = Annotated[tuple[str, ...] | None, BeforeValidator(_texts)]
+OptionalTexts = Annotated[tuple[str, ...] | None, BeforeValidator(texts)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, create_model
+from pydantic import BeforeValidator, Field, ValidationInfo, create_model
 
 from worldprobe.archives import Archive
 from worldprobe.benchmarks.ewok.materials.documents import (
@@ -24,6 +24,7 @@ from worldprobe.benchmarks.ewok.materials.documents import (
     TextOrTexts,
     parse_entry,
     read_document,
+    texts,
 )
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.slots import FillerClass, read_filler_class
@@ -234,6 +235,11 @@ def third_person(verb: str, rules: Rules) -> str:
 ContextType = Annotated[Literal["direct", "indirect"] | None, OptionalText.__metadata__[0]]
 
 
+def _criteria(value: Any, context: ValidationInfo) -> Any:
+    found = texts(value, context) or [""]
+    return [text.replace("-", "_") for text in found] if isinstance(found, list) else found
+
+
 class Target(Entry):
     """A target pattern, such as ``[agent1] can {CONCEPT} [object1]``.
 
@@ -245,8 +251,8 @@ class Target(Entry):
     """
 
     pattern: Text
-    criteria: Annotated[OptionalTexts, AfterValidator(lambda texts: tuple(t.replace("-", "_") for t in texts or ("",)))]
-    tags: Annotated[OptionalTexts, AfterValidator(lambda texts: texts or ())]
+    criteria: Annotated[tuple[str, ...], BeforeValidator(_criteria)]
+    tags: Annotated[tuple[str, ...], BeforeValidator(lambda value, context: texts(value, context) or [])]
     is_swappable: Flag = Field(False, alias="swappable_variables")
     symmetric: Any = None
 
@@ -442,7 +448,9 @@ class _Reader:
                 self.problems.refuse(where, f'unknown key "{key}"{did_you_mean(key, above)}', "Rename or remove it.")
             entries = entries.get(*above)
         if isinstance(entries, list):
-            yield from ((*above, number) for number in range(len(entries)))
+            for number in range(len(entries)):
+                keys: Keys = (*above, number)
+                yield keys
         else:
             what = f'has no list "{above[0]}"' if above else "is not a list of entries"
             self.problems.error(Place(self.source.name, 1), f"{what}.", "Start each entry with a dash.")
