@@ -90,12 +90,12 @@ def all_(
             answers
         out: one file per item table and eval type, in that order
     """
-    from worldprobe.benchmarks.ewok.eval_types import WAYS, way_of
+    from worldprobe.benchmarks.ewok.eval_types import way_of
 
     name = model.name  # refused before a model is loaded
     _refuse_rules(model)
     names = [one.strip() for one in eval_types.split(",") if one.strip()]
-    ways = [way_of(one, WAYS) for one in names]
+    ways = [way_of(one) for one in names]
     if any(way.is_prompted for way in ways):
         refuse_to_prompt(model)
     wanted = len(names) * len(items)
