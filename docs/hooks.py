@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import sys
 from pathlib import Path
@@ -38,20 +39,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, page, content=_links(text, Path(source).parent)))
     files.append(File.generated(config, "reference/commands.md", content=commands()))
     files.append(File.generated(config, "reference/formats.md", content=formats()))
-    files.append(File.generated(config, "pictures/rulegraph.svg", abs_src_path=str(ROOT / "resources" / "rulegraph.svg")))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links to the repository's files become links to pages, or names; the picture of the workflow one that needs no script."""
-    picture = "![Every rule and what it needs](pictures/rulegraph.svg)"
-    text = re.sub(r"^```mermaid\n.*?^```$", picture, markdown, flags=re.MULTILINE | re.DOTALL)
+    """Links to the repository's files become links to pages, or names."""
     is_generated = page.file.src_uri in ELSEWHERE.values() or page.file.src_uri.startswith("reference/")
-    return text if is_generated else _links(text, Path("docs"))
+    inside = posixpath.dirname(page.file.src_uri)
+    return markdown if is_generated else _links(markdown, Path("docs", inside), inside)
 
 
-def _links(text: str, folder: Path) -> str:
-    """Relative links of a file in a folder of the repository, as the site has them."""
+def _links(text: str, folder: Path, inside: str = "") -> str:
+    """Relative links of a file in a folder of the repository, as its page in a folder of the site has them."""
 
     def lead(found: re.Match[str]) -> str:
         label, target, anchor = found[1], found[2], found[3] or ""
@@ -63,9 +62,9 @@ def _links(text: str, folder: Path) -> str:
                 parts.append(part)
         path = "/".join(parts)
         if path in ELSEWHERE:
-            return f"[{label}]({ELSEWHERE[path]}{anchor})"
+            return f"[{label}]({posixpath.relpath(ELSEWHERE[path], inside or '.')}{anchor})"
         if path.startswith("docs/"):
-            return f"[{label}]({path.removeprefix('docs/')}{anchor})"
+            return f"[{label}]({posixpath.relpath(path.removeprefix('docs/'), inside or '.')}{anchor})"
         if not (ROOT / path).exists():
             raise FileNotFoundError(f"{folder}: {target}")
         return f"`{path}`"

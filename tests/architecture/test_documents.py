@@ -11,17 +11,18 @@ from worldprobe.cli import main, parse
 from worldprobe.survey.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
+#: Without the site's first page, whose links lead to pages that only the site has.
 DOCUMENTS = [
     "README.md",
     "CONTRIBUTING.md",
     "config/README.md",
     "results/README.md",
-    *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md") if path.name != "index.md"),  # of the site
+    *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md") if path.name != "index.md"),
 ]
 
 
-def test_the_picture_of_the_workflow_shows_every_rule() -> None:
-    picture = (ROOT / "docs" / "workflow.md").read_text().split("```mermaid")[1].split("```")[0]
+def test_the_page_on_the_workflow_names_every_rule() -> None:
+    page = (ROOT / "docs" / "workflow.md").read_text().split("## ")[0]
     rules = [
         name
         for path in (ROOT / "workflow" / "rules").rglob("*.smk")
@@ -29,7 +30,7 @@ def test_the_picture_of_the_workflow_shows_every_rule() -> None:
         if not re.match(r"(table|figure)s?_", name)
     ]
     assert len(rules) > 15
-    assert [name for name in rules if not re.search(rf"\b{name}\b", picture)] == []
+    assert [name for name in rules if not re.search(rf"`{name}`", page)] == []
 
 
 def shown_commands(text: str) -> list[str]:

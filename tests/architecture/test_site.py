@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,7 @@ def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_page_is_in_the_menu(site: Path, repository: Path) -> None:
     menu = (site / "index.html").read_text()
-    pages = [path.stem for path in (repository / "docs").glob("*.md")] + ["handbook", "results", "contributing", "changelog"]
+    pages = [path.stem for path in (repository / "docs").rglob("*.md")] + ["handbook", "results", "contributing", "changelog"]
     assert len(pages) > 12
     assert [page for page in pages if f"{page}.html" not in menu and page != "index"] == []
 
@@ -40,6 +41,16 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
             path.read_text(),
         )
         assert not loaded, f"{path.name}: {loaded}"
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_the_site_can_be_searched_when_it_is_opened_as_a_file(site: Path) -> None:
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
+    address = f"{(site / 'background' / 'speed.html').as_uri()}?q=masked"
+    shown = subprocess.run(["chromium", *options, address], capture_output=True, text=True, check=True, timeout=120).stdout
+    found = re.search(r"(\d+) matching documents", shown)
+    assert found
+    assert int(found[1]) > 2
 
 
 def test_links_and_pictures_between_the_built_pages_lead_somewhere(site: Path) -> None:

@@ -1,4 +1,4 @@
-"""Does a model that knows nothing answer WorldSense without bias? Run by hand; prints a table (docs/worldsense.md has one).
+"""Does a model that knows nothing answer WorldSense without bias? Run by hand; prints a table (docs/background has one).
 
     python tests/performance/worldsense_calibration.py [--seeds 10] [--skins race ...]
 

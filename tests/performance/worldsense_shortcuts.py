@@ -1,4 +1,4 @@
-"""Can a text classifier answer WorldSense without reasoning? Run by hand; prints a table (docs/worldsense.md has one).
+"""Can a text classifier answer WorldSense without reasoning? Run by hand; prints a table (docs/background has one).
 
     python tests/performance/worldsense_shortcuts.py [--trials 6000] [--released trials.jsonl.bz2]
 

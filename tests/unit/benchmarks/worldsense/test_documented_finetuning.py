@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_commands_run_one_after_the_other(section: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    commands = [shlex.split(line)[1:] for line in re.findall(r"^    (worldprobe worldsense .+)$", section, re.M)]
+    commands = [shlex.split(line)[1:] for line in re.findall(r"^(worldprobe worldsense .+)$", section, re.M)]
     assert [words[1] for words in commands] == ["generate", "finetune", "ask"]
     for words in commands:
         few = FEW if words[1] == "generate" else []

@@ -39,7 +39,7 @@ def errors(rule: str, part: str) -> tuple[int, int]:
 def test_the_errors_of_both_rules_are_those_that_the_documentation_states(part: str, repository: Path) -> None:
     number, counted = ERRORS[part]
     assert sum(row["part"] == part for row in REPLIES) == number
-    stated = (repository / "docs" / "worldsense.md").read_text(encoding="utf-8")
+    stated = (repository / "docs" / "background" / "worldsense_answers.md").read_text(encoding="utf-8")
     for rule, expected in counted.items():
         assert errors(rule, part) == expected
         assert f"{expected[0]} misread, {expected[1]} missed" in stated
