@@ -1,0 +1,102 @@
+"""Every command that the documents show is run here as it stands there, or is excused by name with the reason."""
+
+import glob
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from worldprobe.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+LISTED = yaml.safe_load(Path(__file__).with_name("documented_commands.yaml").read_text(encoding="utf-8"))
+RUN = {name: steps for name, steps in LISTED.items() if name != "excused"}
+DOCUMENTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "config/README.md",
+    "results/README.md",
+    "resources/materials/ewok-builtin/README.md",
+]
+#: What a line of a block begins with, if it is a command.
+PROGRAMS = (
+    "worldprobe|snakemake|make|pip|python3?|pytest|sudo|jupyter|lm-eval|lighteval|inspect|envs/install|"
+    r"RPY2_CFFI_MODE=ABI pip|\$EDITOR"
+)
+TEMPLATE = (
+    "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}"
+)
+
+
+def blocks(language: str) -> dict[str, str]:
+    """Document -> its fenced blocks of a language, one after the other."""
+    names = [*DOCUMENTS, *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md")))]
+    found = {
+        name: re.findall(r"^ *```(\w*)\n(.*?)^ *```$", (ROOT / name).read_text(encoding="utf-8"), re.M | re.S) for name in names
+    }
+    return {name: "".join(text for written_in, text in parts if written_in == language) for name, parts in found.items()}
+
+
+def shown() -> set[str]:
+    """All commands that the documents show, without the comments behind them."""
+    lines = [line.strip() for text in blocks("").values() for line in text.splitlines()]
+    return {re.sub(r"\s+#.*", "", line) for line in lines if re.match(rf"({PROGRAMS})\b", line)}
+
+
+def test_every_command_is_run_or_excused_and_no_other_is_listed() -> None:
+    run = [step["command"] for steps in RUN.values() for step in steps if "command" in step]
+    excused = [command for commands in LISTED["excused"].values() for command in commands]
+    assert len(run) > 40
+    assert sorted(run + excused) == sorted(shown())
+
+
+@pytest.fixture
+def place(tmp_path: Path, tiny_checkpoint: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with what the documents take for granted."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(tiny_checkpoint(), "my_model")
+    Path("my_model", "chat_template.jinja").write_text(TEMPLATE)
+    assert main(["materials", "new-domain", "own", "office-work"]) == 0
+    Path("config").symlink_to(ROOT / "config")
+    Path("my.yaml").write_text("study: mine\nmodels: [control_untrained]\n")
+    Path("my_skins").mkdir()
+    skin = (ROOT / "resources" / "skins" / "tall_short.yaml").read_text(encoding="utf-8")
+    Path("my_skins", "mine.yaml").write_text(skin.replace("tall/short", "my skin"), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_commands_run_one_after_the_other(name: str, place: Path) -> None:
+    for step in RUN[name]:
+        words = words_of(step)
+        assert main(words) == 0, shlex.join(["worldprobe", *words])
+
+
+def words_of(step: dict[str, Any]) -> list[str]:
+    """A step's words as they are run: with what stands in their place, and patterns of files written out."""
+    instead = {"/path/to/folder": "my_model", **step.get("instead", {})}
+    given = shlex.split(step.get("command") or step["first"])[1:]
+    unused = step.get("instead", {}).keys() - set(given)
+    assert not unused, f"{unused} is no word of {given}"
+    words = [str(instead.get(word, word)) for word in given] + shlex.split(step.get("add", ""))
+    return [found for word in words for found in (sorted(glob.glob(word)) if "*" in word else [word])]
+
+
+def test_the_examples_in_python_run(
+    place: Path, tiny_checkpoint: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree("my_model", "model_a")
+    shutil.copytree(tiny_checkpoint("llama"), "model_b")
+    assert main(["items", "build", "own", "--versions", "0-2", "--out", "items.parquet"]) == 0
+    for part in blocks("python")["docs/library.md"].split("import worldprobe\n")[1:]:
+        code = part.partition("import pandas")[0].replace("/path/to/folder", "my_model")
+        exec(compile(f"import worldprobe\n{code}", "docs/library.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "logprob" in printed
+    assert "office-work" in printed
+    assert "model_a" in printed

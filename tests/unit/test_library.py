@@ -1,0 +1,65 @@
+"""worldprobe as a library, as docs/library.md shows it."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import worldprobe
+from worldprobe.cli import main
+from worldprobe.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def models(tiny_checkpoint: Callable[..., Path]) -> list:
+    return [worldprobe.load_model(tiny_checkpoint(architecture)) for architecture in ("gpt2", "llama")]
+
+
+def test_the_package_itself_loads_nothing_large() -> None:
+    code = "import sys, worldprobe; assert 'score_texts' in worldprobe.__all__; print({'torch', 'pandas'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
+
+
+def test_what_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="score_pictures"):
+        worldprobe.score_pictures  # noqa: B018
+
+
+def test_log_probabilities_of_a_sequence_add_up(models: list) -> None:
+    whole, start, end = (
+        worldprobe.score_texts(models[0], [text], [context]).logprob[0]
+        for text, context in (("Ana lifts the lamp.", None), ("Ana lifts", None), ("the lamp.", "Ana lifts"))
+    )
+    assert whole == pytest.approx(start + end, abs=1e-4)
+
+
+def test_each_text_has_a_row_in_the_given_order(models: list) -> None:
+    texts = ["Ben hides the rug.", "Ben.", "Ben hides the rug."]
+    scored = worldprobe.score_texts(models[0], texts)
+    assert scored.text.tolist() == texts
+    assert scored.logprob[0] == scored.logprob[2] != scored.logprob[1]
+    assert (scored.n_tokens > 0).all()
+
+
+def test_contexts_are_as_many_as_texts(models: list) -> None:
+    with pytest.raises(UserError, match="for 2 texts"):
+        worldprobe.score_texts(models[0], ["one", "two"], ["a context"])
+
+
+def test_items_are_judged_as_the_commands_judge_them_and_models_compared(models: list, tmp_path: Path) -> None:
+    items = tmp_path / "items.parquet"
+    assert main(["materials", "new-domain", str(tmp_path / "own"), "office-work"]) == 0
+    assert main(["items", "build", str(tmp_path / "own"), "--versions", "0-2", "--out", str(items)]) == 0
+    first, second = (worldprobe.score_items(model, items, name) for model, name in zip(models, ("mine", "yours"), strict=True))
+    folder, scores, judged = models[0].facts.checkpoint, tmp_path / "scores.parquet", tmp_path / "judgements.parquet"
+    assert main(["score", "logprobs", str(items), "--checkpoint", folder, "--out", str(scores)]) == 0
+    assert main(["judge", str(items), str(scores), "--model", "mine", "--out", str(judged)]) == 0
+    by_commands = pd.read_parquet(judged)
+    pd.testing.assert_frame_equal(first[by_commands.columns], by_commands, check_dtype=False)
+    compared = worldprobe.compare_models(first, second)
+    overall = compared[compared.grouping == "overall"].iloc[0]
+    assert overall.difference == pytest.approx(first.accuracy.mean() - second.accuracy.mean())
+    assert "mine" in overall.sentence
