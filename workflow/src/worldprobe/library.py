@@ -52,7 +52,7 @@ def score_texts(model: Engine, texts: Sequence[str], contexts: Sequence[str | No
     from worldprobe.errors import UserError
     from worldprobe.models.engine import Loglikelihood
 
-    given = [None] * len(texts) if contexts is None else list(contexts)
+    given: list[str | None] = [None] * len(texts) if contexts is None else list(contexts)
     if len(given) != len(texts):
         raise UserError("contexts", f"are {len(given)}, for {len(texts)} texts.", "Give one for each text, or None.")
     queries = [Loglikelihood(context, text) for context, text in zip(given, texts, strict=True)]
