@@ -15,7 +15,8 @@ from worldprobe.errors import UserError
 
 @pytest.fixture(scope="module")
 def models(tiny_checkpoint: Callable[..., Path]) -> list:
-    return [worldprobe.load_model(tiny_checkpoint(architecture)) for architecture in ("gpt2", "llama")]
+    folders = (tiny_checkpoint("gpt2"), tiny_checkpoint("llama", "sentencepiece"))
+    return [worldprobe.load_model(folder) for folder in folders]
 
 
 def test_the_package_itself_loads_nothing_large() -> None:

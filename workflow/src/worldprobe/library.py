@@ -80,12 +80,13 @@ def score_items(model: Engine, items: pd.DataFrame | str | Path, name: str = "")
         Judgements: a row per item and target, with accuracy (1, 0.5 for an exact tie, 0) and the item's design.
 
     Raises:
-        UserError: the items are not of that form, or a text is missing.
+        UserError: the file is not an items table, or a text is missing.
+        ContractError: a table's columns are not those of items.
     """
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.analysis.judge import judge_target_scores
-    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.benchmarks.ewok.contracts import Items, Judgements
     from worldprobe.benchmarks.ewok.scoring.logprobs import check_texts, score_logprobs
     from worldprobe.contracts import read_table, validate
     from worldprobe.inference.store import open_store
@@ -95,7 +96,8 @@ def score_items(model: Engine, items: pd.DataFrame | str | Path, name: str = "")
     check_texts(rows, "items")
     with TemporaryDirectory() as kept:
         scores, _, _ = score_logprobs(rows, model, open_store(kept, model))
-    return judge_target_scores(rows, scores, name or short_name(model.facts.checkpoint), dtype=model.facts.dtype).table
+    judged = judge_target_scores(rows, scores, name or short_name(model.facts.checkpoint), dtype=model.facts.dtype)
+    return validate(judged.table, Judgements)
 
 
 def compare_models(*judgements: pd.DataFrame) -> pd.DataFrame:
