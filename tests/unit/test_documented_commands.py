@@ -66,7 +66,7 @@ def place(tmp_path: Path, tiny_checkpoint: Callable[..., Path], monkeypatch: pyt
     Path("my.yaml").write_text("study: mine\nmodels: [control_untrained]\n")
     Path("my_skins").mkdir()
     skin = (ROOT / "resources" / "skins" / "tall_short.yaml").read_text(encoding="utf-8")
-    Path("my_skins", "mine.yaml").write_text(skin.replace("tall/short", "my skin"), encoding="utf-8")
+    Path("my_skins", "mine.yaml").write_text(skin.replace("tall/short", "my/skin"), encoding="utf-8")
     return tmp_path
 
 
