@@ -87,7 +87,7 @@ def score_items(model: Engine, items: pd.DataFrame | str | Path, name: str = "")
 
     from worldprobe.benchmarks.ewok.analysis.judge import judge_target_scores
     from worldprobe.benchmarks.ewok.contracts import Items, Judgements
-    from worldprobe.benchmarks.ewok.scoring.logprobs import check_texts, score_logprobs
+    from worldprobe.benchmarks.ewok.scoring import check_texts, score_logprobs
     from worldprobe.contracts import read_table, validate
     from worldprobe.inference.store import open_store
     from worldprobe.models.checkpoint import short_name
