@@ -41,12 +41,34 @@ def test_models_that_were_asked_other_items_are_in_a_ranking_of_their_own(folder
     assert [(ranking.benchmark, len(ranking.rows)) for ranking in rankings] == [("ewok", 2), ("ewok", 1), ("worldsense", 3)]
 
 
+def test_kinds_are_ranked_apart_and_published_numbers_stand_below_those_of_the_same_items(make_result):
+    masked = make_result("m", kind="masked", pseudo_log_likelihood="original")
+    release = make_result("r", items="b" * 64)
+    release["materials"]["is_official_release"] = True
+    results = [make_result("a"), masked, release]
+    rankings = [one for one in build_rankings([(result, list_scores(result)) for result in results]) if one.benchmark == "ewok"]
+    assert [(one.kind, one.yardsticks) for one in rankings] == [
+        ("causal", {"chance": 0.5}),
+        ("masked", {"chance": 0.5}),
+        ("causal", {"chance": 0.5, "gpt2_xl": 0.655}),
+    ]
+
+
+def test_the_axis_fits_the_intervals_and_chance(make_result):
+    results = [make_result("a", 0.62), make_result("b", 0.71)]
+    ranking = build_rankings([(result, list_scores(result)) for result in results])[0]
+    assert ranking.axis == (0.4, 0.8)
+    assert [ranking.place(value) for value in (0.4, 0.5, 0.8)] == ["0.00%", "25.00%", "100.00%"]
+
+
 def test_the_page_has_every_number_and_loads_nothing(folder):
     out = folder / "board.html"
     assert main(["leaderboard", str(folder), "--title", "Four <models>", "--out", str(out)]) == 0
     page = out.read_text()
-    assert page.count("<table>") == 3
+    assert page.count("<table") == 3
     assert page.count('scope="row"') == 8
+    assert page.count("<th>chance</th>") == 3
+    assert page.count("EWoK: causal models") == 2
     assert "Four &lt;models&gt;" in page
     assert "1=" in page
     assert "0.780 to 0.820" in page

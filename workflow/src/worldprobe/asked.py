@@ -31,10 +31,10 @@ from worldprobe.contracts.results import OVERALL, Summaries
 from worldprobe.errors import UserError
 from worldprobe.paths import StudyPaths
 from worldprobe.report.model_names import Roster
-from worldprobe.report.origins import Methods, file_rows, listed, model_rows, package_versions, read_origins, told
-from worldprobe.report.page import Material, Part
-from worldprobe.report.page import told as told_on_page
+from worldprobe.report.origins import Methods, file_rows, model_rows, package_versions, read_origins, told
+from worldprobe.report.page import Material, Part, notices
 from worldprobe.report.results import Score, standard_error
+from worldprobe.report.sentences import against_chance, counted, listed, who_took_part
 from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
 from worldprobe.settings.blocks import Block
 
@@ -126,26 +126,28 @@ def print_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 def _compose(material: Material, title: str, question: str, cite: str, scores: type[Table]) -> Part:
     """The part of the report."""
     summaries, roster = _overall_first(read_table(material.summary, Summaries)), material.roster
-    overall = summaries[summaries["grouping"] == OVERALL].sort_values("mean", ascending=False, ignore_index=True)
+    overall = summaries[summaries["grouping"] == OVERALL]
+    overall = overall.assign(name=[roster[model].name for model in overall["model"]])
+    models = roster.in_order(overall["model"])
     overview = {
         str(group): {roster[model].name: float(mean) for model, mean in rows[["model", "mean"]].dropna().itertuples(index=False)}
         for (_, group), rows in summaries.groupby(["grouping", "group"], sort=False)
     }
     own = read_origins([material.summary])
     origins = [*own, *material.origins]
-    best, n = overall.iloc[0], int(overall["n"].max())
-    interval = f" (95% interval {best['ci_low']:.3f} to {best['ci_high']:.3f})" if pd.notna(best["ci_low"]) else ""
+    n = int(overall["n"].max())
     groupings = [name for name in summaries["grouping"].unique() if name != OVERALL]
     sentences = [
-        f"Models were asked about the {n:,} items of {title} by {listed(summaries['eval_type'].unique())}.",
+        f"Models were asked about the {counted(n, 'item')} of {title} by {listed(summaries['eval_type'].unique())}.",
         "Intervals are for other clusters of items than these.",
         *([f"Means are also taken by {listed(groupings)}."] if groupings else []),
     ]
     return Part(
         question=question,
-        lead=f"The highest accuracy is that of {roster[best['model']].name}: {best['mean']:.3f}{interval}.",
+        lead=against_chance(overall, chance=None),
+        who=who_took_part(models, roster),
         more=[],
-        facts=[(str(len(overall)), "models" if len(overall) != 1 else "model"), (f"{n:,}", "items")],
+        facts=[(str(len(models)), "model" if len(models) == 1 else "models"), (f"{n:,}", "item" if n == 1 else "items")],
         methods=Methods(
             sentences,
             package_versions(origins),
@@ -153,7 +155,7 @@ def _compose(material: Material, title: str, question: str, cite: str, scores: t
             file_rows(origins),
         ),
         cite=cite,
-        notices=told_on_page(own[0].provenance, roster),
+        notices=notices(own[0].provenance, roster),
         overview=overview,
     )
 

@@ -215,11 +215,13 @@ class Section:
         id: anchor within the page.
         title: heading.
         intro: one or two sentences below it.
+        is_folded: it is about how the study was made: closed in the page at first, and not in the paper.
     """
 
     id: str
     title: str
     intro: str = ""
+    is_folded: bool = False
 
 
 #: Where the tables and figures of a benchmark without a page belong.

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from worldprobe.models.model_types import CAUSAL
+from worldprobe.report.page import asset, environment
 from worldprobe.report.results import Score
-
-#: The least and the largest accuracy on the picture of intervals.
-AXIS = (0.0, 1.0)
-CHANCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -46,15 +43,37 @@ class Ranking:
 
     Attributes:
         benchmark: whose items.
+        kind: of the models.
         asked: how all of them were asked, in words.
         groups: the domains or problems.
-        rows: models, best first.
+        rows: models, the highest mean first.
     """
 
     benchmark: str
+    kind: str
     asked: Mapping[str, str]
     groups: Sequence[str]
     rows: Sequence[Row]
+
+    @property
+    def yardsticks(self) -> dict[str, float]:
+        """Chance, and published numbers of the same items."""
+        score = self.rows[0].score
+        return ({} if score.chance is None else {"chance": score.chance}) | dict(score.published)
+
+    @property
+    def axis(self) -> tuple[float, float]:
+        """The least and the largest accuracy on the picture of intervals: tenths around all of them and chance."""
+        ends = [end for row in self.rows for end in (row.score.low, row.score.high, row.score.chance) if end is not None] or [
+            0.0,
+            1.0,
+        ]
+        return max(0.0, math.floor(10 * min(ends) - 0.1) / 10), min(1.0, math.ceil(10 * max(ends) + 0.1) / 10)
+
+    def place(self, value: float) -> str:
+        """Where a number is on the axis, in percent of its length."""
+        low, high = self.axis
+        return f"{100 * (value - low) / (high - low):.2f}%"
 
 
 def build_rankings(results: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[Ranking]:
@@ -68,11 +87,12 @@ def build_rankings(results: Sequence[tuple[Mapping[str, Any], Sequence[Score]]])
         for benchmark in dict.fromkeys(score.benchmark for score in scores):
             own = [score for score in scores if score.benchmark == benchmark]
             asked = {name: text for name, text in own[0].asked.items() if name != "start tokens"}
-            together.setdefault((benchmark, own[0].items, tuple(asked.items())), []).append((result, own))
+            kind = str(result.get("kind") or CAUSAL)
+            together.setdefault((benchmark, own[0].items, kind, tuple(asked.items())), []).append((result, own))
     return [
-        Ranking(benchmark, dict(asked), _group_names(members), _rank(members))
-        for (benchmark, _, asked), members in sorted(
-            together.items(), key=lambda entry: (entry[0][0], -len(entry[1]), entry[0][1])
+        Ranking(benchmark, kind, dict(asked), _group_names(members), _rank(members))
+        for (benchmark, _, kind, asked), members in sorted(
+            together.items(), key=lambda entry: (entry[0][0], -len(entry[1]), entry[0][1], entry[0][2])
         )
     ]
 
@@ -110,13 +130,8 @@ def build_page(rankings: Sequence[Ranking], title: str, names: Mapping[str, str]
         title: its heading.
         names: benchmark -> its name for readers.
     """
-    folder = files("worldprobe.report") / "assets"
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["share"] = lambda value: "–" if value is None else f"{value:.3f}"
-    environment.filters["place"] = lambda value: (
-        f"{100 * (min(max(value, AXIS[0]), AXIS[1]) - AXIS[0]) / (AXIS[1] - AXIS[0]):.2f}%"
-    )
-    template = environment.from_string((folder / "leaderboard.html.jinja").read_text(encoding="utf-8"))
-    style = Markup((folder / "leaderboard.css").read_text(encoding="utf-8"))
-    script = Markup((folder / "leaderboard.js").read_text(encoding="utf-8"))
-    return template.render(title=title, names=names, rankings=rankings, style=style, script=script, chance=CHANCE) + "\n"
+    made = environment()
+    made.filters["share"] = lambda value: "–" if value is None else f"{value:.3f}"
+    style, script = Markup(asset("page.css") + asset("leaderboard.css")), Markup(asset("sort.js"))
+    template = made.from_string(asset("leaderboard.html.jinja"))
+    return template.render(title=title, names=names, rankings=rankings, style=style, script=script) + "\n"

@@ -21,6 +21,8 @@ WORD2VEC = "word2vec"
 #: Yardsticks are listed with the models in every table; they have no entry in the registry.
 YARDSTICKS = {HUMAN: "Humans", WORD2VEC: "word2vec (bag of words)"}
 CONTROL_FAMILY = "control"
+#: Family of what answers by a rule, without weights.
+RULE_FAMILY = "rule"
 
 
 #: Families whose printed name is not just their id with a capital letter.
@@ -61,6 +63,11 @@ class Model:
     is_untrained: bool = False
     position: int = 10**6
     prices: tuple[float, float] | None = None
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether it answers by a rule instead of being a language model."""
+        return self.family == RULE_FAMILY
 
 
 @dataclass(frozen=True)

@@ -171,16 +171,6 @@ def file_rows(origins: Sequence[TableOrigin]) -> list[dict[str, str]]:
     return rows
 
 
-def listed(words: Iterable[str]) -> str:
-    """Words as a list in a sentence.
-
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    found = list(words)
-    return ", ".join(found[:-1]) + " and " + found[-1] if len(found) > 1 else "".join(found)
-
-
 def told(path: Path) -> str:
     """The notes on a summary table, a line each: the models' kinds, and flags of what they answered; empty without any."""
     return "".join(f"\n{note}" for note in notes(read_provenance(path), Roster({})))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,17 +16,17 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from worldprobe import __version__
-from worldprobe.benchmark import Benchmark
+from worldprobe.benchmark import NO_SECTION, Benchmark
 from worldprobe.files import read_text, write_text
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import NOTES, Methods, TableOrigin
 from worldprobe.report.runtimes import Cost, RunTime, duration_in_words
-from worldprobe.report.sheet import PrintedTable
+from worldprobe.report.sheet import ABSENT, PrintedTable
 from worldprobe.report.style import AROUND_CHANCE, between, is_dark
 
-#: Cells of the overview are coloured in so many steps, one CSS class each.
-OVERVIEW_STEPS = 20
+#: Cells with accuracies are coloured in so many steps, one CSS class each.
+STEPS = 20
 #: Headline of a page about several benchmarks.
 QUESTION = "What do language models know about the world?"
 
@@ -58,7 +59,7 @@ class Notice:
     emphasis: str = ""
 
 
-def told(provenance: Provenance, roster: Roster) -> list[Notice]:
+def notices(provenance: Provenance, roster: Roster) -> list[Notice]:
     """What a summary's provenance says that a reader must know first."""
     return [Notice(title, text) for title, say in NOTES.items() if (text := say(provenance, roster))]
 
@@ -69,25 +70,29 @@ class Part:
 
     Attributes:
         question: what the benchmark asks; the page's heading where it is the only one.
-        lead: the finding in one sentence.
+        lead: the finding in one sentence or two.
+        who: who was asked (``sentences.who_took_part``).
         more: further sentences.
         facts: number and what it counts.
         methods: how it was done.
         cite: what to cite for the measure.
         notices: boxes above the sections.
-        overview: column -> model's name -> accuracy, for the summary of all benchmarks: the whole first, then its parts.
+        overview: column -> model's name -> accuracy: the whole first, then its parts.
+        apart: names in the overview that are no language models, and stand below them.
         extras: section id -> markup that follows its tables.
         has_item_text: whether ``extras`` quote items.
     """
 
     question: str
     lead: str
+    who: str
     more: Sequence[str]
     facts: Sequence[tuple[str, str]]
     methods: Methods
     cite: str
     notices: Sequence[Notice] = ()
     overview: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    apart: frozenset[str] = frozenset()
     extras: Mapping[str, Markup] = field(default_factory=dict)
     has_item_text: bool = False
 
@@ -102,6 +107,7 @@ class ShownSection:
     figures: Sequence[Picture]
     tables: Sequence[PrintedTable]
     extra: Markup
+    is_folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -158,16 +164,38 @@ def build_part(
     pictures = [read_picture(path, captions.get(path.stem, path.stem.replace("_", " "))) for path in figures]
     by_section: dict[str, tuple[list[Picture], list[PrintedTable]]] = {}
     for picture in sorted(pictures, key=lambda one: order.get(f"figures/{one.name}", len(order))):
-        by_section.setdefault(sections.get(f"figures/{picture.name}", "more"), ([], []))[0].append(picture)
+        by_section.setdefault(sections.get(f"figures/{picture.name}", NO_SECTION.id), ([], []))[0].append(picture)
     for table in sorted(tables, key=lambda one: order.get(f"tables/{one.name}", len(order))):
-        by_section.setdefault(sections.get(f"tables/{table.name}", "more"), ([], []))[1].append(table)
-    known = [(section.id, section.title, section.intro) for section in benchmark.page.sections]
+        by_section.setdefault(sections.get(f"tables/{table.name}", NO_SECTION.id), ([], []))[1].append(table)
     shown = [
-        ShownSection(name, title, intro, *by_section.get(name, ([], [])), part.extras.get(name, Markup("")))
-        for name, title, intro in [*known, ("more", "More", "")]
-        if name in by_section or part.extras.get(name)
+        ShownSection(
+            one.id, one.title, one.intro, *by_section.get(one.id, ([], [])), part.extras.get(one.id, Markup("")), one.is_folded
+        )
+        for one in [*benchmark.page.sections, NO_SECTION]
+        if one.id in by_section or part.extras.get(one.id)
     ]
     return ShownPart(benchmark.name, benchmark.title, part, shown)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An accuracy as shown: its text, its colour step (-1: there is none), its value for sorting and what hovering says."""
+
+    text: str
+    step: int = -1
+    value: float = 0.0
+    hint: str = ""
+
+
+def cell_of(value: float | None, hint: str = "", places: int = 2) -> Cell:
+    """A cell, white at chance.
+
+    >>> cell_of(0.5), cell_of(None)
+    (Cell(text='0.50', step=10, value=0.5, hint=''), Cell(text='–', step=-1, value=0.0, hint=''))
+    """
+    if value is None or math.isnan(value):
+        return Cell(ABSENT, hint=hint)
+    return Cell(f"{value:.{places}f}", round(value * STEPS), value, hint)
 
 
 @dataclass(frozen=True)
@@ -177,41 +205,41 @@ class Overview:
     Attributes:
         spans: benchmark and its number of columns.
         columns: headings.
-        rows: model's name -> text and colour step of each cell, -1 where there is none.
+        groups: language models, then rules and other yardsticks: name -> cells, from the highest mean to the lowest.
     """
 
     spans: Sequence[tuple[str, int]]
     columns: Sequence[str]
-    rows: Mapping[str, Sequence[tuple[str, int]]]
+    groups: Sequence[Mapping[str, Sequence[Cell]]]
 
 
 def overview_of(parts: Sequence[ShownPart]) -> Overview:
     """The parts' overviews side by side, the wholes of all first; a model that a benchmark did not ask has empty cells there."""
     wholes = [(shown.title, cells) for shown in parts for cells in list(shown.part.overview.values())[:1]]
     details = [pair for shown in parts for pair in list(shown.part.overview.items())[1:]]
-    columns = wholes + details
-    models = dict.fromkeys(model for _, cells in columns for model in cells)
+    apart = frozenset().union(*(shown.part.apart for shown in parts))
 
-    def shown_cell(cells: Mapping[str, float], model: str) -> tuple[str, int]:
-        return (f"{cells[model]:.2f}", round(cells[model] * OVERVIEW_STEPS)) if model in cells else ("–", -1)
+    def mean(model: str) -> float:
+        known = [cells[model] for _, cells in wholes if model in cells]
+        return sum(known) / len(known) if known else -1.0
 
-    rows = {model: [shown_cell(cells, model) for _, cells in columns] for model in models}
+    models = sorted({model for _, cells in wholes + details for model in cells}, key=lambda model: (-mean(model), model))
+    rows = {model: [cell_of(cells.get(model)) for _, cells in wholes + details] for model in models}
+    groups = [{model: rows[model] for model in models if (model in apart) == is_apart} for is_apart in (False, True)]
     spans = [("overall", len(wholes)), *((shown.title, len(shown.part.overview) - 1) for shown in parts if shown.part.overview)]
-    return Overview(spans, [heading for heading, _ in columns], rows)
+    return Overview(spans, [heading for heading, _ in wholes + details], [group for group in groups if group])
 
 
-def overview_colours() -> Markup:
+def step_colours() -> Markup:
     """The CSS of the cells' colour steps, white at chance."""
-    rules = []
-    for step in range(OVERVIEW_STEPS + 1):
-        colour = between(AROUND_CHANCE, step / OVERVIEW_STEPS)
-        rules.append(f".k{step}{{background:{colour};color:{'#fff' if is_dark(colour) else '#1d1d1d'}}}")
+    colours = [between(AROUND_CHANCE, step / STEPS) for step in range(STEPS + 1)]
+    rules = (f".k{step}{{background:{one};color:{'#fff' if is_dark(one) else '#1d1d1d'}}}" for step, one in enumerate(colours))
     return Markup("".join(rules))
 
 
 def build_page(page: Page) -> str:
     """The page's HTML; it names no resource outside itself, and its policy forbids whatever is not its own."""
-    script = asset("page.js")
+    script = asset("sort.js") + asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     only = page.parts[0].part if len(page.parts) == 1 else None
     return (
@@ -219,15 +247,14 @@ def build_page(page: Page) -> str:
         .from_string(asset("page.html.jinja"))
         .render(
             version=__version__,
-            style=asset("page.css"),
+            style=asset("page.css") + step_colours(),
             script=script,
             policy="default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; "
             f"script-src 'sha256-{digest}'",
             title=page.title or (only.question if only else QUESTION),
             page=page,
             only=only,
-            overview=None if only else overview_of(page.parts),
-            overview_colours=overview_colours(),
+            overview=overview_of(page.parts),
             has_item_text=any(shown.part.has_item_text for shown in page.parts),
             job_seconds=sum(time.seconds for time in page.run_times),
             counts_tokens=any(time.prompt_tokens or time.completion_tokens for time in page.answer_times),

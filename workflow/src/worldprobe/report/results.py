@@ -310,6 +310,8 @@ class Score:
         counts: what else was counted, e.g. ties.
         release: the hub's dataset with exactly what was asked, as ``.eval_results`` names it, if there is one.
         interval: how the interval was found: ``bootstrap`` or ``analytic``.
+        chance: what guessing reaches; None where that differs from item to item.
+        published: model and its printed number for the same items.
     """
 
     benchmark: str
@@ -326,6 +328,8 @@ class Score:
     counts: Mapping[str, int] = field(default_factory=dict)
     release: Mapping[str, str] | None = None
     interval: str = "bootstrap"
+    chance: float | None = None
+    published: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def stderr(self) -> float | None:

@@ -12,14 +12,14 @@ import subprocess
 import time
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.benchmarks.ewok.contracts import Items, TargetScores
-from worldprobe.benchmarks.ewok.report.headline import find_headline, read_examples
+from worldprobe.benchmarks.ewok.report.drilldown import read_examples
 from worldprobe.benchmarks.ewok.report.methods import describe_methods
+from worldprobe.benchmarks.ewok.report.part import compose, lead, more
 from worldprobe.benchmarks.ewok.tables import accuracy
 from worldprobe.cli import main
 from worldprobe.contracts import write_table
@@ -163,7 +163,7 @@ def test_ids_are_unique_and_links_lead_somewhere(page):
 
 def test_the_report_says_plainly_what_control_models_are(page):
     text = page.read_text()
-    assert "this pipeline trained itself, from scratch" in text
+    assert "this pipeline made from scratch" in text
     assert "No published language model took part" in text
 
 
@@ -196,7 +196,7 @@ def test_examples_stand_in_the_page_when_asked_for(small_study, tmp_path):
     assert "contains no item text" not in text
 
 
-def test_every_domain_opens_to_its_concepts_hardest_first(page, small_study):
+def test_every_domain_opens_to_its_concepts_lowest_mean_first(page, small_study):
     text = page.read_text()
     summaries = small_study.summaries
     rows = summaries.query("grouping == 'concept' and metric == 'accuracy' and eval_type == 'logprobs' and condition == 'all'")
@@ -206,41 +206,72 @@ def test_every_domain_opens_to_its_concepts_hardest_first(page, small_study):
     assert re.findall(r'<th scope="row">([^<]+)</th>', block) == expected
 
 
-def test_the_headline_gives_the_range_of_means_and_says_that_the_untrained_control_sits_at_chance(small_study):
-    said = find_headline(small_study.summaries, small_study.roster)
+def test_the_lead_gives_the_range_of_means_and_the_untrained_control_is_at_chance(small_study):
     rows = small_study.summaries.query(
         "grouping == 'overall' and metric == 'accuracy' and condition == 'all' and eval_type == 'logprobs'"
     )
     trained = rows[rows.model.str.startswith("control_") & (rows.model != "control_untrained")]
-    assert said.sentence.startswith(f"Mean accuracies run from {trained['mean'].min():.3f} (")
-    assert f"to {trained['mean'].max():.3f} (" in said.sentence
-    assert f"{(trained.ci_low > 0.5).sum()} of {len(trained)} 95% intervals lie above it" in said.sentence
-    assert any("untrained" in sentence and "at chance, as it should be" in sentence for sentence in said.more)
-    assert said.all_controls
+    said = lead(small_study.summaries, small_study.roster)
+    assert said.startswith(f"Mean accuracies run from {trained['mean'].min():.3f} (")
+    assert f"to {trained['mean'].max():.3f} (" in said
+    assert said.endswith(f"intervals of all {len(trained)} models lie above it.")
+    sentences = more(small_study.summaries, small_study.roster)
+    assert any("Untrained, a control that knows nothing" in one and one.endswith("0.5 is expected.") for one in sentences)
 
 
-def test_no_model_or_domain_is_called_best_or_hardest(small_study):
-    said = find_headline(small_study.summaries, small_study.roster)
-    assert not re.search("best|worst|highest|lowest|easiest|hardest", " ".join([said.sentence, *said.more]))
+def test_no_model_or_domain_is_called_best_or_hardest(page, small_study):
+    text = " ".join([lead(small_study.summaries, small_study.roster), *more(small_study.summaries, small_study.roster)])
+    assert not re.search("best|worst|highest|lowest|easiest|hardest", text)
+    assert not re.search("best:|easiest|hardest|biased", page.read_text())
+
+
+def one_model(summaries, **numbers):
+    """The summaries of the first trained control, with these numbers everywhere."""
+    return summaries[summaries.model == "control_gpt2_small"].assign(**numbers)
 
 
 def test_a_single_model_that_may_be_guessing_is_said_to(small_study):
-    summaries = small_study.summaries.copy()
-    models = [model for model in summaries.model.unique() if model.startswith("control_") and model != "control_untrained"]
-    one = summaries[summaries.model == models[0]].copy()
-    assert "distinguishable" not in find_headline(one, small_study.roster).sentence
-    one[["mean", "ci_low", "ci_high"]] = np.clip(one[["mean", "ci_low", "ci_high"]], 0.48, [0.505, 0.49, 0.51])
-    assert "not distinguishable from chance" in find_headline(one, small_study.roster).sentence
-    summaries[["mean", "ci_low", "ci_high"]] = np.clip(summaries[["mean", "ci_low", "ci_high"]], 0.48, [0.505, 0.49, 0.51])
-    assert "; chance is 0.5, and 0 of " in find_headline(summaries, small_study.roster).sentence
+    roster = small_study.roster
+    above = one_model(small_study.summaries, mean=0.6, ci_low=0.55, ci_high=0.65)
+    assert lead(above, roster).endswith("chance is 0.5, and the interval lies above it.")
+    guessing = one_model(small_study.summaries, mean=0.505, ci_low=0.49, ci_high=0.52)
+    assert lead(guessing, roster).endswith("chance is 0.5, which the interval contains.")
+    assert more(guessing, roster) == ["Means by domain are all 0.505; whether other items would give this order was not tested."]
+    everyone = small_study.summaries.assign(mean=0.5, ci_low=0.48, ci_high=0.52)
+    assert lead(everyone, roster) == "Mean accuracies are all 0.500; chance is 0.5, and no model's 95% interval lies above it."
+
+
+def test_without_domains_nothing_is_said_of_them(small_study):
+    few = small_study.summaries.query("grouping == 'overall'").reset_index(drop=True)
+    assert not any("domain" in sentence for sentence in more(few, small_study.roster))
 
 
 def test_an_untrained_control_off_chance_is_called_a_reason_for_doubt(small_study):
     summaries = small_study.summaries.copy()
     off = (summaries.model == "control_untrained") & (summaries.condition == "all")
     summaries.loc[off, ["mean", "ci_low", "ci_high"]] = [0.6, 0.57, 0.63]
-    said = find_headline(summaries, small_study.roster)
-    assert any("not at chance: look for a leak" in sentence for sentence in said.more)
+    said = more(summaries, small_study.roster)
+    assert any("where 0.5 is expected: look for a leak" in sentence for sentence in said)
+
+
+@pytest.mark.parametrize(
+    ("models", "said", "unsaid"),
+    [
+        (["control_untrained"], "must be at chance", "held out of training"),
+        (["control_gpt2_small"], "held out of training", "untrained"),
+        (["control_gpt2_small", "control_untrained"], "must be at chance. Pairings held out of training", "human line"),
+    ],
+)
+def test_the_notice_about_controls_mentions_only_those_that_are_there(small_study, tmp_path, models, said, unsaid):
+    from worldprobe.benchmarks.ewok.contracts import Summaries
+
+    rows = small_study.summaries[small_study.summaries.model.isin(models)].reset_index(drop=True)
+    write_table(rows, Summaries, tmp_path / "summaries.parquet", Provenance())
+    part = compose(Material(tmp_path / "summaries.parquet", small_study.roster))
+    assert said in part.notices[-1].text
+    assert unsaid not in part.notices[-1].text
+    assert part.who.startswith("No published language model took part. Asked: ")
+    assert part.facts[0] == (str(len(models)), "language model" if len(models) == 1 else "language models")
 
 
 def test_the_methods_paragraph_takes_its_numbers_from_provenance(small_study, tmp_path):
@@ -439,7 +470,7 @@ def test_the_overview_of_all_domains_and_problems_fits_into_1280_pixels(tmp_path
     def part(name: str, n_columns: int) -> ShownPart:
         cells = {f"a model with a long name {number}": 0.5 for number in range(20)}
         overview = {f"quantitative heading {column}": cells for column in range(n_columns)}
-        return ShownPart(name, name, Part("What?", "Lead.", [], [], Methods([], {}, []), "cite", overview=overview), [])
+        return ShownPart(name, name, Part("What?", "Lead.", "Who.", [], [], Methods([], {}, []), "cite", overview=overview), [])
 
     script = """<script>{
     const table = document.querySelector(".overview .scroll");

@@ -26,7 +26,7 @@ SECTIONS = (
     Section(
         "concepts",
         "Concepts",
-        "Which concepts are hard, and for which models.",
+        "Accuracy by concept and model.",
     ),
     Section(
         "controls",
@@ -40,6 +40,7 @@ SECTIONS = (
         "Design and surface features",
         "How accuracy varies with the type of context, with the contrasts between contexts and between targets, and with surface "
         "features of the sentences.",
+        is_folded=True,
     ),
     Section(
         "paradigms",
@@ -51,9 +52,9 @@ SECTIONS = (
         "People",
         "The same items asked of people. Whose answers count was decided in the steps that the table of cleaning lists.",
     ),
-    Section("comparisons", "Pairwise comparisons", "Is one model better than another on the same items?"),
+    Section("comparisons", "Pairwise comparisons", "Do two models differ on the same items?"),
     Section("reproduction", "Published numbers", "Every number printed in the EWoK paper, next to ours."),
-    Section("materials", "Materials", "What the items were built from."),
+    Section("materials", "Materials", "What the items were built from.", is_folded=True),
 )
 
 BENCHMARK = Benchmark(

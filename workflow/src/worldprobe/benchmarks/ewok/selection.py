@@ -54,14 +54,16 @@ def language_models(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[~rows.model.map(is_yardstick)].reset_index(drop=True)
 
 
-def domain_order(rows: pd.DataFrame, roster: Roster) -> list[str]:
-    """Domains from the easiest to the hardest for the language models of these rows (the paper's order in Figure 4).
-
-    Untrained controls have no say, unless there is nobody else.
-    """
-    models = language_models(over_versions(rows))
+def trained_models(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """The rows of language models without untrained controls, which only calibrate; all of them where there is nothing else."""
+    models = language_models(rows)
     trained = models[~models.model.map(lambda model: roster[model].is_untrained)]
-    means = (trained if len(trained) else models).groupby("group")["mean"].mean().reset_index()
+    return trained if len(trained) else models
+
+
+def domain_order(rows: pd.DataFrame, roster: Roster) -> list[str]:
+    """Domains from the highest to the lowest mean over the language models of these rows (the paper's order in Figure 4)."""
+    means = trained_models(over_versions(rows), roster).groupby("group")["mean"].mean().reset_index()
     return [str(name) for name in means.sort_values(["mean", "group"], ascending=[False, True])["group"]]
 
 

@@ -22,9 +22,9 @@ SECTIONS = (
     Section("promptings", "Ways of asking", "The same trials asked in other ways."),
     Section("sets", "Sets", "The test set, the training set as a test, and sets unlike both."),
     Section("finetuning", "Fine-tuning", "Models that were trained on such problems: what they learn, and how far it carries."),
-    Section("difficulty", "What makes it hard", "More entities, more relations to combine, more worlds left open."),
+    Section("difficulty", "Size, depth and open worlds", "More entities, more relations to combine, more worlds left open."),
     Section("skins", "Words and domains", "The same abstract problems in other words."),
-    Section("pairs", "Pairs of models", "Is one model better than another on the same tuples?"),
+    Section("pairs", "Pairs of models", "Do two models differ on the same tuples?"),
     Section("published", "Published numbers", "Every number that the paper prints in tables and text, next to ours."),
 )
 

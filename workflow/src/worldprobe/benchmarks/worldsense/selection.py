@@ -36,8 +36,6 @@ PROMPTING_NAMES = {
     "icl_ood": "ICL-OOD",
     "basic_exchanged": "basic, answers exchanged",
 }
-#: Family of the controls of known behaviour.
-RULES = "rule"
 KEY = ["condition", "eval_type", "model"]
 
 
@@ -112,7 +110,7 @@ def domains_of(rows: pd.DataFrame) -> list[str]:
 
 def language_models(models: list[str], roster: Roster) -> list[str]:
     """The models without the rules of known behaviour and untrained controls; all of them where there is nothing else."""
-    kept = [model for model in models if roster[model].family != RULES and not roster[model].is_untrained]
+    kept = [model for model in models if not roster[model].is_rule and not roster[model].is_untrained]
     return kept or models
 
 

@@ -1,29 +1,3 @@
-"use strict";
-/* Sort a table by the column whose heading is pressed: numbers by size, all else by the alphabet; absent values stay last. */
-function sortKey(cell) {
-  const text = cell.textContent.trim().replace(/−/g, "-").replace(/(\d),(?=\d{3})/g, "$1");
-  const number = text.match(/^<?\s*-?\d*\.?\d+/);
-  if (text === "–" || text === "") return null;
-  return number ? parseFloat(number[0].replace("<", "")) : text.toLowerCase();
-}
-document.querySelectorAll("table.sortable").forEach(table => {
-  const headings = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
-  headings.forEach((heading, column) => heading.querySelector("button").addEventListener("click", () => {
-    const isNumber = heading.classList.contains("n");
-    const before = heading.getAttribute("aria-sort");
-    const down = before ? before === "ascending" : isNumber;
-    headings.forEach(other => other.removeAttribute("aria-sort"));
-    heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const rows = [...table.tBodies[0].rows].map((row, place) => ({row, place, key: sortKey(row.cells[column])}));
-    rows.sort((a, b) => {
-      if (a.key === null || b.key === null) return (a.key === null) - (b.key === null) || a.place - b.place;
-      const order = typeof a.key === "number" && typeof b.key === "number" ? a.key - b.key : String(a.key).localeCompare(String(b.key));
-      return (down ? -order : order) || a.place - b.place;
-    });
-    rows.forEach(({row}) => table.tBodies[0].append(row));
-  }));
-});
-
 /* Enlarge a figure: wheel or buttons to zoom, drag to move, Escape to close. */
 const dialog = document.getElementById("zoom"), stage = dialog.querySelector(".stage");
 let scale = 1, x = 0, y = 0, opened = null;
@@ -125,3 +99,11 @@ if ("IntersectionObserver" in window) {
   }), {rootMargin: "-10% 0px -80% 0px"});
   document.querySelectorAll("main section").forEach(section => watcher.observe(section));
 }
+
+/* A link into a part that is folded opens it. */
+function unfold() {
+  const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+  if (target) target.querySelectorAll(":scope > details").forEach(fold => { fold.open = true; });
+}
+addEventListener("hashchange", unfold);
+unfold();

@@ -35,7 +35,7 @@ ROWS_BETWEEN = 1.6
     options=[EVAL_TYPE],
 )
 def concepts(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> pd.DataFrame:
-    """A row per concept and model; domains from easiest to hardest, concepts from hardest to easiest within a domain."""
+    """A row per concept and model; domains from the highest mean to the lowest, their concepts from the lowest to the highest."""
     rows = over_versions(pick(summaries, "concept", eval_type))
     rows = rows[rows.model != WORD2VEC]
     split = rows.group.str.split("/", n=1, expand=True)

@@ -1,108 +1,118 @@
-"""From domains down to concepts: who fails where, as rows for the page."""
+"""From domains down to concepts and items: who fails where, as rows for the page."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Hashable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from worldprobe.benchmarks.ewok.selection import domain_order, in_words, language_models, over_versions, pick
+from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.exports.canaries import is_own
+from worldprobe.benchmarks.ewok.selection import domain_order, in_words, language_models, over_versions, pick, trained_models
+from worldprobe.contracts import read_provenance, read_table
+from worldprobe.errors import UserError
 from worldprobe.report.model_names import HUMAN, Roster
-from worldprobe.report.style import AROUND_CHANCE, between, is_dark
-
-#: Cells are coloured in so many steps, one CSS class each.
-STEPS = 20
-
-
-@dataclass(frozen=True)
-class Cell:
-    """An accuracy as shown: its text, its colour step, its exact value for sorting and what hovering says."""
-
-    text: str
-    step: int
-    value: float
-    hint: str
+from worldprobe.report.page import Cell, cell_of
 
 
 @dataclass(frozen=True)
 class ConceptLine:
-    """A concept's accuracy per model, in the order of the columns."""
+    """A concept's accuracy: the mean, then each model's in the order of the columns."""
 
     name: str
     n_items: int
-    mean: Cell
     cells: list[Cell]
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain with the models' mean, the best model and its concepts, the hardest first."""
+    """A domain with the models' means and its concepts, those with the lowest mean first."""
 
     id: str
     name: str
-    mean: float
-    best: float
-    best_model: str
+    mean: Cell
+    low: float
+    high: float
     human: float | None
-    n_items: int
     concepts: list[ConceptLine]
 
 
 def find_domains(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> tuple[list[str], list[Domain]]:
-    """Names of the models (the columns) and the domains from the easiest to the hardest."""
+    """Names of the models (the columns) and the domains in the order of the models' mean."""
     rows = over_versions(pick(summaries, "domain", eval_type))
     models = roster.in_order(language_models(rows).model)
-    trained = [model for model in models if not roster[model].is_untrained] or models
+    counted = trained_models(rows, roster).model.unique()
     concepts = over_versions(pick(summaries, "concept", eval_type)) if (summaries.grouping == "concept").any() else rows.iloc[:0]
     found = []
     for domain in domain_order(rows, roster):
-        here = rows[rows.group == domain].set_index("model")
-        means = here["mean"].reindex(trained)
-        human = here["mean"].get(HUMAN)
+        here = rows[rows.group == domain].set_index("model")["mean"]
+        means, human = here.reindex(counted), here.get(HUMAN)
         inside = concepts[concepts.group.str.startswith(f"{domain}/")]
+        lines = {
+            str(group).split("/", 1)[1]: _concept(part.set_index("model"), models, list(counted), roster)
+            for group, part in inside.groupby("group", sort=True)
+        }
+        order = sorted(lines, key=lambda name: (lines[name][0].step < 0, lines[name][0].value, name))
         found.append(
             Domain(
                 id=domain,
                 name=in_words(domain),
-                mean=float(means.mean()),
-                best=float(means.max()),
-                best_model=roster[str(means.idxmax())].name if means.notna().any() else "",
-                human=None if human is None or math.isnan(human) else float(human),
-                n_items=int(here.n.max()),
-                concepts=_concepts(inside, models, trained, roster),
+                mean=cell_of(means.mean(), places=3),
+                low=means.min(),
+                high=means.max(),
+                human=None if human is None or pd.isna(human) else float(human),
+                concepts=[
+                    ConceptLine(in_words(name), int(inside[inside.group == f"{domain}/{name}"].n.max()), lines[name])
+                    for name in order
+                ],
             )
         )
     return [roster[model].name for model in models], found
 
 
-def _concepts(rows: pd.DataFrame, models: list[str], trained: list[str], roster: Roster) -> list[ConceptLine]:
-    lines = []
-    for group, part in rows.groupby("group", sort=True):
-        by_model = part.set_index("model")
-        means = by_model["mean"].reindex(models)
-        average = float(means.reindex(trained).mean())
-        name = in_words(str(group).split("/", 1)[1])
-        cells = [_cell(float(means[m]), f"{roster[m].name}, {name}", by_model, m) for m in models]
-        lines.append(ConceptLine(name, int(part.n.max()), _cell(average, f"mean of the models, {name}"), cells))
-    return sorted(lines, key=lambda line: (math.isnan(line.mean.value), line.mean.value, line.name))
+def _concept(rows: pd.DataFrame, models: list[str], counted: list[str], roster: Roster) -> list[Cell]:
+    cells = [cell_of(rows["mean"].reindex(counted).mean(), "mean of the models")]
+    for model, row in rows.reindex(models).iterrows():
+        ends = "" if pd.isna(row.ci_low) else f", 95% interval {row.ci_low:.3f} to {row.ci_high:.3f}, {row.n:.0f} items"
+        cells.append(cell_of(row["mean"], f"{roster[str(model)].name}: {row['mean']:.3f}{ends}"))
+    return cells
 
 
-def _cell(value: float, hint: str, rows: pd.DataFrame | None = None, model: str = "") -> Cell:
-    if math.isnan(value):
-        return Cell("–", -1, -1.0, hint)
-    if rows is not None and model in rows.index:
-        low, high, n_items = (float(rows[name].loc[model]) for name in ("ci_low", "ci_high", "n"))
-        if not math.isnan(low):
-            hint += f": {value:.3f}, 95% interval {low:.3f} to {high:.3f}, {n_items:.0f} items"
-    return Cell(f"{value:.2f}", round(value * STEPS), value, hint)
+@dataclass(frozen=True)
+class Example:
+    """One item per domain."""
+
+    domain: str
+    item_id: str
+    concepts: str
+    context1: str
+    context2: str
+    target1: str
+    target2: str
 
 
-def colour_rules() -> str:
-    """The CSS of the cells' colour steps, white at chance."""
-    rules = []
-    for step in range(STEPS + 1):
-        colour = between(AROUND_CHANCE, step / STEPS)
-        ink = "#fff" if is_dark(colour) else "#1d1d1d"
-        rules.append(f".c{step}{{background:{colour};color:{ink}}}")
-    return "".join(rules)
+def read_examples(path: Path | str) -> list[Example]:
+    """The first direct item of each domain, from an items table of our own materials.
+
+    Raises:
+        UserError: the materials do not say that they are ours: their text must not appear in a report.
+    """
+    if not is_own(read_provenance(path).canary):
+        raise UserError(
+            "--item-text",
+            "these items were not built from worldprobe's own materials, so their text must not be shown.",
+            "Leave the option out: EWoK's terms allow its text only inside password-protected archives.",
+        )
+    items = read_table(path, Items)
+    direct = items[items.context_type == "direct"] if (items.context_type == "direct").any() else items
+    chosen = direct.sort_values(["domain", "version", "meta_template", "template"]).groupby("domain", sort=True).head(1)
+    return [_example(row) for row in chosen.to_dict("records")]
+
+
+def _example(row: dict[Hashable, Any]) -> Example:
+    concepts = " / ".join(concept for concept in (row["concept_a"], row["concept_b"]) if isinstance(concept, str))
+    texts = (row["context1"], row["context2"], row["target1"], row["target2"])
+    return Example(in_words(row["domain"]), row["item_id"], concepts, *texts)

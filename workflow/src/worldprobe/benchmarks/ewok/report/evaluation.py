@@ -17,6 +17,7 @@ from worldprobe.models.model_types import CAUSAL, describe_kind
 from worldprobe.paths import REPOSITORY
 from worldprobe.report.origins import told
 from worldprobe.report.results import Score, standard_error
+from worldprobe.report.sentences import counted
 
 
 def evaluate(model: Evaluated) -> tuple[dict[str, Any], str]:
@@ -100,6 +101,7 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
         "start tokens": " ".join(evaluation["start_tokens"] or []) or "none",
         "items": "EWoK-core-1.0" if materials["is_official_release"] else "not the published ones",
     }
+    is_comparable = materials["is_official_release"] and evaluation.get("kind", CAUSAL) == CAUSAL
     if evaluation.get("kind", CAUSAL) != CAUSAL:
         asked["kind of model"] = describe_kind(evaluation["kind"], evaluation["pseudo_log_likelihood"])
     return [
@@ -118,6 +120,8 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
             interval="analytic",
             counts={name: row[f"n_{name}"] for name in ("ties", "near_ties", "missing")},
             release=RELEASE if materials["is_official_release"] else None,
+            chance=0.5,
+            published=evaluation["published"] if is_comparable else {},
         )
         for group, row in [("overall", evaluation["accuracy"]), *evaluation["accuracy_by_domain"].items()]
     ]
@@ -137,12 +141,12 @@ def describe_evaluation(evaluation: dict[str, Any]) -> str:
     lines += ["", f"{evaluation['model']} by domain"]
     lines += [f"{domain:{width}}  {_shown(r['mean'])}" for domain, r in evaluation["accuracy_by_domain"].items()]
     official = materials["is_official_release"]
-    versions = "1 version" if len(materials["versions"]) == 1 else f"{len(materials['versions'])} versions"
     lines += [
         "",
-        f"{materials['n_items']} items of {'the official release' if official else 'other materials than the published ones'}, "
-        f"{versions}, {evaluation['dtype']}; {accuracy['n_ties']} ties, "
-        f"{accuracy['n_near_ties']} near ties, {accuracy['n_missing']} without a score.",
+        f"{counted(materials['n_items'], 'item')} of "
+        f"{'the official release' if official else 'other materials than the published ones'}, "
+        f"{counted(len(materials['versions']), 'version')}, {evaluation['dtype']}; {counted(accuracy['n_ties'], 'tie')}, "
+        f"{counted(accuracy['n_near_ties'], 'near tie')}, {counted(accuracy['n_missing'], 'target')} without a score.",
     ]
     if evaluation.get("kind", CAUSAL) != CAUSAL:
         kind = describe_kind(evaluation["kind"], evaluation["pseudo_log_likelihood"])

@@ -18,11 +18,11 @@ from worldprobe.report.origins import (
     Methods,
     TableOrigin,
     file_rows,
-    listed,
     model_rows,
     notes,
     package_versions,
 )
+from worldprobe.report.sentences import counted, listed
 
 #: Packages named in the paragraph, in this order, where they took part.
 NAMED_PACKAGES = (
@@ -73,17 +73,19 @@ def _materials(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> list[
     n_concepts = summaries[summaries.grouping == "concept"].group.nunique()
     items = _of(origins, "items")
     origin = _origin(items[0].provenance) if items else "the materials named in the configuration"
-    text = f"The test set had {n_items:,} items in {n_domains} domains"
-    text += f" ({n_concepts} concepts)" if n_concepts else ""
+    text = f"The test set had {counted(n_items, 'item')}" + (f" in {counted(n_domains, 'domain')}" if n_domains else "")
+    text += f" ({counted(n_concepts, 'concept')})" if n_concepts else ""
     sentences = [f"{text}, compiled from {origin} in the format of EWoK (Ivanova et al., 2024)."]
     if items:
         details = items[0].provenance.details
         if details.get("mode") == "fixed":
-            named = listed([str(v) for v in details.get("versions", [])])
-            sentences.append(f"Each version filled all templates from one fixed set of fillers (versions {named}).")
+            named = [str(version) for version in details.get("versions", [])]
+            noun = "version" if len(named) == 1 else "versions"
+            sentences.append(f"Each version filled all templates from one fixed set of fillers ({noun} {listed(named)}).")
         elif details.get("mode") == "independent":
             per, seed = details.get("per_template"), items[0].provenance.seed
-            sentences.append(f"Each template was filled {per} times, independently of the others (seed {seed}).")
+            often = "once" if per == 1 else f"{per} times"
+            sentences.append(f"Each template was filled {often}, independently of the others (seed {seed}).")
         if details.get("compat"):
             sentences.append("Compilation reproduced the original software exactly, including its known quirks.")
         if details.get("swap"):
@@ -108,11 +110,11 @@ def _origin(provenance: Provenance) -> str:
 def _models(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Roster) -> list[str]:
     models = roster.in_order(m for m in summaries.model.unique() if not is_yardstick(m))
     controls = [m for m in models if roster[m].is_control]
-    text = f"We evaluated {len(models)} language model{'s' if len(models) != 1 else ''}"
-    if controls and len(controls) == len(models):
-        text += ", all of them small calibration controls that the pipeline trained from scratch"
-    elif controls:
-        text += f", {len(controls)} of them small calibration controls that the pipeline trained from scratch"
+    text = f"We evaluated {counted(len(models), 'language model')}"
+    if controls:
+        rest = len(models) - len(controls)
+        which = counted(len(controls), "small calibration control") if rest else "small calibration controls"
+        text += f"{', among them' if rest else ':'} {which} that the pipeline made from scratch"
     sentences = [text + "."]
     for one in _of(origins, "summaries")[:1]:
         sentences += notes(one.provenance, roster)
@@ -162,8 +164,7 @@ def _other_kinds(origins: Sequence[TableOrigin]) -> list[str]:
 def _accuracy(origins: Sequence[TableOrigin]) -> list[str]:
     sentences = [
         "For each target, accuracy is 1 if its matching context scores higher, 0.5 on an exact tie and 0 otherwise; an item's "
-        "accuracy is the mean of its two targets, a model's accuracy the mean over versions, reported with the range of the "
-        "version means."
+        "accuracy is the mean of its two targets, and a model's accuracy is the mean over versions."
     ]
     summaries = _of(origins, "summaries")
     if summaries:

@@ -21,7 +21,8 @@ from worldprobe.benchmarks.ewok.selection import (
 from worldprobe.benchmarks.ewok.study import has_logprobs, has_prompting, has_strict_likert
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster, is_yardstick
-from worldprobe.report.sheet import Column, Sheet, decimals, span, whole_number
+from worldprobe.report.sentences import counted, listed
+from worldprobe.report.sheet import Column, Sheet, decimals, span
 
 #: ways of asking a model, in the order of the columns.
 MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
@@ -31,20 +32,20 @@ MODEL_TYPES = (*EVAL_TYPES, *TARGET_TYPES)
     inputs=[Summaries],
     title="Accuracy by domain",
     section="accuracy",
-    caption="Accuracy by domain: the average over models without untrained controls, the best model, and humans where their "
-    "ratings are part of the run. EWoK, Table 2.",
+    caption="Accuracy by domain: the average over models without untrained controls, the highest mean of a model, and humans "
+    "where their ratings are part of the run. EWoK, Table 2.",
     when=has_logprobs,
     options=[EVAL_TYPE],
 )
 def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
-    """Average and best language model by domain, and humans where present (Table 2).
+    """Average and highest mean of a language model by domain, and humans where present (Table 2).
 
     Control models that were never trained stay out of the average: they only calibrate.
     """
     rows = over_versions(pick(summaries, "domain", eval_type))
     models = language_models(rows)
-    asked = models[~models.model.map(lambda model: roster[model].is_untrained)]
-    calibration = models[models.model.map(lambda model: roster[model].is_untrained)]
+    is_untrained = models.model.map(lambda model: roster[model].is_untrained)
+    asked, calibration = models[~is_untrained], models[is_untrained]
     human = rows[rows.model == HUMAN].set_index("group")["mean"]
     lines = []
     for domain in domain_order(models, roster):
@@ -57,7 +58,7 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
                 "llm_average": here["mean"].mean(),
                 "llm_best": here["mean"].iloc[0] if len(here) else float("nan"),
                 "best_model": here.model.iloc[0] if len(here) else "",
-                "best_name": roster[here.model.iloc[0]].name if len(here) else "",
+                "best_name": _of_highest(here, roster),
                 "human": human.get(domain, float("nan")),
                 "untrained": untrained.mean() if len(untrained) else float("nan"),
                 "n_models": len(here),
@@ -68,21 +69,21 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
     columns = [
         Column("Domain", ("name",), is_number=False),
         Column("LLM average", ("llm_average",), decimals(3)),
-        Column("LLM best", ("llm_best",), decimals(3)),
-        Column("Best model", ("best_name",), is_number=False),
+        Column("LLM highest", ("llm_best",), decimals(3)),
+        Column("Model with it", ("best_name",), is_number=False),
         Column("Human", ("human",), decimals(3)),
     ]
     who = "" if frame.human.isna().all() else " and humans"
     if not who:
         columns.pop()
-    notes = [f"Average over {int(frame.n_models.max())} models; domains in the order of this average, which was not tested."]
+    notes = [f"Average over {counted(int(frame.n_models.max()), 'model')}; domains in its order, which was not tested."]
+    if frame.n_models.max() > 1:
+        notes.append("The highest of several means is more than its model would reach on other items.")
     if len(calibration):
-        names = ", ".join(roster[model].name for model in roster.in_order(calibration.model))
-        notes.append(
-            f"The average leaves out the untrained control ({names}), whose mean is {decimals(3)(frame.untrained.mean())}."
-        )
-    if frame.human.isna().all():
-        notes.append("This run has no human ratings.")
+        names = roster.in_order(calibration.model)
+        what = "an untrained control" if len(names) == 1 else "untrained controls"
+        who_else = f"{listed(roster[model].name for model in names)}, {what}"
+        notes.append(f"The average leaves out {who_else}, with a mean of {decimals(3)(frame.untrained.mean())}.")
     return Sheet(
         title=f"Accuracy of language models{who} by domain ({in_words(eval_type)}); chance is 0.5.",
         frame=frame,
@@ -90,6 +91,12 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
         label=f"accuracy-by-domain-{eval_type}",
         notes=tuple(notes),
     )
+
+
+def _of_highest(rows: pd.DataFrame, roster: Roster) -> str:
+    """The model with the highest mean, or how many share it; rows are sorted by mean."""
+    n_highest = int((rows["mean"] == rows["mean"].max()).sum())
+    return f"{n_highest} models" if n_highest > 1 else "".join(roster[model].name for model in rows.model[:n_highest])
 
 
 @table(
@@ -189,7 +196,7 @@ def mean_accuracy(
     frame = frame[[*wanted, "n_versions", "n", "n_ties", "n_near_ties", "n_missing"]]
     count = int(versions.max()) if len(versions) else 0
     notes = [
-        f"Range: lowest and highest of {count} versions.",
+        *([f"Range: lowest and highest of {count} versions."] if count > 1 else []),
         *(_by_domains(provenance) or [f"Interval: 95%; {drawn_units(provenance)} are samples of more."]),
         *status_notes(means["status"]),
     ]
@@ -201,7 +208,7 @@ def mean_accuracy(
     if of_models.n_missing.sum():
         notes.append(f"{_rows(int(of_models.n_missing.sum()))} of the models without a readable answer.")
     return Sheet(
-        title=f"Accuracy by model ({in_words(eval_type)}), mean and range over {count} versions of the items; chance is 0.5.",
+        title=f"Accuracy by model ({in_words(eval_type)}), mean and range over {counted(count, 'version')}; chance is 0.5.",
         frame=frame,
         columns=(
             Column("Model", ("name",), is_number=False),
@@ -223,7 +230,7 @@ def _by_domains(provenance: Provenance | None) -> list[str]:
 
 
 def _rows(count: int) -> str:
-    return f"{whole_number(count)} target {'row' if count == 1 else 'rows'}"
+    return counted(count, "target row")
 
 
 @table(

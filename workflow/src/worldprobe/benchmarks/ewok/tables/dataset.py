@@ -9,6 +9,7 @@ from worldprobe.benchmarks.ewok.contracts import Items, Templates
 from worldprobe.benchmarks.ewok.outputs import item_table
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
+from worldprobe.report.sentences import counted
 from worldprobe.report.sheet import Column, Sheet, whole_number
 
 
@@ -43,7 +44,7 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
     ]
     types = [Column(name, (f"type_{name}",), whole_number, over="Context type") for name in CONTEXT_TYPES]
     return Sheet(
-        title=f"The materials by domain: concepts, templates, items in {versions} {'version' if versions == 1 else 'versions'}.",
+        title=f"The materials by domain: concepts, templates, items in {counted(versions, 'version')}.",
         frame=frame,
         columns=(
             Column("Domain", ("domain",), in_words, is_number=False),

@@ -51,16 +51,12 @@ def materials_design(templates: pd.DataFrame) -> Sheet:
             Column(in_words(name.partition(": ")[2]), (name,), decimals(2), over=_FEATURE_NAMES[feature]) for name in names
         ]
     frame = pd.concat([shares.assign(part="domain"), pd.DataFrame([last])], ignore_index=True)
-    most = max(strength, key=lambda feature: strength[feature])
     return Sheet(
         title="Design by domain: the share of each domain's templates.",
         frame=frame,
         columns=(Column("Domain", ("domain",), _domain, is_number=False), *columns),
         label="materials_design",
-        notes=(
-            f"{_STRENGTH}, below each feature's first value, is its association with domain, from 0 to 1. The largest is that of "
-            f"{_FEATURE_NAMES[most].lower()}, {strength[most]:.2f}.",
-        ),
+        notes=(f"{_STRENGTH}, below each feature's first value, is its association with domain, from 0 to 1.",),
         group="part",
         hidden=("part",),
     )

@@ -19,9 +19,10 @@ from worldprobe.contracts import read_provenance, read_table
 from worldprobe.errors import UserError
 from worldprobe.report.model_names import Roster
 from worldprobe.report.origins import TableOrigin
+from worldprobe.report.page import Cell, cell_of
 
-#: Which tuples of a problem are shown, by the share of models that do better on them: the easiest, a middle one, the hardest.
-SHARES = {"easiest": 0.0, "middle": 0.5, "hardest": 1.0}
+#: Which tuples of a problem are shown, by their place from the highest mean of the models to the lowest.
+SHARES = {"highest mean": 0.0, "middle": 0.5, "lowest mean": 1.0}
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,12 @@ class TupleShown:
 
 @dataclass(frozen=True)
 class ProblemShown:
-    """A problem with its models' mean accuracies and some of its tuples."""
+    """A problem with the mean, lowest and highest accuracy of its models, and some of its tuples."""
 
     name: str
-    mean: float
-    best: str
+    mean: Cell
+    low: float
+    high: float
     tuples: Sequence[TupleShown] = field(default_factory=tuple)
 
 
@@ -76,7 +78,7 @@ def read_examples(
         origins: tables of the study; the responses among them are read.
         promptings: model -> the prompting that is shown.
         roster: names of the models.
-        averaged: models that count in means, in who is best and in what is hard; the others are shown only.
+        averaged: models that count in means; the others are shown only.
 
     Raises:
         UserError: the trials are not worldprobe's own: their text must not be shown.
@@ -108,7 +110,7 @@ def read_examples(
             rows = frame[questions.tuple_of == number]
             trials = [_trial(row, conversations, roster) for row in rows.to_dict("records")]
             tuples.append(TupleShown(f"{title}, {rows['size'].iloc[0]} entities, {rows['skin'].iloc[0]}", trials))
-        found.append(ProblemShown(PROBLEM_NAMES[problem], float(means.mean()), roster[str(means.idxmax())].name, tuples))
+        found.append(ProblemShown(PROBLEM_NAMES[problem], cell_of(means.mean(), places=3), means.min(), means.max(), tuples))
     return found
 
 
@@ -118,7 +120,7 @@ def questions_in(questions: Questions, numbers: Sequence[int]) -> pd.Series:
 
 
 def _choose(questions: Questions, scores: pd.DataFrame) -> dict[str, list[int]]:
-    """Numbers of a problem's tuples, at the shares of ``SHARES`` in the order from the easiest to the hardest."""
+    """Numbers of a problem's tuples, at the shares of ``SHARES`` in the order of the models' mean."""
     means = scores.mean(axis=1, skipna=True)
     found = {}
     for problem, numbers in questions.tuples.groupby("problem", observed=True).groups.items():

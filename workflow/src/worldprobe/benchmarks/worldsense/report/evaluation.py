@@ -134,6 +134,7 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
             items=f"{found['trials']['digest']} {found['prompting']}",
             asked=asked,
             counts={"invalid": found["invalid"]} if group == "overall" else {},
+            chance=0.5 if metric == "accuracy" else None,
         )
         for metric, group, row in [*rows, ("bias", "overall", found["bias"])]
     ]

@@ -30,12 +30,12 @@ from worldprobe.report.origins import (
     Methods,
     TableOrigin,
     file_rows,
-    listed,
     model_rows,
     package_versions,
     read_origins,
 )
-from worldprobe.report.page import Material, Notice, Part, render_template, told
+from worldprobe.report.page import Material, Notice, Part, notices, render_template
+from worldprobe.report.sentences import against_chance, counted, listed, ranging, who_took_part
 
 #: Rules of reading, and where they differ, in words.
 RULES = {"explicit": "what they say", "last_word": "their last word, as in the paper"}
@@ -45,6 +45,17 @@ DIFFERENCES = {
     "only_last_word": "an answer by the last word only",
 }
 QUESTION = "Does a language model keep a small world in mind?"
+#: Rule -> what it must come to.
+RULE_WORDS = {
+    "rule_solver": "The solver reads the text and must be right about everything.",
+    "rule_random": "Random answers must be at chance.",
+    "rule_positive": "One-sided answers must be at chance.",
+    "rule_mention": "The order of mention shows what the wording gives away.",
+    "rule_query": "The query alone shows what the question gives away.",
+    "rule_counting": "Counting mentions shows how far one gets without chaining two clauses.",
+    "rule_together": "Matching single clauses shows the same.",
+    "rule_ngrams": "N-grams of words show what a classifier learns from other trials.",
+}
 #: The rule that a model must beat.
 COUNTING = "rule_counting"
 CITE = "The measure: Benchekroun et al. (2023), WorldSense, arXiv 2311.15930."
@@ -69,9 +80,10 @@ def compose(material: Material) -> Part:
     return Part(
         question=QUESTION,
         lead=_lead(overall, asked, roster),
+        who=who_took_part(models, roster),
         more=[
             *_shallow(overall, asked, roster),
-            *_hardest(by_problem, asked),
+            *_by_problem(by_problem, asked),
             *_seen(summaries, asked),
             *_bias(summaries, asked, roster),
             *_invalid(summaries, roster),
@@ -79,8 +91,9 @@ def compose(material: Material) -> Part:
         facts=_facts(summaries, models),
         methods=_methods(summaries, origins, roster),
         cite=CITE,
-        notices=[*told(own[0].provenance, roster), *_reading(own[0].provenance, asked, roster), *_rules(models, asked, roster)],
+        notices=[*notices(own[0].provenance, roster), *_reading(own[0].provenance, asked, roster), *_rules(models, roster)],
         overview=_overview(overall, by_problem, models, roster),
+        apart=frozenset(roster[model].name for model in models if roster[model].is_rule),
         extras=extras,
         has_item_text=bool(examples),
     )
@@ -100,32 +113,32 @@ def _overview(
     }
 
 
-def _bounds(rows: pd.DataFrame) -> pd.DataFrame:
-    """The ends of intervals that hold for all rows at once, so that the most extreme of them may be named (Bonferroni).
+def _bounds(rows: pd.DataFrame, n_compared: int | None = None) -> pd.DataFrame:
+    """The ends of intervals that hold for all rows at once, so that some of them may be named (Bonferroni).
 
     Args:
         rows: columns mean, ci_low, ci_high (95%, for other skins) and n_clusters.
+        n_compared: for how many; None: for as many as there are rows.
     """
     from scipy.special import stdtrit  # Student's t, which Snakemake need not load
 
     degrees = (rows["n_clusters"] - 1).clip(lower=1)
-    wider = pd.Series(stdtrit(degrees, 1 - 0.025 / max(1, len(rows))) / stdtrit(degrees, 0.975), rows.index)
+    wider = pd.Series(stdtrit(degrees, 1 - 0.025 / max(1, n_compared or len(rows))) / stdtrit(degrees, 0.975), rows.index)
     return interval_ends(rows).apply(lambda end: rows["mean"] + (end - rows["mean"]) * wider)
 
 
 def _lead(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> str:
-    rows = overall[overall["model"].isin(asked)].sort_values(["mean", "model"], ascending=[False, True])
-    best, is_above = rows.iloc[0], _bounds(rows)["ci_low"] > 0.5
-    name, how = roster[best["model"]].name, prompting_name(best["eval_type"])
-    interval = f"the same in all {best['n_clusters']} skins" if best["n_clusters"] > 1 else "one skin, so no interval"
-    if pd.notna(best["ci_low"]):
-        interval = f"95% interval over {best['n_clusters']} skins {best['ci_low']:.3f} to {best['ci_high']:.3f}"
-    if len(rows) == 1:
-        verb = "is above chance" if is_above.all() else "is not shown to be above chance"
-        return f"{name} {verb} (0.5): its accuracy is {best['mean']:.3f} ({how}; {interval})."
-    above = [roster[model].name for model in rows["model"][is_above]]
-    who = f"{listed(above)} {'is' if len(above) == 1 else 'are'}" if above else "No model is shown to be"
-    return f"{who} above chance (0.5): the highest accuracy is {best['mean']:.3f} ({name}, {how}; {interval})."
+    """Means against chance, by intervals that hold for all models at once."""
+    rows = overall[overall["model"].isin(asked)]
+    ends, name = _bounds(rows), [roster[model].name for model in rows["model"]]
+    interval = "interval over skins, at 95% for all at once," if len(rows) > 1 else "95% interval over skins"
+    if len(rows) == 1 and rows["ci_low"].isna().all():
+        n_skins = int(rows["n_clusters"].iloc[0])
+        why = f"It is the same in all {n_skins} skins." if n_skins > 1 else "One skin gives no interval."
+        said = f"{against_chance(rows.assign(name=name))} {why}"
+    else:
+        said = against_chance(rows.assign(name=name, ci_low=ends["ci_low"], ci_high=ends["ci_high"]), interval=interval)
+    return f"{said} Prompting: {listed(dict.fromkeys(prompting_name(way) for way in rows['eval_type']))}."
 
 
 def _shallow(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list[str]:
@@ -142,25 +155,22 @@ def _shallow(overall: pd.DataFrame, asked: Sequence[str], roster: Roster) -> lis
     return [f"{sentence}; {listed(below)} {'is' if len(below) == 1 else 'are'} not shown to be above it, and so not to reason."]
 
 
-def _hardest(by_problem: pd.DataFrame, asked: Sequence[str]) -> list[str]:
-    """The problems with the highest and the lowest accuracy, and in how many models the two differ for other skins as well."""
+def _by_problem(by_problem: pd.DataFrame, asked: Sequence[str]) -> list[str]:
+    """The range of the problems' means, and in how many models the ends differ for other skins as well."""
     rows = by_problem[by_problem["model"].isin(asked)]
     means = rows.groupby("problem")["mean"].mean()
     is_trivial = means.index.isin(TRIVIAL)
     normal, trivial = means[~is_trivial], means[is_trivial]
     found = []
     if len(normal) > 1:
-        best, worst = (rows[rows["problem"] == name].set_index("model") for name in (normal.idxmax(), normal.idxmin()))
-        apart = int(_apart(best, worst).sum())
-        names = [PROBLEM_NAMES[str(name)].lower() for name in (normal.idxmax(), normal.idxmin())]
-        average = " on average" if len(asked) > 1 else ""
-        if apart:
-            where = f" in {apart} of {len(best)} models" if len(best) > 1 else ""
-            ends = f"in {names[0]} ({normal.max():.3f}) and lowest in {names[1]} ({normal.min():.3f})"
-            found.append(f"Accuracy is highest{average} {ends}; the intervals over skins are apart{where}.")
-        else:
-            span = f"{normal.min():.3f} to {normal.max():.3f}{average}"
-            found.append(f"Accuracy is not shown to differ between problems: {span}, and intervals over skins overlap.")
+        names = {str(name): PROBLEM_NAMES[str(name)].lower() for name in normal.index}
+        most, least = (rows[rows["problem"] == name].set_index("model") for name in (normal.idxmax(), normal.idxmin()))
+        n_apart = int(_apart(most, least, len(normal)).sum())
+        where = f"are apart in {n_apart} of {counted(len(most), 'model')}" if len(most) > 1 else "are apart"
+        found.append(
+            f"{ranging(normal.rename(index=names), 'Means by problem')}; the intervals of the ends over skins, at 95% "
+            f"for all problems at once, {where if n_apart else 'overlap'}."
+        )
     if len(normal) and len(trivial):
         found.append(f"The trivial controls, which need no world, come to {trivial.mean():.3f}.")
     return found
@@ -181,23 +191,29 @@ def _seen(summaries: pd.DataFrame, asked: Sequence[str]) -> list[str]:
     return [f"Skins whose relation is in the training sets come to {means[IN]:.3f}, others to {means[OUT]:.3f}{where}"]
 
 
-def _apart(higher: pd.DataFrame, lower: pd.DataFrame) -> pd.Series:
-    """In which models one mean is above another for other skins as well; both by model."""
-    return interval_ends(higher)["ci_low"] > interval_ends(lower)["ci_high"].reindex(higher.index)
+def _apart(higher: pd.DataFrame, lower: pd.DataFrame, n_compared: int = 1) -> pd.Series:
+    """In which models one mean is above another for other skins as well; both by model, chosen among so many."""
+    return _bounds(higher, n_compared)["ci_low"] > _bounds(lower, n_compared)["ci_high"].reindex(higher.index)
 
 
 def _bias(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list[str]:
+    """How many mean biases differ from 0, by intervals that hold for all of them at once, and their range."""
     rows = of_main(pick(summaries, "problem", "bias", columns=("problem",)))
     rows = rows[rows["model"].isin(asked)]
     bounds = _bounds(rows)
-    rows = rows[(rows["mean"].abs() >= 0.1) & ((bounds["ci_low"] > 0) | (bounds["ci_high"] < 0))]
-    if rows.empty:
+    shown = rows[(bounds["ci_low"] > 0) | (bounds["ci_high"] < 0)].sort_values("mean")
+    if shown.empty:
         return []
-    most = rows.iloc[int(rows["mean"].abs().argmax())]
-    side = "positive (TRUE, POSSIBLE, KNOWN)" if most["mean"] > 0 else "negative (FALSE, IMPOSSIBLE, UNKNOWN)"
-    shown = f"{most['mean']:+.2f}".replace("-", "−")
-    whose, where = roster[most["model"]].name, PROBLEM_NAMES[most["problem"]].lower()
-    return [f"The largest mean response bias is that of {whose} in {where}: {shown}, towards {side} answers."]
+    ends = [
+        f"{row['mean']:+.2f} ({roster[row['model']].name}, {PROBLEM_NAMES[row['problem']].lower()})".replace("-", "−")
+        for row in shown.iloc[[0, -1]].to_dict("records")
+    ]
+    span = f"they run from {ends[0]} to {ends[1]}" if len(shown) > 1 else ends[0]
+    verb = "differs" if len(shown) == 1 else "differ"
+    return [
+        f"{len(shown)} of {counted(len(rows), 'mean response bias', 'mean response biases')} {verb} from 0, by intervals at 95% "
+        f"for all at once: {span}. Above 0: towards TRUE, POSSIBLE, KNOWN; below: FALSE, IMPOSSIBLE, UNKNOWN."
+    ]
 
 
 def _invalid(summaries: pd.DataFrame, roster: Roster) -> list[str]:
@@ -212,12 +228,15 @@ def _invalid(summaries: pd.DataFrame, roster: Roster) -> list[str]:
 def _facts(summaries: pd.DataFrame, models: Sequence[str]) -> list[tuple[str, str]]:
     here = pick(summaries, "problem", columns=("problem",))
     name = main_set(summaries)
-    whole = here[here["condition"] == name].groupby(["eval_type", "model"])["n"].sum().max()
-    found = [(str(len(models)), "models and rules" if len(models) != 1 else "model")]
-    found.append((str(len(problems_of(here))), "problems"))
-    found.append((f"{int(whole):,}", f"tuples ({name})"))
-    n_promptings = summaries["eval_type"].nunique()
-    return [*found, (str(n_promptings), "ways of asking")] if n_promptings > 1 else found
+    whole = int(here[here["condition"] == name].groupby(["eval_type", "model"])["n"].sum().max())
+    n_ways = summaries["eval_type"].nunique()
+    found = [
+        counted(len(models), "model or rule", "models and rules"),
+        counted(len(problems_of(here)), "problem"),
+        counted(whole, f"tuple ({name})", f"tuples ({name})"),
+        *([counted(n_ways, "way of asking", "ways of asking")] if n_ways > 1 else []),
+    ]
+    return [(number, noun) for number, noun in (one.split(" ", 1) for one in found)]
 
 
 def _methods(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Roster) -> Methods:
@@ -236,7 +255,7 @@ def _methods(summaries: pd.DataFrame, origins: Sequence[TableOrigin], roster: Ro
     ]
     left_out = sum(int(row.get("incomplete_tuples", 0)) for row in made.details.get("answers", []))
     if left_out:
-        sentences.append(f"{left_out:,} tuples were left out.")
+        sentences.append(f"{counted(left_out, 'tuple was', 'tuples were')} left out.")
     if any("calibrated_forms" in one.provenance.details for one in origins):
         sentences.append(
             "Constrained answers are those whose odds a text raises most, relative to the mean log odds over the tuples of its "
@@ -275,13 +294,10 @@ def _with_tokens(models: list[dict[str, str]], origins: Sequence[TableOrigin], r
     return [row | {"notes": found.get(row["name"], "–")} for row in models] if found else models
 
 
-def _rules(models: Sequence[str], asked: Sequence[str], roster: Roster) -> list[Notice]:
-    rules = [roster[model].name for model in models if model not in asked]
+def _rules(models: Sequence[str], roster: Roster) -> list[Notice]:
+    rules = [roster[model].name for model in models if roster[model].is_rule]
     if not rules:
         return []
-    text = (
-        f"{listed(rules)}: controls of known behaviour. A solver that reads the text must be right about everything; random and "
-        "one-sided answers must be at chance; counting mentions, matching single clauses, and a classifier of word n-grams show "
-        "how far one gets without chaining two clauses. They stay out of averages over models."
-    )
+    known = [words for rule, words in RULE_WORDS.items() if rule in models]
+    text = f"{listed(rules)}: of known behaviour, so they stay out of averages over models. {' '.join(known)}".rstrip()
     return [Notice("What the rules are", text)]

@@ -1,0 +1,105 @@
+"""Sentences at their edges: one model, all at chance, ties, intervals that are missing, models of several kinds."""
+
+import pandas as pd
+import pytest
+
+from worldprobe.report.model_names import Model, Roster
+from worldprobe.report.sentences import against_chance, counted, ranging, who_took_part
+
+NONE = float("nan")
+
+
+def means(**rows: tuple[float, float, float]) -> pd.DataFrame:
+    return pd.DataFrame([(name, *row) for name, row in rows.items()], columns=["name", "mean", "ci_low", "ci_high"])
+
+
+ABOVE, AT, BELOW, UNKNOWN = (0.6, 0.55, 0.65), (0.5, 0.45, 0.55), (0.4, 0.35, 0.45), (0.6, NONE, NONE)
+HIGH = (0.7, 0.65, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("rows", "means_are", "against"),
+    [
+        ({"A": ABOVE}, "A has a mean accuracy of 0.600 (95% interval 0.550 to 0.650)", ", and the interval lies above it"),
+        ({"A": AT}, "A has a mean accuracy of 0.500 (95% interval 0.450 to 0.550)", ", which the interval contains"),
+        ({"A": BELOW}, "A has a mean accuracy of 0.400 (95% interval 0.350 to 0.450)", ", and the interval lies below it"),
+        ({"A": UNKNOWN}, "A has a mean accuracy of 0.600", ""),
+        (
+            {"A": ABOVE, "B": AT},
+            "Mean accuracies run from 0.500 (B) to 0.600 (A)",
+            ", and the 95% interval of 1 of 2 models lies above it",
+        ),
+        (
+            {"A": ABOVE, "B": HIGH, "C": AT},
+            "Mean accuracies run from 0.500 (C) to 0.700 (B)",
+            ", and the 95% intervals of 2 of 3 models lie above it",
+        ),
+        (
+            {"A": ABOVE, "B": HIGH},
+            "Mean accuracies run from 0.600 (A) to 0.700 (B)",
+            ", and the 95% intervals of all 2 models lie above it",
+        ),
+        ({"A": AT, "B": AT}, "Mean accuracies are all 0.500", ", and no model's 95% interval lies above it"),
+        (
+            {"A": ABOVE, "B": (0.6001, NONE, NONE), "C": (0.5, NONE, NONE)},
+            "Mean accuracies run from 0.500 (C) to 0.600 (A and B)",
+            ", and the one 95% interval, that of A, lies above it",
+        ),
+        ({"A": UNKNOWN, "B": (0.5, NONE, NONE)}, "Mean accuracies run from 0.500 (B) to 0.600 (A)", ""),
+        (
+            {"A": AT, "B": (NONE, NONE, NONE)},
+            "A has a mean accuracy of 0.500 (95% interval 0.450 to 0.550)",
+            ", which the interval contains",
+        ),
+    ],
+)
+def test_means_are_told_against_chance_without_naming_a_best_model(rows, means_are, against):
+    assert against_chance(means(**rows)) == f"{means_are}; chance is 0.5{against}."
+
+
+def test_where_chance_is_not_known_nothing_is_said_of_it():
+    assert (
+        against_chance(means(A=(0.6, 0.5, 0.7)), chance=None) == "A has a mean accuracy of 0.600 (95% interval 0.500 to 0.700)."
+    )
+    both = means(A=(0.6, 0.5, 0.7), B=(0.5, 0.4, 0.6))
+    assert against_chance(both, chance=None) == "Mean accuracies run from 0.500 (B) to 0.600 (A)."
+
+
+def test_intervals_of_another_kind_are_named_in_the_plural():
+    both = means(A=(0.6, 0.55, 0.65), B=(0.7, 0.65, 0.75))
+    assert against_chance(both, interval="interval over skins").endswith(
+        "and the intervals over skins of all 2 models lie above it."
+    )
+
+
+def test_a_range_of_one_of_several_and_of_equal_means():
+    assert ranging(pd.Series({"A": 0.5}), "Means") == "Means are 0.500 (A)"
+    assert ranging(pd.Series({"A": 0.5, "B": 0.5004}), "Means") == "Means are all 0.500"
+    assert ranging(pd.Series({"A": 0.7, "B": 0.5, "C": 0.6}), "Means") == "Means run from 0.500 (B) to 0.700 (A)"
+
+
+def test_numbers_have_the_noun_that_belongs_to_them():
+    assert [counted(number, "version") for number in (0, 1, 2, 2580)] == [
+        "0 versions",
+        "1 version",
+        "2 versions",
+        "2,580 versions",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        (["gpt"], "Asked: 1 language model."),
+        (["gpt", "llama", "small"], "Asked: 2 language models and 1 small control model that this pipeline made."),
+        (
+            ["small", "large", "solver"],
+            "No published language model took part. Asked: 2 small control models that this pipeline made and 1 rule of known "
+            "behaviour.",
+        ),
+        (["solver"], "No published language model took part. Asked: 1 rule of known behaviour."),
+    ],
+)
+def test_it_is_said_who_was_asked_and_whether_published_models_were(models, said):
+    control = {name: Model(name, name, "control", is_control=True) for name in ("small", "large")}
+    assert who_took_part(models, Roster(control | {"solver": Model("solver", "Solver", "rule")})) == said
