@@ -141,19 +141,102 @@ def axes_at(figure: Figure, left: float, top: float, width: float, height: float
     return figure.add_axes(box, **options)  # type: ignore[call-overload]
 
 
+def grid(
+    width: str, count: int, columns: int, tall: float, left: float, gap: float = 0.14, head: float = 0.24, foot: float = 0.3
+) -> tuple[Figure, list[Axes], float]:
+    """A figure with panels of one size in reading order, and how wide they are; sizes in inches.
+
+    Args:
+        width: named column width.
+        count: of the panels.
+        columns: panels side by side at most.
+        tall: height of a panel.
+        left: room for the labels of the first column.
+        gap: between columns.
+        head: above each panel, with what is below the one above it.
+        foot: below the last row.
+    """
+    columns = min(count, columns)
+    across = (WIDTHS[width] - left - 0.1 - gap * (columns - 1)) / columns
+    figure = canvas(width, -(-count // columns) * (head + tall) + foot)
+    places = [(left + number % columns * (across + gap), head + number // columns * (head + tall)) for number in range(count)]
+    return figure, [axes_at(figure, x, y, across, tall) for x, y in places], across
+
+
+def dots(
+    axes: Axes,
+    y: Any,
+    rows: pd.DataFrame,
+    colour: Any,
+    x: str = "mean",
+    ends: tuple[str, str] = ("ci_low", "ci_high"),
+    marker: str = "o",
+    size: float = 16,
+    faces: Any = None,
+) -> None:
+    """Marks with intervals.
+
+    Args:
+        axes: where.
+        y: vertical places, one per row.
+        rows: with the numbers.
+        colour: one, or one per row.
+        x: column of the marks.
+        ends: columns of the intervals' ends.
+        marker: form of the marks.
+        size: of the marks.
+        faces: their inner colours, where these differ.
+    """
+    axes.hlines(y, rows[ends[0]], rows[ends[1]], color=colour, lw=0.9, zorder=2)
+    open_ones = {"facecolors": faces, "edgecolors": colour, "linewidths": 0.8}
+    looks = open_ones if faces is not None else {"color": colour, "edgecolors": "white", "linewidths": 0.3}
+    axes.scatter(rows[x], y, s=size, marker=marker, zorder=3, **looks)
+
+
+def line(axes: Axes, x: Any, rows: pd.DataFrame, colour: str, marker: str, size: float = 3, zorder: float = 2) -> None:
+    """Means with intervals that a line joins."""
+    ends = np.nan_to_num([rows["mean"] - rows["ci_low"], rows["ci_high"] - rows["mean"]])
+    looks = {"ms": size, "mec": "white", "mew": 0.3, "lw": 0.8, "elinewidth": 0.6, "zorder": zorder}
+    axes.errorbar(x, rows["mean"], ends, color=colour, marker=marker, **looks)
+
+
+def name_rows(axes: Axes, labels: Sequence[str], size: float, is_first: bool = True) -> None:
+    """A row for each label, downwards; only the first panel shows them."""
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.set_yticks(range(len(labels)), list(labels) if is_first else [], fontsize=size)
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labelsize=size)
+    axes.spines["left"].set_visible(False)
+
+
+def dash(axes: Axes, at: float = 0.5, across: bool = False) -> None:
+    """A dashed line at chance, upright or across."""
+    draw = axes.axhline if across else axes.axvline
+    draw(at, color=INK, lw=0.6, dashes=(3, 2), zorder=1)
+
+
+def people(axes: Axes, rows: pd.DataFrame, across: bool = False) -> None:
+    """People's mean in the band of their range, where the rows have them, upright or across."""
+    for row in rows[rows.model == HUMAN].to_dict("records"):
+        (axes.axhspan if across else axes.axvspan)(row["low"], row["high"], color=HUMAN_BAND, lw=0, zorder=0)
+        (axes.axhline if across else axes.axvline)(row["mean"], color=HUMAN_COLOUR, lw=0.7, zorder=0.5)
+
+
+def fitting_limits(rows: pd.DataFrame, columns: Sequence[str], around: float = 0.5) -> tuple[float, float]:
+    """The ends of an axis that shows all numbers of some columns and the value that they are compared with."""
+    values = rows[list(columns)].to_numpy(dtype=float)
+    low, high = float(np.nanmin(values, initial=around)), float(np.nanmax(values, initial=around))
+    pad = max(0.06 * (high - low), 0.015)
+    return low - pad, high + pad
+
+
 def panel_letter(axes: Axes, letter: str, left: float = 0.0, up: float = 0.05, title: str = "", size: float = TITLE) -> None:
     """A bold letter at the panel's upper left corner, ``left`` and ``up`` inches outside it, and a title right after it."""
     from matplotlib.transforms import ScaledTranslation
 
-    shift = ScaledTranslation(-left, up, axes.figure.dpi_scale_trans)
-    axes.text(0, 1, letter, transform=axes.transAxes + shift, fontsize=8.5, fontweight="bold", ha="left", va="bottom")
-    to_the_side = ScaledTranslation(0.14 - left, up, axes.figure.dpi_scale_trans)
-    axes.text(0, 1, title, transform=axes.transAxes + to_the_side, fontsize=size, ha="left", va="bottom")
-
-
-def error_bars(rows: pd.DataFrame) -> np.ndarray:
-    """The lengths of the intervals below and above means, shape (2, rows); 0 where there is no interval."""
-    return np.nan_to_num([rows["mean"] - rows["ci_low"], rows["ci_high"] - rows["mean"]])
+    for text, right, looks in ((letter, 0.0, {"fontsize": 8.5, "fontweight": "bold"}), (title, 0.14, {"fontsize": size})):
+        shift = ScaledTranslation(right - left, up, axes.figure.dpi_scale_trans)
+        axes.text(0, 1, text, transform=axes.transAxes + shift, ha="left", va="bottom", **looks)
 
 
 def diverging() -> Colormap:
@@ -175,6 +258,25 @@ def handle(**looks: Any) -> Line2D:
     from matplotlib.lines import Line2D
 
     return Line2D([], [], **looks)
+
+
+def mark(marker: str, colour: str, label: str, **looks: Any) -> Line2D:
+    """The legend's entry of a mark."""
+    return handle(**{"marker": marker, "ms": 4, "color": colour, "mec": "white", "mew": 0.3, "ls": "", "label": label} | looks)
+
+
+def legend(figure: Figure, handles: Sequence[Any], columns: int, size: float) -> None:
+    """The legend below all panels."""
+    columns = min(columns, len(handles))
+    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
+
+
+def corner_note(figure: Figure, text: str, size: float) -> None:
+    """A soft line in the lower right corner."""
+    figure.text(0.995, 0.05 / figure.get_size_inches()[1], text, fontsize=size, ha="right", color=SOFT_INK)
+
+
+AROUND_CHANCE_WORDS = "white: chance (0.5), blue: above, orange: below"
 
 
 def chance_line(label: str) -> Line2D:

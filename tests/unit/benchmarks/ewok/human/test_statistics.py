@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from worldprobe.benchmarks.ewok.contracts import Agreements, HumanStatistics, Ratings
-from worldprobe.benchmarks.ewok.figures.people import draw, human_agreement
+from worldprobe.benchmarks.ewok.figures.paradigms import draw_human_agreement as draw
+from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
 from worldprobe.benchmarks.ewok.human.ratings import ask_people, rate_items
 from worldprobe.benchmarks.ewok.human.statistics import Adder, Sums, compare_ways, confuse, judge_sums, measure, prefer
 from worldprobe.benchmarks.ewok.tables.people import human_accuracy

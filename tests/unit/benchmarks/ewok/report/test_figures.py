@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import PathCollection, QuadMesh
-from matplotlib.container import BarContainer
+from matplotlib.collections import LineCollection, PathCollection, QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -150,19 +149,22 @@ def test_rerunning_a_figure_gives_the_same_bytes(name, request, tmp_path):
     assert len(pd.read_csv(io.BytesIO(csv))) > 0
 
 
-def test_the_bars_and_dots_of_the_domain_panels_are_the_rows_of_the_csv(paper_study):
+def test_the_dots_intervals_and_ticks_of_the_domain_panels_are_the_rows_of_the_csv(paper_study):
     frame, figure = drawn("accuracy_by_domain", paper_study)
-    bars, dots = [], []
+    ticks, dots, intervals = [], [], []
     for axes in figure.axes:
-        for container in axes.containers:
-            if isinstance(container, BarContainer):
-                bars += [patch.get_width() for patch in container.patches]
-        dots += [
-            x for collection in axes.collections if isinstance(collection, PathCollection) for x in collection.get_offsets()[:, 0]
-        ]
+        versions, means = (one for one in axes.collections if isinstance(one, PathCollection))
+        ticks += list(versions.get_offsets()[:, 0])
+        dots += list(means.get_offsets()[:, 0])
+        (lines,) = [one for one in axes.collections if isinstance(one, LineCollection)]
+        intervals += [tuple(segment[:, 0]) for segment in lines.get_segments()]
+        low, high = axes.get_xlim()
+        assert low < min(dots) <= max(dots) < high
     models = frame[frame.model != HUMAN]
-    assert np.allclose(sorted(bars), sorted(models["mean"][models.condition == "all"]))
-    assert np.allclose(sorted(dots), sorted(models["mean"][models.condition != "all"]))
+    whole = models[models.condition == "all"]
+    assert np.allclose(sorted(dots), sorted(whole["mean"]))
+    assert np.allclose(sorted(ticks), sorted(models["mean"][models.condition != "all"]))
+    assert np.allclose(sorted(intervals), sorted(zip(whole.ci_low, whole.ci_high, strict=True)))
     assert len(figure.axes) == frame.panel.nunique() == 12
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from worldprobe.benchmark import PageFiles, Registry, Study
 from worldprobe.benchmarks.ewok.eval_types import is_graded, is_prompted
-from worldprobe.benchmarks.ewok.figures.people import human_agreement
+from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
 from worldprobe.benchmarks.ewok.study import (
     EwokPaths,
     control_models,

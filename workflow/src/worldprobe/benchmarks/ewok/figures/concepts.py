@@ -30,7 +30,7 @@ ROWS_BETWEEN = 1.6
     title="Concepts",
     section="concepts",
     caption="Accuracy by concept and model. White is chance, blue above, orange below; within each domain, concepts are "
-    "ordered by the models' mean, the lowest first.",
+    "ordered by the models' mean, the lowest first; two concepts that occur only as a pair have equal numbers.",
     when=has_logprobs,
     options=[EVAL_TYPE],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -80,25 +80,20 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     colours = dict(zip(conditions, [style.INK, *style.family_colours([f"c{i}" for i in conditions[1:]]).values()], strict=True))
     marks = {name: MARKS[number % len(MARKS)] for number, name in enumerate(conditions)}
     size = style.BODY if width == "double" else style.SMALL
-    left, gap, head, foot = style.widest(names.values(), size) + 0.12, 0.22, 0.24, 0.5 if width == "double" else 0.62
-    each = (style.WIDTHS[width] - left - 0.1 - gap) / 2
-    pitch = 0.13 + 0.07 * len(conditions)
-    tall = pitch * len(models) + 0.06
-    figure = style.canvas(width, head + tall + foot)
+    is_double = width == "double"
+    tall = (0.13 + 0.07 * len(conditions)) * len(models) + 0.06
+    left = style.widest(names.values(), size) + 0.12
+    figure, panels, _ = style.grid(width, 2, 2, tall, left, gap=0.22, foot=0.5 if is_double else 0.62)
     place = {model: number for number, model in enumerate(models)}
-    panels = [style.axes_at(figure, left + number * (each + gap), head, each, tall) for number in range(2)]
     for number, condition in enumerate(conditions):
         rows = frame[frame.condition == condition]
         y = rows.model.map(place) + 0.62 * ((number + 0.5) / len(conditions) - 0.5)
-        colour = colours[condition]
-        mark: dict[str, Any] = {"s": 17, "marker": marks[condition], "zorder": 3}
-        panels[0].hlines(y, rows.low, rows.high, color=colour, lw=0.9, alpha=0.6, zorder=2)
-        panels[0].scatter(rows["mean"], y, color=colour, edgecolors="white", linewidths=0.3, **mark)
+        looks = {"colour": colours[condition], "marker": marks[condition]}
+        style.dots(panels[0], y, rows, ends=("low", "high"), **looks)
         if condition != reference:
-            panels[1].hlines(y, rows.ci_low, rows.ci_high, color=colour, lw=0.9, zorder=2)
-            faces = [colour if p < 0.05 else "white" for p in rows.p_holm]
-            panels[1].scatter(rows.difference, y, facecolors=faces, edgecolors=colour, linewidths=0.8, **mark)
-    panels[0].axvline(0.5, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
+            faces = [colours[condition] if p < 0.05 else "white" for p in rows.p_holm]
+            style.dots(panels[1], y, rows, x="difference", faces=faces, **looks)
+    style.dash(panels[0])
     panels[1].axvline(0, color=style.INK, lw=0.6, zorder=1)
     reach = float(np.nanmax(np.abs(frame[["difference", "ci_low", "ci_high"]].to_numpy(dtype=float))))
     panels[1].set_xlim(-1.1 * max(reach, 0.02), 1.1 * max(reach, 0.02))
@@ -107,21 +102,10 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     panels[1].locator_params(axis="x", nbins=5)
     panels[0].set_xlim(least, most)
     for number, (axes, title) in enumerate(zip(panels, ("accuracy", f"difference from {titles[reference]}"), strict=True)):
-        axes.set_ylim(len(models) - 0.4, -0.6)
-        axes.set_yticks(range(len(models)), [names[model] for model in models] if number == 0 else [], fontsize=size)
-        axes.tick_params(axis="y", length=0)
-        axes.tick_params(axis="x", labelsize=size)
-        axes.spines["left"].set_visible(False)
+        style.name_rows(axes, [names[model] for model in models], size, number == 0)
         axes.set_title(title, fontsize=size)
-    handles = [style.handle(marker=marks[c], ms=4.5, color=colours[c], mec="white", ls="", label=titles[c]) for c in conditions]
+    handles = [style.mark(marks[c], colours[c], titles[c]) for c in conditions]
     handles.append(style.chance_line("chance"))
-    handles += [style.handle(marker="o", ms=4, color="white", mec=style.INK, ls="", label="p ≥ 0.05 (Holm)")]
-    figure.legend(
-        handles=handles,
-        loc="lower center",
-        ncols=min(len(handles), 5 if width == "double" else 3),
-        fontsize=size,
-        bbox_to_anchor=(0.5, 0),
-        borderaxespad=0.2,
-    )
+    handles.append(style.mark("o", "white", "p ≥ 0.05 (Holm)", mec=style.INK))
+    style.legend(figure, handles, 5 if is_double else 3, size)
     return figure

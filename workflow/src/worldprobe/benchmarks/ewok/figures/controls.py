@@ -44,16 +44,11 @@ def draw(frame: pd.DataFrame, width: str = "single") -> Figure:
     names = dict(zip(frame.model, frame.name, strict=True))
     fillers = [name for name in FILLERS if frame[(frame.fillers == name) & frame["mean"].notna()].size] or ["all"]
     size = style.BODY if width == "double" else style.SMALL
-    left = style.widest(names.values(), size) + 0.1
-    gap, head, foot = 0.16, 0.24, 0.54
-    each = (style.WIDTHS[width] - left - 0.1 - gap * (len(fillers) - 1)) / len(fillers)
-    tall = 0.2 * len(models) + 0.06
-    figure = style.canvas(width, head + tall + foot)
+    left, foot = style.widest(names.values(), size) + 0.1, 0.54
+    figure, panels, _ = style.grid(width, len(fillers), 2, 0.2 * len(models) + 0.06, left, gap=0.16, foot=foot)
     place = {model: number for number, model in enumerate(models)}
     colours = {"held_in": style.FAMILY_COLOURS[0], "held_out": style.FAMILY_COLOURS[4]}
-    lowest = min(0.4, float(frame["mean"].min()) - 0.03)
-    for number, filler in enumerate(fillers):
-        axes = style.axes_at(figure, left + number * (each + gap), head, each, tall)
+    for number, (axes, filler) in enumerate(zip(panels, fillers, strict=True)):
         part = frame[frame.fillers == filler]
         wide = part.pivot(index="model", columns="templates", values="mean").reindex(models)
         if {"held_in", "held_out"} <= set(wide):
@@ -61,27 +56,15 @@ def draw(frame: pd.DataFrame, width: str = "single") -> Figure:
         for kind, mark in MARKS.items():
             rows = part[part.templates == kind]
             axes.scatter(
-                rows["mean"],
-                rows.model.map(place),
-                s=20,
-                marker=mark,
-                color=colours[kind],
-                edgecolors="white",
-                linewidths=0.4,
-                zorder=3,
+                rows["mean"], rows.model.map(place), s=20, marker=mark, color=colours[kind], edgecolors="white", zorder=3
             )
-        axes.axvline(0.5, color=style.INK, lw=0.6, dashes=(3, 2), zorder=2)
-        axes.set_xlim(max(0.0, lowest), 1.01)
-        axes.set_ylim(len(models) - 0.4, -0.6)
-        axes.set_yticks(range(len(models)), [names[m] for m in models] if number == 0 else [], fontsize=size)
-        axes.set_xticks([0.5, 0.75, 1.0], ["0.5", "0.75", "1"], fontsize=size)
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
+        style.dash(axes)
+        axes.set_xlim(*style.fitting_limits(frame, ["mean"]))
+        axes.locator_params(axis="x", nbins=5)
+        style.name_rows(axes, [names[model] for model in models], size, number == 0)
         axes.set_title(FILLERS.get(filler, "all items"), fontsize=size)
-    handles = [style.handle(marker=MARKS[k], ms=4.5, color=colours[k], mec="white", ls="", label=TEMPLATES[k]) for k in MARKS]
-    handles.append(style.chance_line("chance"))
-    figure.legend(handles=handles, loc="lower center", ncols=3, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
-    height = figure.get_size_inches()[1]
+    handles = [style.mark(MARKS[kind], colours[kind], TEMPLATES[kind]) for kind in MARKS]
+    style.legend(figure, [*handles, style.chance_line("chance")], 3, size)
     middle = (left + (style.WIDTHS[width] - left) / 2) / style.WIDTHS[width]
-    figure.text(middle, (foot - 0.33) / height, "accuracy", ha="center", fontsize=size)
+    figure.text(middle, (foot - 0.33) / figure.get_size_inches()[1], "accuracy", ha="center", fontsize=size)
     return figure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,6 @@ from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
 
 DESIGN = {"context_type": CONTEXT_TYPES, "context_contrast": CONTEXT_CONTRASTS, "target_contrast": TARGET_CONTRASTS}
@@ -32,8 +30,8 @@ COLUMNS = ("panel", "group", "model", "name", "family", "colour", "is_untrained"
     inputs=[Summaries, Correlations],
     title="Design features",
     section="design",
-    caption="A-C: accuracy by design feature, a dot per model, their mean in red. D-F: correlation of accuracy with the "
-    "word2vec baseline's accuracy, the number of words and word frequency over domains and versions, with 95% "
+    caption="A-C: accuracy by design feature, a dot per model in the colours of D-F, their mean in red. D-F: correlation of "
+    "accuracy with the word2vec baseline's accuracy, the number of words and word frequency over domains and versions, with 95% "
     "intervals; filled: p < 0.05. EWoK, Figure 5.",
     when=has_logprobs,
     options=[EVAL_TYPE],
@@ -102,7 +100,7 @@ def _design_row(
     left, top, width, height = box
     titles = size + 0.5 if width > 4 else size - 0.4
     rows = frame[frame.panel.isin([LETTERS[g] for g in DESIGN])]
-    lowest = min(0.4, np.floor(float(np.nanmin(rows.value)) * 10) / 10)
+    limits = style.fitting_limits(rows, ["value", "low", "high"])
     counts = [len(groups) for groups in DESIGN.values()]
     gap = 0.2 if width > 4 else 0.14
     unit = (width - gap * (len(counts) - 1)) / sum(counts)
@@ -110,7 +108,7 @@ def _design_row(
         title_size = style.fitting([in_words(grouping)], titles, unit * counts[number] + gap - 0.16, smallest=4.2)
         axes = style.axes_at(figure, left, top, unit * counts[number], height)
         _groups(axes, rows[rows.panel == LETTERS[grouping]], groups, models)
-        axes.set_ylim(lowest, 1.01)
+        axes.set_ylim(*limits)
         axes.tick_params(axis="y", labelsize=size)
         if width > 4:
             axes.set_xticks(range(len(groups)), [_two_lines(group) for group in groups], fontsize=size)
@@ -147,7 +145,7 @@ def _groups(axes: Axes, rows: pd.DataFrame, groups: tuple[str, ...], models: lis
         trained = llm[llm.is_untrained.astype(str) != "True"]
         if len(trained):
             axes.hlines(trained.value.mean(), place - 0.46, place + 0.46, color="#C1272D", lw=1.0, zorder=4)
-    axes.axhline(0.5, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
+    style.dash(axes, across=True)
     axes.set_xlim(-0.55, len(groups) - 0.45)
 
 
@@ -163,16 +161,13 @@ def _reach(rows: pd.DataFrame) -> float:
 
 
 def _lollipops(axes: Axes, rows: pd.DataFrame, models: list[str], has_human: bool, limit: float, size: float) -> None:
-    """A stem from zero to r, filled where p < 0.05, with the interval as a thin line."""
-    y = rows.model.map(lambda model: _row(models, model))
+    """A dot with its interval, filled where p < 0.05."""
     axes.axvline(0, color=style.SOFT_INK, lw=0.6, zorder=1)
-    axes.hlines(y, rows.low, rows.high, color=rows.colour, lw=0.6, alpha=0.55, zorder=2)
-    axes.hlines(y, 0, rows.value, color=rows.colour, lw=1.6, zorder=3)
     for is_human, marker in ((False, "o"), (True, "D")):
         part = rows[(rows.model == HUMAN) == is_human]
         faces = ["white" if stars == "" else colour for stars, colour in zip(part.stars, part.colour, strict=True)]
-        place = part.model.map(lambda model: _row(models, model))
-        axes.scatter(part.value, place, s=13, marker=marker, c=faces, edgecolors=part.colour.tolist(), linewidths=0.8, zorder=4)
+        y = part.model.map(lambda model: _row(models, model))
+        style.dots(axes, y, part, part.colour.tolist(), x="value", ends=("low", "high"), marker=marker, size=13, faces=faces)
     axes.set_xlim(-limit, limit)
     tick = 0.5 if limit > 0.5 else 0.25
     axes.set_xticks([-tick, 0, tick], [f"−{tick:g}", "0", f"{tick:g}"], fontsize=size)
@@ -181,16 +176,12 @@ def _lollipops(axes: Axes, rows: pd.DataFrame, models: list[str], has_human: boo
 
 
 def _legend(figure: Figure, size: float, has_human: bool) -> None:
-    handles: list[Line2D | Patch] = [
+    handles: list[Any] = [
         style.handle(color="#C1272D", lw=1.0, label="models' mean"),
-        style.handle(marker="o", ms=3, color=style.SOFT_INK, mec="white", mew=0.3, ls="", label="one model"),
-    ]
-    if has_human:
-        handles.append(style.human_patch("humans"))
-    handles += [
+        style.mark("o", style.SOFT_INK, "one model", ms=3),
+        *([style.human_patch("humans")] if has_human else []),
         style.chance_line("chance"),
-        style.handle(marker="o", ms=3.4, color=style.SOFT_INK, mec=style.SOFT_INK, ls="", label="p < 0.05"),
-        style.handle(marker="o", ms=3.4, mfc="white", mec=style.SOFT_INK, ls="", label="not significant"),
+        style.mark("o", style.SOFT_INK, "p < 0.05", ms=3.4, mec=style.SOFT_INK),
+        style.mark("o", "white", "not significant", ms=3.4, mec=style.SOFT_INK),
     ]
-    columns = len(handles) if figure.get_size_inches()[0] > 5 else 3
-    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
+    style.legend(figure, handles, 6 if figure.get_size_inches()[0] > 5 else 3, size)

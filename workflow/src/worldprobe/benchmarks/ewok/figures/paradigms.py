@@ -1,18 +1,29 @@
-"""The ways of asking: LogProbs against Likert and Choice per model (the paper's Figure 6), and every prompting set-up."""
+"""The ways of asking (the paper's Figure 6), the agreement of two of them (Figure 7), and every prompting set-up."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from worldprobe.benchmark import figure
+from worldprobe.benchmark import Input, figure
 from worldprobe.benchmarks.ewok.contracts import PREFERENCES, Agreements, Summaries
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, PARADIGMS, TITLES, way_of
-from worldprobe.benchmarks.ewok.selection import METRIC, SETUP, domain_order, in_words, language_models, over_versions, pick
-from worldprobe.benchmarks.ewok.study import has_both_paradigms, has_logprobs, has_prompting
+from worldprobe.benchmarks.ewok.selection import (
+    METRIC,
+    SETUP,
+    domain_order,
+    in_words,
+    language_models,
+    over_versions,
+    pick,
+    trained_models,
+)
+from worldprobe.benchmarks.ewok.study import has_both_paradigms, has_both_ways, has_logprobs, has_prompting
+from worldprobe.benchmarks.ewok.tables.people import HUMAN_STATISTICS
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster
@@ -21,8 +32,6 @@ from worldprobe.report.style import Block, draw_block
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
 
 ALL_MODELS = "all models"
@@ -72,51 +81,27 @@ def draw_paradigms(frame: pd.DataFrame, width: str = "double") -> Figure:
     models = [model for model in dict.fromkeys(frame.model) if model != HUMAN]
     names = dict(zip(frame.model, frame.name, strict=True))
     size = style.BODY if width == "double" else style.SMALL
-    pitch = min(0.2, max(0.13, 2.6 / len(models)))
+    tall = min(0.2, max(0.13, 2.6 / len(models))) * len(models) + 0.08
     left = style.widest(names.values(), size) + 0.12
-    plot = (style.WIDTHS[width] - left - 0.12, pitch * len(models) + 0.08)
-    figure = style.canvas(width, plot[1] + 0.12 + 0.62)
-    axes = style.axes_at(figure, left, 0.12, *plot)
+    figure, (axes,), _ = style.grid(width, 1, 1, tall, left, head=0.12, foot=0.62)
     place = {model: number for number, model in enumerate(models)}
-    human = frame[frame.model == HUMAN]
-    if len(human):
-        axes.axvspan(human.low.iloc[0], human.high.iloc[0], color=style.HUMAN_BAND, lw=0, zorder=0.3)
-        axes.axvline(human["mean"].iloc[0], color=style.HUMAN_COLOUR, lw=0.7, zorder=0.5)
+    style.people(axes, frame)
     for number in range(len(models)):
         axes.axhline(number, color=style.RULE, lw=0.4, zorder=0.2)
-    axes.axvline(0.5, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
+    style.dash(axes)
     paradigms = [paradigm for paradigm in PARADIGMS if paradigm in set(frame.paradigm)]
     for number, paradigm in enumerate(paradigms):
         rows = frame[(frame.paradigm == paradigm) & (frame.model != HUMAN)]
         y = rows.model.map(place) + 0.2 * (number - (len(paradigms) - 1) / 2)
-        colour = COLOURS[paradigm]
-        axes.hlines(y, rows.low, rows.high, color=colour, lw=0.9, zorder=2)
-        axes.scatter(rows["mean"], y, s=15, marker=MARKERS[paradigm], color=colour, edgecolors="white", linewidths=0.35, zorder=3)
-    lowest = float(np.nanmin(frame["low"].fillna(frame["mean"])))
-    axes.set_xlim(max(0.0, min(0.4, np.floor(lowest * 10) / 10)), 1.0)
-    axes.set_ylim(len(models) - 0.4, -0.6)
-    axes.set_yticks(range(len(models)), [names[model] for model in models], fontsize=size)
-    axes.tick_params(axis="x", labelsize=size)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
+        style.dots(axes, y, rows, COLOURS[paradigm], ends=("low", "high"), marker=MARKERS[paradigm])
+    axes.set_xlim(*style.fitting_limits(frame, ["mean", "low", "high"]))
+    style.name_rows(axes, [names[model] for model in models], size)
     axes.set_xlabel("accuracy", fontsize=size)
-    handles: list[Line2D | Patch] = [
-        style.handle(
-            marker=MARKERS[p],
-            ms=4,
-            color=COLOURS[p],
-            mec="white",
-            mew=0.3,
-            lw=0.9,
-            label=TITLES[p],
-        )
-        for p in paradigms
-    ]
+    handles: list[Any] = [style.mark(MARKERS[p], COLOURS[p], TITLES[p], lw=0.9, ls="-") for p in paradigms]
     handles.append(style.chance_line("chance"))
-    if len(human):
+    if HUMAN in set(frame.model):
         handles.append(style.human_patch("humans"))
-    columns = len(handles) if width == "double" else 3
-    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
+    style.legend(figure, handles, 5 if width == "double" else 3, size)
     return figure
 
 
@@ -157,12 +142,10 @@ def agreement(agreements: pd.DataFrame, roster: Roster, setup: str = "constraine
 def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A small matrix per model; the diagonal is agreement, and its sum is given below the name."""
     shown = dict(zip(frame.model, frame.name, strict=True))
-    seen = frame[frame.n > 0]
-    levels = [level for level in PREFERENCES if level in set(seen.likert) | set(seen.choice) or level != "missing"]
+    levels = _levels(frame)
     if len(set(shown) - {HUMAN}) == 2:  # one model: the pooled matrix says the same
         del shown[POOLED]
-    most = 6 if width == "double" else 3
-    columns = min(most, len(shown))
+    columns = min(6 if width == "double" else 3, len(shown))
     rows = math.ceil(len(shown) / columns)
     size = style.SMALL
     left, top, head, gap, foot = 0.98, 0.05, 0.34, 0.13, 0.85
@@ -172,55 +155,103 @@ def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
     for number, (model, name) in enumerate(shown.items()):
         row, column = divmod(number, columns)
         axes = style.axes_at(figure, left + column * (side + gap), top + head + row * (side + head), side, side)
-        part = (
-            frame[frame.model == model]
-            .pivot(index="likert", columns="choice", values="share")
-            .reindex(index=levels, columns=levels)
-        )
-        values = part.to_numpy(dtype=float)
-        labels = [LABELS[level] for level in levels]
-        block = Block(values, labels if column == 0 else [""] * len(levels), [""] * len(levels))
-        draw_block(axes, block, size=size, colours=style.sequential(), limits=(0, max(0.5, float(np.nanmax(values)))))
-        _percentages(axes, values, cell)
-        if number + columns >= len(shown):
-            axes.xaxis.tick_bottom()
-            axes.set_xticks(np.arange(len(levels)) + 0.5, labels, fontsize=size, rotation=45, ha="right", rotation_mode="anchor")
-            axes.tick_params(axis="x", pad=1)
-        # Agreement counts only rows in which both ways of asking gave something readable.
-        readable = [i for i, level in enumerate(levels) if level != "missing"]
-        whole = np.nansum(values[np.ix_(readable, readable)])
-        agreed = np.nansum(np.diag(values)[readable]) / whole if whole > 0 else float("nan")
+        values, counts = (_matrix(frame[frame.model == model], of, levels) for of in ("share", "n"))
+        _draw_matrix(axes, values, levels, LABELS, size, lambda i, j, v=values: f"{100 * v[i, j]:.0f}", min(size, cell * 26))
+        axes.tick_params(axis="x", bottom=False, labelbottom=number + columns >= len(shown), pad=1)
+        axes.tick_params(axis="y", labelleft=column == 0)
+        for label in axes.get_xticklabels():
+            label.set(rotation=45, ha="right", rotation_mode="anchor")
         title = style.shortened(name, size, side + 0.04)
         axes.set_title(title, fontsize=size, fontweight="bold" if model == POOLED else "normal", pad=9.5)
-        share = "" if math.isnan(agreed) else f"{agreed:.0%} agree"
+        agreed, both = _agreeing(counts, levels)
+        share = f"{agreed / both:.0%} agree" if both else ""
         axes.text(0, 1 + 0.02 / side, share, transform=axes.transAxes, va="bottom", fontsize=size, color=style.SOFT_INK)
     height = figure.get_size_inches()[1]
-    figure.text(
-        0.012,
-        1 - (top + head + (rows * (side + head)) / 2) / height,
-        "implied by Likert ratings",
-        rotation=90,
-        va="center",
-        fontsize=size + 0.6,
-    )
-    figure.text(
-        (left + (columns * (side + gap)) / 2) / style.WIDTHS[width],
-        0.05 / height,
-        "chosen outright",
-        ha="center",
-        fontsize=size + 0.6,
-    )
+    middle = 1 - (top + head + (rows * (side + head)) / 2) / height
+    figure.text(0.012, middle, "implied by Likert ratings", rotation=90, va="center", fontsize=size + 0.6)
+    middle = (left + (columns * (side + gap)) / 2) / style.WIDTHS[width]
+    figure.text(middle, 0.05 / height, "chosen outright", ha="center", fontsize=size + 0.6)
     return figure
 
 
-def _percentages(axes, values: np.ndarray, cell: float) -> None:  # type: ignore[no-untyped-def]
-    """Whole percent in each cell."""
-    size = min(style.SMALL, cell * 72 * 0.36)
-    limit = max(0.5, float(np.nanmax(values)))
+@figure(
+    inputs=[Input(Agreements, "human/agreements.parquet", name="human_agreements"), HUMAN_STATISTICS],
+    title="People, Likert and Choice",
+    section="people",
+    caption="The context that people chose against the context that other people's Likert ratings prefer, in percent of "
+    "targets. No preference: mean ratings less than 1 apart, or a mean choice less than 0.2 away from the middle. "
+    "EWoK, Figure 7.",
+    when=has_both_ways,
+)
+def human_agreement(agreements: pd.DataFrame, statistics: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Counts and shares of every pair of preferences, with the people's name and Pearson's r of the two ways in every row."""
+    known = statistics.loc[statistics["quantity"] == "likert_choice_r", "value"]
+    frame = agreements[["likert", "choice", "n", "share"]].copy()
+    return frame.assign(name=roster[HUMAN].name, r=float(known.iloc[0]) if len(known) else float("nan"))
+
+
+@human_agreement.drawn_by
+def draw_human_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """The matrix with percentages and counts; a row or column that nobody falls into is left out if it means not asked.
+
+    However wide the page is, nine cells need no more than one column.
+    """
+    levels, size = _levels(frame), style.BODY
+    left, top, foot = 0.98, 0.34, 0.42
+    side = style.WIDTHS["single"] - left - 0.12
+    figure = style.canvas("single", top + side + foot)
+    axes = style.axes_at(figure, left, top, side, side)
+    values, counts = (_matrix(frame, of, levels) for of in ("share", "n"))
+    labels = LABELS | {"missing": "not asked"}
+    _draw_matrix(axes, values, levels, labels, size, lambda i, j: f"{100 * values[i, j]:.1f}%\n{counts[i, j]:,.0f}", size + 0.5)
+    axes.set_xlabel("chosen outright", fontsize=size + 1, labelpad=6)
+    axes.set_ylabel("implied by Likert ratings", fontsize=size + 1, labelpad=6)
+    agreed, both = _agreeing(counts, levels)
+    words = f"{agreed / both:.1%} of {both:,.0f} targets agree" if both else "no target was asked in both ways"
+    r = float(frame["r"].iloc[0])
+    axes.set_title(words + ("" if np.isnan(r) else f"; r = {r:.2f}"), fontsize=size + 1, pad=8)
+    return figure
+
+
+def _levels(frame: pd.DataFrame) -> list[str]:
+    """The preferences, "missing" only where there are any."""
+    seen = frame[frame.n > 0]
+    return [level for level in PREFERENCES if level != "missing" or level in set(seen.likert) | set(seen.choice)]
+
+
+def _matrix(frame: pd.DataFrame, values: str, levels: list[str]) -> np.ndarray:
+    wide = frame.pivot(index="likert", columns="choice", values=values)
+    return wide.reindex(index=levels, columns=levels).to_numpy(dtype=float)
+
+
+def _agreeing(counts: np.ndarray, levels: list[str]) -> tuple[float, float]:
+    """How many targets agree, of how many with a preference in both ways."""
+    both = [place for place, level in enumerate(levels) if level != "missing"]
+    return float(np.nansum(np.diag(counts)[both])), float(np.nansum(counts[np.ix_(both, both)]))
+
+
+def _draw_matrix(
+    axes: Axes,
+    values: np.ndarray,
+    levels: list[str],
+    names: dict[str, str],
+    size: float,
+    text: Callable[[int, int], str],
+    cell_size: float,
+) -> None:
+    """Shares on colours with a text in each cell; the diagonal is agreement."""
+    labels, limit = [names[level] for level in levels], max(0.5, float(np.nanmax(values)))
+    draw_block(axes, Block(values, labels, labels), size=size, colours=style.sequential(), limits=(0, limit))
+    axes.xaxis.tick_bottom()
     for (i, j), value in np.ndenumerate(values):
         if not np.isnan(value):
-            colour = "white" if value / limit > 0.55 else style.INK
-            axes.text(j + 0.5, i + 0.53, f"{100 * value:.0f}", ha="center", va="center", fontsize=size, color=colour)
+            looks = {
+                "ha": "center",
+                "va": "center",
+                "fontsize": cell_size,
+                "color": "white" if value / limit > 0.55 else style.INK,
+            }
+            axes.text(j + 0.5, i + 0.53, text(i, j), **looks)
 
 
 @figure(
@@ -259,8 +290,7 @@ def _setups(summaries: pd.DataFrame, roster: Roster, by: str, metric: str) -> pd
         )
         rows = rows.assign(row_id=rows.model, row=rows.name, block=rows.family, n=1, value=rows["mean"])
     else:
-        every = language_models(over_versions(pick(summaries, "domain", None, metric, yardsticks=False)))
-        every = every[~every.model.map(lambda model: roster[model].is_untrained)]
+        every = trained_models(over_versions(pick(summaries, "domain", None, metric, yardsticks=False)), roster)
         scored = every[every.eval_type == "logprobs"]  # the order of all other figures, where there is one
         order = domain_order(scored if len(scored) else every, roster)
         means = every.groupby(["group", "eval_type"], sort=False)["mean"].agg(["mean", "count"]).reset_index()
@@ -288,7 +318,7 @@ def draw_setups(frame: pd.DataFrame, width: str = "double") -> Figure:
     draw_block(axes, Block(matrix.to_numpy(dtype=float), rows, headings), size=size, numbers=True)
     axes.tick_params(axis="x", pad=1.5)
     _paradigm_brackets(axes, columns, plot[1], size)
-    _around_chance_key(figure, size)
+    style.corner_note(figure, style.AROUND_CHANCE_WORDS, size)
     return figure
 
 
@@ -302,14 +332,3 @@ def _paradigm_brackets(axes: Axes, columns: list[str], height: float, size: floa
         up = 1 + 0.30 / height
         axes.plot([first + 0.1, last + 0.9], [up, up], color=style.SOFT_INK, lw=0.5, transform=above, clip_on=False)
         axes.text(middle, up + 0.03 / height, TITLES[paradigm], transform=above, ha="center", va="bottom", fontsize=size)
-
-
-def _around_chance_key(figure: Figure, size: float) -> None:
-    figure.text(
-        0.995,
-        0.05 / figure.get_size_inches()[1],
-        "white: chance (0.5), blue: above, orange: below",
-        fontsize=size,
-        ha="right",
-        color=style.SOFT_INK,
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,6 @@ from worldprobe.report.model_names import CONTROL_FAMILY, HUMAN, WORD2VEC, Roste
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
 
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
@@ -68,11 +66,8 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     plot = (total - 0.45 - right, 2.6 if width == "double" else 1.9)
     figure = style.canvas(width, plot[1] + 0.08 + 0.4)
     axes = style.axes_at(figure, 0.45, 0.08, *plot)
-    human = frame[frame.model == HUMAN]
-    if len(human):
-        axes.axhspan(human.low.iloc[0], human.high.iloc[0], color=style.HUMAN_BAND, lw=0, zorder=0)
-        axes.axhline(human["mean"].iloc[0], color=style.HUMAN_COLOUR, lw=0.7, zorder=0.5)
-    axes.axhline(0.5, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
+    style.people(axes, frame, across=True)
+    style.dash(axes, across=True)
     # Models of one size are drawn a little apart, or they would cover each other.
     models["x"] = models.parameters.astype(float) * 1.035 ** _ranks_within(models.parameters)
     for number, one in enumerate(series):
@@ -89,17 +84,13 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if span < 2.5 else (1.0,)))
     axes.xaxis.set_major_formatter(lambda value, _place: parameters_in_words(value))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    lowest = float(np.nanmin(models.low.fillna(models["mean"])))
-    axes.set_ylim(min(0.45, np.floor(lowest * 20) / 20), 1.0)
+    axes.set_ylim(*style.fitting_limits(frame, ["mean", "low", "high"]))
     axes.tick_params(labelsize=size)
     axes.set_xlabel("parameters", fontsize=size)
     axes.set_ylabel(f"accuracy ({in_words(frame.eval_type[~frame.model.isin([HUMAN, WORD2VEC])].iloc[0])})", fontsize=size)
-    handles: list[Line2D | Patch] = [
-        style.handle(marker=MARKS[i % len(MARKS)], ms=4.5, color=hues[one], mec="white", mew=0.4, lw=0.8, label=one)
-        for i, one in enumerate(series)
-    ]
+    handles: list[Any] = [style.mark(MARKS[i % len(MARKS)], hues[one], one, lw=0.8, ls="-") for i, one in enumerate(series)]
     handles.append(style.chance_line("chance"))
-    if len(human):
+    if HUMAN in set(frame.model):
         handles.append(style.human_patch("humans, range"))
     figure.legend(
         handles=handles, loc="upper right", fontsize=size, bbox_to_anchor=(0.999, 0.99), borderaxespad=0.1, labelspacing=0.55

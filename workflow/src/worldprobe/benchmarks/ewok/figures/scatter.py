@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,18 +94,11 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """Panels with one scale, a least-squares line each, r and stars in the corner."""
     models = list(dict.fromkeys(frame.model))
     names = dict(zip(frame.model, frame.name, strict=True))
-    columns = min(len(models), 6 if width == "double" else 3)
-    rows = math.ceil(len(models) / columns)
-    size = style.SMALL
-    left, top, gap, head, foot = 0.42, 0.05, 0.1, 0.32, 0.42
-    each = (style.WIDTHS[width] - left - 0.08 - gap * (columns - 1)) / columns
-    tall = min(1.0, each * 0.9)
-    figure = style.canvas(width, top + rows * (tall + head) + foot)
-    x_limits = _padded(frame.value)
-    y_limits = min(0.3, float(np.floor(frame.accuracy.min() * 10) / 10)), 1.03
-    for number, model in enumerate(models):
-        row, column = divmod(number, columns)
-        axes = style.axes_at(figure, left + column * (each + gap), top + head + row * (tall + head), each, tall)
+    columns, size = min(len(models), 6 if width == "double" else 3), style.SMALL
+    tall = min(1.0, 0.9 * (style.WIDTHS[width] - 0.5) / columns)
+    figure, panels, across = style.grid(width, len(models), columns, tall, 0.42, gap=0.1, head=0.32, foot=0.42)
+    x_limits, y_limits = style.fitting_limits(frame, ["value"], frame.value.min()), style.fitting_limits(frame, ["accuracy"])
+    for number, (axes, model) in enumerate(zip(panels, models, strict=True)):
         part = frame[(frame.model == model) & frame.value.notna() & frame.accuracy.notna()]
         colour = part.colour.iloc[0] if len(part) else style.INK
         mark = "D" if model == HUMAN else "o"
@@ -115,25 +107,19 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
             slope, start = np.polyfit(part.value, part.accuracy, 1)
             ends = np.array([part.value.min(), part.value.max()])
             axes.plot(ends, start + slope * ends, color=style.INK, lw=0.7, zorder=4)
-        axes.axhline(0.5, color=style.INK, lw=0.5, dashes=(3, 2), zorder=1)
+        style.dash(axes, across=True)
         axes.set_xlim(*x_limits)
         axes.set_ylim(*y_limits)
-        axes.set_title(style.shortened(names[model], size, each), fontsize=size, pad=9.5)
+        axes.set_title(style.shortened(names[model], size, across), fontsize=size, pad=9.5)
         r = part.r.iloc[0] if len(part) else float("nan")
         label = "" if np.isnan(r) else f"r = {r:.2f}{part.stars.iloc[0]}".replace("-", "−")
         axes.text(0, 1, label, transform=axes.transAxes, ha="left", va="bottom", fontsize=size, color=style.SOFT_INK)
         axes.locator_params(axis="x", nbins=3)
-        axes.set_yticks([0.5, 1.0], ["0.5", "1"] if column == 0 else ["", ""], fontsize=size)
-        axes.tick_params(axis="x", labelsize=size, labelbottom=number + columns >= len(models))
+        axes.locator_params(axis="y", nbins=4)
+        axes.tick_params(labelsize=size, labelleft=number % columns == 0, labelbottom=number + columns >= len(models))
     height = figure.get_size_inches()[1]
     figure.text(
         0.5, 0.04 / height, FEATURES[frame.feature.iloc[0]] + " (mean of a domain in a version)", ha="center", fontsize=style.BODY
     )
     figure.text(0.012, 0.5, "accuracy", rotation=90, va="center", fontsize=style.BODY)
     return figure
-
-
-def _padded(values: pd.Series) -> tuple[float, float]:
-    low, high = float(values.min()), float(values.max())
-    pad = 0.06 * (high - low or 1.0)
-    return low - pad, high + pad

@@ -27,6 +27,7 @@ GROUP_NAMES = {
 FEATURE_NAMES = {"word2vec": "word2vec accuracy", "n_words": "Number of words", "log_frequency": "Word frequency"}
 POINTS = {"domain_version": "one point per domain and version", "item": "one point per item"}
 CLUSTERS = {"domain_version": "domains", "item": "pairs of concepts"}
+FIXED_NOTE = "It takes all rows as independent, so its p values are too small: where the mixed model was fitted, go by that one."
 STARS_NOTE = "* p < 0.05, ** p < 0.01, *** p < 0.001."
 
 
@@ -129,7 +130,7 @@ def _regression(coefficients: pd.DataFrame, provenance: Provenance, fit: str) ->
             Column("p", ("p",), p_value),
         ),
         label=fit.replace("_", "-"),
-        notes=(STARS_NOTE, *_fit_notes(provenance)),
+        notes=(STARS_NOTE, *([] if fit == "mixed_model" else [FIXED_NOTE]), *_fit_notes(provenance)),
         group="group",
     )
 

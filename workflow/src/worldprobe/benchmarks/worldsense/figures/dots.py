@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from worldprobe.benchmark import figure
@@ -28,7 +27,6 @@ from worldprobe.report import style
 from worldprobe.report.model_names import Roster
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -133,46 +131,26 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     size = style.BODY if width == "double" else style.SMALL
     shown = {model: style.shortened(names[model], size, 1.5) for model in models}
     left = style.widest(shown.values(), size) + 0.12
-    pitch = min(0.34, max(0.24, 4.8 / len(models)))
-    height = pitch * len(models) + 0.1
-    gap = 0.2
-    plot = (style.WIDTHS[width] - left - 0.12 - gap) / 2
+    tall = min(0.34, max(0.24, 4.8 / len(models))) * len(models) + 0.1
     columns = 3 if len(marks) > 4 or width == "single" else len(marks)
     foot = 0.26 + 0.14 * -(-(len(marks) + 1) // columns)
-    figure = style.canvas(width, 0.24 + height + foot)
-    for number, panel in enumerate(dict.fromkeys(frame["panel"])):
-        axes = style.axes_at(figure, left + number * (plot + gap), 0.24, plot, height)
-        _draw_panel(axes, frame[frame["panel"] == panel], models, marks, panel)
-        style.panel_letter(axes, "AB"[number], title="  " + panel, size=size)
-        axes.set_yticks(range(len(models)), [shown[model] for model in models] if number == 0 else [], fontsize=size)
-        axes.tick_params(axis="x", labelsize=size)
-    handles = [
-        style.handle(
-            marker=_form(n), ms=4, color=_colour(mark, n), mec="white", mew=0.3, lw=0, label=PROBLEM_NAMES.get(mark, mark)
-        )
-        for n, mark in enumerate(marks)
-    ]
-    handles.append(style.chance_line("chance, no bias"))
-    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
-    return figure
-
-
-def _draw_panel(axes: Axes, rows: pd.DataFrame, models: list[str], marks: list[str], panel: str) -> None:
+    figure, grid, _ = style.grid(width, 2, 2, tall, left, gap=0.2, foot=foot)
     place_of = {model: number for number, model in enumerate(models)}
-    for number in range(len(models)):
-        if number % 2 == 0:
-            axes.axhspan(number - 0.5, number + 0.5, color="#F4F4F4", lw=0, zorder=0.1)
-    axes.axvline(0.5 if panel == ACCURACY else 0.0, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
-    for number, mark in enumerate(marks):
-        here = rows[rows["mark"] == mark]
-        y = np.array([place_of[model] for model in here["model"]], float) + 0.72 * ((number + 0.5) / len(marks) - 0.5)
-        colour = _colour(mark, number)
-        axes.hlines(y, here["ci_low"], here["ci_high"], color=colour, lw=0.8, zorder=2)
-        axes.scatter(here["mean"], y, s=13, marker=_form(number), color=colour, edgecolors="white", linewidths=0.3, zorder=3)
-    axes.set_xlim(*{ACCURACY: (min(0.4, float(rows["mean"].min()) - 0.03), 1.02), BIAS: (-1.05, 1.05)}.get(panel, (-0.03, 1.05)))
-    axes.set_ylim(len(models) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
+    for number, (axes, panel) in enumerate(zip(grid, dict.fromkeys(frame["panel"]), strict=False)):
+        rows, around = frame[frame["panel"] == panel], 0.5 if panel == ACCURACY else 0.0
+        for row in range(0, len(models), 2):
+            axes.axhspan(row - 0.5, row + 0.5, color="#F4F4F4", lw=0, zorder=0.1)
+        style.dash(axes, around)
+        for nth, mark in enumerate(marks):
+            here = rows[rows["mark"] == mark]
+            y = here["model"].map(place_of) + 0.72 * ((nth + 0.5) / len(marks) - 0.5)
+            style.dots(axes, y, here, _colour(mark, nth), marker=_form(nth), size=13)
+        style.panel_letter(axes, "AB"[number], title="  " + panel, size=size)
+        style.name_rows(axes, [shown[model] for model in models], size, number == 0)
+        axes.set_xlim(*style.fitting_limits(rows, ["mean", "ci_low", "ci_high"], around))
+    handles = [style.mark(_form(n), _colour(mark, n), PROBLEM_NAMES.get(mark, mark)) for n, mark in enumerate(marks)]
+    style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
+    return figure
 
 
 def _form(number: int) -> str:

@@ -120,42 +120,20 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
                 else:
                     axes.set_xlabel("fine-tuned on", fontsize=size)
     handles = [
-        style.handle(
-            marker=MARKS[n % len(MARKS)],
-            ms=4,
-            color=MARK_COLOURS[n % len(MARK_COLOURS)],
-            mec="white",
-            mew=0.3,
-            label=mark,
-        )
-        for n, mark in enumerate(marks)
+        style.mark(MARKS[n % len(MARKS)], MARK_COLOURS[n % len(MARK_COLOURS)], mark, ls="-") for n, mark in enumerate(marks)
     ]
-    handles.append(style.chance_line("chance, no bias"))
-    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
+    style.legend(figure, [*handles, style.chance_line("chance, no bias")], columns, size)
     return figure
 
 
 def _draw_panel(axes: Axes, rows: pd.DataFrame, marks: list[str], panel: str) -> None:
     variants = list(dict.fromkeys(rows["variant"]))
-    axes.axhline(0.5 if panel == ACCURACY else 0.0, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
+    style.dash(axes, 0.5 if panel == ACCURACY else 0.0, across=True)
     present = [mark for mark in marks if mark in set(rows["mark"])]
     for place, mark in enumerate(present):
-        number = marks.index(mark)
-        line = rows[rows["mark"] == mark]
-        shift = 0.3 * ((place + 0.5) / len(present) - 0.5)
-        axes.errorbar(
-            [variants.index(variant) + shift for variant in line["variant"]],
-            line["mean"],
-            style.error_bars(line),
-            color=MARK_COLOURS[number % len(MARK_COLOURS)],
-            marker=MARKS[number % len(MARKS)],
-            ms=4,
-            mec="white",
-            mew=0.3,
-            lw=0.8,
-            elinewidth=0.6,
-            zorder=2 + number / 100,
-        )
+        number, line = marks.index(mark), rows[rows["mark"] == mark]
+        x = line["variant"].map(variants.index) + 0.3 * ((place + 0.5) / len(present) - 0.5)
+        style.line(axes, x, line, MARK_COLOURS[number % len(MARK_COLOURS)], MARKS[number % len(MARKS)], 4, 2 + number / 100)
     axes.set_xticks(range(len(variants)), variants)
     axes.set_xlim(-0.4, len(variants) - 0.6)
     axes.set_ylim(*((0.4, 1.02) if panel == ACCURACY else (-0.03, 1.05)))
@@ -189,13 +167,10 @@ def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
 
     models = list(dict.fromkeys(zip(frame["model"], frame["name"], strict=True)))
     size = style.BODY if width == "double" else style.SMALL
-    left, gap, height = 0.5, 0.62, 1.9
     columns = 4 if width == "double" else 2
-    foot = 0.5 + 0.14 * -(-len(models) // columns)
-    figure = style.canvas(width, 0.24 + height + foot)
-    plot = (style.WIDTHS[width] - left - 0.1 - gap) / 2
-    for number, (column, label) in enumerate((("loss", "loss (nats per token)"), ("learning_rate", "learning rate"))):
-        axes = style.axes_at(figure, left + number * (plot + gap), 0.24, plot, height)
+    figure, grid, _ = style.grid(width, 2, 2, 1.9, 0.5, gap=0.62, foot=0.5 + 0.14 * -(-len(models) // columns))
+    shown = (("loss", "loss (nats per token)"), ("learning_rate", "learning rate"))
+    for number, (axes, (column, label)) in enumerate(zip(grid, shown, strict=True)):
         for place, (model, _) in enumerate(models):
             line = frame[frame["model"] == model]
             colour = style.FAMILY_COLOURS[place % len(style.FAMILY_COLOURS)]
@@ -214,5 +189,5 @@ def draw_training(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.handle(color=style.FAMILY_COLOURS[n % len(style.FAMILY_COLOURS)], lw=1, label=style.shortened(name, size, 1.5))
         for n, (_, name) in enumerate(models)
     ]
-    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
+    style.legend(figure, handles, columns, size)
     return figure

@@ -92,54 +92,30 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         colours = {model: style.FAMILY_COLOURS[n % len(style.FAMILY_COLOURS)] for n, model in enumerate(models)}
     panels = list(dict.fromkeys(zip(frame["panel"], frame["axis"], strict=True)))
     per_row = min(len(panels), 4 if width == "double" else 2)
-    n_rows = -(-len(panels) // per_row)
     size = style.BODY if width == "double" else style.SMALL
-    left, gap, height = 0.36, 0.14, 1.5
-    plot = (style.WIDTHS[width] - left - 0.1 - gap * (per_row - 1)) / per_row
     longest = max((len(name) for name in names.values()), default=0)  # long names would be cut off at the edges
     columns = (5 if width == "double" else 3) - (longest > 18) - (longest > 24)
-    foot = 0.1 + 0.14 * -(-(len(models) + 1) // columns)
-    row_height = 0.22 + height + 0.36
-    figure = style.canvas(width, row_height * n_rows + foot)
-    low = min(0.4, float(frame[["mean", "ci_low"]].min().min()) - 0.02)
-    for number, (panel, axis) in enumerate(panels):
-        row, column = divmod(number, per_row)
-        axes = style.axes_at(figure, left + column * (plot + gap), row * row_height + 0.22, plot, height)
+    foot = 0.46 + 0.14 * -(-(len(models) + 1) // columns)
+    figure, grid, across = style.grid(width, len(panels), per_row, 1.5, 0.36, head=0.58, foot=foot)
+    limits = style.fitting_limits(frame, ["mean", "ci_low", "ci_high"])
+    for number, (axes, (panel, axis)) in enumerate(zip(grid, panels, strict=True)):
         here = frame[(frame["panel"] == panel) & (frame["axis"] == axis)]
-        axes.axhline(0.5, color=style.INK, lw=0.6, dashes=(3, 2), zorder=1)
+        style.dash(axes, across=True)
         for place, model in enumerate(models):
             line = here[here["model"] == model].sort_values("x")
             shift = 0.24 * ((place + 0.5) / len(models) - 0.5) if len(models) > 1 else 0.0
-            axes.errorbar(
-                line["x"] + shift,
-                line["mean"],
-                style.error_bars(line),
-                color=colours[model],
-                marker=FORMS[place % len(FORMS)],
-                ms=3,
-                mec="white",
-                mew=0.3,
-                lw=0.8,
-                elinewidth=0.6,
-                zorder=2 + place / 100,
-            )
-        axes.set_title(style.shortened(panel, size, plot), fontsize=size)
+            style.line(axes, line["x"] + shift, line, colours[model], FORMS[place % len(FORMS)], zorder=2 + place / 100)
+        axes.set_title(style.shortened(panel, size, across), fontsize=size)
         axes.set_xlabel(axis, fontsize=size)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         if axis == "ternary relations":
             axes.set_xticks([0, 1, MORE], ["0", "1", "2 or more"])
         axes.set_xlim(here["x"].min() - 0.4, here["x"].max() + 0.4)
-        axes.set_ylim(low, 1.02)
+        axes.set_ylim(*limits)
         axes.tick_params(labelsize=size)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1f}")
-        if column:
-            axes.tick_params(labelleft=False)
-        else:
+        axes.tick_params(labelleft=number % per_row == 0)
+        if number % per_row == 0:
             axes.set_ylabel("accuracy", fontsize=size)
-    handles = [
-        style.handle(color=colours[m], marker=FORMS[n % len(FORMS)], ms=3, mec="white", mew=0.3, label=names[m])
-        for n, m in enumerate(models)
-    ]
-    handles.append(style.chance_line("chance"))
-    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, 0), borderaxespad=0.2)
+    handles = [style.mark(FORMS[n % len(FORMS)], colours[m], names[m], ms=3, ls="-") for n, m in enumerate(models)]
+    style.legend(figure, [*handles, style.chance_line("chance")], columns, size)
     return figure

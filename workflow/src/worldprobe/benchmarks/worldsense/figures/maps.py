@@ -49,13 +49,14 @@ def draw_skins(frame: pd.DataFrame, width: str = "double") -> Figure:
     skins, problems = list(dict.fromkeys(frame["skin"])), problems_of(frame)
     matrix = frame.pivot(index="skin", columns="problem", values="mean").reindex(index=skins, columns=problems)
     size = style.BODY if width == "double" else style.SMALL - 0.6
-    left = style.widest(skins, size) + 0.1
+    names = [skin.replace("_", ", ") for skin in skins]
+    left = style.widest(names, size) + 0.1
     plot = (style.WIDTHS[width] - left - 0.08, 0.16 * len(skins))
     figure = style.canvas(width, 0.36 + plot[1] + 0.22)
     axes = style.axes_at(figure, left, 0.36, *plot)
     headings = [HEADINGS[name] for name in problems]
-    draw_block(axes, Block(matrix.to_numpy(float), skins, headings), size=size, numbers=True)
-    _key(figure, size)
+    draw_block(axes, Block(matrix.to_numpy(float), names, headings), size=size, numbers=True)
+    style.corner_note(figure, style.AROUND_CHANCE_WORDS, size)
     return figure
 
 
@@ -110,11 +111,6 @@ def draw_places(frame: pd.DataFrame, width: str = "double") -> Figure:
             title = f"{PROBLEM_NAMES[problem]}, " if at == left else ""
             axes.set_title(f"{title}{entities} entities", fontsize=size, pad=4)
             at += max(extent[0], style.text_width(f"{title}{entities} entities", size)) + gap * scale
-    text = "share of wrong answers about each pair of places; white: chance (0.5), blue: fewer, grey: not asked"
-    figure.text(0.995, 0.05 / figure.get_size_inches()[1], text, fontsize=size, ha="right", color=style.SOFT_INK)
+    text = "rows: the first place asked about, columns: the second; white: chance (0.5), blue: fewer wrong, grey: not asked"
+    style.corner_note(figure, text, size)
     return figure
-
-
-def _key(figure: Figure, size: float) -> None:
-    text = "white: chance (0.5), blue: above, orange: below"
-    figure.text(0.995, 0.05 / figure.get_size_inches()[1], text, fontsize=size, ha="right", color=style.SOFT_INK)
