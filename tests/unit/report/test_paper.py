@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 from markupsafe import Markup
@@ -9,7 +10,7 @@ from markupsafe import Markup
 from worldprobe.cli import main
 from worldprobe.report.origins import Methods
 from worldprobe.report.page import Part, ShownPart, ShownSection
-from worldprobe.report.paper import Numbers, macro_name, write_paper
+from worldprobe.report.paper import Numbers, key_of, write_paper
 from worldprobe.report.sheet import PrintedColumn, PrintedTable
 
 
@@ -40,40 +41,47 @@ def shown():
 
 
 def expand(paper, numbers):
-    """The article with each macro replaced by its number."""
-    known = dict(re.findall(r"\\newcommand\{\\(\w+)\}\{(.*)\} % ", numbers))
-    used = set(re.findall(r"\\([A-Z]\w+)\{\}", paper))
-    assert used == set(known), "every macro is used and every used one is defined"
-    return re.sub(r"\\([A-Z]\w+)\{\}", lambda found: known[found[1]], paper)
+    """The article with each macro replaced by what it stands for."""
+    known = dict(re.findall(r"\\setresult\{([^}]*)\}\{(.*)\}", numbers))
+    used = re.findall(r"\\result\{([^}]*)\}", paper.split("\\begin{document}")[1])
+    assert sorted(used) == sorted(known), "every macro is used once and every used one is defined"
+    return re.sub(r"\\result\{([^}]*)\}", lambda found: known[found[1]], paper)
 
 
 def test_no_number_of_the_text_is_typed(shown, tmp_path):
     paper, numbers = write_paper([shown], "default", [], tmp_path)
-    body = paper.split("\\begin{document}")[1]
-    body = re.sub(r"\\(scriptsize|small|footnotesize|setlength\S*|multicolumn\{\d+\})", "", body)
+    body = re.sub(r"\\result\{[^}]*\}|\\multicolumn\{\d+\}", "", paper.split("\\begin{document}")[1])
     left = re.findall(r"(?<![\w-])\d+(?:[.,]\d+)*(?![\w-])", body)
-    assert set(left) <= {"3", "8"}, "digits that are parts of names"  # Llama-3 8B
+    assert set(left) <= {"3", "8", "95"}, "digits that are parts of names and headings"  # Llama-3 8B, 95% interval
     text = expand(paper, numbers)
     assert "0.688 (95\\% interval 0.648 to 0.730)" in text
     assert "0.620 & 0.591--0.650" in text
     assert "$-$0.688" in text
-    assert "GPT-2\\_xl" in paper
-    assert "word2vec reaches" in paper
+    assert "word2vec reaches" in text
 
 
 def test_a_number_is_named_by_table_row_and_column(shown, tmp_path):
     _, numbers = write_paper([shown], "default", [], tmp_path)
-    assert "\\newcommand{\\EwokMeanAccuracyLlamaThreeEightBEWoKMean}{0.620}" in numbers
-    assert "\\newcommand{\\EwokMeanAccuracyLlamaThreeEightBEWoKMeanB}{$-$0.688}" in numbers
-    names = re.findall(r"newcommand\{\\(\w+)\}", numbers)
-    assert len(names) == len(set(names))
-    assert all(name.isalpha() for name in names)
+    assert "\\setresult{ewok/mean_accuracy/Llama-3 8B/EWoK/Mean}{0.620}" in numbers
+    assert "\\setresult{ewok/mean_accuracy/Llama-3 8 B/EWoK/Mean}{$-$0.688}" in numbers
+    assert "\\setresult{ewok/lead}{GPT-2\\_xl has" in numbers
 
 
-@pytest.mark.parametrize("parts", [("x²", "é"), ("", ""), ("Ünïcode", "3.5%")])
-def test_any_name_makes_a_macro_of_letters(parts):
-    assert re.fullmatch("[A-Za-z]*", macro_name(*parts))
-    assert re.fullmatch(r"\\[A-Za-z]+\{\}", Numbers().define("1", *parts))
+@pytest.mark.parametrize("parts", [("x²", "é"), ("", ""), ("Ünïcode", "3.5%"), ("a&b", "{#}"), ("~\\", "|")])
+def test_any_name_makes_a_macro_that_tex_takes(parts):
+    assert re.fullmatch(r"[\w .,:()/+-]*", key_of(*parts))
+    numbers = Numbers()
+    assert numbers.define("1", *parts) != numbers.define("2", *parts)
+
+
+def test_sections_about_the_making_and_long_tables_are_left_to_the_report(shown, tmp_path):
+    section = shown.sections[0]
+    long = replace(section.tables[0], name="long", rows=[["a", "0.1", "–"]] * 31)
+    paper, _ = write_paper([replace(shown, sections=[replace(section, tables=[long, section.tables[0]])])], "", [], tmp_path)
+    assert "mean_accuracy" in paper
+    assert "long" not in paper.split("\\begin{document}")[1]
+    folded, _ = write_paper([replace(shown, sections=[replace(section, is_folded=True)])], "", [], tmp_path)
+    assert "tabular" not in folded.split("\\begin{document}")[1]
 
 
 def test_same_study_same_bytes(shown, tmp_path):

@@ -104,9 +104,9 @@ def build(
 
 @paper.command
 def write(summaries: Summaries, /, *, contents: Contents = Contents(), out: list[Path]) -> None:
-    """Write paper.tex, with all tables and figures of a study and how it was made, and numbers.tex.
+    """Write paper.tex, with the main tables and figures of a study and how it was made, and numbers.tex.
 
-    numbers.tex has a LaTeX macro for every number in the article, named by what it is. Quotes no item.
+    numbers.tex has each number and text of the article, by names such as "ewok/mean_accuracy/GPT-2/Mean". Quotes no item.
 
     Args:
         out: paper.tex and numbers.tex, in one folder
@@ -122,7 +122,7 @@ def write(summaries: Summaries, /, *, contents: Contents = Contents(), out: list
     article, macros = write_paper(parts, contents.study, [Path(path) for path in contents.figures], place.parent)
     write_text(place, article)
     write_text(numbers, macros)
-    LOGGER.info("%d numbers: %s", macros.count("newcommand"), numbers)
+    LOGGER.info("%d numbers and texts: %s", macros.count("\n\\setresult"), numbers)
 
 
 @paper.command

@@ -289,7 +289,7 @@ def test_the_methods_paragraph_takes_its_numbers_from_provenance(small_study, tm
         "torch 9.8.7",
         "worldprobe 0.0.1",
         "official EWoK materials",
-        "versions 0",
+        "(version 0)",
     ):
         assert part in text
     assert "zurple" not in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -96,6 +97,12 @@ def interval_ends(rows: pd.DataFrame) -> pd.DataFrame:
     """The ends of intervals over skins; where several skins are all alike, the mean. One skin has none."""
     alike = rows["mean"].where(rows["n_clusters"] > 1)
     return pd.DataFrame({name: rows[name].fillna(alike) for name in ("ci_low", "ci_high")})
+
+
+def sorted_by(frame: pd.DataFrame, ranks: Iterable[tuple[Any, ...]]) -> pd.DataFrame:
+    """The rows in the order of their ranks."""
+    known = list(ranks)
+    return frame.iloc[sorted(range(len(frame)), key=lambda row: known[row])].reset_index(drop=True)
 
 
 def problems_of(rows: pd.DataFrame) -> list[str]:

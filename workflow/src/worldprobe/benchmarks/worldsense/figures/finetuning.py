@@ -12,6 +12,7 @@ from worldprobe.benchmarks.worldsense.contracts import Trainings
 from worldprobe.benchmarks.worldsense.figures.dots import ACCURACY, AMPLITUDE, sets
 from worldprobe.benchmarks.worldsense.outputs import has_trainings, has_tuned_models, is_asked
 from worldprobe.benchmarks.worldsense.selection import SUMMARIES, split_tuned
+from worldprobe.benchmarks.worldsense.tables.accuracy import by_part
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
@@ -69,10 +70,7 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 def _published() -> pd.DataFrame:
     """Accuracy and size of the bias of the paper's models: means of the problems of its Table 9, its intervals over tuples."""
     numbers = read_published()
-    rows = numbers[numbers["block"] == "table9"].copy()
-    rows["part"] = rows["quantity"].str.endswith("_conf95").map({True: "conf95", False: "mean"})
-    rows["metric"] = rows["quantity"].str.removesuffix("_conf95")
-    rows["value"] = rows["printed"].astype(float) / rows["metric"].map({"accuracy": 100, "bias": 1})
+    rows = by_part(numbers[numbers["block"] == "table9"])
     wide = rows.pivot(index=["model", "condition", "metric", "problem"], columns="part", values="value").reset_index()
     wide["mean"] = wide["mean"].where(wide["metric"] == "accuracy", wide["mean"].abs())
     wide["square"] = wide["conf95"] ** 2

@@ -8,7 +8,15 @@ import pandas as pd
 
 from worldprobe.benchmark import figure
 from worldprobe.benchmarks.worldsense.outputs import has_places, is_asked
-from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, SUMMARIES, language_models, of_main, pick, problems_of
+from worldprobe.benchmarks.worldsense.selection import (
+    PROBLEM_NAMES,
+    SUMMARIES,
+    language_models,
+    of_main,
+    pick,
+    problems_of,
+    sorted_by,
+)
 from worldprobe.benchmarks.worldsense.skins.skins import TEST_SKINS
 from worldprobe.errors import UserError
 from worldprobe.report import style
@@ -38,9 +46,8 @@ def skins(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     means = rows.groupby(["skin", "problem"], sort=False)["mean"].agg(["mean", "count"]).reset_index()
     skins = sorted(set(means["skin"]), key=lambda name: (TEST_SKINS.index(name) if name in TEST_SKINS else 99, name))
     problems = problems_of(means)
-    order = [(skins.index(s), problems.index(p)) for s, p in zip(means["skin"], means["problem"], strict=True)]
-    means = means.iloc[sorted(range(len(means)), key=lambda n: order[n])]
-    return means.rename(columns={"count": "n_models"}).reset_index(drop=True)
+    ranks = [(skins.index(s), problems.index(p)) for s, p in zip(means["skin"], means["problem"], strict=True)]
+    return sorted_by(means, ranks).rename(columns={"count": "n_models"})
 
 
 @skins.drawn_by

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
@@ -28,6 +30,7 @@ from worldprobe.benchmarks.worldsense.selection import (
     place,
     problems_of,
     prompting_name,
+    sorted_by,
     split_tuned,
 )
 from worldprobe.contracts.results import OVERALL
@@ -36,11 +39,8 @@ from worldprobe.report.model_names import Roster
 from worldprobe.report.sheet import ABSENT, Column, Sheet, as_text, decimals, is_absent, span
 
 OURS, PAPERS = "this run", "paper"
-UNITS = (
-    "Accuracy in percent, chance is 50; bias from −1 to 1; ± is 1.96 standard errors over tuples, as in the paper, and for these "
-    "skins only."
-)
-PUBLISHED = "Rows of the paper: its printed numbers, of its own test set."
+UNITS = "Accuracy is a share, chance is 0.5; bias from −1 to 1; ± is 1.96 standard errors over tuples, as in the paper."
+PUBLISHED = "Rows of the paper: its printed numbers as shares, of its own test set."
 
 
 #: What is shown of how well a mean is known: the paper's interval over tuples, or ours over skins.
@@ -51,16 +51,15 @@ _SPREAD = dict.fromkeys(("accuracy_corrected", "strict", "bias"), ("conf95",)) |
 
 
 def show_mean(metric: object, mean: object, half_width: object) -> str:
-    """A mean with its interval, as the paper prints it.
+    """A mean with half of its interval.
 
     >>> show_mean("accuracy", 0.648, 0.0112), show_mean("bias", -0.341, 0.01)
-    ('64.8 ±1.1', '−0.34 ±0.01')
+    ('0.648 ±0.011', '−0.34 ±0.01')
     """
     if is_absent(mean):
         return ABSENT
-    places, factor = (2, 1) if metric == "bias" else (1, 100)
-    text = decimals(places)(float(str(mean)) * factor)
-    return text if is_absent(half_width) else f"{text} ±{decimals(places)(float(str(half_width)) * factor)}"
+    show = decimals(2 if metric == "bias" else 3)
+    return show(mean) if is_absent(half_width) else f"{show(mean)} ±{show(half_width)}"
 
 
 def _show_consistency(mean: object, low: object, high: object) -> str:
@@ -105,11 +104,11 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
         Column("Model", ("name",), is_number=False, once=True),
         Column("Prompting", ("eval_type",), lambda name: prompting_name(str(name)), is_number=False),
         Column("Accuracy", ("metric", "mean", "conf95"), show_mean),
-        Column("Over skins", ("ci_low", "ci_high"), lambda low, high: span(100 * low, 100 * high, 1)),
+        Column("Over skins", ("ci_low", "ci_high"), span),
         Column("Corrected gold", ("metric", "accuracy_corrected", "accuracy_corrected_conf95"), show_mean),
         Column("Strict", ("metric", "strict", "strict_conf95"), show_mean),
         Column("Bias", ("bias", "bias_conf95"), lambda mean, half: show_mean("bias", mean, half)),
-        Column("Invalid %", ("invalid",), lambda share: decimals(1)(share * 100)),
+        Column("Invalid", ("invalid",), decimals(3)),
         Column("Consistency", ("consistency", "consistency_ci_low", "consistency_ci_high"), _show_consistency),
         Column("Paper", ("published",), lambda mean: show_mean("accuracy", mean, None)),
     ]
@@ -144,16 +143,9 @@ def mean_accuracy(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 )
 def problems(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem (Table 6)."""
-    rows = of_main(_both_metrics(summaries, "problem", ("problem",)))
-    frame, columns = _grid(rows, ["metric", "model"], "problem", problems_of(rows), roster, "table6")
-    return Sheet(
-        title=f"WorldSense ({main_set(summaries)}): accuracy and response bias by problem.",
-        frame=frame,
-        columns=(_metric(), *_model(frame), *columns),
-        label="worldsense-problems",
-        notes=_notes(frame),
-        group="metric",
-    )
+    rows = of_main(_both_metrics(summaries))
+    title = f"WorldSense ({main_set(summaries)}): accuracy and response bias by problem."
+    return _by_problem(rows, roster, "table6", title, "worldsense-problems")
 
 
 @table(
@@ -166,18 +158,11 @@ def problems(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 )
 def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem and prompting (Table 8)."""
-    rows = _both_metrics(summaries, "problem", ("problem",))
+    rows = _both_metrics(summaries)
     rows = rows[rows["condition"] == main_set(rows)]
-    frame, columns = _grid(rows, ["metric", "model", "eval_type"], "problem", problems_of(rows), roster, "table8")
     prompting = Column("Prompting", ("eval_type",), lambda name: prompting_name(str(name)), is_number=False)
-    return Sheet(
-        title=f"WorldSense ({main_set(rows)}): accuracy and response bias by prompting.",
-        frame=frame,
-        columns=(_metric(), *_model(frame, prompting), *columns),
-        label="worldsense-promptings",
-        notes=_notes(frame),
-        group="metric",
-    )
+    title = f"WorldSense ({main_set(rows)}): accuracy and response bias by prompting."
+    return _by_problem(rows, roster, "table8", title, "worldsense-promptings", prompting)
 
 
 @table(
@@ -190,17 +175,9 @@ def promptings(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 )
 def sets(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     """Accuracy and bias by problem and set (Table 9)."""
-    rows = _both_metrics(summaries, "problem", ("problem",))
+    rows = _both_metrics(summaries)
     rows = rows[rows["eval_type"] == rows["model"].map(main_promptings(rows))]
-    frame, columns = _grid(rows, ["metric", "model", "condition"], "problem", problems_of(rows), roster, "table9")
-    return Sheet(
-        title="WorldSense: accuracy and response bias by set.",
-        frame=frame,
-        columns=(_metric(), *_model(frame, Column("Set", ("condition",), is_number=False)), *columns),
-        label="worldsense-sets",
-        notes=_notes(frame),
-        group="metric",
-    )
+    return _by_problem(rows, roster, "table9", "WorldSense: accuracy and response bias by set.", "worldsense-sets", _SET)
 
 
 @table(
@@ -218,24 +195,17 @@ def finetuning(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     Raises:
         UserError: no model was fine-tuned.
     """
-    rows = _both_metrics(summaries, "problem", ("problem",))
+    rows = _both_metrics(summaries)
     rows = rows[rows["eval_type"] == rows["model"].map(main_promptings(rows))]
     tuned = split_tuned(rows["model"].unique())
     if not tuned:
         raise UserError("summaries", "contain no fine-tuned model.", "Fine-tune one (worldsense.finetuning).")
     rows = rows[rows["model"].isin([*tuned, *(base for base, _ in tuned.values())])]
-    keys = ["metric", "model", "condition"]
-    frame, columns = _grid(
-        rows, keys, "problem", problems_of(rows), roster, "table9", theirs=_paper_rows(keys, "problem", "table9")
-    )
-    return Sheet(
-        title="WorldSense: accuracy and response bias of fine-tuned models by set.",
-        frame=frame,
-        columns=(_metric(), *_model(frame, Column("Set", ("condition",), is_number=False)), *columns),
-        label="worldsense-finetuning",
-        notes=(UNITS, "Rows of the paper: Llama 2 with instruction data and so many trials of its own training set (Table 9)."),
-        group="metric",
-    )
+    theirs = _paper_rows(["metric", "model", "condition"], "problem", "table9")
+    title = "WorldSense: accuracy and response bias of fine-tuned models by set."
+    sheet = _by_problem(rows, roster, "table9", title, "worldsense-finetuning", _SET, theirs)
+    note = "Rows of the paper: Llama 2 with instruction data and so many trials of its own training set (Table 9)."
+    return replace(sheet, notes=(UNITS, note))
 
 
 @table(
@@ -297,8 +267,23 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     )
 
 
-def _both_metrics(summaries: pd.DataFrame, grouping: str, columns: tuple[str, ...]) -> pd.DataFrame:
-    return pd.concat([pick(summaries, grouping, metric, columns=columns) for metric in ("accuracy", "bias")], ignore_index=True)
+_SET = Column("Set", ("condition",), is_number=False)
+
+
+def _both_metrics(summaries: pd.DataFrame) -> pd.DataFrame:
+    parts = [pick(summaries, "problem", metric, columns=("problem",)) for metric in ("accuracy", "bias")]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _by_problem(
+    rows: pd.DataFrame, roster: Roster, block: str, title: str, label: str, more: Column | None = None, theirs: Any = None
+) -> Sheet:
+    """A table of both metrics with a column per problem, next to a block of the paper's numbers, by model and one thing more."""
+    further = () if more is None else (more,)
+    keys = ["metric", "model", *(cell for column in further for cell in column.cells)]
+    frame, columns = _grid(rows, keys, "problem", problems_of(rows), roster, block, theirs=theirs)
+    metric = Column("", ("metric",), lambda name: str(name).capitalize(), is_number=False, once=True)
+    return Sheet(title, frame, (metric, *_model(frame, *further), *columns), label, _notes(frame), group="metric")
 
 
 def _grid(
@@ -355,11 +340,18 @@ def _paper_rows(keys: list[str], column: str, table: str, shown: Mapping[str, st
     here = here[here["model"].notna()]
     if here.empty:
         return here
-    here["part"] = here["quantity"].str.endswith("_conf95").map({True: "conf95", False: "mean"})
-    here["metric"] = here["quantity"].str.removesuffix("_conf95")
-    here["value"] = here["printed"].astype(float) / here["metric"].map({"accuracy": 100, "bias": 1})
+    here = by_part(here)
     index = [*dict.fromkeys([*keys, "metric", column])]
     return here.pivot_table(index=index, columns="part", values="value").reset_index().assign(source=PAPERS)
+
+
+def by_part(paper: pd.DataFrame) -> pd.DataFrame:
+    """Printed means and half widths with their metric, as shares."""
+    return paper.assign(
+        part=paper["quantity"].str.endswith("_conf95").map({True: "conf95", False: "mean"}),
+        metric=(metric := paper["quantity"].str.removesuffix("_conf95")),
+        value=paper["printed"].astype(float) / metric.map({"accuracy": 100, "bias": 1}),
+    )
 
 
 def _in_order(frame: pd.DataFrame, roster: Roster, keys: Sequence[str] = ("model", "eval_type")) -> pd.DataFrame:
@@ -377,14 +369,9 @@ def _in_order(frame: pd.DataFrame, roster: Roster, keys: Sequence[str] = ("model
         tuple(orders.get(column, {}).get(value, value) for column, value in zip(columns, row, strict=True))
         for row in frame[columns].itertuples(index=False, name=None)
     ]
-    order = sorted(range(len(frame)), key=lambda number: rank[number])
-    named = frame.iloc[order].reset_index(drop=True)
+    named = sorted_by(frame, rank)
     named.insert(0, "name", [roster[model].name for model in named["model"]])
     return named
-
-
-def _metric() -> Column:
-    return Column("", ("metric",), lambda metric: str(metric).capitalize(), is_number=False, once=True)
 
 
 def _model(frame: pd.DataFrame, *more: Column) -> list[Column]:

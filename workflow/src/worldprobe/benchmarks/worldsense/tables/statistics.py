@@ -8,7 +8,16 @@ from worldprobe.benchmark import Input, table
 from worldprobe.benchmarks.worldsense.analysis.reproduction import SOURCE
 from worldprobe.benchmarks.worldsense.contracts import Comparisons, Reproduction
 from worldprobe.benchmarks.worldsense.outputs import has_pairs, is_asked
-from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, PROMPTINGS, SUMMARIES, main_set, of_main, pick, place
+from worldprobe.benchmarks.worldsense.selection import (
+    PROBLEM_NAMES,
+    PROMPTINGS,
+    SUMMARIES,
+    main_set,
+    of_main,
+    pick,
+    place,
+    sorted_by,
+)
 from worldprobe.contracts.results import OVERALL
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster
@@ -34,7 +43,7 @@ def comparisons(table: pd.DataFrame, roster: Roster) -> Sheet:
         (place(PROMPTINGS, prompting), order[a], order[b])
         for prompting, a, b in zip(rows["eval_type"], rows["model_a"], rows["model_b"], strict=True)
     ]
-    rows = rows.iloc[sorted(range(len(rows)), key=lambda number: rank[number])].reset_index(drop=True)
+    rows = sorted_by(rows, rank)
     frame = rows.assign(name_a=[roster[m].name for m in rows["model_a"]], name_b=[roster[m].name for m in rows["model_b"]])
     return Sheet(
         title=f"WorldSense ({name}): pairs of models on the same tuples.",
@@ -84,8 +93,8 @@ def consistency(summaries: pd.DataFrame, roster: Roster) -> Sheet:
     )
     problems = [*PROBLEM_NAMES, "all"]
     models = roster.in_order(frame["model"])
-    place_of = [(models.index(model), problems.index(group)) for model, group in zip(frame["model"], frame["group"], strict=True)]
-    frame = frame.iloc[sorted(range(len(frame)), key=lambda number: place_of[number])].reset_index(drop=True)
+    ranks = [(models.index(model), problems.index(group)) for model, group in zip(frame["model"], frame["group"], strict=True)]
+    frame = sorted_by(frame, ranks)
     frame["name"] = [roster[model].name for model in frame["model"]]
     return Sheet(
         title=f"WorldSense ({main_set(rows)}): consistency across skins.",
