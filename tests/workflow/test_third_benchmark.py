@@ -127,7 +127,7 @@ def test_a_third_benchmark_evaluates_and_ranks_models(worldprobe: Run, place: Pa
     assert "opposites accuracy" in worldprobe("results", "check", "evaluated/one/result.json").stdout
     assert worldprobe("leaderboard", "evaluated", "--out", "leaderboard.html").returncode == 0
     page = (place / "leaderboard.html").read_text()
-    assert "<h2>Opposites</h2>" in page
+    assert "<h2>Opposites: causal models</h2>" in page
     assert "one" in page
     refused = worldprobe(*EVALUATE, "broken")
     assert refused.returncode == 2

@@ -196,7 +196,7 @@ def dots(
 def line(axes: Axes, x: Any, rows: pd.DataFrame, colour: str, marker: str, size: float = 3, zorder: float = 2) -> None:
     """Means with intervals that a line joins."""
     ends = np.nan_to_num([rows["mean"] - rows["ci_low"], rows["ci_high"] - rows["mean"]])
-    looks = {"ms": size, "mec": "white", "mew": 0.3, "lw": 0.8, "elinewidth": 0.6, "zorder": zorder}
+    looks: dict[str, Any] = {"ms": size, "mec": "white", "mew": 0.3, "lw": 0.8, "elinewidth": 0.6, "zorder": zorder}
     axes.errorbar(x, rows["mean"], ends, color=colour, marker=marker, **looks)
 
 

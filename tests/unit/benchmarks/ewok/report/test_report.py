@@ -295,6 +295,17 @@ def test_the_methods_paragraph_takes_its_numbers_from_provenance(small_study, tm
     assert "zurple" not in text
 
 
+def test_the_methods_name_the_other_conditions(small_study):
+    def scored(*conditions):
+        paths = [Path(f"results/x/ewok/scores/{name}/logprobs/m.parquet") for name in conditions]
+        origins = [TableOrigin("target_scores", path, Provenance(model="m")) for path in paths]
+        return describe_methods(small_study.summaries, origins, small_study.roster).text
+
+    assert "condition" not in scored("main")
+    assert "items of the condition main; the condition nonce differed in items or prompts." in scored("main", "nonce", "nonce")
+    assert "the conditions nonce and western differed" in scored("main", "nonce", "western")
+
+
 def test_a_paragraph_without_provenance_claims_no_version(small_study):
     text = describe_methods(small_study.summaries, [], small_study.roster).text
     assert "crossed samples" not in text

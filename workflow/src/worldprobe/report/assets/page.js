@@ -97,7 +97,7 @@ if ("IntersectionObserver" in window) {
     links.forEach(link => link.classList.remove("here"));
     links.get(entry.target.id)?.classList.add("here");
   }), {rootMargin: "-10% 0px -80% 0px"});
-  document.querySelectorAll("main section").forEach(section => watcher.observe(section));
+  document.querySelectorAll("main section, main .part").forEach(section => watcher.observe(section));
 }
 
 /* A link into a part that is folded opens it. */

@@ -86,7 +86,13 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.people(axes, rows[rows.condition == ALL])
         style.dash(axes)
         whole, single = (rows[(rows.model != HUMAN) & ((rows.condition == ALL) == is_all)] for is_all in (True, False))
-        ticks = {"s": (pitch * 72 * 0.45) ** 2, "marker": "|", "color": style.SOFT_INK, "linewidths": 0.5, "zorder": 1.5}
+        ticks: dict[str, Any] = {
+            "s": (pitch * 72 * 0.45) ** 2,
+            "marker": "|",
+            "color": style.SOFT_INK,
+            "linewidths": 0.5,
+            "zorder": 1.5,
+        }
         axes.scatter(single["mean"], single.model.map(place), **ticks)
         style.dots(axes, whole.model.map(place), whole, whole.colour, size=min(14, (pitch * 72 * 0.42) ** 2))
         axes.set_title(in_words(panel), fontsize=title_size, fontweight="bold" if panel == ALL_DOMAINS else "normal")

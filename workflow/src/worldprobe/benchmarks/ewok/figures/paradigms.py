@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,7 +156,8 @@ def draw_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
         row, column = divmod(number, columns)
         axes = style.axes_at(figure, left + column * (side + gap), top + head + row * (side + head), side, side)
         values, counts = (_matrix(frame[frame.model == model], of, levels) for of in ("share", "n"))
-        _draw_matrix(axes, values, levels, LABELS, size, lambda i, j, v=values: f"{100 * v[i, j]:.0f}", min(size, cell * 26))
+        texts = [[f"{100 * share:.0f}" for share in row] for row in values]
+        _draw_matrix(axes, values, levels, LABELS, size, texts, min(size, cell * 26))
         axes.tick_params(axis="x", bottom=False, labelbottom=number + columns >= len(shown), pad=1)
         axes.tick_params(axis="y", labelleft=column == 0)
         for label in axes.get_xticklabels():
@@ -203,7 +204,8 @@ def draw_human_agreement(frame: pd.DataFrame, width: str = "double") -> Figure:
     axes = style.axes_at(figure, left, top, side, side)
     values, counts = (_matrix(frame, of, levels) for of in ("share", "n"))
     labels = LABELS | {"missing": "not asked"}
-    _draw_matrix(axes, values, levels, labels, size, lambda i, j: f"{100 * values[i, j]:.1f}%\n{counts[i, j]:,.0f}", size + 0.5)
+    texts = [[f"{100 * share:.1f}%\n{n:,.0f}" for share, n in zip(*row, strict=True)] for row in zip(values, counts, strict=True)]
+    _draw_matrix(axes, values, levels, labels, size, texts, size + 0.5)
     axes.set_xlabel("chosen outright", fontsize=size + 1, labelpad=6)
     axes.set_ylabel("implied by Likert ratings", fontsize=size + 1, labelpad=6)
     agreed, both = _agreeing(counts, levels)
@@ -236,7 +238,7 @@ def _draw_matrix(
     levels: list[str],
     names: dict[str, str],
     size: float,
-    text: Callable[[int, int], str],
+    texts: Sequence[Sequence[str]],
     cell_size: float,
 ) -> None:
     """Shares on colours with a text in each cell; the diagonal is agreement."""
@@ -245,13 +247,8 @@ def _draw_matrix(
     axes.xaxis.tick_bottom()
     for (i, j), value in np.ndenumerate(values):
         if not np.isnan(value):
-            looks = {
-                "ha": "center",
-                "va": "center",
-                "fontsize": cell_size,
-                "color": "white" if value / limit > 0.55 else style.INK,
-            }
-            axes.text(j + 0.5, i + 0.53, text(i, j), **looks)
+            colour = "white" if value / limit > 0.55 else style.INK
+            axes.text(j + 0.5, i + 0.53, texts[i][j], ha="center", va="center", fontsize=cell_size, color=colour)
 
 
 @figure(

@@ -52,6 +52,7 @@ def describe_methods(summaries: pd.DataFrame, origins: Sequence[TableOrigin], ro
     packages = package_versions(origins)
     sentences = [
         *_materials(summaries, origins),
+        *_conditions(origins),
         *_models(summaries, origins, roster),
         *_accuracy(origins),
         *_baselines(origins),
@@ -95,6 +96,16 @@ def _materials(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> list[
         if details.get("release_filter"):
             sentences.append("Only items of the official release were kept.")
     return sentences
+
+
+def _conditions(origins: Sequence[TableOrigin]) -> list[str]:
+    """Which conditions there are besides the one that is described; scores lie in folders named by condition and eval type."""
+    scored = [one.path.parts for one in origins if one.kind in ("target_scores", "responses")]
+    first, *others = dict.fromkeys(parts[-3] for parts in scored if parts[-4:-3] in (("scores",), ("responses",))) or ("",)
+    if not others:
+        return []
+    noun = "condition" if len(others) == 1 else "conditions"
+    return [f"These are the items of the condition {first}; the {noun} {listed(others)} differed in items or prompts."]
 
 
 def _origin(provenance: Provenance) -> str:

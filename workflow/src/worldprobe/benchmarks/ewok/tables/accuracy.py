@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from worldprobe.benchmark import table
@@ -78,7 +80,7 @@ def accuracy_by_domain(summaries: pd.DataFrame, roster: Roster, eval_type: str =
         columns.pop()
     notes = [f"Average over {counted(int(frame.n_models.max()), 'model')}; domains in its order, which was not tested."]
     if frame.n_models.max() > 1:
-        notes.append("The highest of several means is more than its model would reach on other items.")
+        notes.append("The highest of several means tends to be more than its model reaches on other items.")
     if len(calibration):
         names = roster.in_order(calibration.model)
         what = "an untrained control" if len(names) == 1 else "untrained controls"
@@ -246,14 +248,9 @@ def likert_strict(
 ) -> Sheet:
     """Likert accuracy when equal ratings count as wrong (Table 4; paper, Appendix B.2)."""
     sheet = mean_accuracy(summaries, roster, provenance, eval_type, metric="strict")
-    return Sheet(
-        title=f"Accuracy by Likert ratings ({in_words(eval_type)}) with the stricter metric: equal ratings count as wrong.",
-        frame=sheet.frame,
-        columns=sheet.columns,
-        label="likert-strict",
-        notes=("Chance is below 0.5 here, since a model that always gives the same rating scores 0.", *sheet.notes),
-        group="kind",
-    )
+    note = "Chance is below 0.5 here, since a model that always gives the same rating scores 0."
+    title = f"Accuracy by Likert ratings ({in_words(eval_type)}) with the stricter metric: equal ratings count as wrong."
+    return replace(sheet, title=title, label="likert-strict", notes=(note, *sheet.notes))
 
 
 def _with_missing(mean: float, missing: float) -> str:
