@@ -250,6 +250,14 @@ def test_the_command_prints_a_line_per_model_and_the_next_step(
     assert "No run of this study is in progress, and no model has begun. Start it: `snakemake" in printed
 
 
+def test_an_empty_folder_says_how_a_study_begins_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["status"]) == 0
+    assert 'Start it: `snakemake --cores all -s "$(worldprobe workflow)"`' in capsys.readouterr().out
+
+
 def test_the_run_of_another_study_is_not_taken_for_this_ones(
     tmp_path: Path, repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

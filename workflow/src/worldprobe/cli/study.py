@@ -124,8 +124,9 @@ def status(*, configfile: ConfigFiles = (), directory: Path = Path(), prefix: Pa
     for state in states:
         print(f"{state.model:{width}}  {state.state:11}  {state.detail}".rstrip())
     print()
-    options = "".join(f" {shlex.quote(str(path))}" for path in configfile)
-    options = f" --configfile{options}" if options else ""
+    has_own = any(Path(place).is_file() for place in ("Snakefile", "workflow/Snakefile"))
+    options = "" if has_own else ' -s "$(worldprobe workflow)"'
+    options += f" --configfile {shlex.join(map(str, configfile))}" if configfile else ""
     options += f" --directory {shlex.quote(str(directory))}" if directory != Path() else ""
     logs = StudyPaths.of(study).logs
     for step in status.next_steps(states, directory, queue, pids, found is not None, silence, options, logs, others):
