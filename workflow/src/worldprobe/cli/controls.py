@@ -137,7 +137,6 @@ def train(
     learning_rate: Annotated[float, between(1e-12, 100)] = 2e-3,
     seed: Seed = 0,
     threads: Annotated[int, between(1, 4096)] = 1,
-    untrained: bool = False,
     out: OutFolder,
 ) -> None:
     """Train one causal language model from scratch.
@@ -150,11 +149,10 @@ def train(
         layers: number of layers
         width: hidden size, a multiple of the number of heads
         heads: number of attention heads
-        steps: training steps
+        steps: training steps; 0 saves the random initial weights
         batch: documents per step
         learning_rate: peak learning rate
         threads: number of threads of torch, on which the weights depend
-        untrained: save the random initial weights without training
         out: folder of the model, written whole or not at all
     """
     from dataclasses import asdict
@@ -176,7 +174,7 @@ def train(
         layers=layers,
         width=width,
         heads=heads,
-        steps=0 if untrained else steps,
+        steps=steps,
         batch=batch,
         learning_rate=learning_rate,
         seed=seed,

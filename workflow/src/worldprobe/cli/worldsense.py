@@ -447,12 +447,11 @@ def canary_of(path: str, trials: pd.DataFrame) -> str | None:
 
 
 @app.command
-def export_results(responses: list[Path], /, *, uncompressed: bool = False, out: OutFolder) -> None:
+def export_results(responses: list[Path], /, *, out: OutFolder) -> None:
     """Write responses in the official layout: one file PROMPTING___MODEL___results.jsonl.bz2 per strategy and model.
 
     Args:
         responses: tables of responses
-        uncompressed: write .jsonl, not compressed
         out: folder for the files
     """
     from worldprobe.benchmarks.worldsense.contracts import Responses
@@ -464,13 +463,13 @@ def export_results(responses: list[Path], /, *, uncompressed: bool = False, out:
         model = read_provenance(path).model or path.stem
         rows = read_table(path, Responses)
         for prompting in sorted(set(rows["prompting"])):
-            name = results_name(prompting, model, not uncompressed)
+            name = results_name(prompting, model)
             if name in found:
                 problem = f"contains {prompting} answers of {model}, and so does {found[name][0]}."
                 raise UserError(path, problem, "Export each set of trials to a folder of its own.")
             found[name] = (path, model, rows[rows["prompting"] == prompting])
     for _, model, rows in found.values():
-        write_results(rows, model, out, not uncompressed)
+        write_results(rows, model, out)
 
 
 @app.command
