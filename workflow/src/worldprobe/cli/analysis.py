@@ -1,15 +1,27 @@
-"""``summarize``, ``fit``, ``correlate`` and ``agree``: judgements to means, regressions, correlations and confusion matrices."""
+"""``judge``, ``summarize``, ``fit``, ``correlate``, ``agree``, ``compare``, ``reproduction``: from scores to what they show."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
-from worldprobe.cli.options import Cluster, EvalType, Judgements, Missing, Surface
-from worldprobe.cli.step import Step
+from worldprobe.cli.options import Cluster, EvalType, Groups, Judgements, Missing, Surface, between, missing_models
+from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
+from worldprobe.paths import RESOURCES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from worldprobe.analysis.reproduction import Checked
+    from worldprobe.benchmark import Benchmark
+    from worldprobe.benchmarks.ewok.analysis.judge import Judged
+    from worldprobe.contracts import Table
+    from worldprobe.provenance import Provenance
 
 fit = App(name="fit", help="Logistic regressions on accuracy, with and without R.")
 
@@ -17,6 +29,76 @@ fit = App(name="fit", help="Logistic regressions on accuracy, with and without R
 SUMMARIES, CORRELATIONS, AGREEMENTS = 3, 2, 2
 #: 2 leaves out what has no limit (separation).
 FITS = 2
+
+
+class Step:
+    """One run of a command over tables of judgements.
+
+    Args:
+        method: version of the computation.
+        judgements: the tables.
+        missing: values of ``--missing``.
+        others: name -> further input.
+
+    Attributes:
+        details: what the output's provenance says besides.
+    """
+
+    def __init__(
+        self, method: int, judgements: Sequence[Path], missing: Sequence[str] = (), others: Mapping[str, Path] | None = None
+    ) -> None:
+        self.method, self.judgements, self.missing, self.others = method, list(judgements), missing, dict(others or {})
+        self.details: dict[str, Any] = {}
+
+    def read(self, columns: Sequence[str]) -> pd.DataFrame:
+        """All judgements, which must be of the same items as the other inputs."""
+        from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
+
+        rows = read_judgements(self.judgements, columns, list(self.others.values()))
+        self.details |= missing_models(self.missing, rows["model"].unique()) | kinds_of(self.judgements)
+        return rows
+
+    def read_scores(self, benchmark: Benchmark) -> tuple[pd.DataFrame, list[str]]:
+        """The scores of a benchmark that has them, and the columns of its own."""
+        from worldprobe.contracts import read_tables
+        from worldprobe.contracts.results import Scores
+
+        contract = cast("type[Table]", benchmark.scores)
+        scores = read_tables(self.judgements, contract)
+        self.details |= {"benchmark": benchmark.name} | missing_models(self.missing, scores["model"].unique())
+        return scores, [name for name in contract.columns if name not in Scores.columns]
+
+    def provenance(self, packages: Sequence[str], details: Mapping[str, Any] | None = None) -> Provenance:
+        """What made the output."""
+        from worldprobe.provenance import made
+
+        inputs = self.others | {str(path): path for path in self.judgements}
+        return made(self.method, inputs, ["numpy", "pandas", *packages], details={**(details or {}), **self.details})
+
+    def write(
+        self,
+        table: pd.DataFrame,
+        contract: type[Table],
+        out: Path,
+        packages: Sequence[str] = (),
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the output, and say which models it lacks."""
+        from worldprobe.contracts import write_table
+
+        write_table(table, contract, out, self.provenance(packages, details))
+        for model, reason in self.details.get("missing_models", {}).items():
+            LOGGER.warning("%s is missing: %s", model, reason)
+
+    def read_conditions(self, paths: Mapping[str, Sequence[Path]], columns: Sequence[str]) -> dict[str, pd.DataFrame]:
+        """The judgements of each condition."""
+        from worldprobe.benchmarks.ewok.analysis.provenances import kinds_of, read_judgements
+
+        rows = {name: read_judgements(files, columns) for name, files in paths.items()}
+        models = {model for table in rows.values() for model in table["model"].unique()}
+        self.details |= missing_models(self.missing, models) | kinds_of([path for files in paths.values() for path in files])
+        return rows
+
 
 Ties = Literal["wrong", "drop"]
 TargetCoding = Literal["deviation", "treatment"]
@@ -178,7 +260,6 @@ def agree(judgements: Judgements, /, *, people: Path | None = None, missing: Mis
     from worldprobe.benchmarks.ewok.analysis.provenances import check_same_items
     from worldprobe.benchmarks.ewok.contracts import Agreements
     from worldprobe.contracts import read_table
-    from worldprobe.errors import UserError
     from worldprobe.report.model_names import HUMAN
 
     step = Step(AGREEMENTS, judgements, missing)
@@ -192,3 +273,247 @@ def agree(judgements: Judgements, /, *, people: Path | None = None, missing: Mis
             raise UserError(people, problem, "Give the matrix of people, from `human agreement --matrix-out`.")
         matrices.append(matrix)
     step.write(pd.concat(matrices, ignore_index=True), Agreements, out)
+
+
+#: Version of ``judge``: 2 takes the tolerance of near ties from the dtype.
+JUDGEMENTS = 2
+
+
+def judge(
+    items: Path,
+    evidence: list[Path],
+    /,
+    *,
+    model: str | None = None,
+    compare_targets: Literal["sum", "mean", "pmi"] | None = None,
+    near_tie: Annotated[float | None, between(0, 1e6)] = None,
+    out: list[Path],
+) -> None:
+    """Judge every target by scores, answers, similarities or ratings; nothing is written before all are judged.
+
+    A target is right when the context it fits wins; ties count 0.5 and are counted.
+
+    Args:
+        items: items table
+        evidence: target_scores, responses, similarities or ratings tables, any number
+        model: name of the model in the tables (default: what the evidence names)
+        compare_targets: log probabilities: compare both targets under one context, by their sum, their mean per token, or the
+            sum minus the target's log probability without context (default: one target under both contexts, as in the paper)
+        near_tie: differences up to this count as near ties (default: by the evidence; log probabilities: 1e-3 nats for float32,
+            0.025 for float16, 0.2 for bfloat16)
+        out: judgements tables, one for each table of evidence
+    """
+    from worldprobe.benchmarks.ewok.analysis.judge import judge_evidence, read_evidence
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_items
+    from worldprobe.benchmarks.ewok.contracts import Items, Judgements
+    from worldprobe.contracts import read_provenance, read_table, validate, write_table
+    from worldprobe.provenance import made
+
+    _check_evidence(evidence, out, near_tie, compare_targets)
+    item_rows = read_table(items, Items)
+    filled = {key: value for key, value in read_provenance(items).details.items() if key == "mode"}
+    check_items(items, evidence)
+    finished = []
+    for path, place in zip(evidence, out, strict=True):
+        found = read_evidence(path, model)
+        judged = judge_evidence(item_rows, found, near_tie, compare_targets)
+        source = found.provenance
+        provenance = made(
+            JUDGEMENTS,
+            {"items": items, found.kind: path},
+            ["numpy", "pandas"],
+            model=found.model,
+            checkpoint=source.checkpoint,
+            revision=source.revision,
+            dtype=source.dtype,
+            engine=source.engine,
+            kind=source.kind,
+            details=judged.details
+            | filled
+            | {key: source.details[key] for key in ("pseudo_log_likelihood",) if key in source.details},
+        )
+        finished.append((validate(judged.table, Judgements), place, provenance))
+        _report_judged(judged, found.model)
+    for table, place, provenance in finished:
+        write_table(table, Judgements, place, provenance)
+
+
+def _check_evidence(evidence: list[Path], out: list[Path], near_tie: float | None, compare_targets: str | None) -> None:
+    """Refuse options that would do nothing.
+
+    Raises:
+        UserError: an option does not apply to a table of evidence, or the numbers of files differ.
+    """
+    from worldprobe.benchmarks.ewok.analysis.judge import kind_of
+
+    kinds = [kind_of(path) for path in evidence]
+    if len(evidence) != len(out):
+        problem = f"names {len(out)} files for {len(evidence)} tables of evidence."
+        raise UserError("--out", problem, "Name one file for each table, in the same order.")
+    for path, kind in zip(evidence, kinds, strict=True):
+        if near_tie is not None and kind == "responses":
+            raise UserError("--near-tie", f"{path} contains answers, which tie exactly or not at all.", "Leave --near-tie out.")
+        if compare_targets and kind != "target_scores":
+            problem = f"{path} contains {kind}, not log probabilities."
+            raise UserError("--compare-targets", problem, "Leave it out, or give target_scores only.")
+
+
+def _report_judged(judged: Judged, model: str) -> None:
+    """Log how many targets are right, tied or missing."""
+    rows = judged.table
+    LOGGER.info(
+        "%s, %s: accuracy %.3f over %d targets; %d ties, %d near ties, %d missing",
+        model,
+        ", ".join(sorted(rows["eval_type"].unique())),
+        rows["accuracy"].mean(),
+        len(rows),
+        rows["is_tie"].sum(),
+        rows["is_near_tie"].sum(),
+        (rows["status"] != "ok").sum(),
+    )
+    for eval_type, details in judged.details.items():
+        if isinstance(details, dict) and "position_bias" in details:
+            bias = details["position_bias"]
+            LOGGER.info(
+                "%s, %s: position bias %s (0.5 of the answers name the first context where there is none)", model, eval_type, bias
+            )
+
+
+#: Version of ``compare`` and ``compare-conditions``: 3 takes versions as a sample too.
+COMPARISONS = 3
+
+
+def compare(
+    judgements: Judgements,
+    /,
+    *,
+    eval_type: EvalType = "logprobs",
+    cluster: Cluster = "concept_pair",
+    missing: Missing = (),
+    out: Path | None = None,
+) -> None:
+    """Compare every pair of models in the tables, overall and by domain, and print one sentence per pair.
+
+    Args:
+        out: comparisons table; JSON where the name ends in .json
+    """
+    from worldprobe.benchmarks import scored_in
+    from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
+    from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
+    from worldprobe.benchmarks.ewok.contracts import Comparisons
+
+    step = Step(COMPARISONS, judgements, missing)
+    if scored := scored_in(judgements[0]):
+        from worldprobe.analysis.comparisons import compare_scores
+        from worldprobe.contracts import results
+
+        table, units = step.read_scores(scored)
+        _write_comparisons(step, compare_scores(table, units), results.Comparisons, out, {"cluster": cluster})
+        return
+    rows = step.read(COLUMNS)
+    is_own = has_own_fillings(judgements)
+    comparisons = compare_models(rows, eval_type, cluster, is_own)
+    judged = rows.loc[rows["eval_type"] == eval_type, "model"].unique()
+    apart = pairs_without_items(comparisons, map(str, judged))
+    details = {"cluster": cluster, "drawn": drawn_in_words(cluster, is_own)} | ({"not_compared": apart} if apart else {})
+    _write_comparisons(step, comparisons, Comparisons, out, details)
+
+
+def compare_conditions(
+    *,
+    judgements: Annotated[Groups, Parameter(help="name of a condition and its tables; once per condition, the reference first")],
+    condition_title: Sequence[tuple[str, str]] = (),
+    cluster: Cluster = "concept_pair",
+    missing: Missing = (),
+    out: Path | None = None,
+) -> None:
+    """Compare the first condition with each other one, for every model and eval type that both have, paired by template.
+
+    Prints one sentence per comparison.
+
+    Args:
+        condition_title: name of a condition and what tables and figures call it (default: its name); once per condition
+        out: condition_comparisons table; JSON where the name ends in .json
+    """
+    from worldprobe.benchmarks.ewok.analysis.compare import compare_conditions
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
+    from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
+    from worldprobe.benchmarks.ewok.contracts import ConditionComparisons
+
+    paths: dict[str, list[Path]] = {}
+    for name, *files in judgements:
+        if name in paths or not files or not name.strip():
+            problem = f"{name} is given twice." if name in paths else f'"{name}" has no name or no judgements table.'
+            raise UserError("--judgements", problem, "Give each condition once, as NAME JUDGEMENTS [JUDGEMENTS ...].")
+        paths[name] = [Path(file) for file in files]
+    titles = dict(condition_title)
+    for name in titles.keys() - paths.keys():
+        raise UserError("--condition-title", f'there is no condition "{name}".', f"Choose one of: {', '.join(paths)}.")
+    step = Step(COMPARISONS, [], missing, {f"{name}: {path}": path for name, files in paths.items() for path in files})
+    rows = step.read_conditions(paths, COLUMNS)
+    own = [name for name, files in paths.items() if has_own_fillings(files)]
+    details: dict[str, Any] = {"cluster": cluster, "reference": next(iter(paths)), "conditions": list(paths)}
+    details |= {"titles": titles} if titles else {}
+    details |= {"drawn": drawn_in_words(cluster, len(own) == len(paths))} | ({"own_fillings": own} if own else {})
+    _write_comparisons(step, compare_conditions(rows, cluster, own), ConditionComparisons, out, details)
+
+
+def _write_comparisons(
+    step: Step, comparisons: pd.DataFrame, contract: type[Table], out: Path | None, details: dict[str, Any]
+) -> None:
+    """Print the overall sentences and write the table, as Parquet or JSON."""
+    from worldprobe.contracts import validate
+    from worldprobe.files import write_text
+
+    if "sentence" in comparisons:
+        print(*comparisons.loc[comparisons["grouping"] == "overall", "sentence"], sep="\n")
+    for model, kind in step.details.get("kinds", {}).items():
+        print(f"{model}: {kind}; its scores are another measure than those of causal language models.")
+    if out is not None and out.suffix == ".json":
+        write_text(out, validate(comparisons, contract).to_json(orient="records", indent=1) + "\n")
+    elif out is not None:
+        step.write(comparisons, contract, out, ["scipy"], details)
+
+
+reproduction = App(name="reproduction", help="Published numbers next to ours.")
+
+#: Version of ``reproduction check``.
+REPRODUCTION = 2
+PUBLISHED = RESOURCES / "published"
+
+
+@reproduction.command
+def check(
+    summaries: Path,
+    /,
+    *,
+    coefficients: Path | None = None,
+    items: Path | None = None,
+    published: Path = PUBLISHED,
+    out: Path,
+) -> None:
+    """Compare whatever was run with the published tables and text, and print a summary line; what was not run says so.
+
+    Args:
+        summaries: summaries table
+        coefficients: coefficients table of the mixed model
+        items: items table, to check whether the items are the official ones
+        published: folder of the published numbers
+        out: reproduction table
+    """
+    from worldprobe.benchmarks import benchmark_of
+    from worldprobe.contracts import write_table
+    from worldprobe.provenance import made
+
+    benchmark = benchmark_of(summaries)
+    if benchmark.reproduce is None:
+        raise UserError(summaries, f"there are no published numbers of {benchmark.title}.", "Give another benchmark's.")
+    given = {name: path for name, path in (("coefficients", coefficients), ("items", items)) if path}
+    for option in sorted(given.keys() - inspect.signature(benchmark.reproduce).parameters.keys()):
+        problem = f"does not apply to these summaries, which are {benchmark.title}'s."
+        raise UserError(f"--{option}", problem, "Leave the option out.")
+    checked: Checked = benchmark.reproduce(summaries, published, **given)
+    provenance = made(REPRODUCTION, dict(checked.inputs), ["numpy", "pandas"], details=checked.details)
+    write_table(checked.table, checked.contract, out, provenance)
+    print(checked.details["summary"])

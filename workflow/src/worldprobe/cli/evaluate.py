@@ -1,15 +1,17 @@
-"""``evaluate``: one trusted score for one model in each benchmark, under one command."""
+"""``evaluate``, ``results`` and ``leaderboard``: one model's score in each benchmark, its result for others, and ranks."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from worldprobe import __version__
 from worldprobe.benchmarks import NAMES
@@ -27,6 +29,7 @@ from worldprobe.cli.options import (
     version_range,
 )
 from worldprobe.errors import UserError, did_you_mean
+from worldprobe.log import LOGGER
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Evaluated, Evaluation
@@ -77,8 +80,6 @@ def evaluate(
         work: folder of the tables (default: results/evaluate/MODEL)
         out: JSON result (default: result.json in that folder)
     """
-    import json
-
     from worldprobe.benchmark import Evaluated
     from worldprobe.files import write_text
     from worldprobe.models.checkpoint import short_name
@@ -130,7 +131,6 @@ def able(evaluated: Evaluated, names: Sequence[str]) -> tuple[dict[str, Evaluati
         UserError: none of them can.
     """
     from worldprobe.benchmarks import benchmarks
-    from worldprobe.log import LOGGER
 
     found, refused = {}, {}
     for name in names:
@@ -243,8 +243,6 @@ def refuse_another_models_folder(result: Path, checkpoint: str) -> None:
     Raises:
         UserError: the file is the result of another checkpoint.
     """
-    import json
-
     from worldprobe.models.checkpoint import folder_of
 
     try:
@@ -263,7 +261,6 @@ def step(*words: Any) -> None:
         UserError: the command's own.
     """
     from worldprobe.cli import parse
-    from worldprobe.log import LOGGER
 
     line = [str(word) for word in words]
     LOGGER.info("worldprobe %s", shlex.join(line))
@@ -286,3 +283,110 @@ def look_up(model: str, registry: Path) -> dict[str, Any]:
     if model in entries and not Path(model).is_dir():
         return {**entries[model], "name": model}
     return {"checkpoint": model}
+
+
+results = App(name="results", help="Check and export what `evaluate` wrote.")
+
+
+@results.command(name="check")
+def check_results(files: list[Path], /) -> None:
+    """Check whether results follow the schema (workflow/schemas/result.schema.yaml), and print what is in them.
+
+    Args:
+        files: result.json of `worldprobe evaluate`, any number
+    """
+    from worldprobe.benchmarks import list_scores
+    from worldprobe.report.results import read_result
+
+    for path in files:
+        result = read_result(path)
+        overall = [
+            f"{s.benchmark} {s.metric} {s.value:.3f}" for s in list_scores(result) if s.group == "overall" and s.value is not None
+        ]
+        print(f"{path}: {result['model']}: {', '.join(overall) or 'no number'}")
+
+
+@results.command
+def export(
+    result: Path,
+    /,
+    *,
+    format: Literal["lm-eval", "eee", "hub"],
+    date: str | None = None,
+    organization: str = "unknown",
+    dataset: str | None = None,
+    out: Path,
+) -> None:
+    """Write a result for lm-eval's readers, Every Eval Ever or the hub; no form has any item's text.
+
+    Args:
+        result: result.json of `worldprobe evaluate`
+        format: lm-eval: a results file of lm-evaluation-harness; eee: a record of Every Eval Ever; hub: .eval_results/*.yaml
+        date: day of the evaluation, e.g. 2026-01-31 (default: the file's own)
+        organization: eee: who computed the numbers
+        dataset: hub: the dataset with these items (default: EWoK's release, for its items)
+        out: JSON, or YAML for the hub
+    """
+    import yaml
+
+    from worldprobe.benchmarks import list_scores
+    from worldprobe.files import write_text
+    from worldprobe.report import exports
+    from worldprobe.report.results import read_result
+
+    read = read_result(result)
+    scores, day = list_scores(read), day_of(date, result)
+    if format == "hub":
+        entries = exports.to_hub(read, scores, dataset)
+        write_text(out, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=200))
+        return
+    record = (
+        exports.to_lm_eval(read, scores, day)
+        if format == "lm-eval"
+        else exports.to_every_eval_ever(read, scores, day, organization)
+    )
+    write_text(out, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def day_of(date: str | None, path: Path) -> float:
+    """Seconds since 1970 of the day that is given, at midnight UTC, or of the file at ``path``.
+
+    Raises:
+        UserError: what is given is not a day.
+    """
+    from datetime import UTC, datetime
+
+    if date is None:
+        return float(int(path.stat().st_mtime))
+    try:
+        if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
+            raise ValueError
+        return datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp()
+    except ValueError as error:
+        raise UserError("--date", f'"{date}" is not a day.', "Write it as 2026-01-31.") from error
+
+
+def leaderboard(folder: Path, /, *, title: str = "worldprobe leaderboard", out: Path) -> None:
+    """Rank the models of a folder of results on one page that loads nothing.
+
+    Reads every result.json below the folder: a ranking per benchmark, items and way of asking, sortable, with 95% intervals,
+    and with ranks shared by models that cannot be told apart.
+
+    Args:
+        folder: where results are, e.g. results/evaluate
+        title: heading of the page
+        out: the page (HTML)
+    """
+    from worldprobe.benchmarks import benchmarks, list_scores
+    from worldprobe.files import write_text
+    from worldprobe.report.leaderboard import build_page, build_rankings
+    from worldprobe.report.results import read_result
+
+    paths = sorted(folder.rglob("result.json"))
+    if not paths:
+        problem = "contains no result.json."
+        raise UserError(folder, problem, "Give the folder that `worldprobe evaluate` wrote, e.g. results/evaluate.")
+    found = [read_result(path) for path in paths]
+    rankings = build_rankings([(result, list_scores(result)) for result in found])
+    write_text(out, build_page(rankings, title, {name: benchmark.title for name, benchmark in benchmarks().items()}))
+    LOGGER.info("%d results in %d rankings: %s", len(found), len(rankings), out)

@@ -1,19 +1,21 @@
-"""``report``, ``paper`` and ``notebook``: a study as one HTML page, as a LaTeX article, and a notebook that ran over it."""
+"""``table``, ``figure``, ``report``, ``paper``, ``notebook`` and ``crate``: what a study shows, alone and as one thing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from worldprobe.cli.options import Names, Registry, shipped_file
-from worldprobe.errors import UserError
+from worldprobe.cli.options import ConfigFiles, Names, Registry, shipped_file
+from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
 
 if TYPE_CHECKING:
+    from worldprobe.benchmark import Display
+    from worldprobe.report.model_names import Roster
     from worldprobe.report.page import ShownPart
 
 report = App(name="report", help="Build the HTML report.")
@@ -288,3 +290,149 @@ def _of_part(files: Iterable[str | Path], summary: Path, summaries: list[Path]) 
         if home == mine:
             found.append(path)
     return found
+
+
+def crate(folder: Path, /, *, configfile: ConfigFiles = (), out: Path) -> None:
+    """Pack a finished study as a Workflow RO-Crate, with what made each table.
+
+    Workflow, configuration, tables, figures, report and paper. Tables with item text, trials and answers are left out.
+
+    Args:
+        folder: the study's results, e.g. results/default
+        out: the crate (ZIP)
+    """
+    from worldprobe import __version__
+    from worldprobe.benchmarks import settings_classes
+    from worldprobe.files import whole_file
+    from worldprobe.paths import REPOSITORY
+    from worldprobe.report import crate as crates
+
+    if not (folder / "report.html").is_file():
+        raise UserError(folder, "contains no report.html, so it is not a finished study.", "Give e.g. results/default.")
+    files, origins = crates.read_results(folder)
+    for pattern in crates.WORKFLOW:
+        files |= {
+            path.relative_to(REPOSITORY).as_posix(): path.read_bytes() for path in REPOSITORY.glob(pattern) if path.is_file()
+        }
+    files |= crates.read_configuration(configfile or [REPOSITORY / "config" / "config.yaml"], REPOSITORY, settings_classes())
+    citation = crates.read_citation(REPOSITORY / "CITATION.cff")
+    versions = {"snakemake": crates.snakemake_version(), "worldprobe": __version__}
+    metadata = crates.build_crate(files, origins, folder.resolve().name, citation, versions)
+    with whole_file(out) as temporary:
+        temporary.write_bytes(crates.pack_crate(files, metadata))
+    LOGGER.info("%d files, %d of them with what made them: %s", len(files), len(origins), out)
+
+
+DisplayRegistry = Annotated[Path | None, Parameter(help="model registry, for names, order and colours (default: ids are shown)")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DisplayOptions:
+    """What some tables and figures let one choose; each says which values it has.
+
+    Attributes:
+        eval_type: way of asking
+        metric: whether ties count one half (accuracy) or as wrong (strict)
+        setup: prompts and shots of the ways that are shown
+        points: what the points are
+        fit: which fit of the table
+    """
+
+    eval_type: str | None = None
+    metric: str | None = None
+    setup: str | None = None
+    points: str | None = None
+    fit: str | None = None
+
+
+def table(
+    name: str,
+    tables: list[str],
+    /,
+    *,
+    chosen: DisplayOptions = DisplayOptions(),
+    registry: DisplayRegistry = None,
+    out: list[Path],
+) -> None:
+    """Print a table as CSV, LaTeX, Markdown and JSON.
+
+    Args:
+        name: name of the table, e.g. mean_accuracy
+        tables: tables that it is built from
+        out: files to write; suffixes: .csv, .tex, .md, .json
+    """
+    from worldprobe.report.render import print_table
+
+    display = find_display("table", name, tables)
+    print_table(display, tables, _roster(registry), out, **options_of(display, chosen))
+
+
+def figure(
+    name: str,
+    tables: list[str],
+    /,
+    *,
+    chosen: DisplayOptions = DisplayOptions(),
+    registry: DisplayRegistry = None,
+    trained: Annotated[Sequence[str], Parameter(consume_multiple=True)] = (),
+    out: list[Path],
+) -> None:
+    """Draw a figure as PDF, SVG and PNG, and save its numbers as CSV.
+
+    Args:
+        name: name of the figure, e.g. scaling
+        tables: tables that it is built from
+        trained: folders of control models, which state their parameters
+        out: files to write; suffixes: .svg, .pdf, .png, .csv
+    """
+    from worldprobe.report.render import draw_figure
+
+    display = find_display("figure", name, tables)
+    draw_figure(display, tables, _roster(registry).with_trained(list(trained)), out, **options_of(display, chosen))
+
+
+def _roster(registry: Path | None) -> Roster:
+    from worldprobe.report.model_names import read_roster
+
+    return read_roster(shipped_file(registry) if registry else None)
+
+
+def find_display(kind: str, name: str, tables: Sequence[str]) -> Display:
+    """The table or figure of a name, which must be built from as many tables as are given.
+
+    Raises:
+        UserError: there is none, or it is built from others.
+    """
+    from worldprobe.benchmarks import benchmarks
+
+    displays = {one.name: one for benchmark in benchmarks().values() for one in benchmark.displays if one.kind == kind}
+    if name not in displays:
+        raise UserError(
+            f"worldprobe {kind} {name}", f"is unknown{did_you_mean(name, displays)}", f"Choose one of {', '.join(displays)}."
+        )
+    display = displays[name]
+    if len(tables) != len(display.inputs):
+        needed = ", ".join(one.name for one in display.inputs)
+        raise UserError(
+            f"worldprobe {kind} {name}", f"is built from {needed}.", f"Give {len(display.inputs)} tables in this order."
+        )
+    return display
+
+
+def options_of(display: Display, chosen: DisplayOptions) -> dict[str, str]:
+    """The values that are given of a display's options.
+
+    Raises:
+        UserError: it has no such option, or the option has no such value.
+    """
+    known = {option.name: option.choices for option in display.options}
+    given = {name: value for name, value in asdict(chosen).items() if value is not None}
+    for name, value in given.items():
+        option = "--" + name.replace("_", "-")
+        if name not in known:
+            raise UserError(option, f"does nothing for the {display.kind} {display.name}.", "Leave it out.")
+        if value not in known[name]:
+            fix = f"Choose one of {', '.join(known[name])}."
+            raise UserError(option, f'"{value}" is unknown{did_you_mean(value, known[name])}', fix)
+    return given

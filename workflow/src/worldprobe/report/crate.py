@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import io
 import json
+import re
 import zipfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+import pyarrow as arrow
+import pyarrow.parquet as parquet
+import yaml
+
+from worldprobe.contracts import read_provenance
+from worldprobe.errors import UserError
+from worldprobe.paths import REPOSITORY
+from worldprobe.settings import Block, read_yaml, study_problems
 
 MEDIA = {
     ".csv": "text/csv",
@@ -25,6 +37,32 @@ MEDIA = {
 SNAKEMAKE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
 #: The least date that a ZIP can state: a crate says nothing of when it was packed.
 NO_DATE = (1980, 1, 1, 0, 0, 0)
+#: What a study's folder gives to a crate; items, trials, answers and logs stay where they are.
+RESULTS = (
+    "report.html",
+    "paper/*",
+    "*/tables/*",
+    "*/figures/*",
+    "*/*.parquet",
+    "*/regression/*.parquet",
+    "*/judgements/**/*.parquet",
+)
+#: Columns with words of items, trials, questions or answers: a table that has one stays where it is, whatever it is called.
+TEXTS = frozenset(
+    [
+        *("context", "context1", "context2", "first_context", "second_context", "target", "target1", "target2", "text", "token"),
+        *("filler", "fillers", "value", "description", "query", "entities", "reply", "follow_up", "thoughts", "conversation"),
+    ]
+)
+#: What the workflow gives.
+WORKFLOW = (
+    "workflow/Snakefile",
+    "workflow/rules/**/*.smk",
+    "workflow/schemas/*.yaml",
+    "workflow/report/*",
+    "LICENSE",
+    "CITATION.cff",
+)
 
 
 def build_crate(
@@ -138,3 +176,70 @@ def pack_crate(files: Mapping[str, bytes], metadata: Mapping[str, Any]) -> bytes
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             archive.writestr(entry, content)
     return buffer.getvalue()
+
+
+def read_results(folder: Path) -> tuple[dict[str, bytes], dict[str, dict]]:
+    """The study's files without item text, and the provenance of each table; no link out of the folder is followed."""
+    files: dict[str, bytes] = {}
+    origins: dict[str, dict] = {}
+    inside = folder.resolve()
+    found = {path for pattern in RESULTS for path in folder.glob(pattern) if path.is_file()}
+    for path in sorted(path for path in found if path.resolve().is_relative_to(inside)):
+        name = f"results/{path.relative_to(folder).as_posix()}"
+        if path.suffix == ".parquet":
+            provenance = read_provenance(path)
+            texts = [column for column in parquet.read_schema(path) if not arrow.types.is_primitive(column.type)]
+            if provenance.canary or any(column.name in TEXTS for column in texts):
+                continue
+            origins[name] = json.loads(provenance.to_json())
+        files[name] = path.read_bytes()
+    return files, origins
+
+
+def read_configuration(paths: Sequence[Path], repository: Path, blocks: Mapping[str, type[Block]]) -> dict[str, bytes]:
+    """Configuration files by their place in the working directory or the repository, without the password of the materials.
+
+    Raises:
+        UserError: one is not a configuration of a study, or two would have one name.
+    """
+    for complaint in study_problems([read_yaml(path) for path in paths], blocks):
+        raise complaint
+    files: dict[str, bytes] = {}
+    for path in paths:
+        place = path.resolve()
+        roots = [root.resolve() for root in (Path(), repository) if place.is_relative_to(root.resolve())]
+        name = f"config/{place.relative_to(roots[0]) if roots else place.name}".replace("config/config/", "config/")
+        if name in files:
+            raise UserError(path, f"would be {name} in the crate, as another file is.", "Rename one of them.")
+        # Written anew: a password may also stand in a comment, or where an anchor is.
+        document = without_passwords(read_yaml(path).document)
+        files[name] = yaml.safe_dump(document, allow_unicode=True, sort_keys=False).encode()
+    return files
+
+
+def without_passwords(document: Any) -> Any:
+    """A configuration with null in the place of every password.
+
+    >>> without_passwords({"ewok": {"materials": {"password": "secret", "archive": "a.zip"}}})
+    {'ewok': {'materials': {'password': None, 'archive': 'a.zip'}}}
+    """
+    if isinstance(document, dict):
+        return {key: None if key == "password" else without_passwords(value) for key, value in document.items()}
+    return [without_passwords(value) for value in document] if isinstance(document, list) else document
+
+
+def read_citation(path: Path) -> list[dict[str, str]]:
+    """The authors of CITATION.cff."""
+    keys = {"name": "name", "given-names": "givenName", "family-names": "familyName", "orcid": "identifier"}
+    stated = [{keys[key]: str(value) for key, value in one.items() if key in keys} for one in read_yaml(path).document["authors"]]
+    return [{"name": f"{one.get('givenName', '')} {one.get('familyName', '')}".strip(), **one} for one in stated]
+
+
+def snakemake_version() -> str:
+    """The installed Snakemake, or the one that the Snakefile asks for at least."""
+    try:
+        return importlib.metadata.version("snakemake")
+    except importlib.metadata.PackageNotFoundError:
+        text = (REPOSITORY / "workflow" / "Snakefile").read_text(encoding="utf-8")
+        found = re.search(r'min_version\("(.+?)"\)', text)
+        return f">={found[1]}" if found else "unknown"

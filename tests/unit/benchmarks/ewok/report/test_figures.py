@@ -337,7 +337,7 @@ def test_a_path_that_is_no_figure_format_is_refused_before_anything_is_written(s
 
 
 def test_every_table_and_figure_has_a_command_and_every_figure_is_drawn():
-    from worldprobe.cli.displays import DisplayOptions, find_display, options_of
+    from worldprobe.cli.report import DisplayOptions, find_display, options_of
 
     for display in EWOK.displays:
         assert find_display(display.kind, display.name, ["x.parquet"] * len(display.inputs)) is display
