@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.human.ratings import ask_people
+from worldprobe.benchmarks.ewok.human.ratings import ask_people, select_norms
+from worldprobe.benchmarks.ewok.settings import Lists as HumanLists
+from worldprobe.cli.human import lists_
 from worldprobe.contracts import validate
 from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
 from worldprobe.human.lists import (
@@ -70,6 +74,20 @@ def test_nobody_sees_a_unit_twice(built, name) -> None:
         assert (maximum_bipartite_matching(graph, perm_type="column") >= 0).sum() == len(part)
         if name == "shared_text":
             assert len(set(columns)) == len(part)
+
+
+@pytest.mark.parametrize("way", ["likert", "choice"])
+def test_by_default_nobody_sees_two_questions_of_a_template_or_an_item(builtin_items, way) -> None:
+    unit = inspect.signature(lists_).parameters["unit"].default
+    assert unit == HumanLists().unit
+    lists = build_lists(ask_people(builtin_items[builtin_items.version == 0], [way], unit), Layout(), unit)
+    key = lists.key[lists.key.kind == "test"]
+    # A shared sentence counts for every template that has it.
+    named = key.assign(template=key.item_id.str.replace(r"_v\d+$", "", regex=True))
+    templates = named[["question", "template"]].drop_duplicates()
+    seen = lists.trials[lists.trials.kind == "test"].merge(templates, on="question")
+    assert len(seen) > lists.trials.question.nunique()
+    assert not seen.duplicated(["list", "template"]).any()
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -276,3 +294,14 @@ def test_the_time_of_very_short_lists_grows_no_faster_than_their_number(question
     few, many = count_calls(100), count_calls(400)
     assert many < 5 * few
     assert many / (4 * 400) < 600
+
+
+def test_norms_ask_about_every_pair_of_contexts_once_with_the_shortest_targets(builtin_items) -> None:
+    items = builtin_items[builtin_items.version == 0]
+    chosen = select_norms(items)
+    pairs = [frozenset(pair) for pair in zip(items.context1, items.context2, strict=True)]
+    assert len(chosen) == len(set(pairs)) < len(items)
+    length = items.target1.str.len() + items.target2.str.len()
+    shortest = length.groupby(pd.Series(pairs, index=items.index)).min()
+    found = pd.Series([frozenset(pair) for pair in zip(chosen.context1, chosen.context2, strict=True)], index=chosen.index)
+    assert (length[chosen.index] == found.map(shortest)).all()

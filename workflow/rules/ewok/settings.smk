@@ -153,6 +153,7 @@ def list_layout(wildcards):
     chosen = ewok["human"]["lists"]
     return flags(
         flag("--paradigms", chosen["paradigms"]),
+        flag("--select", chosen["select"]),
         flag("--unit", chosen["unit"]),
         flag("--per-domain", chosen["per_domain"]),
         flag("--length", [chosen["shortest"], chosen["longest"]]),

@@ -23,7 +23,7 @@ app = App(name="human", help="Study with people: lists, survey, cleaning, agreem
 survey.add_commands(app)
 
 #: Bumped when the same files and options give another table.
-LISTS_METHOD, ANSWERS_METHOD, AGREEMENT_METHOD, LIKENESS_METHOD = 3, 2, 2, 1
+LISTS_METHOD, ANSWERS_METHOD, AGREEMENT_METHOD, LIKENESS_METHOD = 3, 2, 3, 1
 STEPS = ("returned", "incomplete", "duplicates", "invalid_answer", "failed_catch", "too_fast", "isc", "minimum")
 KINDS = ("reversed", "random", "constant", "straight_liner", "fast")
 _PARADIGMS = ("likert", "choice")
@@ -37,7 +37,8 @@ def lists_(
     /,
     *,
     paradigms: Sequence[Literal["likert", "choice"]] = ("likert",),
-    unit: Literal["template", "meta_template", "shared_text"] = "template",
+    select: Literal["all", "context_pairs"] = "all",
+    unit: Literal["template", "meta_template", "shared_text"] = "shared_text",
     per_domain: bool = False,
     length: Annotated[tuple[int, int], between(1)] = (40, 80),
     catch: Annotated[int, between(0, 20)] = 2,
@@ -58,6 +59,7 @@ def lists_(
     Args:
         items: items table
         paradigms: ways of asking: likert, choice or both
+        select: which items are asked about: all, or one for every pair of contexts, with the shortest targets (for norms)
         unit: what nobody sees twice: a template, all templates of one target and context, or all that share a sentence
         per_domain: a list is of one domain, as in the paper (default: each has all domains)
         length: shortest and longest number of trials of a list; none is longer, shorter ones are reported
@@ -71,7 +73,7 @@ def lists_(
         out: lists table, for the survey (needed without --plan)
     """
     from worldprobe.benchmarks.ewok.contracts import Items
-    from worldprobe.benchmarks.ewok.human.ratings import ask_people
+    from worldprobe.benchmarks.ewok.human.ratings import ask_people, select_norms
     from worldprobe.contracts import read_provenance, read_table, write_table
     from worldprobe.human.contracts import ListBalance, ListKeys, StudyLists
     from worldprobe.human.lists import Layout, build_lists, digest_lists, plan_study
@@ -88,7 +90,9 @@ def lists_(
         raise UserError("--out", "is missing.", "Name the file of the lists as well, or leave out the other files.")
     layout = Layout(per_domain, shortest, longest, catch, rounds, seed)
     ways = [one for one in _PARADIGMS if one in paradigms]
-    lists = build_lists(ask_people(read_table(items, Items), ways, unit), layout, unit)
+    asked = read_table(items, Items)
+    asked = select_norms(asked) if select == "context_pairs" else asked
+    lists = build_lists(ask_people(asked, ways, unit), layout, unit)
     _report_lists(lists, layout)
     if plan:
         for needed in plan_study(lists.balance, ratings, wage):
@@ -99,6 +103,7 @@ def lists_(
     details = {
         "lists_digest": digest,
         "paradigms": ways,
+        "select": select,
         "unit": unit,
         "per_domain": per_domain,
         "length": [shortest, longest],
@@ -369,8 +374,8 @@ def agreement(
 ) -> None:
     """Measure people's accuracy and reliability, and compare Likert with Choice; print the main numbers.
 
-    Accuracy by domain, version and design, with intervals over people; split-half reliability and what it lets a model reach;
-    correlation with the labels; and, where people were asked both ways, the confusion matrix of Figure 7.
+    Accuracy by domain, version and design, with intervals over templates and the people asked; split-half reliability and what
+    it lets a model reach; correlation with the labels; and, where people were asked both ways, the confusion matrix of Figure 7.
 
     Args:
         items: items table

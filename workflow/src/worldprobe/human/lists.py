@@ -478,6 +478,8 @@ def count_features(cells: pd.DataFrame) -> CellFeatures:
 
 #: Share of the people whom the paper excluded: 59 of the 1,197 whose data were released.
 EXCLUDED_SHARE = 59 / 1197
+#: Shares of guesses for which a plan states its power; the paper's people are like the first.
+NOISES = (0.22, 0.5, 0.7)
 #: The original's median time per answer was about eight seconds.
 SECONDS_PER_TRIAL = 8.0
 MINUTES_AROUND = 3.0
@@ -496,6 +498,7 @@ class Plan:
         n_ratings: ratings that the kept people give, without catch trials.
         minutes: of the longest list.
         total_hours: of all recruited people.
+        n_ratings_each: ratings that each sub-item has.
         cost: their pay, before the platform's fee, in the wage's currency.
     """
 
@@ -507,17 +510,43 @@ class Plan:
     n_ratings: int
     minutes: float
     total_hours: float
+    n_ratings_each: int
     cost: float
 
     def lines(self) -> list[str]:
         """The plan in words."""
-        return [
+        lines = [
             f"{self.eval_type}: {self.n_lists} lists, each for {self.n_per_list} people: {self.n_people} people, "
             f"{self.n_ratings} ratings",
             f"  to recruit: {self.n_recruited}, if {EXCLUDED_SHARE:.1%} have to be excluded as in the paper",
             f"  a list takes up to {self.minutes:.0f} minutes; {self.total_hours:.0f} hours in all",
             f"  pay: {self.cost:,.2f} before the platform's fee",
         ]
+        if self.eval_type == "likert":
+            found = [
+                f"{find_preference(noise, self.n_ratings_each):.1%} of targets if {noise:.0%} are guesses" for noise in NOISES
+            ]
+            lines.append(f"  power: ratings prefer the context of the design for {', '.join(found)}")
+        return lines
+
+
+def find_preference(noise: float, n_ratings: int) -> float:
+    """How often the mean rating after the right context is higher than after the wrong one, a tie counting one half.
+
+    Args:
+        noise: share of the ratings that are guesses, all five answers being equally likely; the rest are as the design expects.
+        n_ratings: ratings of either sub-item.
+
+    >>> round(find_preference(0.5, 5), 3), find_preference(0.0, 1), round(find_preference(1.0, 8), 9)
+    (0.98, 1.0, 0.5)
+    """
+    high = np.full(5, noise / 5) + np.array([0, 0, 0, 0, 1 - noise])
+    sums = np.array([1.0])
+    for _ in range(n_ratings):
+        sums = np.convolve(sums, high)
+    low = sums[::-1]
+    below = np.concatenate([[0.0], np.cumsum(low)[:-1]])
+    return float((sums * (below + 0.5 * low)).sum())
 
 
 def plan_study(
@@ -555,6 +584,7 @@ def plan_study(
                 n_ratings=int(lists["n_trials"].sum()) * n_per_list,
                 minutes=float(minutes.max()),
                 total_hours=total_hours,
+                n_ratings_each=n_per_list * times,
                 cost=total_hours * wage,
             )
         )

@@ -1,4 +1,4 @@
-"""How well the mean answer is known: halves of the people compared, and people drawn again."""
+"""How well the mean answer is known: halves of the people compared, and each person with the others."""
 
 from __future__ import annotations
 
@@ -30,14 +30,6 @@ class Reliability:
 def group_people(answers: pd.DataFrame) -> pd.Series:
     """What lists each person took: people of one group can stand for each other. By participant, in order."""
     return answers.groupby("participant")["list"].agg(lambda names: ",".join(sorted(set(names)))).sort_index()
-
-
-def draw_people(groups: pd.Series, random: np.random.Generator) -> np.ndarray:
-    """How often each person is drawn when each group's people are drawn again with replacement; in the order of ``groups``."""
-    counts = np.zeros(len(groups), dtype=np.int64)
-    for places in _places(groups):
-        counts[places] = np.bincount(random.integers(len(places), size=len(places)), minlength=len(places))
-    return counts
 
 
 def halve_people(groups: pd.Series, random: np.random.Generator) -> np.ndarray:

@@ -10,11 +10,11 @@ from worldprobe.benchmarks.ewok.contracts import Agreements, HumanStatistics, Ra
 from worldprobe.benchmarks.ewok.figures.paradigms import draw_human_agreement as draw
 from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
 from worldprobe.benchmarks.ewok.human.ratings import ask_people, rate_items
-from worldprobe.benchmarks.ewok.human.statistics import Adder, Sums, compare_ways, confuse, judge_sums, measure, prefer
+from worldprobe.benchmarks.ewok.human.statistics import Adder, Sums, compare_ways, confuse, judge_sums, measure, prefer, wilson
 from worldprobe.benchmarks.ewok.tables.people import human_accuracy
 from worldprobe.contracts import validate
 from worldprobe.human.cleaning import Rules, clean, read_answers
-from worldprobe.human.lists import Layout, build_lists, digest_lists
+from worldprobe.human.lists import Layout, build_lists, digest_lists, find_preference
 from worldprobe.human.simulation import Crowd, simulate
 from worldprobe.report.model_names import Roster
 
@@ -49,20 +49,6 @@ def choice_of(k: int, n: int) -> Sums:
     total, count = np.zeros((1, 2, 2), int), np.zeros((1, 2, 2), int)
     total[0, 0], count[0, 0] = (k, n - k), (n, n)
     return Sums(total, count)
-
-
-def expected_accuracy(noise: float, n_raters: int) -> float:
-    """The Likert accuracy that good raters of this noise reach on average, ties counting 0.5.
-
-    A target is right if the sum of ``n_raters`` ratings after its own context is higher than that of others after the other.
-    """
-    high = np.full(5, noise / 5) + np.array([0, 0, 0, 0, 1 - noise])
-    sums = np.array([1.0])
-    for _ in range(n_raters):
-        sums = np.convolve(sums, high)
-    low = sums[::-1]
-    below = np.concatenate([[0.0], np.cumsum(low)[:-1]])
-    return float((sums * (below + 0.5 * low)).sum())
 
 
 @pytest.mark.parametrize(
@@ -129,7 +115,7 @@ def test_estimates_recover_what_was_simulated(study) -> None:
     likert = found[(found.quantity == "accuracy") & (found.eval_type == "likert")].set_index(["grouping", "group"])
     for domain, noise in (("garden", 0.3), ("kitchen", 0.65)):
         row = likert.loc[("domain", domain)]
-        truth = expected_accuracy(noise, 6)
+        truth = find_preference(noise, 6)
         assert row.value == pytest.approx(truth, abs=0.05)
         assert row.ci_low - 0.02 <= truth <= row.ci_high + 0.02
     choice = found[(found.quantity == "accuracy") & (found.eval_type == "choice")].set_index("group")
@@ -195,6 +181,27 @@ def test_a_sub_item_that_nobody_rated_has_no_rating(study) -> None:
     assert len(unrated) == (key.question == gone).sum() == (unrated.n_raters == 0).sum()
 
 
+@pytest.mark.parametrize(("noise", "spread"), [(0.46, 0.0), (0.5, 0.0), (0.5, 0.15), (0.6, 0.0)])
+def test_intervals_of_accuracy_near_1_have_their_coverage(noise: float, spread: float) -> None:
+    """Five people a list; those of ``spread`` differ in their share of guesses. Every cell of a template is in another list."""
+    random = np.random.default_rng(5)
+    n_items, n_people, n_lists, n_studies = 150, 5, 20, 1000
+    found = []
+    for _ in range(n_studies):
+        own = np.clip(noise + spread * random.standard_normal((n_lists, n_people)), 0.02, 0.98)
+        lists = random.random((n_items, n_lists)).argsort(axis=1)[:, :4]
+        is_guess = random.random((n_items, 4, n_people)) < own[lists]
+        guess = random.integers(1, 6, (n_items, 4, n_people))
+        ratings = np.where(is_guess, guess, np.array([5, 1, 5, 1])[:, None]).sum(axis=2)
+        accuracy = (np.sign(ratings[:, 0::2] - ratings[:, 1::2]) + 1) / 2
+        found.append(wilson(accuracy, np.arange(n_items)))
+    mean, low, high = np.array(found).T
+    truth = mean.mean() if spread else find_preference(noise, n_people)
+    assert abs(mean.mean() - truth) < 0.001
+    assert 0.93 <= ((low <= truth) & (truth <= high)).mean() <= 0.97
+    assert 0.8 < (high - low).mean() / (2 * 1.96 * mean.std()) < 1.3
+
+
 def test_table_and_figure_show_the_same_numbers_twice(study, tmp_path) -> None:
     items, key, cleaned = study
     statistics = measure(items, cleaned.answers, key, 20, 1)
@@ -233,7 +240,7 @@ def test_intervals_contain_the_estimate_and_stay_between_0_and_1_where_nearly_al
     items = pd.DataFrame([{"item_id": "garden_1_1_v0", "domain": "garden", "version": 0, "context_type": "direct"}])
     items = items.assign(context_contrast="antonym", target_contrast="concept swap")
     key = pd.DataFrame(names, columns=["question", "target", "context"])
-    key = key.assign(kind="test", eval_type="likert", item_id="garden_1_1_v0")
+    key = key.assign(kind="test", eval_type="likert", item_id="garden_1_1_v0", unit="garden_1_1")
     key["expected"] = np.where(key["target"] == key["context"], 5, 1)
     rows = [
         (f"person-{person}", question, 6 - right if person == 0 else right)

@@ -336,7 +336,7 @@ class Likeness(Table):
 
 
 class HumanStatistics(Table):
-    """Numbers about people, with intervals over people (EWoK, Section 4.4 and Appendix B.1)."""
+    """Numbers about people, with intervals over templates and the people asked (EWoK, Section 4.4 and Appendix B.1)."""
 
     quantity: str = column(
         isin=["accuracy", "split_half_r", "noise_ceiling_r", "label_r", "label_r_binarised", "likert_choice_r", "n_people"],

@@ -33,7 +33,7 @@ BUILTIN = RESOURCES / "materials" / "ewok-builtin"
 MOST_VERSIONS = 1000
 #: What the paper did with people (Appendix A.1), and what it did not do.
 PAPER: Mapping[str, Mapping[str, Any]] = {
-    "lists": {"unit": "template", "per_domain": True, "shortest": 1, "longest": 10_000, "catch": 0, "rounds": 1},
+    "lists": {"select": "all", "unit": "template", "per_domain": True, "shortest": 1, "longest": 10_000, "catch": 0, "rounds": 1},
     "cleaning": {
         "skip": [],
         "failed_catch": 0,
@@ -183,9 +183,13 @@ class Lists(Block):
     paradigms: Annotated[Distinct[Literal["likert", "choice"]], Field(min_length=1)] = ["likert"]
     """Ways of asking people; nobody is asked in both."""
 
-    unit: Literal["template", "meta_template", "shared_text"] = "template"
-    """What nobody sees twice. `template` is one template with its versions, `meta_template` all templates of one target and
-    context, `shared_text` all that share a sentence."""
+    select: Literal["all", "context_pairs"] = "all"
+    """Which items people are asked about. `context_pairs` is one item for every pair of contexts, the one with the shortest
+    targets: enough for norms of materials whose templates repeat contexts, or only put a frame around a target."""
+
+    unit: Literal["template", "meta_template", "shared_text"] = "shared_text"
+    """What nobody sees twice. `shared_text` is all templates that share a sentence, `meta_template` all of one target and
+    context. `template` is one template with its versions, as in the paper; a sentence of two templates then counts for one."""
 
     per_domain: bool = False
     """Whether each list is of one domain, as in the paper. Otherwise each list has its share of all domains."""

@@ -223,6 +223,19 @@ def ask_people(items: pd.DataFrame, eval_types: Sequence[str], unit: str = "temp
     return pd.concat(parts, ignore_index=True)[list(QUESTION_COLUMNS)]
 
 
+def select_norms(items: pd.DataFrame) -> pd.DataFrame:
+    """One item for every pair of contexts in either order: the one with the shortest targets, so without a frame around them.
+
+    Args:
+        items: contracts.Items.
+    """
+    first = items["context1"].where(items["context1"] <= items["context2"], items["context2"])
+    second = items["context2"].where(items["context1"] <= items["context2"], items["context1"])
+    ranked = items.assign(_first=first, _second=second, _length=items["target1"].str.len() + items["target2"].str.len())
+    chosen = ranked.sort_values(["_length", "item_id"]).drop_duplicates(["_first", "_second"]).index
+    return items.loc[items.index.isin(chosen)]
+
+
 def rate_items(answers: pd.DataFrame, key: pd.DataFrame) -> pd.DataFrame:
     """Mean Likert rating, number of raters and standard deviation of every sub-item.
 

@@ -1,4 +1,4 @@
-"""What people's answers come to: accuracy with intervals over people, reliability, Likert against Choice (Figure 7), and models.
+"""What people's answers come to: accuracy with intervals, reliability, Likert against Choice (Figure 7), and models.
 
 Do models prefer a context as clearly as people do? Accuracy asks only which context wins. In the correlation the size of the
 difference counts too: for every target, the mean rating after context 1 minus that after context 2, against the model's
@@ -20,10 +20,12 @@ from worldprobe.benchmarks.ewok.contracts import PREFERENCES
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, is_graded
 from worldprobe.benchmarks.ewok.vocabulary import contrast_group
 from worldprobe.errors import UserError
-from worldprobe.human.reliability import correlate, draw_people, group_people, split_half
+from worldprobe.human.reliability import correlate, split_half
 
 #: In place of a model and its set-up in contracts.Agreements.
 PEOPLE, SETUP = "human", "people"
+#: Of the normal distribution, for 95 %.
+Z = 1.959964
 _GROUPINGS = ("domain", "version", "context_type", "context_contrast", "target_contrast")
 
 
@@ -67,17 +69,14 @@ class Adder:
         self.item = item[is_known]
         self.target = asked["target"].to_numpy(int)[is_known] - 1
         self.context = asked["context"].to_numpy(int)[is_known] - 1
-        self.groups = group_people(answers)
-        self.person = self.groups.index.get_indexer(pd.Index(answers["participant"]))
         self.asked = np.searchsorted(self.names, answers["question"].to_numpy(str))
         self.answer = answers["answer"].to_numpy(int)
 
-    def add(self, times: np.ndarray | None = None) -> Sums:
-        """The sums, each person counted so many times (once)."""
-        weight = np.ones(len(self.answer), int) if times is None else times[self.person]
-        n = np.bincount(self.asked, weight, len(self.names)).astype(np.int64)
+    def add(self) -> Sums:
+        """The sums."""
+        n = np.bincount(self.asked, minlength=len(self.names)).astype(np.int64)
         points = (self.answer == 1) if self.is_choice else self.answer
-        total = np.bincount(self.asked, weight * points, len(self.names)).astype(np.int64)
+        total = np.bincount(self.asked, points, len(self.names)).astype(np.int64)
         totals = np.zeros((self.n_items, 2, 2), np.int64)
         counts = np.zeros((self.n_items, 2, 2), np.int64)
         rows = self.question
@@ -143,24 +142,22 @@ def compare_ways(likert: Sums, choice: Sums) -> tuple[float, int]:
 def measure(items: pd.DataFrame, answers: pd.DataFrame, key: pd.DataFrame, n_draws: int, seed: int) -> pd.DataFrame:
     """All numbers about people (contracts.HumanStatistics).
 
-    Intervals are over people: those of a list are drawn again with replacement. Ties become rarer or more frequent when people
-    are drawn twice, so the drawn means are moved to have the estimate as their mean.
+    Intervals of accuracy are over templates and the people who were asked about them, see ``wilson``.
 
     Args:
         items: contracts.Items.
         answers: contracts.CleanAnswers.
         key: contracts.ListKeys.
-        n_draws: bootstrap samples, and splits into halves.
-        seed: of both.
+        n_draws: splits into halves.
+        seed: of the splits.
     """
     items = items.sort_values("item_id").reset_index(drop=True)
     rows: list[dict[str, object]] = []
     sums: dict[str, Sums] = {}
-    for place, way in enumerate(sorted(set(answers["eval_type"]))):
+    for way in sorted(set(answers["eval_type"])):
         part = answers[answers["eval_type"] == way]
-        adder = Adder(items, part, key, way)
-        sums[way] = adder.add()
-        rows += [row | {"eval_type": way} for row in _accuracies(items, adder, sums[way], n_draws, [seed, place])]
+        sums[way] = Adder(items, part, key, way).add()
+        rows += [row | {"eval_type": way} for row in _accuracies(items, name_clusters(items, key), sums[way])]
         rows += [row | {"eval_type": way} for row in _reliabilities(part, n_draws, seed)]
         rows += [row | {"eval_type": way} for row in _labels(part)] if way == "likert" else []
     if len(sums) == 2:
@@ -169,19 +166,43 @@ def measure(items: pd.DataFrame, answers: pd.DataFrame, key: pd.DataFrame, n_dra
     return pd.DataFrame(rows)
 
 
-def _accuracies(items: pd.DataFrame, adder: Adder, sums: Sums, n_draws: int, seed: list[int]) -> Iterator[dict[str, object]]:
-    random = np.random.default_rng([*seed, 2])
-    members = list(_groups(items))
-    means = _group_means(judge_sums(sums), members)
-    drawn = np.stack([_group_means(judge_sums(adder.add(draw_people(adder.groups, random))), members) for _ in range(n_draws)])
-    for number, (grouping, group, is_in) in enumerate(members):
-        n = int(np.isfinite(judge_sums(sums)[is_in]).sum())
-        if not n:
-            continue
-        low, high = np.nanquantile(drawn[:, number], [0.025, 0.975]) - np.nanmean(drawn[:, number]) + means[number]
-        # Where nearly all draws are alike, moving them would put an end beyond the estimate, or beyond 1.
-        low, high = max(min(low, means[number]), 0.0), min(max(high, means[number]), 1.0)
-        yield _row("accuracy", grouping, group, means[number], low, high, n)
+def name_clusters(items: pd.DataFrame, key: pd.DataFrame) -> np.ndarray:
+    """The unit of each item: what shares sentences, and so errs together."""
+    asked = key[key["kind"] == "test"].drop_duplicates("item_id").set_index("item_id")["unit"]
+    return pd.factorize(items["item_id"].map(asked).fillna(items["item_id"]))[0]
+
+
+def wilson(accuracy: np.ndarray, cluster: np.ndarray) -> tuple[float, float, float]:
+    """Mean accuracy with its 95 % interval over clusters of items and the people who were asked about them.
+
+    Accuracy is decided anew for each target from few answers, so drawing the same people again exaggerates how often it would
+    turn (nearly twice the width near 1). Errors in different units are independent instead: they are about other sentences, and
+    mostly by other people. Their variance gives the number of independent targets that would be as uncertain, and Wilson's
+    interval for that number keeps its coverage near 1, where a symmetric one would not.
+
+    Args:
+        accuracy: 0, 0.5, 1, or NaN (not asked). Shape (items, 2).
+        cluster: of each item, from 0.
+    """
+    is_known = np.isfinite(accuracy)
+    n = int(is_known.sum())
+    mean = float(accuracy[is_known].mean())
+    residual = np.where(is_known, accuracy - mean, 0).sum(axis=1)
+    n_clusters = len(np.unique(cluster[is_known.any(axis=1)]))
+    squares = float((np.bincount(cluster, residual) ** 2).sum())
+    is_varied = squares > 1e-9 and n_clusters > 1
+    worth = mean * (1 - mean) * n * n * (n_clusters - 1) / (squares * n_clusters) if is_varied else n_clusters
+    middle = (mean + Z * Z / 2 / worth) / (1 + Z * Z / worth)
+    half = Z * np.sqrt(mean * (1 - mean) / worth + Z * Z / 4 / worth**2) / (1 + Z * Z / worth)
+    return mean, max(float(middle - half), 0.0), min(float(middle + half), 1.0)
+
+
+def _accuracies(items: pd.DataFrame, cluster: np.ndarray, sums: Sums) -> Iterator[dict[str, object]]:
+    accuracy = judge_sums(sums)
+    for grouping, group, is_in in _groups(items):
+        if n := int(np.isfinite(accuracy[is_in]).sum()):
+            mean, low, high = wilson(accuracy[is_in], cluster[is_in])
+            yield _row("accuracy", grouping, group, mean, min(low, mean), max(high, mean), n)
 
 
 def _groups(items: pd.DataFrame) -> Iterator[tuple[str, str, np.ndarray]]:
@@ -192,13 +213,6 @@ def _groups(items: pd.DataFrame) -> Iterator[tuple[str, str, np.ndarray]]:
             labels = labels.astype(object).where(labels.notna(), None).map(contrast_group)
         for group in sorted(set(labels)):
             yield grouping, str(group), (labels == group).to_numpy(bool)
-
-
-def _group_means(accuracy: np.ndarray, members: list[tuple[str, str, np.ndarray]]) -> np.ndarray:
-    is_known = np.isfinite(accuracy)
-    total, count = np.where(is_known, accuracy, 0).sum(axis=1), is_known.sum(axis=1)
-    found = [(total[is_in].sum(), count[is_in].sum()) for _, _, is_in in members]
-    return np.array([top / below if below else np.nan for top, below in found])
 
 
 def _reliabilities(answers: pd.DataFrame, n_splits: int, seed: int) -> Iterator[dict[str, object]]:

@@ -46,7 +46,7 @@ _ATTRIBUTES = {"age": "Age", "gender": "Gender", "country": "Country", "first_la
     inputs=[HUMAN_STATISTICS],
     title="People",
     section="people",
-    caption="Accuracy of people's mean answers, with intervals over people, next to the paper's; and how reliable the answers"
+    caption="Accuracy of people's mean answers, with intervals, next to the paper's; and how reliable the answers"
     " are. EWoK, Section 4.4 and Tables 1 and 2.",
     when=has_responses,
 )
@@ -82,7 +82,7 @@ def human_accuracy(statistics: pd.DataFrame, provenance: Provenance | None = Non
         frame=frame,
         columns=tuple(columns),
         label="human-accuracy",
-        notes=tuple(_notes(statistics, provenance)),
+        notes=tuple(_notes(statistics)),
         group="grouping",
     )
 
@@ -215,10 +215,9 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
 
-def _notes(statistics: pd.DataFrame, provenance: Provenance | None) -> list[str]:
+def _notes(statistics: pd.DataFrame) -> list[str]:
     found = {(row["eval_type"], row["quantity"]): row for row in statistics.to_dict("records") if row["grouping"] == "overall"}
-    draws = provenance.details.get("n_draws") if provenance else None
-    notes = [f"Interval: 95% bootstrap over the people of each list{f' ({draws} draws)' if draws else ''}. Ties count one half."]
+    notes = ["Interval: 95%, over templates and the people who were asked about them. Ties count one half."]
     likert = statistics.query("quantity == 'accuracy' and eval_type == 'likert' and grouping == 'version'")["value"]
     if len(likert):
         notes.append(f"Likert, range over versions: {span(likert.min(), likert.max())}; the paper: 0.942–0.957.")
