@@ -61,8 +61,11 @@ class Server:
         self.folder, self.process, self.port = folder / "survey", None, 0
         self.lists, self.settings = folder / "lists.parquet", folder / "settings.yaml"
         write_lists(self.lists, n_lists, n_tests, hostile)
-        (folder / "consent.md").write_text("## Consent\n\nYou may stop at any time. [Read more](https://example.org)\n")
+        (folder / "consent.md").write_text(
+            "## Consent\n\nYou may stop at any time. [Read more](https://example.org)\n\n{{recorded}}\n\n{{deleted}}\n"
+        )
         chosen = {"study": "ferns", "title": "Ferns and leaves", "contact": "ferns@example.org", "consent": "consent.md"}
+        chosen |= {"entry": "prolific", "comprehension": False}
         chosen |= {"codes": {"complete": "DONE1234"}, "new_per_minute": 100_000} | settings
         self.settings.write_text(yaml.safe_dump(chosen))
 

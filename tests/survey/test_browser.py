@@ -411,3 +411,120 @@ def test_the_papers_box_takes_numbers_only(make_server):
         assert driver.get_log("browser") == []
     finally:
         driver.quit()
+
+
+#: What of the longest trial is where, with every scenario of the built-in materials put into the page in turn.
+MEASURE = """
+const scenario = document.querySelector('p.scenario');
+let worst = {bottom: 0, rows: 0, wide: 0, text: ''};
+for (const text of arguments[0]) {
+  scenario.textContent = text;
+  const boxes = [...document.querySelectorAll('.answer')].map((button) => button.getBoundingClientRect());
+  const bottom = Math.max(...boxes.map((box) => box.bottom));
+  worst.rows = Math.max(worst.rows, new Set(boxes.map((box) => Math.round(box.top))).size);
+  worst.wide = Math.max(worst.wide, document.documentElement.scrollWidth);
+  if (bottom > worst.bottom) Object.assign(worst, {bottom, text});
+}
+return worst;
+"""
+
+
+@pytest.fixture(scope="module")
+def scenarios(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Every scenario of the built-in materials, as the default study fills them."""
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.cli import main
+    from worldprobe.contracts import read_table
+    from worldprobe.paths import RESOURCES
+
+    path = tmp_path_factory.mktemp("items") / "items.parquet"
+    assert main(["items", "build", str(RESOURCES / "materials" / "ewok-builtin"), "--versions", "0-4", "--out", str(path)]) == 0
+    items = read_table(path, Items)
+    return sorted({text for c in (1, 2) for t in (1, 2) for text in items[f"context{c}"] + " " + items[f"target{t}"]})
+
+
+@pytest.mark.parametrize(("width", "height"), [(320, 640), (360, 640), (390, 664), (412, 732)])
+def test_on_a_phone_all_answers_are_in_one_row_and_no_scenario_needs_scrolling(make_server, scenarios, width, height, capsys):
+    server = make_server(2, 3, practice=False)
+    driver = open_browser(width, height, is_phone=True)
+    try:
+        window = Window(server, driver, 1)
+        window.begin()
+        assert driver.execute_script("return [innerWidth, innerHeight]") == [width, height]
+        worst = driver.execute_script(MEASURE, scenarios)
+    finally:
+        driver.quit()
+    with capsys.disabled():
+        print(f"\n{width}x{height}: the lowest answer of {len(scenarios)} scenarios ends at {worst['bottom']:.0f} px")
+    assert worst["rows"] == 1
+    assert worst["wide"] <= width
+    assert worst["bottom"] <= height, worst["text"]
+
+
+def test_a_blocked_script_is_told(make_server):
+    server = make_server(2, 3)
+    driver = open_browser(1100, 800)
+    try:
+        window = Window(server, driver, 1)
+        window.begin()
+        driver.execute_cdp_cmd("Network.enable", {})
+        driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*jspsych*"]})
+        driver.refresh()
+        told = WebDriverWait(driver, SECONDS).until(
+            lambda d: d.find_element(By.ID, "blocked").text if d.find_element(By.ID, "blocked").size["height"] > 20 else ""
+        )
+        assert "was blocked on its way" in told
+    finally:
+        driver.quit()
+
+
+def test_digits_above_shift_answer_too_and_phones_are_not_told_of_keys(make_server):
+    server = make_server(2, 3)
+    for number, is_phone in enumerate([False, True]):
+        driver = open_browser(400 if is_phone else 1100, 800, is_phone)
+        try:
+            window = Window(server, driver, number)
+            window.open()
+            window.consent()
+            window.introduce()
+            assert driver.find_element(By.CSS_SELECTOR, ".keys").is_displayed() != is_phone
+            window.click("#begin button")
+            window.wait(".answer:not([disabled])")
+            before = window.scenario()
+            event = "new KeyboardEvent('keydown', {key: '&', code: 'Digit1', bubbles: true})"  # a French keyboard without Shift
+            driver.execute_script(f"document.dispatchEvent({event})")
+            window.moves_on(before)
+            assert window.n_answered() == 1
+        finally:
+            driver.quit()
+
+
+def test_the_instructions_are_explained_until_understood_and_the_end_asks_for_a_comment(make_server):
+    server = make_server(2, 3, comprehension=True, practice=False, texts="en")
+    driver = open_browser(360, 740, is_phone=True)
+    try:
+        window = Window(server, driver, 1)
+        window.open()
+        window.consent()
+        window.introduce()
+        window.click("#meaning-wrong")
+        window.click("#begin button")
+        WebDriverWait(driver, SECONDS).until(lambda d: "Not quite" in d.find_element(By.ID, "problem").text)
+        assert window.accessibility() == []
+        assert not window.is_wider_than_the_screen()
+        window.click("#meaning-right")
+        window.click("#begin button")
+        window.wait(".answer:not([disabled])")
+        window.finish()
+        driver.find_element(By.ID, "words").send_keys("It was <b>fun</b>.")
+        window.click("#comment button")
+        assert "was saved" in window.wait("#sent").text
+        assert window.accessibility() == []
+        assert server.rows("SELECT comment, n_tries FROM sessions") == [("It was <b>fun</b>.", 2)]
+        driver.get(f"{server.url}withdraw")
+        assert "you are paid all the same" in window.wait("main").text
+        window.click("#withdraw button")
+        assert window.wait("#code").text == "DONE1234"
+        assert driver.get_log("browser") == []
+    finally:
+        driver.quit()

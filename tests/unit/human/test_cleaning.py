@@ -46,8 +46,6 @@ def hand_made(ratings: dict[str, str] = HAND) -> tuple[pd.DataFrame, pd.DataFram
                 "eval_type": "likert",
                 "response": response,
                 "rt_ms": 1000.0 * (position + 1),
-                "shown_at": "2026-01-01T10:00:00Z",
-                "answered_at": "2026-01-01T10:00:05Z",
                 "is_resumed": False,
                 "n_blurs": 0,
                 "lists_digest": DIGEST,
@@ -74,8 +72,8 @@ def hand_made(ratings: dict[str, str] = HAND) -> tuple[pd.DataFrame, pd.DataFram
 
 def sessions_of(raw: pd.DataFrame) -> pd.DataFrame:
     table = raw.groupby(["participant", "session"], as_index=False)[["list", "eval_type", "lists_digest"]].first()
-    times = {"started_at": "2026-01-01T10:00:00Z", "finished_at": "2026-01-01T10:10:00Z"}
-    return validate(table.assign(status="complete", is_late=False, **times), Participants)
+    known = {"status": "complete", "is_late": False, "day": "2026-01-01", "minutes": 10.0, "n_tries": 1, "design": DIGEST}
+    return validate(table.assign(**known), Participants)
 
 
 def run(raw: pd.DataFrame, sessions: pd.DataFrame, key: pd.DataFrame, **rules) -> Cleaned:
@@ -271,7 +269,7 @@ def test_sub_items_below_the_minimum_are_listed_and_dropped_on_request_only() ->
 
 def test_somebody_who_never_answered_is_in_the_table_of_raters() -> None:
     raw, sessions, key = hand_made()
-    ghost = sessions.iloc[:1].assign(participant="person-zoe", status="partial", finished_at=None)
+    ghost = sessions.iloc[:1].assign(participant="person-zoe", status="partial", minutes=np.nan)
     raters = run(raw, pd.concat([sessions, ghost]), key).raters.set_index("participant")
     assert raters.loc["person-zoe", ["isc_status", "excluded_by"]].tolist() == ["not_measured", "incomplete"]
 

@@ -1,11 +1,14 @@
 """A small survey of invented sentences, and people who come to it over HTTP."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jwt
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
+from cryptography.hazmat.primitives.asymmetric import rsa
 from starlette.testclient import TestClient
 
 from worldprobe.survey import export
@@ -13,6 +16,7 @@ from worldprobe.survey.app import Site, build_app
 from worldprobe.survey.settings import Settings, read_settings
 from worldprobe.survey.study import Questionnaire, Survey, Trial, TrialList, Wording, open_survey
 
+CONSENT = "# Consent\n\nYou may stop at any time.\n\n{{recorded}}\n\n{{deleted}}\n"
 URL = "http://127.0.0.1:8000/"
 LIKERT = Wording(
     "In this study, you will see examples.",
@@ -66,10 +70,10 @@ def pid(number: int) -> str:
     return f"{number:024x}"
 
 
-def entry(number: int, submission: int | None = None) -> str:
+def entry(number: int, submission: int | None = None, study: int = 7) -> str:
     """The path of a person's link."""
     coming = number if submission is None else submission
-    return f"/?PROLIFIC_PID={pid(number)}&STUDY_ID={pid(7)}&SESSION_ID={pid(10_000 + coming)}"
+    return f"/?PROLIFIC_PID={pid(number)}&STUDY_ID={pid(study)}&SESSION_ID={pid(10_000 + coming)}"
 
 
 @pytest.fixture
@@ -79,12 +83,15 @@ def write_settings(tmp_path: Path) -> Callable[..., Settings]:
     def write(**keys: Any) -> Settings:
         import yaml
 
-        (tmp_path / "consent.md").write_text(keys.pop("consent_text", "# Consent\n\nYou may stop at any time.\n"))
+        (tmp_path / "consent.md").write_text(keys.pop("consent_text", CONSENT))
         chosen = {
             "study": "ferns",
             "title": "Ferns and leaves",
             "contact": "ferns@example.org",
             "consent": "consent.md",
+            "entry": "prolific",
+            "comprehension": False,
+            "new_per_minute": 10_000,
             "codes": {"complete": "DONE1234", "no_consent": "NOCONS77"},
         } | keys
         path = tmp_path / "settings.yaml"
@@ -150,8 +157,8 @@ class Lab:
         self.portal = self._loop.__enter__()
         self.start()
 
-    def start(self) -> None:
-        self.survey: Survey = open_survey(self.folder, self.plan, self.settings, self.clock)
+    def start(self, **options: Any) -> None:
+        self.survey: Survey = open_survey(self.folder, self.plan, self.settings, self.clock, **options)
         self.app = build_app(self.survey, Site(URL))
 
     def stop(self) -> None:
@@ -165,8 +172,8 @@ class Lab:
         return Person(self.app, self.portal, number)
 
     @staticmethod
-    def link(number: int = 1, submission: int | None = None) -> str:
-        return entry(number, submission)
+    def link(number: int = 1, submission: int | None = None, study: int = 7) -> str:
+        return entry(number, submission, study)
 
     def exported(self, table: str) -> Any:
         """A table of the export: ratings or demographics."""
@@ -189,6 +196,28 @@ def make_lab(tmp_path: Path, clock: Clock, write_settings: Callable[..., Setting
     yield make
     for lab in labs:
         lab.leave()
+
+
+@pytest.fixture
+def make_signed_lab(make_lab: Callable[..., Lab], tmp_path: Path, clock: Clock) -> Callable[..., Lab]:
+    """A survey whose links are signed; ``lab.link`` signs them."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key())) | {"kid": "ours"}
+    (tmp_path / "jwks.json").write_text(json.dumps({"keys": [public]}))
+
+    def link(number: int = 1, submission: int | None = None, study: int = 7) -> str:
+        coming = number if submission is None else submission
+        ids = {"PROLIFIC_PID": pid(number), "STUDY_ID": pid(study), "SESSION_ID": pid(10_000 + coming)}
+        claims = {"aud": "https://lab.example", "exp": clock() + 600, "prolific": ids}
+        return f"/?prolific_token={jwt.encode(claims, key, 'RS256', headers={'kid': 'ours'})}"
+
+    def make(*args: Any, **keys: Any) -> Lab:
+        signed = {"entry": "signed", "signed": {"keys": "jwks.json", "audience": "https://lab.example"}}
+        lab = make_lab(*args, **signed | keys)
+        lab.link = link  # type: ignore[method-assign]
+        return lab
+
+    return make
 
 
 @pytest.fixture

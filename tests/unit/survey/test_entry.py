@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from worldprobe.errors import UserError
-from worldprobe.survey.people import BadLinkError, Doorkeeper, Visitor
+from worldprobe.survey.identities import BadLinkError, Caller, Doorkeeper, Visitor
 from worldprobe.survey.settings import read_settings
 
 AUDIENCE = "https://lab.example"
@@ -109,8 +109,8 @@ def test_a_cookie_is_read_only_by_the_survey_that_wrote_it(write_settings, clock
     settings = write_settings()
     door = Doorkeeper(settings, b"k" * 64, clock)
     value = door.write_cookie("person", participant="abc")
-    assert door.read_cookie(value) == ("person", None, "abc")
-    nobody = ("none", None, "")
+    assert door.read_cookie(value) == Caller("person", None, "abc")
+    nobody = Caller()
     assert Doorkeeper(settings, b"m" * 64, clock).read_cookie(value) == nobody
     assert Doorkeeper(write_settings(study="stones"), b"k" * 64, clock).read_cookie(value) == nobody
     head, body, _ = value.split(".")
@@ -144,7 +144,16 @@ def test_a_cookie_is_read_only_by_the_survey_that_wrote_it(write_settings, clock
         ({"ratings_per_item": 0}, "at least"),
         ({"youngest": 12}, "at least"),
         ({"study": "a b"}, "study"),
-        ({"participation": "once_per_domain", "another_submission": "refuse"}, "refuses people who come for"),
+        (
+            {"participation": "once_per_domain", "entry": "signed", "signed": {"keys": "k", "audience": "a"}},
+            "refuses people who come for",
+        ),
+        ({"another_submission": "resume"}, "would let anybody who knows a person's id in"),
+        ({"minutes": 15, "max_minutes": 10}, "is less than the 15 minutes"),
+        ({"codes": {"complete": "[[code]]"}}, "still contains gaps"),
+        ({"contact": "[[Name, e-mail]]"}, "still contains gaps"),
+        ({"consent_text": "Only this. {{recorded}}"}, "has no {{deleted}}"),
+        ({"consent_text": "Only this. {{deleted}}"}, "has no {{recorded}}"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(write_settings, keys, problem):
@@ -155,8 +164,13 @@ def test_settings_that_cannot_work_are_refused(write_settings, keys, problem):
 
 def test_the_settings_and_the_consent_that_we_ship_fit_together(repository, tmp_path):
     folder = repository / "resources" / "survey"
-    with pytest.raises(UserError, match="still contains gaps"):
-        read_settings(folder / "settings.yaml")
-    (tmp_path / "consent.md").write_text(re.sub(r"\[\[.*?\]\]", "x", (folder / "consent.md").read_text()))
-    (tmp_path / "settings.yaml").write_text((folder / "settings.yaml").read_text())
-    assert read_settings(tmp_path / "settings.yaml").entry == "prolific"
+    for name in ("consent.md", "settings.yaml"):
+        (tmp_path / name).write_text((folder / name).read_text())
+    for name in ("settings.yaml", "consent.md"):
+        with pytest.raises(UserError, match=f"{name}: still contains gaps"):
+            read_settings(tmp_path / "settings.yaml")
+        (tmp_path / name).write_text(re.sub(r"\[\[.*?\]\]", "x", (folder / name).read_text()))
+    settings = read_settings(tmp_path / "settings.yaml")
+    assert settings.entry == "signed"
+    assert "{{" not in settings.consent_text
+    assert "15 minutes" in settings.consent_text

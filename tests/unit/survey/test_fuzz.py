@@ -10,8 +10,8 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
     max_leaves=10,
 )
-NAMES = ["consent", "decline", "demographics", "begin", "answer", "withdraw"]
-KEYS = ["agree", "age", "gender", "country", "language", "token", "answer", "rt_ms", "n_blurs", "sure"]
+NAMES = ["consent", "decline", "demographics", "begin", "answer", "comment", "withdraw"]
+KEYS = ["agree", "age", "gender", "country", "language", "token", "answer", "rt_ms", "n_blurs", "sure", "words", "meaning"]
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

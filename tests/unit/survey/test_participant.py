@@ -1,6 +1,7 @@
 """One person's way: from the link to the code, and every way back in."""
 
 import html
+import re
 
 import pytest
 
@@ -109,8 +110,7 @@ def test_who_has_finished_sees_the_same_code_again(lab):
     assert count_sessions(lab) == 1
 
 
-def test_another_submission_of_the_same_person_is_resumed_or_refused(make_lab):
-    lab = make_lab(another_submission="refuse")
+def test_another_submission_of_the_same_person_is_refused(lab):
     person = lab.person()
     person.begin()
     assert "been here before" in lab.person(1).open(lab.link(1, submission=99)).text
@@ -118,16 +118,22 @@ def test_another_submission_of_the_same_person_is_resumed_or_refused(make_lab):
     assert dict(lab.rows("SELECT kind, n FROM tallies")) == {"refused another submission": 1}
 
 
-def test_another_submission_is_noted_when_it_is_resumed(lab):
-    lab.person().begin()
+def test_another_submission_is_noted_when_it_is_resumed(make_signed_lab):
+    lab = make_signed_lab(another_submission="resume")
+    first = lab.person(1)
+    first.open(lab.link(1))
+    for name, body in (("consent", {"agree": True}), ("demographics", {}), ("begin", {})):
+        first.post(name, body)
     assert 'id="trial"' in lab.person(1).open(lab.link(1, submission=99)).text
     with lab.survey.identities.read() as connection:
         assert connection.execute("SELECT count(*) FROM submissions").fetchone()[0] == 2
 
 
-def test_a_person_takes_one_list_of_each_domain_where_the_study_says_so(make_lab, make_plan):
-    lab = make_lab(make_plan(4, domains=("plants", "stones")), participation="once_per_domain")
+def test_a_person_takes_one_list_of_each_domain_where_the_study_says_so(make_signed_lab, make_plan):
+    chosen = {"participation": "once_per_domain", "another_submission": "resume"}
+    lab = make_signed_lab(make_plan(4, domains=("plants", "stones")), **chosen)
     for number in range(2):
+        lab.clock.seconds += 60
         person = lab.person(1)
         assert "Before you begin" in person.open(lab.link(1, submission=number)).text
         person.post("consent", {"agree": True})
@@ -202,7 +208,17 @@ def test_only_the_questions_of_the_study_are_stored(make_lab):
 
 def test_languages_decide_who_may_take_part(make_lab):
     lab = make_lab(languages=["English"])
-    for number, (language, is_eligible) in enumerate([("english", True), ("Quechua", False), (None, True)]):
+    for number, (language, is_eligible) in enumerate(
+        [
+            ("english", True),
+            ("American English", True),
+            ("english (US)", True),
+            ("Spanish, English", True),
+            ("English.", True),
+            ("Quechua", False),
+            (None, True),
+        ]
+    ):
         person = lab.person(number)
         person.open()
         person.post("consent", {"agree": True})
@@ -320,3 +336,53 @@ def test_what_is_left_of_a_withdrawn_person_is_a_dated_count(lab):
     for path in lab.folder.iterdir():
         assert PID.encode() not in path.read_bytes()
         assert b"Chile" not in path.read_bytes()
+
+
+def test_the_instructions_are_asked_about_and_explained_until_they_are_understood(make_lab):
+    lab = make_lab(comprehension=True)
+    person = lab.person()
+    person.open()
+    person.post("consent", {"agree": True})
+    person.post("demographics", {})
+    page = person.open("/").text
+    assert "what does the answer 5 mean?" in page
+    assert "Not quite" in page
+    assert person.post("begin", {}).json() == {"state": "again"}
+    assert person.post("begin", {"meaning": "wrong"}).json() == {"state": "again"}
+    assert person.browser.get("/api/trial").status_code == 404
+    assert person.post("begin", {"meaning": "right"}).json() == {"state": "moved"}
+    assert person.trial()["state"] == "trial"
+    assert lab.rows("SELECT n_tries FROM sessions") == [(3,)]
+
+
+def test_at_the_end_people_learn_what_it_was_about_and_may_comment(make_lab, tmp_path):
+    (tmp_path / "debriefing.md").write_text("We compare **ferns**.")
+    lab = make_lab(debriefing="debriefing.md")
+    person = lab.person()
+    person.begin()
+    assert person.post("comment", {"words": "too early"}).status_code == 404
+    person.finish()
+    page = person.open("/").text
+    assert "We compare <strong>ferns</strong>." in page
+    assert "was saved" not in page.split("comment", 1)[1]
+    assert person.post("comment", {"words": "Nice.\n<b>Bye</b>"}).json() == {"state": "moved"}
+    assert "your comment was saved" in person.open("/").text
+    assert lab.rows("SELECT comment FROM sessions") == [("Nice.\n<b>Bye</b>",)]
+    assert person.post("comment", {"words": "a\0"}).status_code == 422
+
+
+def test_the_consent_can_be_kept(lab):
+    response = lab.person().browser.get("/consent")
+    assert response.text == lab.settings.consent_text
+    assert "attachment" in response.headers["content-disposition"]
+
+
+def test_nobody_sees_the_unsent_answer_of_somebody_else(lab):
+    names = set()
+    for number in (1, 2):
+        person = lab.person(number)
+        person.begin()
+        page = html.unescape(person.open("/").text)
+        names |= set(re.findall(r'"pending": "([^"]+)"', page))
+    assert len(names) == 2
+    assert all(name.startswith(lab.settings.cookie) for name in names)

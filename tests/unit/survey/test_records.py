@@ -1,6 +1,7 @@
 """What comes out: tables without identities, identities without ratings, and nothing of people who withdrew."""
 
 import csv
+import functools
 import io
 import json
 import sqlite3
@@ -19,7 +20,9 @@ from worldprobe.human.lists import digest_lists
 from worldprobe.provenance import made
 from worldprobe.survey import export
 from worldprobe.survey.export import find_person, purge, withdraw
-from worldprobe.survey.people import import_submissions
+from worldprobe.survey.identities import find_withdrawal_key, import_submissions
+from worldprobe.survey.progress import find_alarms, summarize
+from worldprobe.survey.study import write_fact
 
 PID = [f"{number:024x}" for number in range(5)]
 
@@ -65,7 +68,7 @@ def test_who_is_in_the_middle_is_partial_and_who_left_has_expired(busy_lab):
     with busy_lab.survey.answers.read() as connection:
         people = export.export_participants(connection, before)
     assert sorted(people["status"]) == ["complete", "expired", "partial"]
-    assert people["finished_at"].notna().sum() == 1
+    assert people["minutes"].notna().sum() == 1
 
 
 def test_the_same_answers_give_the_same_bytes(busy_lab, tmp_path):
@@ -151,7 +154,7 @@ def test_texts_leave_in_an_encrypted_archive_only(busy_lab, tmp_path, capsys):
     ]
     frame = pd.DataFrame(rows).astype({"second_context": "str", "first_context": "str", "domain": "str"})
     lists = tmp_path / "lists.parquet"
-    write_table(frame, StudyLists, lists, made(1, canary="CANARY 123"))
+    write_table(frame, StudyLists, lists, made(1, canary="# CANARY 123"))
     command = ["human", "export", str(busy_lab.folder), "--with-text", str(lists)]
     assert main([*command, "--out", str(tmp_path / "texts.zip")]) == 2
     assert "leave this machine encrypted only" in capsys.readouterr().err
@@ -167,7 +170,7 @@ def test_texts_leave_in_an_encrypted_archive_only(busy_lab, tmp_path, capsys):
     with pyzipper.AESZipFile(tmp_path / "texts.zip") as archive:
         archive.setpassword(b"w")
         text = archive.read("ratings_with_texts.csv").decode()
-    assert text.startswith("# CANARY 123\n")
+    assert text.startswith("# CANARY 123\n"), "not # #: the canary is written as a comment itself"
     assert "Fern" in text
 
 
@@ -199,7 +202,7 @@ def test_the_code_that_was_given_is_noted(busy_lab):
 @pytest.mark.parametrize("by", ["pid", "key"])
 def test_withdrawal_leaves_no_byte_in_any_file(busy_lab, by, capsys):
     key = find_person(busy_lab.survey.identities, PID[1])
-    name = PID[1] if by == "pid" else key
+    name = PID[1] if by == "pid" else find_withdrawal_key(busy_lab.survey.identities, key)
     assert main(["human", "withdraw", str(busy_lab.folder), name]) == 0
     for path in busy_lab.folder.iterdir():
         assert PID[1].encode() not in path.read_bytes(), path.name
@@ -224,35 +227,59 @@ def test_a_withdrawn_persons_list_is_free_again(make_lab, make_plan):
     assert "personal link" in person.open("/").text
 
 
-def test_purging_deletes_old_identities_and_keeps_answers(busy_lab):
+def test_identities_are_deleted_when_the_study_has_ended_and_the_promised_days_are_over(busy_lab, capsys):
     lab = busy_lab
     n_before = len(lab.exported("ratings"))
+    alarms = functools.partial(find_alarms, lab.survey.answers, lab.survey.identities)
+    lab.clock.seconds += 200 * 24 * 3600
+    assert [line.split(":")[0] for line in alarms()] == ["REMINDER"]
+    assert main(["human", "purge", str(lab.folder), "--now"]) == 2
+    assert "could take part again" in capsys.readouterr().err
+    assert main(["human", "purge", str(lab.folder)]) == 0
+    assert "the study goes on" in capsys.readouterr().out
+    assert find_person(lab.survey.identities, PID[1])
+    write_fact(lab.survey.answers, "closed_at", lab.survey.answers.now())
+    assert "This study has ended" in lab.person(4).open().text
+    assert "DONE1234" in lab.person(1).open().text
     lab.clock.seconds += 89 * 24 * 3600
-    assert purge(lab.survey.identities, 90) == 0
+    assert "are to be deleted on" in alarms()[0]
     lab.clock.seconds += 2 * 24 * 3600
-    lab.person(4).begin()
-    assert purge(lab.survey.identities, 90) == 3
+    assert alarms()[0].startswith("ALARM: 3 identities should have been deleted")
+    assert purge(lab.survey.identities) == 3
     content = b"".join(path.read_bytes() for path in lab.folder.iterdir())
     assert PID[1].encode() not in content
-    assert PID[4].encode() in content
     assert len(lab.exported("ratings")) == n_before
-    assert main(["human", "purge", str(lab.folder)]) == 0
+    assert alarms() == []
+
+
+def test_a_study_is_ended_and_purged_by_commands(busy_lab, capsys):
+    folder = str(busy_lab.folder)
+    assert main(["human", "close", folder]) == 0
+    assert "at the latest 90 days after the end" in capsys.readouterr().out
+    assert main(["human", "purge", folder]) == 0
+    assert "Nothing is due" in capsys.readouterr().out
+    assert find_person(busy_lab.survey.identities, PID[1])
+    assert main(["human", "purge", folder, "--now"]) == 0
+    assert find_person(busy_lab.survey.identities, PID[1]) is None
 
 
 def submissions(*rows):
     return pd.DataFrame(rows, columns=["Submission id", "Participant id", "Status"], dtype="str")
 
 
+SUBMISSION = [f"{10_000 + number:024x}" for number in range(5)]
+
+
 def test_prolifics_list_frees_the_places_of_people_who_gave_them_back(busy_lab):
     lab = busy_lab
     frame = submissions(
-        [f"{10_001:024x}", PID[1], "RETURNED"],
-        [f"{10_002:024x}", PID[2], "TIMED-OUT"],
-        [f"{10_003:024x}", PID[3], "Awaiting Review"],
+        [SUBMISSION[1], PID[1], "TIMED-OUT"],
+        [SUBMISSION[2], PID[2], "TIMED-OUT"],
+        [SUBMISSION[3], PID[3], "Awaiting Review"],
         ["x", PID[4], "RETURNED"],
     )
     found = import_submissions(lab.survey.answers, lab.survey.identities, frame, "prolific.csv")
-    assert (found.n_freed, found.n_kept, found.n_incomplete, found.n_unknown) == (1, 1, 1, 1)
+    assert (found.n_freed, found.n_returned, found.n_kept, found.n_incomplete, found.n_unknown) == (1, 0, 1, 1, 1)
     again = import_submissions(lab.survey.answers, lab.survey.identities, frame, "prolific.csv")
     assert (again.n_freed, again.n_kept) == (0, 1)
     assert "returned your submission" in lab.person(2).open().text
@@ -263,10 +290,30 @@ def test_prolifics_list_frees_the_places_of_people_who_gave_them_back(busy_lab):
     assert rows[PID[2]] == "TIMED-OUT"
 
 
-def test_a_person_who_came_back_with_a_new_submission_keeps_the_place(busy_lab):
-    frame = submissions(["a", PID[3], "RETURNED"], ["b", PID[3], "ACTIVE"])
-    found = import_submissions(busy_lab.survey.answers, busy_lab.survey.identities, frame, "prolific.csv")
-    assert found.n_freed == 0
+def test_who_finished_here_and_returned_there_is_marked_and_cleaning_leaves_them_out(busy_lab):
+    lab = busy_lab
+    stores = lab.survey.answers, lab.survey.identities
+    rest = [[SUBMISSION[number], PID[number], "ACTIVE"] for number in (2, 3)]
+    found = import_submissions(*stores, submissions([SUBMISSION[1], PID[1], "RETURNED"], *rest), "prolific.csv")
+    assert (found.n_freed, found.n_returned, found.n_kept) == (1, 1, 0)
+    with lab.survey.answers.read() as connection:
+        people = export.export_participants(connection, 0).set_index("participant")
+    key = find_person(lab.survey.identities, PID[1])
+    assert people.loc[key, "status"] == "returned"
+    assert people.loc[key, "minutes"] >= 0
+    assert summarize(lab.survey).total("complete") == 0, "the list is wanted again"
+    import_submissions(*stores, submissions([SUBMISSION[1], PID[1], "APPROVED"], *rest), "prolific.csv")
+    assert summarize(lab.survey).total("complete") == 1, "a return can be undone"
+
+
+def test_submissions_that_are_not_in_prolifics_list_are_reported(busy_lab, tmp_path, capsys):
+    (tmp_path / "p.csv").write_text(f"Submission id,Participant id,Status\n{SUBMISSION[1]},{PID[1]},APPROVED\n")
+    assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
+    assert "2 submissions here are not in the file: their ids may be invented" in capsys.readouterr().out
+    assert main(["human", "status", str(busy_lab.folder)]) == 0
+    assert "ALARM: 2 submissions are not in the recruiter's list" in capsys.readouterr().out
+    rows = {row["pid"]: row["outcome"] for row in export.list_identities(busy_lab.survey.answers, busy_lab.survey.identities)}
+    assert rows[PID[2]] == "NOT IN THE LIST"
 
 
 def test_a_list_of_submissions_that_is_none_is_refused(busy_lab, tmp_path):
@@ -274,15 +321,15 @@ def test_a_list_of_submissions_that_is_none_is_refused(busy_lab, tmp_path):
     with pytest.raises(UserError, match='no column "Submission id"'):
         import_submissions(*stores, pd.DataFrame({"Participant id": ["x"], "Status": ["ACTIVE"]}), "p.csv")
     with pytest.raises(UserError, match="is not one of Prolific's"):
-        import_submissions(*stores, submissions(["a", PID[1], "LOST"]), "p.csv")
+        import_submissions(*stores, submissions([SUBMISSION[1], PID[1], "LOST"]), "p.csv")
     (tmp_path / "p.csv").write_text("a;b\n1;2\n")
     assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 2
-    (tmp_path / "p.csv").write_text(f"Submission id,Participant id,Status\nx,{PID[2]},RETURNED\n")
+    (tmp_path / "p.csv").write_text(f"Submission id,Participant id,Status\n{SUBMISSION[2]},{PID[2]},RETURNED\n")
     assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
 
 
 def test_blanks_around_the_ids_of_a_submission_do_not_matter(busy_lab, tmp_path, capsys):
-    (tmp_path / "p.csv").write_text(f"Submission id,Participant id,Status\n x , {PID[2]} , RETURNED \n")
+    (tmp_path / "p.csv").write_text(f"Submission id,Participant id,Status\n {SUBMISSION[2]} , {PID[2]} , RETURNED \n")
     assert main(["human", "import-submissions", str(busy_lab.folder), str(tmp_path / "p.csv")]) == 0
     printed = capsys.readouterr().out
     assert "1 lists are free again" in printed
@@ -352,7 +399,8 @@ def test_a_backup_is_not_replaced_by_a_survey_that_has_none_of_its_answers(busy_
 
 
 def test_commands_on_a_folder_without_a_survey_say_so(tmp_path, capsys):
-    for command in (["status"], ["export", "--out", str(tmp_path / "o")], ["backup", "--out", str(tmp_path / "b")], ["purge"]):
+    written = ["export", "--out", str(tmp_path / "o")], ["backup", "--out", str(tmp_path / "b")]
+    for command in (["status"], *written, ["purge"], ["close"], ["preview"]):
         assert main(["human", command[0], str(tmp_path / "none"), *command[1:]]) == 2
         assert "there is no such database" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == []

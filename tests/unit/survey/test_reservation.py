@@ -8,7 +8,7 @@ import pytest
 
 from worldprobe.errors import UserError
 from worldprobe.survey import progress
-from worldprobe.survey.people import Visitor, register
+from worldprobe.survey.identities import Visitor, register
 from worldprobe.survey.progress import summarize
 from worldprobe.survey.study import open_survey
 
@@ -60,7 +60,7 @@ def test_the_same_seed_and_order_of_people_give_the_same_lists(make_lab, make_pl
 
 
 def test_a_reservation_without_answers_returns_to_the_pool(make_lab, make_plan):
-    lab = make_lab(make_plan(1), ratings_per_item=1, max_minutes=10)
+    lab = make_lab(make_plan(1), ratings_per_item=1, minutes=8, max_minutes=10)
     first = lab.person(1)
     first.begin()
     assert lab.person(2).open().text.count("All places are taken")
@@ -75,7 +75,7 @@ def test_a_reservation_without_answers_returns_to_the_pool(make_lab, make_plan):
 
 
 def test_who_finishes_late_is_accepted_marked_and_counted(make_lab, make_plan):
-    lab = make_lab(make_plan(1), ratings_per_item=1, max_minutes=10)
+    lab = make_lab(make_plan(1), ratings_per_item=1, minutes=8, max_minutes=10)
     late = lab.person(1)
     late.begin()
     lab.clock.seconds += 11 * 60
@@ -94,7 +94,7 @@ def test_prolifics_limit_is_the_default(write_settings):
 
 
 def test_where_people_leave_the_goal_is_still_reached_with_one_more_person_each(make_lab, make_plan):
-    lab = make_lab(make_plan(4, 2), ratings_per_item=3, max_minutes=10)
+    lab = make_lab(make_plan(4, 2), ratings_per_item=3, minutes=8, max_minutes=10)
     dice, n_left, n_people = random.Random(3), 0, 0
     for number in range(40):
         person = lab.person(number)
@@ -177,8 +177,8 @@ def test_a_file_that_is_no_database_is_refused(lab):
         "UPDATE trials SET answer = 3",
         "UPDATE sessions SET status = 'complete'",
         "UPDATE sessions SET list = 'unknown'",
-        "INSERT INTO sessions SELECT 'other', participant, list, domain, seed, status, consent_digest, started_at, touched_at,"
-        " asked_at, instructed_at, finished_at, is_late, is_reopened FROM sessions",
+        "INSERT INTO sessions SELECT 'other', participant, list, domain, seed, is_preview, status, consent_digest, design,"
+        " started_at, touched_at, asked_at, instructed_at, finished_at, is_late, is_reopened, n_tries, comment FROM sessions",
         "INSERT INTO trials (session, position, list, number, kind, token)"
         " SELECT session, 1, list, 1, kind, 'x' FROM trials LIMIT 1",
     ],

@@ -1,9 +1,10 @@
-"""``human serve|status|backup|export|identities|withdraw|purge|import-submissions|reopen``: the survey and its folder."""
+"""``human serve``, ``status``, ``export``, ``identities``, ``withdraw``, ``close``, ``purge``, ...: the survey and its folder."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import shutil
 import sqlite3
 import sys
@@ -25,14 +26,15 @@ if TYPE_CHECKING:
     from worldprobe.survey.study import Questionnaire
 
 #: Bumped when the same answers give another export.
-METHOD = 1
+METHOD = 2
 
 Survey = Annotated[Path, Parameter(help="folder of the survey, as given to `human serve`")]
 
 
 def add_commands(app: App) -> None:
     """Add the actions on a survey to the stage ``human``."""
-    for action in (serve, status, backup, export, identities, withdraw, purge, import_submissions, reopen):
+    running = (serve, preview, watch, status, backup, import_submissions, reopen)
+    for action in (*running, export, identities, person, withdraw, close, purge):
         app.command(action)
 
 
@@ -47,6 +49,7 @@ def serve(
     port: Annotated[int, between(0, 65_535)] = 8080,
     public: bool = False,
     public_url: str | None = None,
+    changed: bool = False,
 ) -> None:
     """Serve the survey until it is stopped with Ctrl-C.
 
@@ -62,31 +65,42 @@ def serve(
         port: port to listen on; 0 takes a free one
         public: allow a --host that other machines can reach
         public_url: address under which people reach the survey through your proxy, with its path
+        changed: go on although settings, words or consent changed since people answered; every session says which it had
     """
     from worldprobe.log import LOGGER
     from worldprobe.survey.app import listen, serve, site_of
     from worldprobe.survey.settings import read_settings
     from worldprobe.survey.study import open_survey
 
-    is_local = host in ("127.0.0.1", "::1", "localhost")
-    if not is_local and not public:
-        fix = "Put a proxy with TLS in front of 127.0.0.1 (docs/human_study.md), or add --public to allow it all the same."
-        raise UserError(f"--host {host}", "can be reached by other machines.", fix)
+    is_local = _check_host(host, public)
     chosen = read_settings(settings)
     questionnaire = _read_questionnaire(lists, prompts)
     bound = listen(host, port)
     listening = bound.getsockname()[1]
     try:
         site = site_of(public_url, host, listening)
-        survey = open_survey(folder, questionnaire, chosen)
+        survey = open_survey(folder, questionnaire, chosen, url=site.url, is_change_accepted=changed)
     except UserError:
         bound.close()
         raise
-    if not is_local and not site.is_secure:
+    if not site.is_secure and (not is_local or public_url is not None):
         LOGGER.warning("Without TLS, answers and ids can be read on their way; put a proxy with TLS in front")
     LOGGER.info("Survey %s: %d lists, answers in %s", chosen.study, len(questionnaire.lists), folder)
     LOGGER.info("Serving %s; stop with Ctrl-C", site.url)
     serve(survey, site, bound)
+
+
+def _check_host(host: str, public: bool) -> bool:
+    """Whether an address is of this machine alone.
+
+    Raises:
+        UserError: others can reach it, and that was not allowed.
+    """
+    is_local = host in ("127.0.0.1", "::1", "localhost")
+    if not is_local and not public:
+        fix = "Put a proxy with TLS in front of 127.0.0.1 (docs/human_study.md), or add --public to allow it all the same."
+        raise UserError(f"--host {host}", "can be reached by other machines.", fix)
+    return is_local
 
 
 def _read_questionnaire(path: Path, prompts: str) -> Questionnaire:
@@ -123,26 +137,66 @@ def _databases(folder: Path) -> Iterator[tuple[Database, Database]]:
         identities.close()
 
 
+def preview(folder: Survey, /) -> None:
+    """Print a link by which you can take the survey for a week; your answers are marked, and count nowhere."""
+    from worldprobe.survey.identities import preview_link
+    from worldprobe.survey.study import KEY, read_fact
+
+    with _databases(folder) as (answers, _):
+        url, study = read_fact(answers, "url"), read_fact(answers, "study")
+    print(preview_link(url, study, (folder / KEY).read_bytes().strip()))
+
+
+def watch(
+    folder: Survey,
+    /,
+    *,
+    host: str = "127.0.0.1",
+    port: Annotated[int, between(0, 65_535)] = 8081,
+    public: bool = False,
+) -> None:
+    """Serve a page that shows how the survey goes, until Ctrl-C; it only reads, and shows no identity.
+
+    The page asks for a password: the content of the survey's file identities-token, under any name.
+
+    Args:
+        host: address to listen on
+        port: port to listen on; 0 takes a free one
+        public: allow a --host that other machines can reach
+    """
+    from worldprobe.log import LOGGER
+    from worldprobe.survey.app import listen
+    from worldprobe.survey.watch import serve_page
+
+    _check_host(host, public)
+    with _databases(folder) as (answers, identities), closing(listen(host, port)) as bound:
+        LOGGER.info("Serving http://%s:%d/; stop with Ctrl-C", host, bound.getsockname()[1])
+        serve_page(answers, identities, bound)
+
+
 def status(folder: Survey, /, *, lists: bool = False) -> None:
     """Count a survey's people and answers, and what is still needed; changes nothing.
 
     Args:
         lists: also print one line per list
     """
-    from worldprobe.survey.progress import count
-    from worldprobe.survey.study import read_setting
+    from worldprobe.survey.progress import count, find_alarms
+    from worldprobe.survey.study import read_fact
 
-    with _databases(folder) as (answers, _):
-        before = answers.now() - read_setting(answers, "expiry_ms")
-        wanted = read_setting(answers, "wanted_per_list")
+    with _databases(folder) as (answers, identities):
+        before = answers.now() - int(read_fact(answers, "expiry_ms"))
+        wanted = int(read_fact(answers, "wanted_per_list"))
         with answers.read() as connection:
             found = count(connection, before, wanted)
+        alarms = find_alarms(answers, identities)
     print(found.line())
     print(f"{len(found.lists)} lists, {wanted} people wanted from each; {found.n_late} finished after their place had expired")
     for kind, n in found.tallies.items():
         print(f"{kind}: {n}")
-    if found.tallies.get("newcomers over the limit"):
-        print("ALARM: more people began in a minute than new_per_minute allows; ids may be invented")
+    if found.n_previews:
+        print(f"previews, which count nowhere: {found.n_previews}")
+    for line in alarms:
+        print(line)
     if lists:
         names = ("complete", "live", "expired", "returned", "reopened", "needed")
         width = max(len(one.name) for one in found.lists)
@@ -159,8 +213,9 @@ def backup(folder: Survey, /, *, out: OutFolder) -> None:
     """
     from worldprobe.files import whole_folder
     from worldprobe.survey.store import ANSWERS, IDENTITIES
-    from worldprobe.survey.study import KEY, TOKEN
+    from worldprobe.survey.study import KEY, TOKEN, refuse_checkout
 
+    refuse_checkout(out)
     with _databases(folder) as (answers, identities), whole_folder(out, "human backup") as temporary:
         _check_backup(out / ANSWERS, answers)
         temporary.chmod(0o700)
@@ -198,7 +253,7 @@ def _check_backup(backup: Path, answers: Database) -> None:
 
 
 def export(folder: Survey, /, *, with_text: Path | None = None, password: Password = None, out: OutFolder) -> None:
-    """Write ratings, sessions and demographics as tables, without texts or identities.
+    """Write ratings, sessions and demographics as tables, without texts, identities or times of day; previews are left out.
 
     Args:
         with_text: lists table whose texts are added; --out must then be a .zip
@@ -208,8 +263,9 @@ def export(folder: Survey, /, *, with_text: Path | None = None, password: Passwo
     from worldprobe.human.exports import Export, write_export
     from worldprobe.provenance import made
     from worldprobe.survey import export as exports
-    from worldprobe.survey.study import read_setting
+    from worldprobe.survey.study import read_fact, refuse_checkout
 
+    refuse_checkout(out)
     if with_text is not None:
         _export_texts(folder, with_text, password_of(password), out)
         return
@@ -218,15 +274,22 @@ def export(folder: Survey, /, *, with_text: Path | None = None, password: Passwo
     with _databases(folder) as (answers, identities):
         with identities.read() as connection:
             token = connection.execute("SELECT value FROM facts WHERE name = 'token_digest'").fetchone()[0]
-        before = answers.now() - read_setting(answers, "expiry_ms")
+        before = answers.now() - int(read_fact(answers, "expiry_ms"))
         with answers.read() as connection:
+            designs = exports.export_designs(connection)
             tables = Export(
                 exports.export_ratings(connection),
                 exports.export_participants(connection, before),
                 exports.export_demographics(connection),
             )
     with whole_folder(out, "human export", source_of(token)) as temporary:
-        write_export(temporary, tables, made(METHOD, packages=["pandas", "pyarrow"]))
+        temporary.chmod(0o700)
+        details = {"designs": sorted(designs)}
+        write_export(temporary, tables, made(METHOD, packages=["pandas", "pyarrow"], details=details))
+        content = json.dumps(designs, indent=1, ensure_ascii=False) + "\n"
+        (temporary / "designs.json").write_text(content, encoding="utf-8")
+        for path in temporary.iterdir():
+            path.chmod(0o600)
 
 
 def _export_texts(folder: Path, with_text: Path, word: str | None, out: Path) -> None:
@@ -255,7 +318,8 @@ def _export_texts(folder: Path, with_text: Path, word: str | None, out: Path) ->
     canary = read_provenance(with_text).canary
     with whole_file(out) as temporary, pyzipper.AESZipFile(temporary, "w", encryption=pyzipper.WZ_AES) as archive:
         archive.setpassword(word.encode())
-        archive.writestr("ratings_with_texts.csv", (f"# {canary}\n" if canary else "") + as_csv(joined))
+        line = f"# {canary.lstrip('# ')}\n" if canary else ""
+        archive.writestr("ratings_with_texts.csv", line + as_csv(joined))
 
 
 def identities(folder: Survey, /, *, token: Path, out: Path) -> None:
@@ -268,9 +332,10 @@ def identities(folder: Survey, /, *, token: Path, out: Path) -> None:
     from worldprobe.files import whole_file
     from worldprobe.human.exports import neutralize
     from worldprobe.paths import REPOSITORY
-    from worldprobe.survey.export import list_identities
-    from worldprobe.survey.study import check_token
+    from worldprobe.survey.export import IDENTITY_COLUMNS, list_identities
+    from worldprobe.survey.study import check_token, refuse_checkout
 
+    refuse_checkout(out)
     place = out.resolve()
     if place.is_relative_to(REPOSITORY) or "results" in place.parts:
         fix = "Name a file elsewhere: it contains identities."
@@ -279,46 +344,100 @@ def identities(folder: Survey, /, *, token: Path, out: Path) -> None:
         check_token(identities, token)
         rows = list_identities(answers, identities)
     stream = io.StringIO()
-    names = ["pid", "study", "submission", "participant", "code", "outcome", "status", "is_late"]
-    names += ["minutes", "n_answers", "n_catch", "n_catch_failed"]
-    writer = csv.DictWriter(stream, names, lineterminator="\n")
+    writer = csv.DictWriter(stream, IDENTITY_COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: neutralize("" if row[name] is None else row[name]) for name in names} for row in rows)
+    writer.writerows({name: neutralize("" if row[name] is None else row[name]) for name in IDENTITY_COLUMNS} for row in rows)
     with whole_file(out) as temporary:
         temporary.chmod(0o600)
         temporary.write_text(stream.getvalue(), encoding="utf-8", newline="")
     print(f"{len(rows)} submissions. Excluding answers from an analysis is no reason not to pay for them.")
 
 
-def withdraw(folder: Survey, person: Annotated[str, Parameter(allow_leading_hyphen=True)], /) -> None:
-    """Delete one person's answers and identity.
+Person = Annotated[
+    str,
+    Parameter(help="the recruiter's id, or the key of the last page; - reads it from standard input", allow_leading_hyphen=True),
+]
+
+
+_UNKNOWN = UserError("PERSON", "is not known to this survey.", "Give the recruiter's id, or the key of the last page.")
+
+
+def _find_person(identities: Database, name: str) -> str | None:
+    from worldprobe.survey.export import find_person
+
+    return find_person(identities, sys.stdin.readline().strip() if name == "-" else name)
+
+
+def person(folder: Survey, name: Person, /, *, out: Path) -> None:
+    """Write all that is stored about one person, for whoever asks for a copy of their data.
 
     Args:
-        person: the recruiter's id, or the completion key; - reads it from standard input
+        out: JSON file
     """
-    from worldprobe.survey.export import find_person, withdraw
+    from worldprobe.files import whole_file
+    from worldprobe.survey.export import copy_person
+    from worldprobe.survey.study import refuse_checkout
 
-    name = sys.stdin.readline().strip() if person == "-" else person
+    refuse_checkout(out)
     with _databases(folder) as (answers, identities):
-        participant = find_person(identities, name) or name
-        if not withdraw(answers, identities, participant):
-            raise UserError("PERSON", "is not known to this survey.", "Give the recruiter's id, or the key of the last page.")
+        participant = _find_person(identities, name)
+        if participant is None:
+            raise _UNKNOWN
+        found = copy_person(answers, identities, participant)
+    with whole_file(out) as temporary:
+        temporary.chmod(0o600)
+        temporary.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def withdraw(folder: Survey, name: Person, /) -> None:
+    """Delete one person's answers and identity."""
+    from worldprobe.survey.export import withdraw
+
+    with _databases(folder) as (answers, identities):
+        # Also of somebody unknown: an interrupted withdrawal may have left bytes behind.
+        withdrawn = withdraw(answers, identities, _find_person(identities, name) or "")
+        if not withdrawn.was_known:
+            raise _UNKNOWN
     print("Deleted. Copies made by `human backup` or `human export` still contain the answers: delete or renew them.")
+    if withdrawn.is_owed:
+        print("The person had finished and is to be paid: `human identities` lists the submission.")
 
 
-def purge(folder: Survey, /, *, older_than: Annotated[int | None, between(0, 36_500)] = None) -> None:
-    """Delete identities whose retention period is over; answers stay, without a name.
+def close(folder: Survey, /) -> None:
+    """End the study: nobody new may begin, and the days for which identities are kept begin to count."""
+    from worldprobe.survey.study import read_fact, write_fact
+
+    with _databases(folder) as (answers, _):
+        if not read_fact(answers, "closed_at"):
+            write_fact(answers, "closed_at", answers.now())
+        days = read_fact(answers, "retention_days")
+    print(f"Closed. Pay everybody, then run `human purge`, at the latest {days} days after the end.")
+
+
+def purge(folder: Survey, /, *, now: bool = False) -> None:
+    """Delete identities when the days are over that people were told; answers stay, without a name.
 
     Args:
-        older_than: delete identities older than this, in days since consent (default: retention_days of the settings)
+        now: do not wait for that day; everybody is paid
     """
     from worldprobe.survey.export import purge
-    from worldprobe.survey.study import read_setting
+    from worldprobe.survey.progress import DAY_MS
+    from worldprobe.survey.study import read_fact
 
     with _databases(folder) as (answers, identities):
-        days = older_than if older_than is not None else read_setting(answers, "retention_days")
-        n = purge(identities, days)
-    print(f"{n} identities of people who consented more than {days} days ago were deleted; their answers stay.")
+        closed_at, days = read_fact(answers, "closed_at"), int(read_fact(answers, "retention_days"))
+        if not closed_at and now:
+            problem = "is of a study that goes on: people whose identities are deleted could take part again."
+            raise UserError(folder, problem, "End the study with `human close` first.")
+        if not closed_at:
+            print("Nothing is due: the study goes on. `human close` ends it.")
+            return
+        n_left = days - (answers.now() - int(closed_at)) // DAY_MS
+        if n_left > 0 and not now:
+            print(f"Nothing is due: people were told {days} days after the end, which are over in {n_left} days.")
+            return
+        n = purge(identities)
+    print(f"{n} identities were deleted; their answers stay. Delete backups and lists of payments, too.")
 
 
 def import_submissions(folder: Survey, submissions: Path, /) -> None:
@@ -328,16 +447,18 @@ def import_submissions(folder: Survey, submissions: Path, /) -> None:
         submissions: Prolific's export of the study's submissions (CSV)
     """
     from worldprobe.commented_csv import read_frame
-    from worldprobe.survey.people import import_submissions
+    from worldprobe.survey.identities import import_submissions
 
     frame = read_frame(submissions, _read_bytes(submissions))
     with _databases(folder) as (answers, identities):
         found = import_submissions(answers, identities, frame, submissions)
     print(", ".join(f"{n} {status.lower()}" for status, n in found.statuses.items()))
     print(f"{found.n_freed} lists are free again")
-    print(f"{found.n_kept} gave their place back but had finished here: their answers are kept")
+    print(f"{found.n_returned} of them had finished here: their answers are marked as returned, and cleaning leaves them out")
+    print(f"{found.n_kept} timed out or were cancelled there after they had finished here: their answers are kept")
     print(f"{found.n_incomplete} kept their place but are not complete here")
     print(f"{found.n_unknown} never consented here")
+    print(f"{found.n_absent} submissions here are not in the file" + (": their ids may be invented" if found.n_absent else ""))
 
 
 def reopen(folder: Survey, people: Path, /) -> None:
@@ -346,7 +467,7 @@ def reopen(folder: Survey, people: Path, /) -> None:
     Args:
         people: CSV or Parquet table of these people, in its column participant
     """
-    from worldprobe.survey.people import reopen
+    from worldprobe.survey.identities import reopen
 
     with _databases(folder) as (answers, _):
         n_changed, n_unknown = reopen(answers, _read_people(people))

@@ -22,7 +22,7 @@ DIGEST = r"^[0-9a-f]{64}$"
 PARTICIPANT = r"^[A-Za-z0-9_-]{8,64}$"
 #: Why a person's correlation with the others is not defined; not_measured: left out by an earlier step.
 ISC_STATUSES = ("defined", "constant", "too_few", "no_co_rater", "constant_others", "not_measured")
-TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
+DAY = r"^\d{4}-\d\d-\d\d$"
 
 
 class StudyLists(Table):
@@ -107,8 +107,6 @@ class RawRatings(Table):
     eval_type: str = column(isin=EVAL_TYPES)
     response: str = column(nullable=True, description='As given, "1" to "5" or "1" and "2"; missing: none was given.')
     rt_ms: float = column(ge=0, nullable=True, description="From sight to answer, as the browser measured it.")
-    shown_at: str = column(str_matches=TIME, nullable=True, description="UTC, by the server's clock.")
-    answered_at: str = column(str_matches=TIME, nullable=True, description="UTC, by the server's clock.")
     is_resumed: bool = column(description="The page was loaded again between sight and answer.")
     n_blurs: int = column(ge=0, description="How often the window lost the focus during the trial.")
     lists_digest: str = column(str_matches=DIGEST, description="Digest of the set of lists that was shown.")
@@ -116,7 +114,7 @@ class RawRatings(Table):
     class Config(Table.Config):
         name = "raw_ratings"
         unique = ["participant", "session", "position"]
-        metadata = {"version": 1, "key": ["participant", "session", "position"]}
+        metadata = {"version": 2, "key": ["participant", "session", "position"]}
 
 
 class Participants(Table):
@@ -130,14 +128,16 @@ class Participants(Table):
         isin=STATUSES, description="expired: the place went to another person; returned: given back on the platform."
     )
     is_late: bool = column(description="Finished after the place had expired.")
-    started_at: str = column(str_matches=TIME)
-    finished_at: str = column(str_matches=TIME, nullable=True, description="Missing: never finished.")
+    day: str = column(str_matches=DAY, description="On which the session began (UTC); times of day would lead back to people.")
+    minutes: float = column(ge=0, nullable=True, description="From consent to the last answer, rounded; missing: never finished.")
+    n_tries: int = column(ge=0, description="Tries at the question about the instructions; the last one was right.")
+    design: str = column(str_matches=DIGEST, description="Digest of settings, words and consent; designs.json has them.")
     lists_digest: str = column(str_matches=DIGEST)
 
     class Config(Table.Config):
         name = "participants"
         unique = ["participant", "session"]
-        metadata = {"version": 1, "key": ["participant", "session"]}
+        metadata = {"version": 2, "key": ["participant", "session"]}
 
 
 class Demographics(Table):

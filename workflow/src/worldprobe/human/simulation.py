@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -19,7 +18,9 @@ KINDS = ("good", "reversed", "random", "constant", "straight_liner", "fast")
 _READERS = ("good", "reversed")
 #: Of those, the share of catch trials that they pass.
 _PASSED = 0.98
-_START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+_DAY = "2026-01-01"
+#: In place of the digest of a survey's settings and words.
+_DESIGN = "0" * 64
 _GENDERS = ("woman", "man", "non-binary", None)
 _LANGUAGES = ("English", "Spanish", None)
 
@@ -69,8 +70,6 @@ def simulate(trials: pd.DataFrame, key: pd.DataFrame, lists_digest: str, crowd: 
     if crowd.abandon:
         length = rows.groupby("participant")["position"].transform("max")
         rows = rows[~rows["has_left"] | (rows["position"] <= np.floor(rows["left_at"] * length))].reset_index(drop=True)
-    end_ms = rows.groupby("participant")["rt_ms"].cumsum()
-    start = rows["number"] * 60_000
     raw = pd.DataFrame(
         {
             "participant": rows["participant"],
@@ -83,8 +82,6 @@ def simulate(trials: pd.DataFrame, key: pd.DataFrame, lists_digest: str, crowd: 
             "eval_type": rows["eval_type"],
             "response": rows["answer"].astype(str),
             "rt_ms": rows["rt_ms"],
-            "shown_at": _times(start + end_ms - rows["rt_ms"]),
-            "answered_at": _times(start + end_ms),
             "is_resumed": False,
             "n_blurs": 0,
             "lists_digest": lists_digest,
@@ -128,15 +125,10 @@ def _draw_answers(rows: pd.DataFrame, key: pd.DataFrame, crowd: Crowd, random: n
     return np.select([np.isin(kind, _READERS), np.isin(kind, ("constant", "straight_liner"))], [answer, stuck], guess)
 
 
-def _times(milliseconds: pd.Series) -> list[str]:
-    return [(_START + datetime.timedelta(milliseconds=float(value))).strftime("%Y-%m-%dT%H:%M:%S.%fZ") for value in milliseconds]
-
-
 def _sessions(people: pd.DataFrame, trials: pd.DataFrame, raw: pd.DataFrame, lists_digest: str) -> pd.DataFrame:
-    ends = raw.groupby("participant")["answered_at"].max()
+    minutes = (raw.groupby("participant")["rt_ms"].sum() / 60_000).round()
     way = trials.groupby("list")["eval_type"].first()
     has_left = people["has_left"].to_numpy(bool)
-    finished = people["participant"].map(ends)
     return pd.DataFrame(
         {
             "participant": people["participant"],
@@ -145,8 +137,10 @@ def _sessions(people: pd.DataFrame, trials: pd.DataFrame, raw: pd.DataFrame, lis
             "eval_type": people["list"].map(way),
             "status": np.where(has_left, "partial", "complete"),
             "is_late": False,
-            "started_at": _times(people["number"] * 60_000),
-            "finished_at": finished.where(~has_left, None),
+            "day": _DAY,
+            "minutes": people["participant"].map(minutes).where(~has_left),
+            "n_tries": 1,
+            "design": _DESIGN,
             "lists_digest": lists_digest,
         }
     )

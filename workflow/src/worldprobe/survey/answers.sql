@@ -12,14 +12,18 @@ CREATE TABLE list_trials (
     question TEXT NOT NULL,
     PRIMARY KEY (list, number)
 ) STRICT, WITHOUT ROWID;
+-- What shaped the answers: settings, words and consent, each as it was when somebody agreed to take part.
+CREATE TABLE designs (design TEXT PRIMARY KEY, first_at INTEGER NOT NULL, content TEXT NOT NULL) STRICT;
 CREATE TABLE sessions (
     session TEXT PRIMARY KEY,
     participant TEXT NOT NULL,
     list TEXT NOT NULL REFERENCES lists,
     domain TEXT NOT NULL,
     seed INTEGER NOT NULL,
+    is_preview INTEGER NOT NULL DEFAULT 0 CHECK (is_preview IN (0, 1)),
     status TEXT NOT NULL CHECK (status IN ('active', 'complete', 'expired', 'returned', 'ineligible')),
     consent_digest TEXT NOT NULL,
+    design TEXT NOT NULL REFERENCES designs,
     started_at INTEGER NOT NULL,
     touched_at INTEGER NOT NULL,
     asked_at INTEGER,
@@ -27,9 +31,13 @@ CREATE TABLE sessions (
     finished_at INTEGER,
     is_late INTEGER NOT NULL DEFAULT 0 CHECK (is_late IN (0, 1)),
     is_reopened INTEGER NOT NULL DEFAULT 0 CHECK (is_reopened IN (0, 1)),
+    n_tries INTEGER NOT NULL DEFAULT 0,
+    comment TEXT,
     UNIQUE (participant, domain),
     CHECK ((status = 'complete') <= (finished_at IS NOT NULL))
 ) STRICT;
+-- Those that count: a researcher who looks at the survey is not one of its people.
+CREATE VIEW real_sessions AS SELECT * FROM sessions WHERE NOT is_preview;
 CREATE INDEX sessions_of_list ON sessions (list, status);
 CREATE TABLE demographics (
     session TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE,

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import hashlib
+import logging
 import os
+import re
 import signal
 import socket
 import threading
@@ -20,7 +23,7 @@ import mistune
 import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -29,13 +32,23 @@ from starlette.middleware.base import BaseHTTPMiddleware
 
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
-from worldprobe.survey import export, people, progress
-from worldprobe.survey.guard import AnswerBody, Buckets, ConsentBody, DemographicsBody, EmptyBody, Guard, WithdrawBody
-from worldprobe.survey.people import COOKIE_SECONDS, BadLinkError, Doorkeeper, Visitor
-from worldprobe.survey.progress import summarize
+from worldprobe.survey import export, identities, progress
+from worldprobe.survey.guard import (
+    LONGEST_HEAD,
+    AnswerBody,
+    BeginBody,
+    CommentBody,
+    ConsentBody,
+    DemographicsBody,
+    EmptyBody,
+    Guard,
+    WithdrawBody,
+)
+from worldprobe.survey.identities import COOKIE_SECONDS, BadLinkError, Caller, Doorkeeper, Visitor
+from worldprobe.survey.progress import find_alarms, summarize
 from worldprobe.survey.settings import Settings
 from worldprobe.survey.store import UnavailableError, add_tally
-from worldprobe.survey.study import Survey
+from worldprobe.survey.study import Survey, read_fact
 
 _STATUS = {progress.UNKNOWN: 404, progress.IMPOSSIBLE: 422, progress.CONFLICTING: 409, progress.FUTURE: 409}
 
@@ -74,21 +87,6 @@ class Site:
         return frozenset({f"{public.scheme}://{public.netloc}", *(f"http://{host}" for host in self.hosts)})
 
 
-@dataclass(frozen=True)
-class Caller:
-    """Who makes a request.
-
-    Attributes:
-        kind: of their cookie.
-        visitor: before consent.
-        participant: after it.
-    """
-
-    kind: str
-    visitor: Visitor | None
-    participant: str
-
-
 class Application:
     """The endpoints of one survey.
 
@@ -101,8 +99,6 @@ class Application:
         self.survey, self.site = survey, site
         self.pages = Pages(survey.settings, site.prefix)
         self.door = Doorkeeper(survey.settings, survey.key, survey.answers.clock)
-        per_minute = survey.settings.new_per_minute
-        self.newcomers = Buckets(per_minute / 60, per_minute)
 
     # Pages -----------------------------------------------------------------------------------------------------------------
 
@@ -112,15 +108,27 @@ class Application:
             return self._enter(request)
         caller = self._caller(request)
         if caller.kind == "none" and self.survey.settings.entry == "open":
-            response = self._page("consent") if progress.has_place(self.survey) else self._page("full")
+            response = self._begin()
             self._set_cookie(response, "entry", self.door.new_visitor())
             return response
-        if caller.kind in ("none", "refused", "withdrawn", "declined"):
-            name = "no_link" if caller.kind == "none" else caller.kind
-            return self._page(name, code=self.survey.settings.codes.no_consent, link=self._link("no_consent"))
+        if caller.kind in ("none", "refused"):
+            return self._page("no_link" if caller.kind == "none" else caller.kind)
+        if caller.kind in ("withdrawn", "paid"):
+            code = self.survey.settings.codes.complete
+            return self._page("withdrawn", code=code, link=self._link("complete"), is_finished=caller.kind == "paid")
+        if caller.kind == "declined":
+            return self._page("declined", code=self.survey.settings.codes.no_consent, link=self._link("no_consent"))
         if caller.kind == "entry":
-            return self._page("consent" if progress.has_place(self.survey) else "full")
+            return self._begin(caller.visitor is not None and caller.visitor.is_preview)
         return self._show_person(caller.participant)
+
+    def _begin(self, is_preview: bool = False) -> Response:
+        """The consent, as long as there are places."""
+        if is_preview:
+            return self._page("consent", is_preview=True)
+        if read_fact(self.survey.answers, "closed_at"):
+            return self._page("closed")
+        return self._page("consent" if progress.has_place(self.survey) else "full")
 
     def _show_person(self, participant: str) -> Response:
         survey = self.survey
@@ -132,37 +140,51 @@ class Application:
         if state.stage == "complete":
             code = survey.settings.codes.complete
             if code:
-                people.note_code(survey.identities, participant, code)
-            return self._page("complete", code=code, link=self._link("complete"), participant=participant)
+                identities.note_code(survey.identities, state.session, code)
+            return self._page(
+                "complete",
+                code=code,
+                link=self._link("complete"),
+                withdrawal_key=identities.find_withdrawal_key(survey.identities, participant),
+                has_comment=state.has_comment,
+                is_preview=state.is_preview,
+            )
         if state.stage == "ineligible":
             return self._page("ineligible", code=survey.settings.codes.ineligible, link=self._link("ineligible"))
         one, wording = survey.questionnaire.lists[state.name], survey.questionnaire.wording(state.name)
+        # What a browser keeps of an unsent answer is kept for this session alone.
+        pending = f"{survey.settings.cookie}-{hashlib.sha256(state.session.encode()).hexdigest()[:12]}"
         asked = {"evalType": one.eval_type, "task": wording.task, "answers": wording.answers}
-        config = asked | {"response": survey.settings.response}
-        return self._page(state.stage, eval_type=one.eval_type, wording=wording, n_trials=len(one.trials), config=config)
+        config = asked | {"response": survey.settings.response, "pending": pending}
+        values: dict[str, Any] = {"eval_type": one.eval_type, "wording": wording, "n_trials": len(one.trials), "config": config}
+        return self._page(state.stage, is_preview=state.is_preview, **values)
 
     def show_withdrawal(self, request: Request) -> Response:
         """The page that asks whether a person really wants to withdraw."""
-        if self._caller(request).kind != "person":
+        caller = self._caller(request)
+        state = progress.find_state(self.survey, caller.participant) if caller.kind == "person" else None
+        if state is None:
             return RedirectResponse(self.site.prefix, 303)
-        return self._page("withdraw")
+        return self._page("withdraw", is_finished=state.stage == "complete" and bool(self.survey.settings.codes.complete))
+
+    def show_consent(self, request: Request) -> Response:
+        """The consent as a file that people can keep."""
+        name = f"attachment; filename={self.survey.settings.study}_consent.txt"
+        return PlainTextResponse(self.survey.settings.consent_text, headers={"content-disposition": name})
 
     def _enter(self, request: Request) -> Response:
-        survey, settings = self.survey, self.survey.settings
+        survey = self.survey
         try:
             visitor = self.door.read_link(request.query_params)
         except BadLinkError:
             return self._page("bad_link", status=400)
-        participant = people.find_participant(survey.identities, visitor)
+        participant = identities.find_participant(survey.identities, visitor)
         response = RedirectResponse(self.site.prefix, 303)
         if participant is None:
-            self._set_cookie(response, "entry", visitor)
-        elif settings.another_submission == "refuse" and not people.has_submission(survey.identities, participant, visitor):
-            add_tally(survey.answers, "refused another submission")
-            self._set_cookie(response, "refused")
+            self._set_cookie(response, "paid" if identities.is_owed(survey.identities, visitor) else "entry", visitor)
+        elif not identities.may_enter(survey.identities, participant, visitor, survey.settings):
+            self._refuse(response)
         else:
-            if people.add_submission(survey.identities, participant, visitor):
-                add_tally(survey.answers, "came with another submission")
             self._enter_known(response, participant, visitor)
         return response
 
@@ -171,32 +193,47 @@ class Application:
         survey = self.survey
         state = progress.find_state(survey, participant)
         is_next = survey.settings.participation == "once_per_domain" and state is not None and state.stage == "complete"
-        if state is None or (is_next and not people.has_code(survey.identities, participant, visitor)):
+        if state is None or (is_next and not identities.has_code(survey.identities, participant, visitor)):
             self._set_cookie(response, "entry", visitor)
-        else:
-            self._set_cookie(response, "person", participant=participant)
+            return
+        if identities.note_submission(survey.identities, participant, visitor, state.session):
+            add_tally(survey.answers, "came with another submission")
+        self._set_cookie(response, "person", participant=participant)
+
+    def _refuse(self, response: Response) -> None:
+        add_tally(self.survey.answers, "refused another submission")
+        self._set_cookie(response, "refused")
 
     # Changes ---------------------------------------------------------------------------------------------------------------
 
     def consent(self, request: Request, body: ConsentBody) -> Response:
         """Consent was given: reserve a list."""
-        caller = self._caller(request)
+        survey, caller = self.survey, self._caller(request)
+        response = JSONResponse({"state": "moved"})
         if caller.kind == "person":
-            return JSONResponse({"state": "moved"})
+            return response
         if caller.kind != "entry" or caller.visitor is None:
             return _error(403, "there is no entry to consent to; use the link again")
-        if not self.newcomers.take("all"):
-            add_tally(self.survey.answers, "newcomers over the limit")
-            return _error(429, "too many people begin at once; try again in a minute")
-        participant = people.register(self.survey.identities, caller.visitor)
-        try:
-            progress.reserve(self.survey, participant)
-        except progress.FullError:
-            if progress.find_state(self.survey, participant) is None:
-                people.forget(self.survey.identities, participant)
-                self.survey.identities.forget_deleted()
+        visitor = caller.visitor
+        if read_fact(survey.answers, "closed_at") and not visitor.is_preview:
             return JSONResponse({"state": "full"})
-        response = JSONResponse({"state": "moved"})
+        # The link may be older than the consent that somebody else gave in this person's name, or this person elsewhere.
+        known = identities.find_participant(survey.identities, visitor)
+        if known is not None and not identities.may_enter(survey.identities, known, visitor, survey.settings):
+            self._refuse(response)
+            return response
+        if known is None and progress.is_crowded(survey):
+            add_tally(survey.answers, progress.HELD_UP)
+            return _error(429, "too many people begin at once; try again in a minute")
+        participant = identities.register(survey.identities, visitor)
+        try:
+            session = progress.reserve(survey, participant, visitor.is_preview)
+        except progress.FullError:
+            if progress.find_state(survey, participant) is None:
+                identities.forget(survey.identities, participant)
+                survey.identities.forget_deleted()
+            return JSONResponse({"state": "full"})
+        identities.note_submission(survey.identities, participant, visitor, session)
         self._set_cookie(response, "person", participant=participant)
         return response
 
@@ -226,16 +263,26 @@ class Application:
             return _error(422, "age is over 120")
         is_eligible = int(answers.get("age", settings.youngest)) >= settings.youngest
         if settings.languages and "language" in answers:
-            is_eligible &= answers["language"].casefold() in {name.casefold() for name in settings.languages}
+            is_eligible &= any(speaks(answers["language"], name) for name in settings.languages)
         progress.note_demographics(self.survey, person, answers, is_eligible)
         return JSONResponse({"state": "moved"})
 
-    def begin(self, request: Request, body: EmptyBody) -> Response:
-        """The instructions were read."""
+    def begin(self, request: Request, body: BeginBody) -> Response:
+        """The instructions were read, and understood."""
         person = self._person(request)
         if person is None:
             return _error(404, "there is no session")
-        progress.note_instructed(self.survey, person)
+        has_understood = body.meaning == "right" or not self.survey.settings.comprehension
+        progress.note_instructed(self.survey, person, has_understood)
+        return JSONResponse({"state": "moved" if has_understood else "again"})
+
+    def comment(self, request: Request, body: CommentBody) -> Response:
+        """What a person wants to say at the end."""
+        person = self._person(request)
+        if not _is_plain(body.words.replace("\n", "").replace("\r", "").replace("\t", "")):
+            return _error(422, "the comment is not plain text")
+        if person is None or not progress.note_comment(self.survey, person, body.words):
+            return _error(404, "there is nothing to comment on")
         return JSONResponse({"state": "moved"})
 
     def trial(self, request: Request) -> Response:
@@ -258,22 +305,22 @@ class Application:
         caller = self._caller(request)
         if caller.kind != "person":
             return _error(404, "there is nobody to withdraw")
-        export.withdraw(self.survey.answers, self.survey.identities, caller.participant)
+        is_owed = export.withdraw(self.survey.answers, self.survey.identities, caller.participant).is_owed
         response = JSONResponse({"state": "moved"})
-        self._set_cookie(response, "withdrawn")
+        self._set_cookie(response, "paid" if is_owed else "withdrawn")
         return response
 
     # Parts -----------------------------------------------------------------------------------------------------------------
 
     def _caller(self, request: Request) -> Caller:
-        return Caller(*self.door.read_cookie(request.cookies.get(self.survey.settings.cookie)))
+        return self.door.read_cookie(request.cookies.get(self.survey.settings.cookie))
 
     def _person(self, request: Request) -> str | None:
         caller = self._caller(request)
         return caller.participant if caller.kind == "person" else None
 
     def _page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
-        return HTMLResponse(self.pages.render(name, **values), status)
+        return HTMLResponse(self.pages.render(name, **{"is_preview": False, **values}), status)
 
     def _link(self, outcome: str) -> str | None:
         code = getattr(self.survey.settings.codes, outcome)
@@ -300,6 +347,7 @@ def build_app(survey: Survey, site: Site) -> FastAPI:
     change = functools.partial(app.add_api_route, methods=["POST"], response_model=None)
     page("/", application.show)
     page("/withdraw", application.show_withdrawal)
+    page("/consent", application.show_consent)
     page("/health", lambda: {"state": "ready"})
     app.add_api_route("/api/trial", application.trial, methods=["GET"], response_model=None)
     changes: dict[str, Callable[..., Response]] = {
@@ -308,6 +356,7 @@ def build_app(survey: Survey, site: Site) -> FastAPI:
         "demographics": application.demographics,
         "begin": application.begin,
         "answer": application.answer,
+        "comment": application.comment,
         "withdraw": application.withdraw,
     }
     for name, endpoint in changes.items():
@@ -334,7 +383,7 @@ def build_app(survey: Survey, site: Site) -> FastAPI:
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http_error)
     settings = survey.settings
-    guard = Guard(settings.cookie, site.all_hosts, site.origins, settings.return_origin, site.is_secure)
+    guard = Guard(site.all_hosts, site.origins, settings.return_origin, site.is_secure)
     app.add_middleware(BaseHTTPMiddleware, dispatch=guard)
     return app
 
@@ -350,13 +399,14 @@ def _is_plain(text: str) -> bool:
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
-QUESTIONS = {
-    "age": "What is your age in years?",
-    "gender": "What is your gender?",
-    "country": "In which country do you live?",
-    "language": "What is your first language?",
+
+
+#: The texts that the scripts show.
+SCRIPT_TEXTS = {
+    "frame": ("unreachable", "waiting", "check"),
+    "demographics": ("choose", "answer", "number"),
+    "trials": ("done", "practice", "contexts", "scenario", "unsent", "saving", "break", "rest", "continue", "number"),
 }
-GENDERS = {"woman": "Woman", "man": "Man", "non-binary": "Non-binary", "other": "Another gender"}
 
 
 class Pages:
@@ -375,17 +425,39 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.globals.update(settings=settings, prefix=prefix, questions=QUESTIONS, genders=GENDERS)
-        # Raw HTML in the consent is shown as text, and links cannot run scripts.
-        self._consent = Markup(mistune.create_markdown(escape=True)(settings.consent_text))
+        texts = settings.page_texts
+        # Browsers keep static files; another content has another address.
+        contents = [path.read_bytes() for path in sorted(STATIC.rglob("*")) if path.is_file()]
+        version = hashlib.sha256(b"".join(contents)).hexdigest()[:12]
+        self._environment.globals.update(
+            settings=settings,
+            prefix=prefix,
+            t=texts,
+            script_texts={name: {key: texts[name][key] for key in keys} for name, keys in SCRIPT_TEXTS.items()},
+            static=lambda name: f"{prefix}static/{name}?v={version}",
+            consent=_as_html(settings.consent_text),
+            debriefing=_as_html(settings.debriefing_text),
+        )
 
     def render(self, name: str, **values: Any) -> str:
         """A page by name."""
-        return self._environment.get_template(f"{name}.html.jinja").render(consent=self._consent, page=name, **values)
+        return self._environment.get_template(f"{name}.html.jinja").render(page=name, **values)
 
 
-#: Longest header block, in bytes.
-LONGEST_HEAD = 16 * 1024
+def _as_html(text: str) -> Markup:
+    """Markdown as HTML: raw HTML in it is shown as text, and links cannot run scripts."""
+    return Markup(mistune.create_markdown(escape=True)(text))
+
+
+def speaks(answer: str, language: str) -> bool:
+    """Whether somebody names this language, possibly among others or with a country.
+
+    >>> [speaks(answer, "English") for answer in ("american english", "English (US).", "Spanish, English", "Englisch")]
+    [True, True, True, False]
+    """
+    return re.search(rf"\b{re.escape(language.casefold())}\b", answer.casefold()) is not None
+
+
 SECONDS_TO_FINISH = 10
 BACKLOG = 1024
 SECONDS_BETWEEN_REPORTS = 60.0
@@ -449,9 +521,7 @@ def serve(survey: Survey, site: Site, bound: socket.socket) -> None:
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
         limit_concurrency=2000,
         backlog=BACKLOG,
-        # A proxy on this machine says for whom it asks; only the limits per address use that, in memory.
-        proxy_headers=True,
-        forwarded_allow_ips="127.0.0.1",
+        proxy_headers=False,  # nothing here depends on who asks
     )
     stopped = threading.Event()
     reporter = threading.Thread(target=_report, args=(survey, stopped), daemon=True)
@@ -471,11 +541,13 @@ def serve(survey: Survey, site: Site, bound: socket.socket) -> None:
 
 
 def _report(survey: Survey, stopped: threading.Event) -> None:
-    """A line a minute, where something changed."""
-    before = None
-    while not stopped.wait(SECONDS_BETWEEN_REPORTS):
+    """A line at the start and every minute, where something changed, and what the researcher should look at."""
+    told: set[str] = set()
+    while True:
         with contextlib.suppress(UnavailableError):
-            line = summarize(survey).line()
-            if line != before:
-                LOGGER.info("%s", line)
-            before = line
+            lines = {summarize(survey).line(), *find_alarms(survey.answers, survey.identities)}
+            for line in sorted(lines - told):
+                LOGGER.log(logging.WARNING if line.startswith("ALARM") else logging.INFO, "%s", line)
+            told = lines
+        if stopped.wait(SECONDS_BETWEEN_REPORTS):
+            return

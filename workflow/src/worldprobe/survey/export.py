@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import pandas as pd
 
-from worldprobe.survey import people
+from worldprobe.survey.identities import PREVIEW, forget
 from worldprobe.survey.store import Database, count_tally
+from worldprobe.survey.study import read_fact
 
 
 def export_ratings(connection: sqlite3.Connection) -> pd.DataFrame:
     """Rows of contracts.RawRatings: every trial that was shown, practice left out."""
     query = (
         "SELECT sessions.participant, sessions.session AS key, trials.list, trials.position, trials.number, list_trials.question,"
-        " trials.kind, lists.eval_type, trials.answer, trials.rt_ms, trials.shown_at, trials.answered_at, trials.is_resumed,"
+        " trials.kind, lists.eval_type, trials.answer, trials.rt_ms, trials.is_resumed,"
         " trials.n_blurs, (SELECT count(*) FROM list_trials AS examples WHERE examples.list = trials.list"
         " AND examples.kind = 'practice') AS n_practice"
-        " FROM trials JOIN sessions USING (session) JOIN list_trials USING (list, number) JOIN lists USING (list)"
+        " FROM trials JOIN real_sessions AS sessions USING (session) JOIN list_trials USING (list, number)"
+        " JOIN lists USING (list)"
         " WHERE trials.shown_at IS NOT NULL AND trials.kind != 'practice' AND sessions.status != 'ineligible'"
     )
     frame, numbers, digest = _read(connection, query)
@@ -36,8 +40,6 @@ def export_ratings(connection: sqlite3.Connection) -> pd.DataFrame:
             "eval_type": frame["eval_type"].astype("str"),
             "response": _texts(None if pd.isna(answer) else str(int(answer)) for answer in frame["answer"]),
             "rt_ms": frame["rt_ms"].astype("float64"),
-            "shown_at": _times(frame["shown_at"]),
-            "answered_at": _times(frame["answered_at"]),
             "is_resumed": frame["is_resumed"].astype("bool"),
             "n_blurs": frame["n_blurs"].fillna(0).astype("int64"),
             "lists_digest": digest,
@@ -53,8 +55,9 @@ def export_participants(connection: sqlite3.Connection, before: int) -> pd.DataF
         before: reservations untouched since then have expired, in milliseconds since 1970.
     """
     query = (
-        "SELECT participant, session AS key, list, eval_type, status, is_late, started_at, finished_at, touched_at"
-        " FROM sessions JOIN lists USING (list) WHERE status != 'ineligible'"
+        "SELECT participant, session AS key, list, eval_type, status, is_late, started_at, finished_at, touched_at,"
+        " n_tries, design"
+        " FROM real_sessions AS sessions JOIN lists USING (list) WHERE status != 'ineligible'"
     )
     frame, numbers, digest = _read(connection, query)
     status = frame["status"].where((frame["status"] != "active") | (frame["touched_at"] >= before), "expired")
@@ -66,8 +69,10 @@ def export_participants(connection: sqlite3.Connection, before: int) -> pd.DataF
             "eval_type": frame["eval_type"].astype("str"),
             "status": status.replace({"active": "partial"}).astype("str"),
             "is_late": frame["is_late"].astype("bool") & (frame["status"] == "complete"),
-            "started_at": _times(frame["started_at"]),
-            "finished_at": _times(frame["finished_at"]),
+            "day": _texts(_day(value) for value in frame["started_at"]),
+            "minutes": ((frame["finished_at"].astype("float64") - frame["started_at"]) / 60_000).round(),
+            "n_tries": frame["n_tries"].astype("int64"),
+            "design": frame["design"].astype("str"),
             "lists_digest": digest,
         }
     )
@@ -76,7 +81,8 @@ def export_participants(connection: sqlite3.Connection, before: int) -> pd.DataF
 def export_demographics(connection: sqlite3.Connection) -> pd.DataFrame:
     """Rows of contracts.Demographics: what people said about themselves; where they said it twice, the last."""
     query = (
-        "SELECT participant, session AS key, started_at, question, answer FROM sessions LEFT JOIN demographics USING (session)"
+        "SELECT participant, session AS key, started_at, question, answer"
+        " FROM real_sessions AS sessions LEFT JOIN demographics USING (session)"
         " WHERE asked_at IS NOT NULL AND status != 'ineligible' ORDER BY started_at, session"
     )
     frame, _, _ = _read(connection, query)
@@ -99,23 +105,36 @@ def export_demographics(connection: sqlite3.Connection) -> pd.DataFrame:
     )
 
 
+def export_designs(connection: sqlite3.Connection) -> dict[str, Any]:
+    """The designs under which people answered, by digest: settings, words and consent."""
+    rows = connection.execute(
+        "SELECT design, first_at, content FROM designs WHERE design IN (SELECT design FROM real_sessions) ORDER BY first_at"
+    )
+    return {row["design"]: {"from": _day(row["first_at"]), **json.loads(row["content"])} for row in rows}
+
+
 def list_identities(answers: Database, identities: Database) -> list[dict[str, Any]]:
     """Whom to pay: one row per submission, with the code that was given, minutes taken and catch trials failed.
 
-    A catch trial failed is a fact for the reader: what follows from it is decided by people, by the platform's rules.
+    A catch trial failed is a fact for the reader: what follows from it is decided by people, by the platform's rules. Who
+    withdrew after finishing has a row, without anything else about them.
     """
     with identities.read() as connection:
         people = connection.execute(
-            "SELECT pid, study, submission, participant, code, outcome FROM submissions JOIN people USING (participant)"
-            " ORDER BY pid, submission"
+            "SELECT pid, study, submission, session, code, outcome FROM submissions JOIN people USING (participant)"
+            " WHERE study != ? ORDER BY pid, submission",
+            (PREVIEW,),
         ).fetchall()
+        owed = connection.execute("SELECT submission, study, code FROM owed ORDER BY submission").fetchall()
     with answers.read() as connection:
-        sessions = {row["participant"]: row for row in connection.execute(_OUTCOMES)}
-    rows = []
+        sessions = {row["session"]: row for row in connection.execute(_OUTCOMES)}
+    rows: list[dict[str, Any]] = []
     for person in people:
-        row = sessions.get(person["participant"])
+        row = sessions.get(person["session"])
+        known = dict(person)
+        del known["session"]
         rows.append(
-            dict(person)
+            known
             | {
                 "status": row["status"] if row else "no session",
                 "is_late": bool(row["is_late"]) if row else False,
@@ -123,26 +142,45 @@ def list_identities(answers: Database, identities: Database) -> list[dict[str, A
                 "n_answers": row["n_answers"] if row else 0,
                 "n_catch": row["n_catch"] if row else 0,
                 "n_catch_failed": row["n_failed"] if row else 0,
+                "comment": row["comment"] if row else None,
             }
         )
-    return rows
+    return rows + [dict.fromkeys(IDENTITY_COLUMNS) | dict(row) | {"status": "withdrawn"} for row in owed]
 
 
-#: The latest session of each person. The name of a catch trial's question ends in the answer that it asks for.
+IDENTITY_COLUMNS: tuple[str, ...] = ("pid", "study", "submission", "code", "outcome", "status", "is_late", "minutes")
+IDENTITY_COLUMNS += ("n_answers", "n_catch", "n_catch_failed", "comment")
+#: The name of a catch trial's question ends in the answer that it asks for.
 _OUTCOMES = """
-SELECT participant, status, is_late, started_at, finished_at, max(started_at),
+SELECT session, status, is_late, started_at, finished_at, comment,
     (SELECT count(answer) FROM trials WHERE trials.session = sessions.session AND kind = 'test') AS n_answers,
     (SELECT count(answer) FROM trials WHERE trials.session = sessions.session AND kind = 'catch') AS n_catch,
     (SELECT count(*) FROM trials JOIN list_trials USING (list, number) WHERE trials.session = sessions.session
         AND trials.kind = 'catch' AND answer IS NOT NULL AND question NOT LIKE '%-' || answer) AS n_failed
-FROM sessions GROUP BY participant
+FROM sessions
 """
+
+
+def copy_person(answers: Database, identities: Database, participant: str) -> dict[str, Any]:
+    """All that is stored about one person, as they may ask for it: table -> rows."""
+    with answers.read() as connection:
+        own = "SELECT * FROM {} WHERE session IN (SELECT session FROM sessions WHERE participant = ?)"
+        queries = {name: own.format(name) for name in ("sessions", "demographics", "trials", "events")}
+        found = {name: _rows(connection, query, participant) for name, query in queries.items()}
+    with identities.read() as connection:
+        for name in ("people", "submissions"):
+            found[name] = _rows(connection, f"SELECT * FROM {name} WHERE participant = ?", participant)
+    return found
+
+
+def _rows(connection: sqlite3.Connection, query: str, participant: str) -> list[dict[str, Any]]:
+    return [dict(row) for row in connection.execute(query, (participant,))]
 
 
 def _read(connection: sqlite3.Connection, query: str) -> tuple[pd.DataFrame, Mapping[str, int], str]:
     """The rows, the number of each session among its person's, and the digest of the lists."""
     frame = _frame(connection, query)
-    started = _frame(connection, "SELECT participant, session FROM sessions ORDER BY participant, started_at, session")
+    started = _frame(connection, "SELECT participant, session FROM real_sessions ORDER BY participant, started_at, session")
     digest = connection.execute("SELECT value FROM facts WHERE name = 'lists_digest'").fetchone()[0]
     numbers = dict(zip(started["session"], started.groupby("participant").cumcount() + 1, strict=True))
     return frame, numbers, str(digest)
@@ -157,49 +195,62 @@ def _texts(values: Iterable[str | None]) -> pd.Series[str]:
     return pd.Series(list(values), dtype="str")
 
 
-def _times(values: pd.Series[Any]) -> pd.Series[str]:
-    def write(milliseconds: float) -> str | None:
-        if pd.isna(milliseconds):
-            return None
-        moment = datetime.fromtimestamp(int(milliseconds) // 1000, UTC)
-        return f"{moment:%Y-%m-%dT%H:%M:%S}.{int(milliseconds) % 1000:03d}Z"
-
-    return _texts(write(value) for value in values)
-
-
-DAY_MS = 24 * 3600 * 1000
+def _day(milliseconds: int) -> str:
+    """The day alone: the recruiter keeps the times of each person, so that times in an export would lead back to them."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).date().isoformat()
 
 
 def find_person(identities: Database, name: str) -> str | None:
-    """The random key of a person, named by the recruiter's id or by the key itself."""
+    """The random key of a person, named by the recruiter's id or by the key of their last page."""
     with identities.read() as connection:
-        row = connection.execute("SELECT participant FROM people WHERE pid = ? OR participant = ?", (name, name)).fetchone()
+        row = connection.execute("SELECT participant FROM people WHERE pid = ? OR withdrawal_key = ?", (name, name)).fetchone()
     return row["participant"] if row else None
 
 
-def withdraw(answers: Database, identities: Database, participant: str) -> bool:
+@dataclass(frozen=True)
+class Withdrawn:
+    """What became of somebody's wish to withdraw.
+
+    Attributes:
+        was_known: there was something to delete.
+        is_owed: they had finished, so that they are still to be paid.
+    """
+
+    was_known: bool
+    is_owed: bool
+
+
+def withdraw(answers: Database, identities: Database, participant: str) -> Withdrawn:
     """Delete a person's answers, demographics and identity; their list is free again, and a dated count remains.
 
-    Answers go first: after a fault between the two, the same call finishes the work.
-
-    Returns:
-        Whether there was anything to delete.
+    Of somebody who had finished, the submission and the code are kept apart, for the payment. Answers go before the identity:
+    after a fault in between, the same call finishes the work.
 
     Raises:
         UnavailableError: not everything was deleted; call again.
     """
+    finished = "SELECT session FROM real_sessions WHERE participant = ? AND status = 'complete'"
+    with answers.read() as connection:
+        sessions = [row["session"] for row in connection.execute(finished, (participant,))]
+    code = read_fact(answers, "complete_code")
+    with identities.write() as connection:
+        for session in sessions if code else ():
+            connection.execute(
+                "INSERT OR IGNORE INTO owed SELECT submission, study, coalesce(code, ?), ? FROM submissions WHERE session = ?",
+                (code, identities.now(), session),
+            )
     with answers.write() as connection:
         n = connection.execute("DELETE FROM sessions WHERE participant = ?", (participant,)).rowcount
         if n:
             count_tally(connection, "withdrawn", answers.now())
-    was_known = people.forget(identities, participant)
+    was_known = forget(identities, participant)
     answers.forget_deleted(is_vacuumed=False)
     identities.forget_deleted(is_vacuumed=True)
-    return bool(n) or was_known
+    return Withdrawn(bool(n) or was_known, bool(sessions and code))
 
 
-def purge(identities: Database, days: int) -> int:
-    """Delete the identities of people who consented longer ago than this; their answers stay, under keys that nothing leads to.
+def purge(identities: Database) -> int:
+    """Delete all identities; the answers stay, under keys that nothing leads to.
 
     Returns:
         How many.
@@ -207,8 +258,8 @@ def purge(identities: Database, days: int) -> int:
     Raises:
         UnavailableError: nothing was deleted, or not yet from the file; call again.
     """
-    before = identities.now() - days * DAY_MS
     with identities.write() as connection:
-        n = connection.execute("DELETE FROM people WHERE consented_at < ?", (before,)).rowcount
+        connection.execute("DELETE FROM owed")
+        n = connection.execute("DELETE FROM people").rowcount
     identities.forget_deleted(is_vacuumed=True)
     return n

@@ -1,11 +1,9 @@
-"""What every request passes first: who it is for, where it comes from, how large it is, and how many there were."""
+"""What every request passes first: who it is for, where it comes from, how large it is. How many there are, the proxy limits."""
 
 from __future__ import annotations
 
-import time
 import traceback
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,57 +16,22 @@ from worldprobe.log import LOGGER
 
 LARGEST_BODY = 16 * 1024
 LONGEST_QUERY = 6 * 1024
-#: Requests a second, and at once, from one cookie: far more than a person makes.
-PER_PERSON = (10.0, 60.0)
-#: The same from one address: a university's whole laboratory behind one address stays below.
-PER_ADDRESS = (150.0, 3000.0)
-MOST_BUCKETS = 20_000
-LOOPBACK = ("127.0.0.1", "::1")
-
-
-@dataclass
-class Buckets:
-    """Token buckets, in memory only: nothing about an address is ever written.
-
-    Args:
-        rate: tokens that return in a second.
-        size: tokens of a full bucket.
-        clock: seconds.
-    """
-
-    rate: float
-    size: float
-    clock: Callable[[], float] = time.monotonic
-    _levels: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-    def take(self, name: str) -> bool:
-        """Take one token; whether there was one."""
-        now = self.clock()
-        level, at = self._levels.get(name, (self.size, now))
-        level = min(self.size, level + (now - at) * self.rate)
-        if len(self._levels) > MOST_BUCKETS:
-            full = [key for key, (left, then) in self._levels.items() if left + (now - then) * self.rate >= self.size]
-            for key in full or list(self._levels)[: MOST_BUCKETS // 2]:
-                del self._levels[key]
-        is_there = level >= 1
-        self._levels[name] = (level - 1 if is_there else level, now)
-        return is_there
+#: Longest header block, in bytes: a browser's cookies of other studies on the same host fit.
+LONGEST_HEAD = 16 * 1024
 
 
 class Guard:
     """Middleware around the whole application; refuses early and adds the headers that every response carries.
 
     Args:
-        cookie: name of the study's cookie.
         hosts: values of the Host header that are served.
         origins: origins that may change anything.
         form_action: where pages may lead besides this server.
         is_secure: served by TLS.
     """
 
-    def __init__(self, cookie: str, hosts: frozenset[str], origins: frozenset[str], form_action: str, is_secure: bool) -> None:
-        self.cookie, self.hosts, self.origins = cookie, hosts, origins
-        self.people, self.addresses = Buckets(*PER_PERSON), Buckets(*PER_ADDRESS)
+    def __init__(self, hosts: frozenset[str], origins: frozenset[str], form_action: str, is_secure: bool) -> None:
+        self.hosts, self.origins = hosts, origins
         policy = (
             "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
             f"object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' {form_action}"
@@ -98,12 +61,15 @@ class Guard:
         if response.status_code == 429:
             response.headers["retry-after"] = "2"
         is_kept = "/static/" in request.scope["path"] and response.status_code < 400
-        for name, value in {**self.headers, "cache-control": "public, max-age=3600" if is_kept else "no-store"}.items():
+        kept = "public, max-age=31536000, immutable"  # a changed file has another address
+        for name, value in {**self.headers, "cache-control": kept if is_kept else "no-store"}.items():
             response.headers.setdefault(name, value)
         return response
 
     def _refusal(self, request: Request) -> tuple[int, str] | None:
-        headers, is_static = request.headers, "/static/" in request.scope["path"]
+        headers = request.headers
+        if sum(len(name) + len(value) for name, value in headers.raw) > LONGEST_HEAD:
+            return 431, "the request's header is too long"
         if headers.get("host", "") not in self.hosts:
             return 400, "this server does not answer to that name"
         if request.method not in ("GET", "HEAD", "POST"):
@@ -118,13 +84,6 @@ class Guard:
             length = headers.get("content-length", "")  # the web server reads no more than is stated here
             if not length.isdigit() or int(length) > LARGEST_BODY:
                 return 413, "the request is too large, or does not say how large it is"
-        address = request.client.host if request.client else "unknown"
-        # A proxy on this machine that does not say for whom it asks must not hold everybody up.
-        if address not in LOOPBACK and not self.addresses.take(address):
-            return 429, "too many requests"
-        person = request.cookies.get(self.cookie)
-        if person and not is_static and not self.people.take(str(hash(person))):
-            return 429, "too many requests"
         return None
 
     def _is_own(self, headers: Mapping[str, str]) -> bool:
@@ -162,6 +121,18 @@ class ConsentBody(Body):
 
 class EmptyBody(Body):
     """Nothing but the wish."""
+
+
+class BeginBody(Body):
+    """What a person takes the instructions to mean; missing where the study does not ask."""
+
+    meaning: Literal["right", "wrong", "unsure"] | None = None
+
+
+class CommentBody(Body):
+    """What a person wants to say at the end."""
+
+    words: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 
 class WithdrawBody(Body):

@@ -6,9 +6,12 @@ import random
 import secrets
 import sqlite3
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
-from worldprobe.survey.study import Survey, shuffled
+from worldprobe.survey.identities import ABSENT, PREVIEW
+from worldprobe.survey.store import Database
+from worldprobe.survey.study import Survey, read_fact, shuffled
 
 #: No break is offered when the end is nearer than this.
 FEWEST_AFTER_BREAK = 8
@@ -25,11 +28,15 @@ class State:
         session: its random key.
         stage: demographics, instructions, trials, complete, ineligible or returned.
         name: the list.
+        is_preview: a researcher's.
+        has_comment: a comment was stored.
     """
 
     session: str
     stage: str
     name: str
+    is_preview: bool
+    has_comment: bool
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ def _state(connection: sqlite3.Connection, survey: Survey, participant: str) -> 
         stage = "demographics"
     elif row["instructed_at"] is None:
         stage = "instructions"
-    return State(row["session"], stage, row["list"])
+    return State(row["session"], stage, row["list"], bool(row["is_preview"]), row["comment"] is not None)
 
 
 def note_demographics(survey: Survey, participant: str, answers: dict[str, str], is_eligible: bool) -> None:
@@ -79,8 +86,7 @@ def note_demographics(survey: Survey, participant: str, answers: dict[str, str],
     Raises:
         UnavailableError: nothing was stored.
     """
-
-    def change(connection: sqlite3.Connection) -> None:
+    with survey.answers.write() as connection:
         state = _state(connection, survey, participant)
         if state is None or state.stage != "demographics":
             return
@@ -93,24 +99,35 @@ def note_demographics(survey: Survey, participant: str, answers: dict[str, str],
             connection.execute("DELETE FROM trials WHERE session = ?", (session,))
             connection.execute("UPDATE sessions SET status = 'ineligible', asked_at = ? WHERE session = ?", (now, session))
 
-    survey.answers.change(change)
 
-
-def note_instructed(survey: Survey, participant: str) -> None:
-    """Note that a person has read the instructions.
+def note_instructed(survey: Survey, participant: str, has_understood: bool) -> None:
+    """Note that a person has read the instructions, or has to read them again.
 
     Raises:
         UnavailableError: nothing was stored.
     """
-
-    def change(connection: sqlite3.Connection) -> None:
+    with survey.answers.write() as connection:
         state = _state(connection, survey, participant)
         if state is not None and state.stage == "instructions":
             now = survey.answers.now()
-            noted = "UPDATE sessions SET instructed_at = ?, touched_at = ? WHERE session = ?"
-            connection.execute(noted, (now, now, state.session))
+            connection.execute(
+                "UPDATE sessions SET instructed_at = ?, touched_at = ?, n_tries = n_tries + 1 WHERE session = ?",
+                (now if has_understood else None, now, state.session),
+            )
 
-    survey.answers.change(change)
+
+def note_comment(survey: Survey, participant: str, text: str) -> bool:
+    """Store what a person wants to say at the end; whether they have finished.
+
+    Raises:
+        UnavailableError: nothing was stored.
+    """
+    with survey.answers.write() as connection:
+        state = _state(connection, survey, participant)
+        if state is None or state.stage != "complete":
+            return False
+        connection.execute("UPDATE sessions SET comment = ? WHERE session = ?", (text, state.session))
+        return True
 
 
 def show_trial(survey: Survey, participant: str) -> dict[str, Any] | None:
@@ -122,14 +139,11 @@ def show_trial(survey: Survey, participant: str) -> dict[str, Any] | None:
     Raises:
         UnavailableError: nothing was stored.
     """
-
-    def change(connection: sqlite3.Connection) -> dict[str, Any] | None:
+    with survey.answers.write() as connection:
         state = _state(connection, survey, participant)
         if state is None or state.stage not in ("trials", "complete"):
             return None
         return _show(connection, survey, state.session, is_loaded=True)
-
-    return survey.answers.change(change)
 
 
 def take_answer(survey: Survey, participant: str, answer: Answer) -> tuple[str, dict[str, Any]]:
@@ -144,8 +158,7 @@ def take_answer(survey: Survey, participant: str, answer: Answer) -> tuple[str, 
     Raises:
         UnavailableError: nothing was stored.
     """
-
-    def change(connection: sqlite3.Connection) -> tuple[str, dict[str, Any]]:
+    with survey.answers.write() as connection:
         state = _state(connection, survey, participant)
         if state is None or state.stage not in ("trials", "complete"):
             return UNKNOWN, {}
@@ -157,8 +170,6 @@ def take_answer(survey: Survey, participant: str, answer: Answer) -> tuple[str, 
             return IMPOSSIBLE, {}
         outcome = _store(connection, survey, row, answer)
         return outcome, _show(connection, survey, state.session, is_loaded=False)
-
-    return survey.answers.change(change)
 
 
 def _store(connection: sqlite3.Connection, survey: Survey, row: sqlite3.Row, answer: Answer) -> str:
@@ -222,24 +233,30 @@ def _show(connection: sqlite3.Connection, survey: Survey, session: str, is_loade
 
 #: Sessions that take up a place of their list.
 TAKEN = "status IN ('active', 'complete') AND NOT is_reopened"
+MINUTE_MS = 60_000
+HELD_UP = "newcomers over the limit"
 
 
 class FullError(Exception):
     """All lists are taken, or this person has taken all that they may."""
 
 
-def reserve(survey: Survey, participant: str) -> str:
+def reserve(survey: Survey, participant: str, is_preview: bool = False) -> str:
     """The session of a person who consents: the unfinished one, or a new one with the list that is wanted most.
 
     Of the lists with the fewest complete and live sessions, one is drawn. Reservations that expired are given back first.
+
+    Args:
+        survey: the survey.
+        participant: the person's random key.
+        is_preview: takes no place, and finds one in any case.
 
     Raises:
         FullError: no list is left for this person.
         UnavailableError: nothing was stored.
     """
     settings = survey.settings
-
-    def change(connection: sqlite3.Connection) -> str:
+    with survey.answers.write() as connection:
         now = survey.answers.now()
         expire(connection, now - settings.expiry_ms)
         own = connection.execute(
@@ -248,13 +265,24 @@ def reserve(survey: Survey, participant: str) -> str:
         for row in own:
             if settings.participation == "once" or row["status"] in ("active", "expired"):
                 return str(row["session"])
-        name = _choose(connection, survey, {row["domain"] for row in own})
+        name = _choose(connection, survey, {row["domain"] for row in own}, is_preview)
         session = secrets.token_hex(12)
         seed = _seed(settings.seed, session)
         connection.execute(
-            "INSERT INTO sessions (session, participant, list, domain, seed, status, consent_digest, started_at, touched_at)"
-            " VALUES (?, ?, ?, ?, ?, 'active', ?, ?, ?)",
-            (session, participant, name, survey.questionnaire.lists[name].domain, seed, settings.consent_digest, now, now),
+            "INSERT INTO sessions (session, participant, list, domain, seed, is_preview, status, consent_digest, design,"
+            " started_at, touched_at) VALUES (?, ?, ?, ?, ?, ?, 'active', ?, ?, ?, ?)",
+            (
+                session,
+                participant,
+                name,
+                survey.questionnaire.lists[name].domain,
+                seed,
+                is_preview,
+                settings.consent_digest,
+                survey.design,
+                now,
+                now,
+            ),
         )
         trials = survey.trials[name]
         n_practice = sum(trial.kind == "practice" for trial in trials)
@@ -268,7 +296,13 @@ def reserve(survey: Survey, participant: str) -> str:
         )
         return session
 
-    return survey.answers.change(change)
+
+def is_crowded(survey: Survey) -> bool:
+    """Whether as many people began in the last minute as may."""
+    with survey.answers.read() as connection:
+        since = survey.answers.now() - MINUTE_MS
+        begun = connection.execute("SELECT count(*) FROM sessions WHERE started_at > ?", (since,)).fetchone()[0]
+    return bool(begun >= survey.settings.new_per_minute)
 
 
 def expire(connection: sqlite3.Connection, before: int) -> int:
@@ -281,7 +315,8 @@ def expire(connection: sqlite3.Connection, before: int) -> int:
 def places(connection: sqlite3.Connection, before: int) -> dict[str, int]:
     """How many complete and live sessions each list has; reservations untouched since ``before`` do not count."""
     rows = connection.execute(
-        f"SELECT lists.list, count(sessions.session) AS n FROM lists LEFT JOIN sessions ON sessions.list = lists.list AND {TAKEN}"
+        "SELECT lists.list, count(sessions.session) AS n FROM lists"
+        f" LEFT JOIN real_sessions AS sessions ON sessions.list = lists.list AND {TAKEN}"
         " AND (status = 'complete' OR touched_at >= ?) GROUP BY lists.list",
         (before,),
     )
@@ -300,18 +335,18 @@ def has_place(survey: Survey) -> bool:
     return min(taken.values()) < wanted_per_list(survey)
 
 
-def _choose(connection: sqlite3.Connection, survey: Survey, done: set[str]) -> str:
+def _choose(connection: sqlite3.Connection, survey: Survey, done: set[str], is_preview: bool) -> str:
     taken = places(connection, survey.answers.now() - survey.settings.expiry_ms)
     open_lists = {
         name: n
         for name, n in taken.items()
-        if n < wanted_per_list(survey) and survey.questionnaire.lists[name].domain not in done
+        if is_preview or (n < wanted_per_list(survey) and survey.questionnaire.lists[name].domain not in done)
     }
     if not open_lists:
         raise FullError
     fewest = min(open_lists.values())
     least = sorted(name for name, n in open_lists.items() if n == fewest)
-    n_before = connection.execute("SELECT count(*) FROM sessions").fetchone()[0]
+    n_before = connection.execute("SELECT count(*) FROM real_sessions").fetchone()[0]
     return random.Random(survey.settings.seed * 1_000_003 + n_before).choice(least)
 
 
@@ -350,6 +385,7 @@ class Status:
         n_late: people who finished after their place had expired.
         wanted: people wanted from each list.
         tallies: kind of event -> count over all days.
+        n_previews: sessions of researchers, which count nowhere else.
     """
 
     lists: tuple[ListStatus, ...]
@@ -357,6 +393,7 @@ class Status:
     n_late: int
     wanted: int
     tallies: dict[str, int] = field(default_factory=dict)
+    n_previews: int = 0
 
     def total(self, name: str) -> int:
         """A count over all lists."""
@@ -393,11 +430,61 @@ def count(connection: sqlite3.Connection, before: int, wanted: int) -> Status:
         " count(*) FILTER (WHERE status = 'expired' OR (status = 'active' AND touched_at < :before)) AS expired,"
         " count(*) FILTER (WHERE status = 'returned') AS returned,"
         " count(*) FILTER (WHERE status = 'complete' AND is_reopened) AS reopened"
-        " FROM lists LEFT JOIN sessions ON sessions.list = lists.list GROUP BY lists.list ORDER BY lists.list",
+        " FROM lists LEFT JOIN real_sessions AS sessions ON sessions.list = lists.list GROUP BY lists.list ORDER BY lists.list",
         {"before": before},
     ).fetchall()
     lists = tuple(ListStatus(**row, needed=max(0, wanted - row["complete"] - row["live"])) for row in map(dict, rows))
-    n_answers = connection.execute("SELECT count(answer) FROM trials WHERE kind = 'test'").fetchone()[0]
-    n_late = connection.execute("SELECT count(*) FROM sessions WHERE is_late AND status = 'complete'").fetchone()[0]
+
+    def number(query: str) -> int:
+        return int(connection.execute(query).fetchone()[0])
+
     tallied = connection.execute("SELECT kind, sum(n) AS n FROM tallies GROUP BY kind ORDER BY kind")
-    return Status(lists, n_answers, n_late, wanted, {row["kind"]: row["n"] for row in tallied})
+    return Status(
+        lists,
+        number("SELECT count(answer) FROM trials JOIN real_sessions USING (session) WHERE kind = 'test'"),
+        number("SELECT count(*) FROM real_sessions WHERE is_late AND status = 'complete'"),
+        wanted,
+        {row["kind"]: row["n"] for row in tallied},
+        number("SELECT count(*) FROM sessions WHERE is_preview"),
+    )
+
+
+DAY_MS = 24 * 3600 * 1000
+#: Days without an answer after which the researcher is asked whether the study has ended.
+QUIET_DAYS = 14
+
+
+def find_alarms(answers: Database, identities: Database) -> list[str]:
+    """What the researcher should look at: ids that may be invented, and data that are kept longer than people were told.
+
+    Raises:
+        UnavailableError: a database is busy.
+    """
+    alarms = []
+    with answers.read() as connection:
+        held_up = connection.execute("SELECT sum(n) FROM tallies WHERE kind = ?", (HELD_UP,)).fetchone()[0]
+        last = connection.execute("SELECT max(touched_at) FROM real_sessions").fetchone()[0]
+    with identities.read() as connection:
+        n_absent = connection.execute("SELECT count(*) FROM submissions WHERE outcome = ?", (ABSENT,)).fetchone()[0]
+        n_studies = connection.execute("SELECT count(DISTINCT study) FROM submissions WHERE study != ?", (PREVIEW,)).fetchone()[0]
+        n_people = connection.execute("SELECT count(*) FROM people").fetchone()[0]
+    if held_up:
+        alarms.append(f"ALARM: {held_up} times more people began in a minute than new_per_minute allows; ids may be invented")
+    if n_absent:
+        alarms.append(f"ALARM: {n_absent} submissions are not in the recruiter's list; ids may be invented")
+    if n_studies > 1:
+        alarms.append(f"NOTE: people came from {n_studies} studies of the recruiter")
+    now, closed_at = answers.now(), read_fact(answers, "closed_at")
+    if closed_at:
+        due = int(closed_at) + int(read_fact(answers, "retention_days")) * DAY_MS
+        day = datetime.fromtimestamp(due / 1000, UTC).date()
+        if n_people and now > due:
+            alarms.append(
+                f"ALARM: {n_people} identities should have been deleted by {day}, as people were told: run `human purge`"
+            )
+        elif n_people:
+            alarms.append(f"NOTE: {n_people} identities are to be deleted on {day}")
+    elif last and now - last > QUIET_DAYS * DAY_MS:
+        days = (now - last) // DAY_MS
+        alarms.append(f"REMINDER: nobody has answered for {days} days; if the study has ended, run `human close`")
+    return alarms

@@ -7,17 +7,18 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr
 
 from worldprobe.errors import UserError
+from worldprobe.paths import RESOURCES
 from worldprobe.settings.blocks import Block, Count, Distinct, Finding, Seed, Text, Whole, parse
 from worldprobe.settings.documents import read_yaml
 
-#: The paper's way, where ours differs: typed answers, the list's own order, no practice, no breaks.
-PAPER = {"response": "text", "shuffle": False, "practice": False, "break_every": 0}
+#: The paper's way, where ours differs: typed answers, the list's own order, no practice, no breaks, no check of understanding.
+PAPER = {"response": "text", "shuffle": False, "practice": False, "break_every": 0, "comprehension": False}
 _Id = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$")]
 _Parameter = Annotated[str, Field(pattern="^[A-Za-z0-9_.-]{1,64}$")]
 _Title = Annotated[str, Field(min_length=1, max_length=200)]
@@ -43,7 +44,7 @@ class Signed(Block):
     """With `entry: signed`, what a link's token (JWT, RS256) is verified against."""
 
     keys: str | None = None
-    """File of public keys (JWKS) next to this file."""
+    """File of public keys (JWKS) next to this file; Prolific's are at api.prolific.com/.well-known/study/jwks.json."""
 
     audience: str | None = None
     """Value of the token's claim aud."""
@@ -85,15 +86,23 @@ class Settings(Block):
     """Whom people write to; shown on the pages."""
 
     consent: Text
-    """Markdown file of the consent page, next to this file."""
+    """Markdown file of the consent page, next to this file. In it, `{{recorded}}` and `{{deleted}}` stand for what the survey
+    says about itself, and `{{minutes}}` and `{{retention_days}}` for the settings."""
+
+    texts: Text = "en"
+    """Words of all pages: a language in resources/survey/texts, or a YAML file next to this file."""
+
+    debriefing: Text | None = None
+    """Markdown file next to this file that is shown after the last answer."""
 
     style: Literal["ours", "paper"] = "ours"
     """How the survey asks; paper is as in the EWoK paper where ours differs (typed answers, unshuffled lists, no practice, no
-    breaks). `style: paper` means `response: text`, `shuffle: false`, `practice: false` and `break_every: 0`."""
+    breaks, no check of understanding). `style: paper` means `response: text`, `shuffle: false`, `practice: false`,
+    `break_every: 0` and `comprehension: false`."""
 
-    entry: Literal["open", "prolific", "signed"] = "prolific"
-    """Who may take part. open, everybody, once per browser; prolific, links with Prolific's parameters; signed, signed
-    links."""
+    entry: Literal["open", "prolific", "signed"] = "signed"
+    """Who may take part. signed, links that Prolific signs; prolific, links with Prolific's parameters, which anybody can make
+    up; open, everybody, once per browser."""
 
     parameters: Parameters = Parameters()
 
@@ -119,7 +128,7 @@ class Settings(Block):
     participation: Literal["once", "once_per_domain"] = "once"
     """How often a person may take part. once, one list; once_per_domain, one list of each domain, as in the paper."""
 
-    another_submission: Literal["resume", "refuse"] = "resume"
+    another_submission: Literal["resume", "refuse"] = "refuse"
     """What happens when a person comes back with another submission id."""
 
     response: Literal["buttons", "text"] = "buttons"
@@ -134,6 +143,9 @@ class Settings(Block):
     break_every: Whole = 25
     """Number of trials after which a break is offered; 0 offers none."""
 
+    comprehension: bool = True
+    """Whether people are asked what the answers mean, and told if they are wrong, before they begin."""
+
     devices: Literal["any", "desktop"] = "any"
     """Devices that may be used; with desktop, people with phones are asked to come back with a computer."""
 
@@ -146,26 +158,39 @@ class Settings(Block):
     languages: Distinct[Annotated[str, Field(min_length=1, max_length=60)]] = []
     """First languages with which people may take part; an empty list admits all."""
 
-    new_per_minute: Count = 300
-    """Most new people in a minute, so that invented ids cannot use up the lists unseen."""
+    new_per_minute: Count = 30
+    """Most new people in a minute; others wait, and `human status` shows an alarm, so that invented ids cannot use up the lists
+    unseen."""
 
     retention_days: Count = 90
-    """How long identities are kept, as the consent says; `human purge` deletes older ones."""
+    """Days for which identities are kept after `human close` ended the study; the consent states them."""
 
     seed: Seed = 0
     """Seed of the choice among equally wanted lists and of each person's order."""
 
     _consent_text: str = PrivateAttr("")
+    _debriefing_text: str = PrivateAttr("")
+    _texts: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @property
     def consent_text(self) -> str:
-        """Content of the file that ``consent`` names."""
+        """The consent as people read it."""
         return self._consent_text
 
     @property
     def consent_digest(self) -> str:
         """SHA-256 of the consent, stored with every consent."""
         return hashlib.sha256(self._consent_text.encode()).hexdigest()
+
+    @property
+    def debriefing_text(self) -> str:
+        """Content of the file that ``debriefing`` names."""
+        return self._debriefing_text
+
+    @property
+    def page_texts(self) -> dict[str, Any]:
+        """The words of all pages, by key."""
+        return self._texts
 
     @property
     def expiry_ms(self) -> int:
@@ -200,9 +225,15 @@ class Settings(Block):
             yield ("codes", "complete"), problem, "Copy the completion code from Prolific's page of the study."
         if self.entry == "signed" and not (self.signed.keys and self.signed.audience):
             yield ("signed",), "needs keys and audience with `entry: signed`.", "Name the JWKS file and the audience."
-        if self.participation == "once_per_domain" and self.another_submission == "refuse":
+        if self.entry == "prolific" and self.another_submission == "resume":
+            problem = "would let anybody who knows a person's id in, as links are not signed."
+            yield ("another_submission",), problem, "Write `entry: signed`, or `another_submission: refuse`."
+        if self.participation == "once_per_domain" and self.another_submission == "refuse" and self.entry != "open":
             fix = "Write `another_submission: resume`: every list comes with a submission of its own."
             yield ("another_submission",), "refuses people who come for a list of another domain.", fix
+        if self.max_minutes is not None and self.max_minutes < self.minutes:
+            problem = f"is less than the {self.minutes:g} minutes that the survey takes."
+            yield ("max_minutes",), problem, "Allow at least as many minutes as people are told."
         if self.languages and "language" not in self.demographics:
             yield ("languages",), "needs the question about the first language.", "Add language to demographics."
 
@@ -217,27 +248,152 @@ def allowed_minutes(minutes: float) -> float:
 
 
 def read_settings(path: Path) -> Settings:
-    """Read a settings file and the text that it names.
+    """Read a settings file and the texts that it names.
 
     Raises:
-        UserError: an unknown or missing key, a value out of bounds, a missing file, or settings that contradict each other.
+        UserError: an unknown or missing key, a value out of bounds, a missing file, a gap of a template that is not filled in, or
+            settings that contradict each other.
     """
     source = read_yaml(path)
+    refuse_gaps(path, path.read_text(encoding="utf-8"))
     settings = parse(Settings, source.document, [source])
     settings = settings.model_copy(update=PAPER) if settings.style == "paper" else settings
-    consent = path.parent / settings.consent
-    try:
-        text = consent.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        fix = "Copy resources/survey/consent.md, adapt it to your study, and name it here."
-        raise UserError(f"{path}: consent", f"{consent} cannot be read as UTF-8 text.", fix) from error
-    if "[[" in text:
-        lines = [number for number, line in enumerate(text.splitlines(), 1) if "[[" in line]
-        problem = f"still contains gaps, [[...]], of the template: on lines {', '.join(map(str, lines))}."
-        raise UserError(consent, problem, "Fill them in.")
-    if not text.strip():
-        raise UserError(consent, "is empty.", "Write what people consent to.")
-    settings._consent_text = text
+    settings._texts = read_texts(settings.texts, path.parent)
+    fix = "Copy resources/survey/consent.md, adapt it to your study, and name it here."
+    settings._consent_text = write_consent(_read_text(path, "consent", settings.consent, fix), settings)
+    if settings.debriefing:
+        settings._debriefing_text = _read_text(path, "debriefing", settings.debriefing, "Write it, or leave the key out.")
     if settings.signed.keys is not None:
         settings.signed.keys = str(path.parent / settings.signed.keys)
     return settings
+
+
+def _read_text(settings: Path, key: str, name: str, fix: str) -> str:
+    path = settings.parent / name
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{settings}: {key}", f"{path} cannot be read as UTF-8 text.", fix) from error
+    refuse_gaps(path, text)
+    if not text.strip():
+        raise UserError(path, "is empty.", "Write what people should read.")
+    return text
+
+
+def refuse_gaps(path: Path, text: str) -> None:
+    """Refuse a template that is not filled in.
+
+    Raises:
+        UserError: naming the lines of its gaps.
+    """
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if "[[" in line]
+    if lines:
+        problem = f"still contains gaps, [[...]], of the template: on lines {', '.join(map(str, lines))}."
+        raise UserError(path, problem, "Fill them in.")
+
+
+def read_texts(name: str, folder: Path) -> dict[str, Any]:
+    """The words of all pages.
+
+    Args:
+        name: a language in resources/survey/texts, or a file.
+        folder: of the settings, where the file is.
+
+    Raises:
+        UserError: there is no such file, or its keys are not those of the English one.
+    """
+    shipped = RESOURCES / "survey" / "texts"
+    english = read_yaml(shipped / "en.yaml").document
+    path = shipped / f"{name}.yaml" if (shipped / f"{name}.yaml").is_file() else folder / name
+    texts = read_yaml(path).document
+    found = set(_keys_of(texts))
+    for problem, keys in (("lacks", set(_keys_of(english)) - found), ("has no use for", found - set(_keys_of(english)))):
+        if keys:
+            raise UserError(
+                path, f"{problem} {', '.join(sorted(keys))}.", "Translate each text of resources/survey/texts/en.yaml."
+            )
+    return dict(texts)
+
+
+def _keys_of(texts: Any, above: str = "") -> Iterator[str]:
+    if isinstance(texts, dict):
+        for key, value in texts.items():
+            yield from _keys_of(value, f"{above}{key}.")
+    else:
+        yield above.rstrip(".")
+
+
+#: What is stored about a person: its name in the texts -> columns of the databases. A test compares them with the tables.
+RECORDED: dict[str, tuple[str, ...]] = {
+    "answers": (
+        "trials.answer",
+        "trials.position",
+        "trials.number",
+        "trials.list",
+        "trials.kind",
+        "sessions.list",
+        "sessions.domain",
+    ),
+    "times": (
+        "trials.rt_ms",
+        "trials.shown_at",
+        "trials.answered_at",
+        "sessions.started_at",
+        "sessions.touched_at",
+        "sessions.asked_at",
+        "sessions.instructed_at",
+        "sessions.finished_at",
+        "sessions.is_late",
+        "events.at",
+    ),
+    "attention": ("trials.n_blurs", "trials.is_resumed", "events.kind", "sessions.n_tries"),
+    "demographics": ("demographics.question", "demographics.answer"),
+    "comment": ("sessions.comment",),
+    "consent": ("people.consented_at", "sessions.consent_digest", "sessions.design"),
+    "keys": (
+        "people.participant",
+        "people.withdrawal_key",
+        "submissions.participant",
+        "submissions.session",
+        "sessions.participant",
+        "sessions.session",
+        "sessions.seed",
+        "sessions.is_preview",
+        "demographics.session",
+        "events.session",
+        "events.event",
+        "trials.session",
+        "trials.token",
+    ),
+    "ids": ("people.pid", "submissions.submission", "submissions.study", "submissions.first_at"),
+    "outcome": (
+        "submissions.code",
+        "submissions.outcome",
+        "sessions.status",
+        "sessions.is_reopened",
+    ),
+    "owed": ("owed.submission", "owed.study", "owed.code", "owed.at"),
+}
+
+
+def write_consent(text: str, settings: Settings) -> str:
+    """The consent with what the survey says about itself in the places that the lab's text leaves for it.
+
+    Raises:
+        UserError: the text leaves no place for one of them.
+    """
+    words = settings.page_texts["consent"]
+    numbers = {"minutes": f"{settings.minutes:g}", "retention_days": str(settings.retention_days)}
+    recorded = [name for name in RECORDED if name != "demographics" or settings.demographics]
+    if settings.entry == "open":
+        recorded = [name for name in recorded if name not in ("ids", "outcome", "owed")]
+    asked = ", ".join(settings.page_texts["demographics"][name]["name"] for name in settings.demographics)
+    items = [words["recorded"][name].replace("{{demographics}}", asked) for name in recorded]
+    filled = text.replace("{{recorded}}", "\n".join(f"- {item}" for item in items)).replace("{{deleted}}", words["deleted"])
+    for name in ("{{recorded}}", "{{deleted}}"):
+        if name not in text:
+            fix = "Put it where people should read it; resources/survey/consent.md shows how."
+            raise UserError(settings.consent, f"has no {name}, where the survey says what it stores and when it deletes it.", fix)
+    for name, value in numbers.items():
+        filled = filled.replace(f"{{{{{name}}}}}", value)
+    return filled

@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
-from typing import TypeVar
 
 from worldprobe.errors import UserError
 
-T = TypeVar("T")
 ANSWERS = "answers.sqlite"
 IDENTITIES = "identities.sqlite"
 #: How long a writer waits for another one, in this process or the next, before the page is told to try again.
@@ -27,16 +25,22 @@ class UnavailableError(Exception):
     """The database could not take the change now (locked, disk full): nothing was stored, and nothing may be acknowledged."""
 
 
+def steady_clock() -> Callable[[], float]:
+    """The time in seconds since 1970 as it was at the start, plus what has passed since: setting the clock moves no deadline."""
+    start, began = time.time(), time.monotonic()
+    return lambda: start + time.monotonic() - began
+
+
 class Database:
     """One SQLite file, shared by all threads of this process: one of them writes at a time, any number read.
 
     Args:
         path: the file; it exists.
-        clock: the time in seconds since 1970.
+        clock: the time in seconds since 1970; None is ``steady_clock``.
     """
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
-        self.path, self.clock = path, clock
+    def __init__(self, path: Path, clock: Callable[[], float] | None = None) -> None:
+        self.path, self.clock = path, clock or steady_clock()
         self._lock = threading.Lock()
         self._connection = connect(path)
         self._readers: deque[sqlite3.Connection] = deque()
@@ -45,24 +49,14 @@ class Database:
         """The time in milliseconds since 1970."""
         return round(self.clock() * 1000)
 
-    def change(self, change: Callable[[sqlite3.Connection], T]) -> T:
-        """Make one change; it is on the disk when this returns.
-
-        Args:
-            change: reads and writes by the connection that it is given.
-
-        Raises:
-            UnavailableError: locked for too long, disk full, or damaged. The change was not acknowledged; it may be repeated.
-        """
-        with self.write() as connection:
-            return change(connection)
-
     @contextlib.contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """One transaction that begins by taking the write lock, so that what it reads is still true when it writes.
 
+        At the end of the block the change is on the disk.
+
         Raises:
-            UnavailableError: locked for too long, disk full, or damaged; nothing was stored.
+            UnavailableError: locked for too long, disk full, or damaged; nothing was stored, and the change may be repeated.
         """
         if not self._lock.acquire(timeout=PATIENCE_SECONDS):
             raise UnavailableError("busy")
@@ -213,7 +207,7 @@ def read_facts(path: Path) -> dict[str, str]:
 
 
 #: Bumped when the tables change.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 ANSWER_TABLES, IDENTITY_TABLES = (
     resources.files("worldprobe.survey").joinpath(f"{name}.sql").read_text(encoding="utf-8") for name in ("answers", "identities")

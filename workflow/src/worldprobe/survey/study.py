@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import json
 import os
 import random
 import secrets
+import shutil
 import sqlite3
-import time
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,7 @@ class Survey:
         identities: who the people are.
         key: signs cookies.
         trials: what each list shows; a trial's number is its place there.
+        design: digest of all that shapes the answers; every session carries it.
     """
 
     settings: Settings
@@ -47,6 +50,7 @@ class Survey:
     identities: Database
     key: bytes
     trials: Mapping[str, tuple[Trial, ...]]
+    design: str
 
     def close(self) -> None:
         """Close both databases; their logs are moved into the files."""
@@ -54,20 +58,33 @@ class Survey:
         self.identities.close()
 
 
-def open_survey(folder: Path, questionnaire: Questionnaire, settings: Settings, clock: Callable[[], float] = time.time) -> Survey:
+def open_survey(
+    folder: Path,
+    questionnaire: Questionnaire,
+    settings: Settings,
+    clock: Callable[[], float] | None = None,
+    *,
+    url: str = "",
+    is_change_accepted: bool = False,
+) -> Survey:
     """Open the folder of a survey, creating what is missing.
 
     Args:
         folder: of this survey alone; created, readable by its owner only.
         questionnaire: its lists.
         settings: of the study.
-        clock: the time in seconds since 1970.
+        clock: the time in seconds since 1970; None is ``store.steady_clock``.
+        url: where it is served, for the links of previews.
+        is_change_accepted: go on though people answered under another design; every session says under which.
 
     Raises:
-        UserError: the folder belongs to other lists, another study or a newer worldprobe, or cannot be written.
+        UserError: the folder belongs to other lists, another study or a newer worldprobe, cannot be written, can be read by
+            others or would be published by git; or the design has changed.
     """
+    refuse_checkout(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _check_modes(folder)
         key = _read_key(folder / KEY)
         facts = {"study": settings.study, "lists_digest": questionnaire.digest, "participation": settings.participation}
         facts["practice"] = str(settings.practice).lower()
@@ -82,10 +99,15 @@ def open_survey(folder: Path, questionnaire: Questionnaire, settings: Settings, 
                     create(path, tables, own, rows)
             _check_facts(path, facts)
         trials = {name: shown_trials(questionnaire, settings, name) for name in questionnaire.lists}
-        survey = Survey(
-            settings, questionnaire, Database(folder / ANSWERS, clock), Database(folder / IDENTITIES, clock), key, trials
-        )
-        _note_settings(survey)
+        answers, identities = (Database(folder / name, clock) for name in (ANSWERS, IDENTITIES))
+        try:
+            design = _note_design(answers, describe_design(questionnaire, settings), is_change_accepted, folder)
+        except UserError:
+            answers.close()
+            identities.close()
+            raise
+        survey = Survey(settings, questionnaire, answers, identities, key, trials, design)
+        _note_settings(survey, url)
         return survey
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
@@ -99,7 +121,73 @@ def shown_trials(questionnaire: Questionnaire, settings: Settings, name: str) ->
     return (*(questionnaire.wording(name).practice if settings.practice else ()), *questionnaire.lists[name].trials)
 
 
-def open_databases(folder: Path, clock: Callable[[], float] = time.time) -> tuple[Database, Database]:
+def refuse_checkout(path: Path) -> None:
+    """Refuse a place in a git repository that git does not ignore: what people said would be a commit away from everybody.
+
+    Raises:
+        UserError: it is such a place.
+    """
+    place = path.resolve()
+    root = next((parent for parent in (place, *place.parents) if (parent / ".git").exists()), None)
+    if root is None:
+        return
+    command = ["git", "-C", str(root), "check-ignore", "--quiet", str(place)]
+    if shutil.which("git") is None or subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode:
+        fix = "Choose a folder elsewhere, for instance ~/study, or add it to .gitignore."
+        raise UserError(path, "is in a git repository, and git does not ignore it; it is for data of people.", fix)
+
+
+def _check_modes(folder: Path) -> None:
+    """Refuse a folder that others can read or change.
+
+    Raises:
+        UserError: naming the first such file.
+    """
+    for path in (folder, *sorted(path for name in (ANSWERS, IDENTITIES, KEY, TOKEN) for path in folder.glob(f"{name}*"))):
+        mode = path.stat().st_mode & 0o777
+        if mode & 0o077:
+            raise UserError(path, f"is open to other users of this machine (mode {mode:o}).", f"Run: chmod -R go= {folder}")
+
+
+#: Settings that shape no answer, or that stand in the design by their texts.
+_NOT_DESIGN = {"codes", "contact", "ratings_per_item", "new_per_minute", "max_minutes", "entry", "parameters", "id_pattern"}
+_NOT_DESIGN |= {"signed", "return_url", "another_submission", "consent", "texts", "debriefing", "retention_days"}
+
+
+def describe_design(questionnaire: Questionnaire, settings: Settings) -> dict[str, object]:
+    """All that shapes the answers, besides the lists: settings, words and consent."""
+    return {
+        **settings.model_dump(mode="json", exclude=_NOT_DESIGN),
+        "prompts": {name: asdict(wording) for name, wording in sorted(questionnaire.wordings.items())},
+        "consent": settings.consent_text,
+        "debriefing": settings.debriefing_text,
+        "texts": settings.page_texts,
+    }
+
+
+def _note_design(answers: Database, design: Mapping[str, object], is_change_accepted: bool, folder: Path) -> str:
+    """Note the design under which people answer from now on; its digest.
+
+    Raises:
+        UserError: people answered under others only, and the change is not accepted.
+    """
+    content = json.dumps(design, sort_keys=True)
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    with answers.write() as connection:
+        query = "SELECT content FROM designs JOIN real_sessions USING (design) ORDER BY started_at DESC LIMIT 1"
+        last = connection.execute(query).fetchone()
+        known = connection.execute("SELECT 1 FROM designs WHERE design = ?", (digest,)).fetchone()
+        if last and not known and not is_change_accepted:
+            before = json.loads(last["content"])
+            changed = sorted(key for key in {*before, *design} if before.get(key) != json.loads(content).get(key))
+            problem = f"people have answered with another value of {', '.join(changed)}."
+            fix = "Undo the change, use a new folder, or accept it by --changed: every session then says which design it had."
+            raise UserError(folder, problem, fix)
+        connection.execute("INSERT OR IGNORE INTO designs VALUES (?, ?, ?)", (digest, answers.now(), content))
+    return digest
+
+
+def open_databases(folder: Path, clock: Callable[[], float] | None = None) -> tuple[Database, Database]:
     """The answers and the identities of a survey that may be running, for the commands that need neither lists nor settings.
 
     Raises:
@@ -120,26 +208,37 @@ def check_token(identities: Database, path: Path) -> None:
         token = path.read_bytes()[:1000].strip()
     except OSError as error:
         raise UserError(path, f"cannot be read ({error.strerror}).", "Give the survey's file identities-token.") from error
-    with identities.read() as connection:
-        wanted = connection.execute("SELECT value FROM facts WHERE name = 'token_digest'").fetchone()[0]
-    if not hmac.compare_digest(hashlib.sha256(token).hexdigest(), wanted):
+    if not is_token(identities, token):
         raise UserError(path, "is not the token of this survey.", "Give the file identities-token that `human serve` wrote.")
 
 
-def read_setting(answers: Database, name: str) -> int:
-    """A number that the settings stated when the survey was last served: expiry_ms, wanted_per_list or retention_days."""
-    with answers.read() as connection:
-        return int(connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()[0])
+def is_token(identities: Database, token: bytes) -> bool:
+    """Whether this is the token that the survey wrote when it was created."""
+    wanted = read_fact(identities, "token_digest")
+    return hmac.compare_digest(hashlib.sha256(token).hexdigest(), wanted)
 
 
-def _note_settings(survey: Survey) -> None:
+def read_fact(database: Database, name: str) -> str:
+    """What a database says of its survey: what was noted when it was last served, or closed_at; empty where it is not known."""
+    with database.read() as connection:
+        row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    return str(row[0]) if row else ""
+
+
+def write_fact(answers: Database, name: str, value: object) -> None:
+    """Note something about the survey."""
+    with answers.write() as connection:
+        connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, str(value)))
+
+
+def _note_settings(survey: Survey, url: str) -> None:
     """Note what may change from one start to the next, such as a higher number of people."""
     settings = survey.settings
     wanted = -(-settings.ratings_per_item // survey.questionnaire.n_rounds)
-    noted = {"expiry_ms": settings.expiry_ms, "wanted_per_list": wanted, "retention_days": settings.retention_days}
-    with survey.answers.write() as connection:
-        for name, value in noted.items():
-            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, str(value)))
+    noted: dict[str, object] = {"expiry_ms": settings.expiry_ms, "wanted_per_list": wanted}
+    noted |= {"retention_days": settings.retention_days, "complete_code": settings.codes.complete or "", "url": url}
+    for name, value in noted.items():
+        write_fact(survey.answers, name, value)
 
 
 def _write_secret(path: Path) -> bytes:

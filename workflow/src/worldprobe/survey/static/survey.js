@@ -3,9 +3,10 @@
 
 const survey = (() => {
   const prefix = document.body.dataset.prefix;
+  const texts = JSON.parse(document.body.dataset.texts);
   const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-  // One request. A connection that fails, a busy server and a limit are not answers: null.
+  // One request. A connection that fails, a busy server and a limit are not answers: null, or "wait".
   async function request(path, body) {
     const options = body === undefined ? {} : {
       method: "POST",
@@ -15,7 +16,8 @@ const survey = (() => {
     try {
       const limit = AbortSignal.timeout ? { signal: AbortSignal.timeout(20000) } : {};
       const response = await fetch(prefix + path, { ...options, ...limit, cache: "no-store", credentials: "same-origin" });
-      if (response.status === 429 || response.status === 408 || response.status >= 500) return null;
+      if (response.status === 429) return "wait";
+      if (response.status === 408 || response.status >= 500) return null;
       return { status: response.status, body: await response.json() };
     } catch {
       return null;
@@ -26,11 +28,11 @@ const survey = (() => {
   async function persist(path, body, onTrouble) {
     for (let failures = 0; ; failures += 1) {
       const answer = await request(path, body);
-      if (answer) {
+      if (answer && answer !== "wait") {
         if (failures) onTrouble(0);
         return answer;
       }
-      onTrouble(failures + 1);
+      onTrouble(failures + 1, answer === "wait");
       await Promise.race([
         pause(Math.min(8000, 500 * 2 ** failures) * (0.75 + Math.random() / 2)),
         new Promise((resolve) => window.addEventListener("online", resolve, { once: true })),
@@ -39,23 +41,30 @@ const survey = (() => {
   }
 
   const home = () => window.location.replace(prefix);
-  return { persist, home, pause };
+  // The page warns of blocked scripts until they run.
+  const works = () => { document.getElementById("blocked").hidden = true; };
+  return { persist, home, pause, texts, works };
 })();
 
 (() => {
+  const texts = survey.texts.frame;
+  const mistakes = survey.texts.demographics;
+  if (document.body.dataset.page !== "trials") survey.works();
   const problem = document.getElementById("problem");
   const tell = (text) => {
     problem.textContent = text;
     problem.hidden = !text;
   };
-  const trouble = (failures) => tell(failures ? "The server cannot be reached. Trying again; please keep this page open." : "");
+  const trouble = (failures, isCrowded) => tell(failures ? (isCrowded ? texts.waiting : texts.unreachable) : "");
 
-  async function send(path, body, buttons) {
+  async function send(form, path, body, buttons) {
     buttons.forEach((button) => { button.disabled = true; });
     const answer = await survey.persist(path, body, trouble);
-    if (answer.status === 422) {
-      tell("Please check what you have entered.");
+    const isAgain = answer.status === 200 && answer.body.state === "again";
+    if (answer.status === 422 || isAgain) {
+      tell(isAgain ? form.dataset.feedback : texts.check);
       buttons.forEach((button) => { button.disabled = false; });
+      problem.scrollIntoView({ block: "nearest" });
     } else {
       survey.home();
     }
@@ -70,15 +79,15 @@ const survey = (() => {
       let text = "";
       if (name === "gender") {
         const chosen = form.querySelector("input[name=gender]:checked");
-        if (!chosen) text = "Please choose one.";
+        if (!chosen) text = mistakes.choose;
         else answers[name] = chosen.value || null;
       } else if (form.elements[`${name}-none`].checked) {
         answers[name] = null;
       } else {
         const given = form.elements[name].value.trim();
-        if (!given) text = "Please answer, or tick “I prefer not to say”.";
+        if (!given) text = mistakes.answer;
         else if (name !== "age") answers[name] = given;
-        else if (!/^\d{1,3}$/.test(given) || Number(given) > 120) text = "Please enter a number of years, at most 120.";
+        else if (!/^\d{1,3}$/.test(given) || Number(given) > 120) text = mistakes.number;
         else answers[name] = Number(given);
       }
       mistake.textContent = text;
@@ -100,7 +109,11 @@ const survey = (() => {
   const bodies = {
     consent: () => ({ agree: true }),
     demographics,
-    begin: () => ({}),
+    begin: (form) => {
+      const chosen = form.querySelector("input[name=meaning]:checked");
+      return chosen ? { meaning: chosen.value } : {};
+    },
+    comment: (form) => ({ words: form.elements.words.value }),
     withdraw: () => ({ sure: true }),
   };
 
@@ -108,11 +121,11 @@ const survey = (() => {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const body = bodies[form.id](form);
-      if (body) send(form.dataset.endpoint, body, [...form.querySelectorAll("button")]);
+      if (body) send(form, form.dataset.endpoint, body, [...form.querySelectorAll("button")]);
     });
   }
   for (const button of document.querySelectorAll("button[data-post]")) {
-    button.addEventListener("click", () => send(button.dataset.post, {}, [button]));
+    button.addEventListener("click", () => send(button, button.dataset.post, {}, [button]));
   }
   for (const box of document.querySelectorAll("#demographics input[type=checkbox]")) {
     box.addEventListener("change", () => {

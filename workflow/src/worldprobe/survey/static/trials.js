@@ -6,7 +6,7 @@
   const sending = document.getElementById("sending");
   const bar = document.getElementById("progress");
   const config = JSON.parse(place.dataset.config);
-  const PENDING = "worldprobe-pending";
+  const texts = survey.texts.trials;
   // A second click or key press that was meant for the trial before must not answer this one.
   const DEAF_MILLISECONDS = 250;
 
@@ -17,22 +17,20 @@
   };
 
   const trouble = (failures) => {
-    sending.textContent = failures
-      ? "Your answer could not be sent yet. Trying again; please keep this page open. Nothing is lost."
-      : "";
+    sending.textContent = failures ? texts.unsent : "";
     sending.hidden = !failures;
   };
 
   // An answer that is not acknowledged yet survives a reload or a closed window.
   const remember = (answer) => {
     try {
-      if (answer) localStorage.setItem(PENDING, JSON.stringify(answer));
-      else localStorage.removeItem(PENDING);
+      if (answer) localStorage.setItem(config.pending, JSON.stringify(answer));
+      else localStorage.removeItem(config.pending);
     } catch { /* storage is switched off: the answer lives as long as this page */ }
   };
   const remembered = () => {
     try {
-      return JSON.parse(localStorage.getItem(PENDING));
+      return JSON.parse(localStorage.getItem(config.pending));
     } catch {
       return null;
     }
@@ -50,6 +48,7 @@
     }
     const answer = await survey.persist("api/trial", undefined, trouble);
     current = answer.status === 200 ? answer.body : { state: "gone" };
+    survey.works();
     showProgress();
   }
 
@@ -57,7 +56,7 @@
     const answer = { token: current.token, answer: choice, rt_ms: Math.max(0, Math.round(rt)), n_blurs: blurs };
     remember(answer);
     const slow = setTimeout(() => {
-      sending.textContent = "Saving your answer";
+      sending.textContent = texts.saving;
       sending.hidden = false;
     }, 700);
     const reply = await survey.persist("api/answer", answer, (failures) => {
@@ -75,20 +74,23 @@
     if (current.total) {
       bar.max = current.total;
       bar.value = current.done;
-      document.getElementById("progress-text").textContent = `${current.done} of ${current.total} done`;
+      document.getElementById("progress-text").textContent = texts.done.replace("{done}", current.done).replace("{total}", current.total);
     }
   }
 
-  const heading = (text) => `<h2 class="label">${text}</h2>`;
+  const heading = (text) => `<h2 class="label">${escape(text)}</h2>`;
   const passage = (text, id) => `<p class="scenario"${id ? ` id="${id}" tabindex="-1"` : ""}>${escape(text)}</p>`;
 
   function stimulus() {
-    const badge = current.practice ? '<p class="badge">Example for practice</p>' : "";
+    const badge = current.practice ? `<p class="badge">${escape(texts.practice)}</p>` : "";
     const parts = config.evalType === "choice"
-      ? [heading("Contexts"), ...current.contexts.map((text, k) => passage(`${k + 1}. ${text}`, k ? "" : "begin")),
-        heading("Scenario"), passage(current.target)]
-      : [heading("Scenario"), passage([...current.contexts, current.target].join(" "), "begin")];
-    return `${badge}${parts.join("")}<p class="task" id="task">${escape(config.task)}</p>`;
+      ? [heading(texts.contexts), ...current.contexts.map((text, k) => passage(`${k + 1}. ${text}`, k ? "" : "begin")),
+        heading(texts.scenario), passage(current.target)]
+      : [heading(texts.scenario), passage([...current.contexts, current.target].join(" "), "begin")];
+    // A small screen shows the question alone: what follows explains numbers that have labels there.
+    const end = config.response === "text" ? -1 : config.task.indexOf("? ");
+    const [question, rest] = end < 0 ? [config.task, ""] : [config.task.slice(0, end + 1), config.task.slice(end + 1)];
+    return `${badge}${parts.join("")}<p class="task" id="task">${escape(question)}<span class="explained">${escape(rest)}</span></p>`;
   }
 
   const jsPsych = initJsPsych({ display_element: place, on_finish: survey.home });
@@ -106,7 +108,9 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
-    const button = document.querySelector(`.answer[data-key="${CSS.escape(event.key)}"]`);
+    // The digit that is meant, also where the keyboard has it above Shift.
+    const key = /^(Digit|Numpad)\d$/.test(event.code) ? event.code.slice(-1) : event.key;
+    const button = document.querySelector(`.answer[data-key="${CSS.escape(key)}"]`);
     if (button && !button.disabled) button.click();
   });
 
@@ -130,8 +134,8 @@
     type: jsPsychSurveyHtmlForm,
     preamble: stimulus,
     html: `<input type="text" id="number" name="number" class="short" aria-labelledby="task" inputmode="numeric" required
-      pattern="\\s*[1-${last}]\\s*" title="A number from 1 to ${last}" autocomplete="off">`,
-    button_label: "Continue",
+      pattern="\\s*[1-${last}]\\s*" title="${escape(texts.number.replace("{last}", last))}" autocomplete="off">`,
+    button_label: texts.continue,
     on_load: () => {
       arrange(null);
       document.getElementById("number").focus({ preventScroll: true });
@@ -141,9 +145,9 @@
 
   const pause = {
     type: jsPsychHtmlButtonResponse,
-    stimulus: () => `<h2 class="label">Break</h2><p id="begin" tabindex="-1">You may take a short break. Continue when you are ready.</p>`,
-    choices: ["Continue"],
-    button_html: (words) => `<button type="button" class="answer" id="continue">${words}</button>`,
+    stimulus: () => `${heading(texts.break)}<p id="begin" tabindex="-1">${escape(texts.rest)}</p>`,
+    choices: [texts.continue],
+    button_html: (words) => `<button type="button" class="answer" id="continue">${escape(words)}</button>`,
     enable_button_after: DEAF_MILLISECONDS,
     on_load: () => {
       document.getElementById("jspsych-html-button-response-btngroup").classList.add("rest");

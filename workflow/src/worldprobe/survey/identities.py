@@ -20,6 +20,9 @@ from worldprobe.errors import UserError
 from worldprobe.survey.settings import Settings
 from worldprobe.survey.store import Database, count_tally
 
+#: In place of the recruiter's study for a researcher who looks at the survey.
+PREVIEW = "preview"
+
 
 @dataclass(frozen=True)
 class Visitor:
@@ -35,6 +38,11 @@ class Visitor:
     study: str
     submission: str
 
+    @property
+    def is_preview(self) -> bool:
+        """A researcher who looks at the survey."""
+        return self.study == PREVIEW
+
 
 def find_participant(identities: Database, visitor: Visitor) -> str | None:
     """The random key of a person who consented before."""
@@ -49,59 +57,82 @@ def register(identities: Database, visitor: Visitor) -> str:
     Raises:
         UnavailableError: nothing was stored.
     """
-
-    def change(connection: sqlite3.Connection) -> str:
+    with identities.write() as connection:
         now = identities.now()
         connection.execute(
-            "INSERT INTO people VALUES (?, ?, ?) ON CONFLICT (pid) DO NOTHING", (secrets.token_hex(12), visitor.pid, now)
+            "INSERT INTO people VALUES (?, ?, ?, ?) ON CONFLICT (pid) DO NOTHING",
+            (secrets.token_hex(12), visitor.pid, secrets.token_hex(12), now),
         )
         participant: str = connection.execute("SELECT participant FROM people WHERE pid = ?", (visitor.pid,)).fetchone()[0]
-        _add_submission(connection, participant, visitor, now)
-        return participant
-
-    return identities.change(change)
+        connection.execute(_NEW_SUBMISSION, (participant, visitor.submission, visitor.study, now))
+    return participant
 
 
-def add_submission(identities: Database, participant: str, visitor: Visitor) -> bool:
-    """Note the submission with which a known person comes; True where they came with another one before.
+_NEW_SUBMISSION = "INSERT INTO submissions (participant, submission, study, first_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+
+
+def may_enter(identities: Database, participant: str, visitor: Visitor, settings: Settings) -> bool:
+    """Whether somebody who names a known person is let in as that person.
+
+    An id alone is known to others. Besides the submission with which a person came first, another one is let in only where the
+    settings say so, which needs signed links; and another study of the recruiter, whose pay is its own, only for another list.
+    """
+    known = _submissions(identities, participant)
+    if any((row["submission"], row["study"]) == (visitor.submission, visitor.study) for row in known):
+        return True
+    is_other_allowed = settings.another_submission == "resume"
+    return is_other_allowed and (settings.participation != "once" or any(row["study"] == visitor.study for row in known))
+
+
+def note_submission(identities: Database, participant: str, visitor: Visitor, session: str | None) -> bool:
+    """Note the submission with which a known person comes, and for which session; True where they came with another one before.
 
     Raises:
         UnavailableError: nothing was stored.
     """
     with identities.write() as connection:
-        _add_submission(connection, participant, visitor, identities.now())
-        others = connection.execute(
-            "SELECT count(*) FROM submissions WHERE participant = ? AND submission != ?", (participant, visitor.submission)
-        ).fetchone()
-    return bool(others[0])
-
-
-def has_submission(identities: Database, participant: str, visitor: Visitor) -> bool:
-    """Whether a known person came with this submission before."""
-    with identities.read() as connection:
-        row = connection.execute(
-            "SELECT 1 FROM submissions WHERE participant = ? AND submission = ?", (participant, visitor.submission)
-        ).fetchone()
-    return row is not None
+        connection.execute(_NEW_SUBMISSION, (participant, visitor.submission, visitor.study, identities.now()))
+        connection.execute(
+            "UPDATE submissions SET session = ? WHERE participant = ? AND submission = ? AND session IS NULL",
+            (session, participant, visitor.submission),
+        )
+        query = "SELECT count(*) FROM submissions WHERE participant = ? AND submission != ?"
+        return bool(connection.execute(query, (participant, visitor.submission)).fetchone()[0])
 
 
 def has_code(identities: Database, participant: str, visitor: Visitor) -> bool:
     """Whether a person was given the code for this submission already."""
+    known = _submissions(identities, participant)
+    return any(row["submission"] == visitor.submission and row["code"] is not None for row in known)
+
+
+def _submissions(identities: Database, participant: str) -> list[sqlite3.Row]:
     with identities.read() as connection:
-        row = connection.execute(
-            "SELECT code FROM submissions WHERE participant = ? AND submission = ?", (participant, visitor.submission)
-        ).fetchone()
-    return row is not None and row["code"] is not None
+        return connection.execute("SELECT * FROM submissions WHERE participant = ?", (participant,)).fetchall()
 
 
-def note_code(identities: Database, participant: str, code: str) -> None:
-    """Note which code a person was given.
+def is_owed(identities: Database, visitor: Visitor) -> bool:
+    """Whether somebody finished under this submission and withdrew afterwards."""
+    with identities.read() as connection:
+        row = connection.execute("SELECT 1 FROM owed WHERE submission = ?", (visitor.submission,)).fetchone()
+    return row is not None
+
+
+def note_code(identities: Database, session: str, code: str) -> None:
+    """Note which code a person was given for a session.
 
     Raises:
         UnavailableError: nothing was stored.
     """
-    noted = "UPDATE submissions SET code = ? WHERE participant = ? AND code IS NULL"
-    identities.change(lambda connection: connection.execute(noted, (code, participant)))
+    with identities.write() as connection:
+        connection.execute("UPDATE submissions SET code = ? WHERE session = ? AND code IS NULL", (code, session))
+
+
+def find_withdrawal_key(identities: Database, participant: str) -> str:
+    """With what a person can ask for deletion later; empty where their identity is deleted."""
+    with identities.read() as connection:
+        row = connection.execute("SELECT withdrawal_key FROM people WHERE participant = ?", (participant,)).fetchone()
+    return row["withdrawal_key"] if row else ""
 
 
 def forget(identities: Database, participant: str) -> bool:
@@ -114,16 +145,12 @@ def forget(identities: Database, participant: str) -> bool:
         return connection.execute("DELETE FROM people WHERE participant = ?", (participant,)).rowcount > 0
 
 
-def _add_submission(connection: sqlite3.Connection, participant: str, visitor: Visitor, now: int) -> None:
-    connection.execute(
-        "INSERT INTO submissions (participant, submission, study, first_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (participant, visitor.submission, visitor.study, now),
-    )
-
-
 #: Statuses of Prolific that give a place back.
-GIVEN_BACK = {"RETURNED", "TIMED-OUT", "TIMED OUT", "SCREENED OUT", "CANCELLED"}
+RETURNED = "RETURNED"
+GIVEN_BACK = {RETURNED, "TIMED-OUT", "TIMED OUT", "SCREENED OUT", "CANCELLED"}
 KNOWN = GIVEN_BACK | {"APPROVED", "AWAITING REVIEW", "ACTIVE", "REJECTED", "RESERVED", "PARTIALLY APPROVED"}
+#: In place of Prolific's status of a submission that its list does not have.
+ABSENT = "NOT IN THE LIST"
 PERSON, SUBMISSION, STATUS = "Participant id", "Submission id", "Status"
 
 
@@ -134,16 +161,21 @@ class Imported:
     Attributes:
         statuses: how many submissions have each status.
         n_freed: sessions whose list is free again.
-        n_kept: submissions given back there but complete here; their answers are kept.
+        n_returned: of these, sessions that were finished: who returns a submission takes part no longer, so the answers are
+            marked as returned, and cleaning leaves them out.
+        n_kept: submissions that timed out or were cancelled there after they had been finished here; their answers are kept.
         n_incomplete: approved there, or waiting for it, but not complete here.
         n_unknown: people of the file who never consented here.
+        n_absent: submissions here that the file does not have: invented ids, or researchers who forgot to use a preview.
     """
 
     statuses: dict[str, int]
     n_freed: int
+    n_returned: int
     n_kept: int
     n_incomplete: int
     n_unknown: int
+    n_absent: int
 
 
 def import_submissions(answers: Database, identities: Database, frame: pd.DataFrame, where: object) -> Imported:
@@ -166,42 +198,47 @@ def import_submissions(answers: Database, identities: Database, frame: pd.DataFr
         if word not in KNOWN:
             fix = f"Known are {', '.join(sorted(KNOWN))}."
             raise UserError(f"{where}, line {line}", "has a status that is not one of Prolific's.", fix)
+    statuses = dict(zip(frame[SUBMISSION].str.strip(), status, strict=True))
+    pids = frame[PERSON].str.strip()
     with identities.write() as connection:
         known = {row["pid"]: row["participant"] for row in connection.execute("SELECT pid, participant FROM people")}
-        people = frame[PERSON].str.strip().map(known)
-        connection.executemany(
-            "UPDATE submissions SET outcome = ? WHERE participant = ? AND submission = ?",
-            [
-                (word, person, submission)
-                for word, person, submission in zip(status, people, frame[SUBMISSION].str.strip(), strict=True)
-                if isinstance(person, str)
-            ],
-        )
-    best = _outcomes(people, status)
-    n_freed = n_kept = n_incomplete = 0
+        here = connection.execute("SELECT * FROM submissions WHERE study != ?", (PREVIEW,)).fetchall()
+        outcomes = [(statuses.get(row["submission"], ABSENT), row["participant"], row["submission"]) for row in here]
+        connection.executemany("UPDATE submissions SET outcome = ? WHERE participant = ? AND submission = ?", outcomes)
+    # A session for which a person came back under another submission has its place as long as one of them has.
+    of_session: dict[str, set[str]] = {}
+    for row, (outcome, _, _) in zip(here, outcomes, strict=True):
+        if row["session"] and outcome != ABSENT:
+            of_session.setdefault(row["session"], set()).add(outcome)
+    n_freed = n_returned = n_kept = n_incomplete = 0
     with answers.write() as connection:
-        for person, has_place in best.items():
-            rows = connection.execute("SELECT session, status FROM sessions WHERE participant = ?", (person,)).fetchall()
-            is_complete = any(row["status"] == "complete" for row in rows)
-            if has_place:
-                n_incomplete += not is_complete
+        for session, words in of_session.items():
+            row = connection.execute("SELECT status, finished_at FROM sessions WHERE session = ?", (session,)).fetchone()
+            if row is None:
                 continue
-            n_kept += is_complete
-            for row in rows:
-                if row["status"] in ("active", "expired"):
-                    connection.execute("UPDATE sessions SET status = 'returned' WHERE session = ?", (row["session"],))
-                    count_tally(connection, "returned", answers.now())
-                    n_freed += 1
-    return Imported(dict(sorted(Counter(status).items())), n_freed, n_kept, n_incomplete, int(people.isna().sum()))
-
-
-def _outcomes(people: pd.Series, status: pd.Series) -> dict[str, bool]:
-    """Person -> whether any of their submissions still has its place, or is over in the ordinary way."""
-    best: dict[str, bool] = {}
-    for person, word in zip(people, status, strict=True):
-        if isinstance(person, str):
-            best[person] = best.get(person, False) or word not in GIVEN_BACK
-    return best
+            is_finished, has_place = row["finished_at"] is not None, not words <= GIVEN_BACK
+            n_incomplete += has_place and not is_finished
+            if row["status"] == "returned" and has_place:  # the return was undone
+                again = "complete" if is_finished else "active"
+                connection.execute("UPDATE sessions SET status = ? WHERE session = ?", (again, session))
+            if has_place or row["status"] in ("returned", "ineligible"):
+                continue
+            if is_finished and RETURNED not in words:
+                n_kept += 1
+                continue
+            connection.execute("UPDATE sessions SET status = 'returned' WHERE session = ?", (session,))
+            count_tally(connection, "returned", answers.now())
+            n_freed += 1
+            n_returned += is_finished
+    return Imported(
+        statuses=dict(sorted(Counter(status).items())),
+        n_freed=n_freed,
+        n_returned=n_returned,
+        n_kept=n_kept,
+        n_incomplete=n_incomplete,
+        n_unknown=int((~pids.isin(list(known))).sum()),
+        n_absent=sum(outcome == ABSENT for outcome, _, _ in outcomes),
+    )
 
 
 def reopen(answers: Database, participants: list[str]) -> tuple[int, int]:
@@ -234,6 +271,21 @@ class BadLinkError(Exception):
     """The link lacks what names a person, or it was changed on its way."""
 
 
+@dataclass(frozen=True)
+class Caller:
+    """Who makes a request.
+
+    Attributes:
+        kind: of their cookie.
+        visitor: before consent.
+        participant: after it.
+    """
+
+    kind: str = "none"
+    visitor: Visitor | None = None
+    participant: str = ""
+
+
 class Doorkeeper:
     """Reads entry links and cookies.
 
@@ -253,7 +305,7 @@ class Doorkeeper:
 
     def is_entry(self, query: Mapping[str, str]) -> bool:
         """Whether an address is an entry link, right or wrong."""
-        return self.settings.entry != "open" and any(name in query for _, name in self.settings.parameters)
+        return PREVIEW in query or (self.settings.entry != "open" and any(name in query for _, name in self.settings.parameters))
 
     def read_link(self, query: Mapping[str, str]) -> Visitor:
         """The person whom an entry link names.
@@ -261,6 +313,8 @@ class Doorkeeper:
         Raises:
             BadLinkError: a parameter is missing or malformed, or the signature does not hold.
         """
+        if PREVIEW in query:
+            return self._read_preview(query[PREVIEW])
         names = self.settings.parameters.model_dump()
         if self.settings.entry == "signed":
             query = self._verify(query.get(names["token"], ""))
@@ -295,35 +349,63 @@ class Doorkeeper:
             raise BadLinkError
         return parameters
 
+    def _read_preview(self, token: str) -> Visitor:
+        """Somebody new whenever the link is opened, so that a researcher can begin again."""
+        if self._read_own(token, f"{self.settings.study}/{PREVIEW}") is None:
+            raise BadLinkError
+        name = f"{PREVIEW}-{secrets.token_hex(12)}"
+        return Visitor(name, PREVIEW, name)
+
     def write_cookie(self, kind: str, visitor: Visitor | None = None, participant: str = "") -> str:
         """A signed cookie.
 
         Args:
-            kind: entry (before consent), declined, person (consented), withdrawn or refused.
+            kind: entry (before consent), declined, person (consented), withdrawn, paid (withdrawn after the end) or refused.
             visitor: who, before consent; kept on their own device only.
             participant: the random key, after consent.
         """
-        claims: dict[str, Any] = {"kind": kind, "exp": round(self.clock()) + COOKIE_SECONDS, "aud": self.settings.study}
+        claims: dict[str, Any] = {"kind": kind}
         claims |= {"visitor": asdict(visitor)} if visitor else {}
         claims |= {"participant": participant} if participant else {}
-        return jwt.encode(claims, self.key, "HS256")
+        return sign(self.key, self.settings.study, self.clock() + COOKIE_SECONDS, claims)
 
-    def read_cookie(self, value: str | None) -> tuple[str, Visitor | None, str]:
-        """Kind, visitor and participant of a cookie; ("none", None, "") where it is missing, forged or out of date."""
+    def read_cookie(self, value: str | None) -> Caller:
+        """Who makes a request; nobody where the cookie is missing, forged or out of date."""
+        claims = self._read_own(value or "", self.settings.study)
         try:
-            claims = jwt.decode(
-                (value or "")[:LONGEST_TOKEN],
-                self.key,
-                algorithms=["HS256"],
-                audience=self.settings.study,
-                options={"verify_exp": False},
-            )
-            if claims["exp"] <= self.clock():
-                return "none", None, ""
+            if claims is None:
+                return Caller()
             visitor = Visitor(**claims["visitor"]) if "visitor" in claims else None
-            return claims["kind"], visitor, claims.get("participant", "")
+            return Caller(claims["kind"], visitor, claims.get("participant", ""))
+        except (KeyError, TypeError):
+            return Caller()
+
+    def _read_own(self, token: str, audience: str) -> dict[str, Any] | None:
+        """Claims that this survey signed; None where it did not, or too long ago."""
+        try:
+            claims: dict[str, Any] = jwt.decode(
+                token[:LONGEST_TOKEN], self.key, algorithms=["HS256"], audience=audience, options={"verify_exp": False}
+            )
+            return claims if claims["exp"] > self.clock() else None
         except (jwt.PyJWTError, KeyError, TypeError, ValueError):
-            return "none", None, ""
+            return None
+
+
+def sign(key: bytes, audience: str, until: float, claims: Mapping[str, Any]) -> str:
+    """A word that only this survey can have written.
+
+    Args:
+        key: of the survey.
+        audience: the study's cookies, or its previews.
+        until: when it loses its force, in seconds since 1970.
+        claims: what it says.
+    """
+    return jwt.encode({**claims, "exp": round(until), "aud": audience}, key, "HS256")
+
+
+def preview_link(url: str, study: str, key: bytes) -> str:
+    """A link by which researchers can look at the survey for a week; what they answer counts nowhere."""
+    return f"{url}?{PREVIEW}={sign(key, f'{study}/{PREVIEW}', time.time() + 7 * 24 * 3600, {})}"
 
 
 def _read_keys(path: Path) -> dict[str, Any]:

@@ -1,0 +1,138 @@
+"""Who may see a code, delete answers, or count: the person of the first submission, and nobody who only knows an id."""
+
+import re
+
+import pytest
+
+from worldprobe.cli import main
+from worldprobe.survey import export
+from worldprobe.survey.export import find_person, withdraw
+from worldprobe.survey.identities import preview_link
+from worldprobe.survey.progress import summarize
+from worldprobe.survey.settings import Settings
+
+PID = [f"{number:024x}" for number in range(5)]
+
+
+def identities(lab):
+    return export.list_identities(lab.survey.answers, lab.survey.identities)
+
+
+@pytest.fixture
+def finished(lab):
+    person = lab.person(1)
+    person.begin()
+    person.finish()
+    assert "DONE1234" in person.open("/").text
+    return person
+
+
+@pytest.mark.parametrize("link", [{"submission": 99}, {"submission": 99, "study": 8}, {"study": 8}])
+def test_who_knows_only_an_id_sees_no_code_and_deletes_nothing(lab, finished, link):
+    stranger = lab.person(1)
+    page = stranger.open(lab.link(1, **link)).text
+    assert "You have been here before" in page
+    assert "DONE1234" not in page
+    assert stranger.post("withdraw", {"sure": True}).status_code == 404
+    assert stranger.post("consent", {"agree": True}).status_code == 403
+    assert lab.rows("SELECT count(*) FROM sessions") == [(1,)]
+
+
+def test_a_link_that_was_opened_before_its_person_came_lets_nobody_in_afterwards(lab):
+    stranger = lab.person(1)
+    stranger.open(lab.link(1, submission=99))
+    person = lab.person(1)
+    person.begin()
+    person.finish()
+    stranger.post("consent", {"agree": True})
+    assert "DONE1234" not in stranger.open("/").text
+    assert stranger.post("withdraw", {"sure": True}).status_code == 404
+
+
+def test_a_second_study_of_the_recruiter_is_not_paid_for_the_answers_of_the_first(make_signed_lab):
+    lab = make_signed_lab(another_submission="resume")
+    person = lab.person(1)
+    person.open(lab.link(1))
+    for name, body in (("consent", {"agree": True}), ("demographics", {}), ("begin", {})):
+        person.post(name, body)
+    person.finish()
+    assert "You have been here before" in lab.person(1).open(lab.link(1, submission=99, study=8)).text
+    assert "DONE1234" in lab.person(1).open(lab.link(1, submission=98)).text, "signed, and of the same study"
+
+
+def test_who_withdraws_after_the_end_is_paid_and_told_so(lab, finished):
+    page = finished.open("/withdraw").text
+    assert "you are paid all the same" in page
+    assert "not get a completion code" not in page
+    assert finished.post("withdraw", {"sure": True}).status_code == 200
+    page = finished.open("/").text
+    assert "were deleted" in page
+    assert "DONE1234" in page
+    assert "please return your submission" not in page
+    assert [(row["submission"], row["code"], row["status"], row["pid"]) for row in identities(lab)] == [
+        (f"{10_001:024x}", "DONE1234", "withdrawn", None)
+    ]
+    lab.stop()
+    assert all(PID[1].encode() not in path.read_bytes() for path in lab.folder.iterdir())
+    lab.start()
+    again = lab.person(1)
+    assert "DONE1234" in again.open().text, "by the link of the submission that is to be paid"
+    assert again.post("consent", {"agree": True}).status_code == 403
+
+
+def test_who_withdraws_before_the_end_leaves_nothing_to_pay(lab):
+    person = lab.person(1)
+    person.begin()
+    person.answer(person.trial())
+    assert "will not get a completion code" in person.open("/withdraw").text
+    assert not withdraw(lab.survey.answers, lab.survey.identities, find_person(lab.survey.identities, PID[1])).is_owed
+    assert identities(lab) == []
+
+
+def test_the_key_of_an_export_authorises_nothing(lab, finished, capsys):
+    exported = lab.exported("ratings")["participant"].iloc[0]
+    shown = re.search(r'class="key">([0-9a-f]{24})<', finished.open("/").text)[1]
+    assert shown != exported
+    assert main(["human", "withdraw", str(lab.folder), exported]) == 2
+    assert main(["human", "withdraw", str(lab.folder), shown]) == 0
+
+
+def test_a_preview_is_marked_and_counts_nowhere(make_lab, make_plan, capsys):
+    lab = make_lab(make_plan(2), ratings_per_item=1)
+    link = preview_link("/", "ferns", lab.survey.key).replace("http://127.0.0.1:8000", "")
+    lab.clock.seconds = 0  # a link lasts a week
+    for _ in range(3):
+        person = lab.person(9)
+        assert 'id="preview"' in person.open(link).text
+        for name, body in (("consent", {"agree": True}), ("demographics", {"country": "Chile"}), ("begin", {})):
+            assert 'id="preview"' in person.open("/").text
+            person.post(name, body)
+        person.finish()
+        assert "DONE1234" in person.open("/").text
+    assert lab.exported("ratings").empty
+    assert lab.exported("demographics").empty
+    assert identities(lab) == []
+    status = summarize(lab.survey)
+    assert (status.total("complete"), status.total("needed"), status.n_answers, status.n_previews) == (0, 2, 0, 3)
+    lab.person(1).begin()
+    assert len(lab.exported("ratings")) == 0
+    assert 'id="preview"' not in lab.person(2).open().text
+
+
+def test_a_preview_needs_a_link_of_this_survey(lab):
+    for key, study in ((b"k" * 64, "ferns"), (lab.survey.key, "stones")):
+        page = lab.person().open(preview_link("/", study, key)).text
+        assert "This link is not complete" in page
+
+
+def test_eighty_invented_ids_do_not_fill_a_study_unseen(make_lab, make_plan, capsys):
+    lab = make_lab(make_plan(21), ratings_per_item=3, new_per_minute=Settings.model_fields["new_per_minute"].default)
+    states = []
+    for number in range(80):
+        person = lab.person(number)
+        person.open()
+        states.append(person.post("consent", {"agree": True}).status_code)
+    assert states.count(200) == 30
+    assert lab.rows("SELECT count(*) FROM sessions") == [(30,)]
+    assert main(["human", "status", str(lab.folder)]) == 0
+    assert "ALARM: 50 times more people began in a minute than new_per_minute allows" in capsys.readouterr().out

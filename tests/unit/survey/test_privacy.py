@@ -1,0 +1,185 @@
+"""What people are told is what is stored, and nothing of them lies where others can read it."""
+
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+import yaml
+
+from worldprobe.cli import main
+from worldprobe.contracts import read_table
+from worldprobe.errors import UserError
+from worldprobe.human.contracts import Participants, RawRatings
+from worldprobe.survey.settings import RECORDED, read_settings
+from worldprobe.survey.store import ANSWER_TABLES, IDENTITY_TABLES, steady_clock
+from worldprobe.survey.study import open_survey, refuse_checkout
+
+#: Tables that are about the survey, not about somebody.
+IMPERSONAL = {"facts", "lists", "list_trials", "designs", "tallies"}
+
+
+def columns() -> set[str]:
+    found = set()
+    for tables in (ANSWER_TABLES, IDENTITY_TABLES):
+        connection = sqlite3.connect(":memory:")
+        connection.executescript(tables)
+        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            if table not in IMPERSONAL:
+                found |= {f"{table}.{row[1]}" for row in connection.execute(f"PRAGMA table_info({table})")}
+        connection.close()
+    return found
+
+
+def test_the_consent_names_every_column_that_is_stored_about_a_person(write_settings):
+    named = [column for known in RECORDED.values() for column in known]
+    assert sorted(named) == sorted(columns())
+    settings = write_settings(demographics=["age", "country"])
+    words = settings.page_texts["consent"]["recorded"]
+    assert set(words) == set(RECORDED)
+    text = settings.consent_text
+    for name, phrase in words.items():
+        assert phrase.replace("{{demographics}}", "age, country") in text, name
+    for word in ("left the window", "loaded the page again", "when you began", "Copies made before"):
+        assert word in text
+
+
+def test_the_consent_says_only_what_this_study_stores_and_its_own_days(write_settings):
+    text = write_settings(demographics=[], entry="open", codes={}, retention_days=41).consent_text
+    assert "Your id" not in text
+    assert "If you choose to tell us" not in text
+    assert "41 days after the study has\nended" in text or "41 days after the study has ended" in text
+
+
+def test_the_consent_that_we_ship_says_what_leaves_the_pay_alone(repository):
+    text = " ".join((repository / "resources" / "survey" / "consent.md").read_text().split())
+    assert "Your pay does not depend on any of your answers, these included." in text
+    assert "{{recorded}}" in text
+    assert "{{deleted}}" in text
+
+
+def test_a_folder_that_git_would_publish_is_refused(make_plan, write_settings, tmp_path):
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    subprocess.run(["git", "init", "-q", str(checkout)], check=True)
+    with pytest.raises(UserError, match="git does not ignore it"):
+        open_survey(checkout / "study" / "survey", make_plan(), write_settings())
+    assert not (checkout / "study").exists()
+    (checkout / ".gitignore").write_text("/study/\n")
+    open_survey(checkout / "study" / "survey", make_plan(), write_settings()).close()
+
+
+def test_the_folder_of_the_documents_is_not_in_this_repository(repository):
+    refuse_checkout(repository / "study" / "survey")
+    with pytest.raises(UserError, match="git does not ignore it"):
+        refuse_checkout(repository / "docs" / "survey")
+
+
+@pytest.mark.parametrize("name", ["", "identities.sqlite"])
+def test_a_folder_that_others_can_read_is_refused(lab, name):
+    (lab.folder / name).chmod(0o755 if name == "" else 0o666)
+    with pytest.raises(UserError, match="is open to other users"):
+        open_survey(lab.folder, lab.plan, lab.settings)
+
+
+def test_an_export_is_for_its_owner_and_has_no_time_of_day(lab, tmp_path):
+    person = lab.person(1)
+    person.begin()
+    lab.clock.seconds += 131
+    person.finish()
+    out = tmp_path / "export"
+    assert main(["human", "export", str(lab.folder), "--out", str(out)]) == 0
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (out, *out.glob("[a-z]*")))
+    people = read_table(out / "participants.parquet", Participants)
+    assert people["day"].tolist() == ["2027-01-15"]
+    assert people["minutes"].tolist() == [2.0]
+    text = "".join((out / f"{name}.csv").read_text() for name in ("participants", "raw_ratings"))
+    assert not re.search(r"\d\d:\d\d", text)
+    assert not {"shown_at", "answered_at"} & set(read_table(out / "raw_ratings.parquet", RawRatings))
+
+
+def test_a_person_gets_a_copy_of_all_that_is_stored(lab, tmp_path):
+    person = lab.person(1)
+    person.begin()
+    person.finish()
+    out = tmp_path / "person.json"
+    assert main(["human", "person", str(lab.folder), f"{1:024x}", "--out", str(out)]) == 0
+    found = json.loads(out.read_text())
+    assert {f"{table}.{name}" for table, rows in found.items() for row in rows for name in row} >= {
+        column for column in columns() if not column.startswith(("owed.", "events."))
+    }
+    assert len(found["trials"]) == 8
+    assert found["people"][0]["pid"] == f"{1:024x}"
+    assert out.stat().st_mode & 0o077 == 0
+
+
+def test_a_changed_study_is_refused_until_it_is_said_and_then_every_session_says_so(lab, write_settings, tmp_path):
+    lab.person(1).begin()
+    changed = write_settings(consent_text="# Other words\n\n{{recorded}} {{deleted}}", seed=3)
+    with pytest.raises(UserError, match="another value of consent, seed"):
+        open_survey(lab.folder, lab.plan, changed)
+    lab.stop()
+    lab.settings = changed
+    lab.start(is_change_accepted=True)
+    person = lab.person(2)
+    person.begin()
+    person.finish()
+    out = tmp_path / "export"
+    assert main(["human", "export", str(lab.folder), "--out", str(out)]) == 0
+    designs = json.loads((out / "designs.json").read_text())
+    people = read_table(out / "participants.parquet", Participants)
+    assert set(people["design"]) == set(designs)
+    assert len(designs) == 2
+    assert sorted(design["seed"] for design in designs.values()) == [0, 3]
+    assert all("prompts" in design and "texts" in design for design in designs.values())
+
+
+def test_more_people_or_another_code_are_no_other_study(lab, write_settings):
+    lab.person(1).begin()
+    open_survey(lab.folder, lab.plan, write_settings(ratings_per_item=9, codes={"complete": "OTHER"})).close()
+
+
+def test_setting_the_clock_moves_no_deadline(monkeypatch):
+    clock = steady_clock()
+    before = clock()
+    monkeypatch.setattr("time.time", lambda: before + 7200)
+    assert clock() - before < 60
+
+
+def test_a_translation_has_exactly_the_texts_of_the_english_pages(write_settings, repository, tmp_path):
+    english = yaml.safe_load((repository / "resources" / "survey" / "texts" / "en.yaml").read_text())
+    german = english | {"lang": "de", "full": english["full"] | {"heading": "Alle Plätze sind vergeben"}}
+    (tmp_path / "de.yaml").write_text(yaml.safe_dump(german, allow_unicode=True))
+    assert write_settings(texts="de.yaml").page_texts["lang"] == "de"
+    del german["full"]
+    (tmp_path / "de.yaml").write_text(yaml.safe_dump(german | {"fulll": {"heading": "x"}}))
+    with pytest.raises(UserError, match=r"lacks full\.heading, full\.return, full\.text"):
+        write_settings(texts="de.yaml")
+    shutil.copy(repository / "resources" / "survey" / "texts" / "en.yaml", tmp_path / "de.yaml")
+    assert read_settings(tmp_path / "settings.yaml").texts == "de.yaml"
+
+
+def test_every_text_is_on_a_page_and_no_page_has_words_of_its_own(repository):
+    package = repository / "workflow" / "src" / "worldprobe" / "survey"
+    pages = {path.name: path.read_text() for path in (package / "pages").glob("*.jinja")}
+    scripts = "".join((package / "static" / name).read_text() for name in ("survey.js", "trials.js"))
+    for name, page in pages.items():
+        words = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|<[^>]*>|\{#.*?#\}", " ", page, flags=re.DOTALL)
+        assert re.findall(r"[A-Za-z]{2,}", words) == [], name
+    english = yaml.safe_load((repository / "resources" / "survey" / "texts" / "en.yaml").read_text())
+    joined = "".join(pages.values())
+    for block, texts in english.items():
+        for key in texts if isinstance(texts, dict) else ():
+            is_used = f"t.{block}.{key}" in joined or re.search(rf"\b(texts|mistakes)\.{key}\b", scripts)
+            assert is_used or block in ("demographics", "consent", "instructions"), f"{block}.{key}"
+
+
+def test_a_page_is_in_the_language_of_its_texts(make_lab, repository, tmp_path):
+    english = yaml.safe_load((repository / "resources" / "survey" / "texts" / "en.yaml").read_text())
+    french = english | {"lang": "fr", "consent": english["consent"] | {"heading": "Avant de commencer"}}
+    (tmp_path / "fr.yaml").write_text(yaml.safe_dump(french))
+    page = make_lab(texts="fr.yaml").person().open().text
+    assert '<html lang="fr">' in page
+    assert "Avant de commencer" in page
