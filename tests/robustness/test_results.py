@@ -128,7 +128,7 @@ def test_ratings_that_are_equal_on_average_tie(study, tmp_path, check) -> None:
         ("ewok.csv", ",3\n", ",x\n", "is not a number"),
         ("sources.yaml", "blocks:", "block:", "lacks"),
         ("sources.yaml", "official_items:", "items:", "lacks"),
-        ("sources.yaml", "blocks:", "blocks: [", "cannot be read"),
+        ("sources.yaml", "blocks:", "blocks: [", "is not valid YAML"),
     ],
 )
 def test_malformed_published_numbers_are_refused(tmp_path, check, name: str, old: str, new: str, words: str) -> None:

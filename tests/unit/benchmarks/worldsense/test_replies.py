@@ -105,7 +105,7 @@ def test_a_summary_tells_how_replies_were_read_and_which_answers_are_none(tmp_pa
     from worldprobe.contracts import write_table
     from worldprobe.provenance import Provenance
     from worldprobe.report.model_names import Roster
-    from worldprobe.report.page import told
+    from worldprobe.report.page import notices
 
     details = {
         "prompting": "basic",
@@ -116,6 +116,6 @@ def test_a_summary_tells_how_replies_were_read_and_which_answers_are_none(tmp_pa
     write_table(frame, Responses, tmp_path / "a.parquet", Provenance(model="ant", details=details))
     made = Provenance(details=told_of({"test": [tmp_path / "a.parquet", "basic___GPT4___results.jsonl"]}))
     roster = Roster({})
-    assert [note.text for note in told(made, roster)] == ["Answers with flags. A refusal to answer: ant, basic, test: 2 of 9."]
+    assert [note.text for note in notices(made, roster)] == ["Answers with flags. A refusal to answer: ant, basic, test: 2 of 9."]
     (notice,) = _reading(made, ["ant"], roster)
     assert "ant, basic, test: 4 of 9 (4 an answer by what they say only)" in notice.text

@@ -243,9 +243,9 @@ def test_every_table_prints_in_every_form(
         print_table(display, [folder / one.path for one in display.inputs], Roster(), paths)
         assert all(path.stat().st_size > 50 for path in paths), display.name
     shown = (tmp_path / "worldsense_problems.md").read_text()
-    assert "90.3 ±0.7" in shown  # the paper's GPT4, next to ours
+    assert "0.903 ±0.007" in shown  # the paper's GPT4, next to ours
     assert "paper" in shown
-    assert "75.6" in (tmp_path / "worldsense_mean_accuracy.md").read_text()
+    assert "0.756" in (tmp_path / "worldsense_mean_accuracy.md").read_text()
 
 
 def test_a_study_in_the_words_of_one_skin_has_every_table(

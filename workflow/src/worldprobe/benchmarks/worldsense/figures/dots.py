@@ -143,7 +143,7 @@ def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.dash(axes, around)
         for nth, mark in enumerate(marks):
             here = rows[rows["mark"] == mark]
-            y = here["model"].map(place_of) + 0.72 * ((nth + 0.5) / len(marks) - 0.5)
+            y = here["model"].map(place_of).astype(float) + 0.72 * ((nth + 0.5) / len(marks) - 0.5)
             style.dots(axes, y, here, _colour(mark, nth), marker=_form(nth), size=13)
         style.panel_letter(axes, "AB"[number], title="  " + panel, size=size)
         style.name_rows(axes, [shown[model] for model in models], size, number == 0)
