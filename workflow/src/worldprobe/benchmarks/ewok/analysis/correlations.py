@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import pearsonr
 
-from worldprobe.analysis.clusters import Part, crossed, interval, p_value
+from worldprobe.analysis.components import Part, crossed, interval, p_value
 from worldprobe.analysis.significance import stars
 from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, Panel, build_panel, cluster_codes
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values

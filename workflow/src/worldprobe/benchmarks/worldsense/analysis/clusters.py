@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.clusters import NO_VARIANCE, Estimates, Part, interval, p_value, variance_of_mean
+from worldprobe.analysis.clusters import Estimates, variance_of_mean
+from worldprobe.analysis.components import NO_VARIANCE, Components, Part, interval, p_value
 
 #: Keys of ``analysis.clusters.STATUSES`` that a mean over tuples can have.
 OK, ONE_CLUSTER, NO_SPREAD = "ok", "one_cluster", "no_spread"
@@ -41,7 +42,7 @@ def spread_of_means(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str],
     if "core" in tuples:
         codes["core"] = _code(tuples, [*_STRATUM, "core"])
     shape = (len(scores), int(group.max(initial=-1)) + 1)
-    found = {name: np.full(shape, np.nan) for name in ("mean", "std_error", "ci_low", "ci_high", "p")}
+    found = {name: np.full(shape, np.nan) for name in ("mean", "std_error", "ci_low", "ci_high", "p", "detectable")}
     n_skins, status = np.zeros(shape, int), np.full(shape, NO_SPREAD, object)
     patterns, which = np.unique(~np.isnan(scores), axis=0, return_inverse=True)
     for number, known in enumerate(patterns):
@@ -55,18 +56,21 @@ def spread_of_means(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str],
             values = scores[np.ix_(series, inside)]
             mean = values @ share
             n_skins[series, place] = n = int(here["skin"].max()) + 1
-            parts = _parts(values, share, here)
-            spread = parts[0].variance > NO_VARIANCE
+            between, *others = _parts(values, share, here)
+            components = Components(between, others=tuple(others))
+            spread = between.variance > NO_VARIANCE
             status[series, place] = np.where(spread, OK, NO_SPREAD) if n > 1 else ONE_CLUSTER
             found["mean"][series, place] = mean
-            found["std_error"][series, place] = np.sqrt(sum(part.variance for part in parts))
+            found["std_error"][series, place] = np.sqrt(components.variance)
             drawn = series[spread]
             if n > 1 and len(drawn):
-                ways = [[Part(part.variance[spread], part.df) for part in parts]]
-                found["ci_low"][drawn, place], found["ci_high"][drawn, place] = interval(mean[spread], ways)
+                chosen = components.only(spread)
+                found["ci_low"][drawn, place], found["ci_high"][drawn, place] = interval(mean[spread], chosen.ways)
                 if tested:
-                    found["p"][drawn, place] = p_value(mean[spread], ways)
-    return Estimates(**found, status=status, n_clusters=n_skins, n_versions=np.ones(shape, int))
+                    found["p"][drawn, place] = p_value(mean[spread], chosen.ways)
+                    found["detectable"][drawn, place] = chosen.detectable()
+    one = np.ones(shape, int)
+    return Estimates(**found, status=status, n_clusters=n_skins, n_versions=one, enough_versions=0 * one)
 
 
 def _shares(problem: np.ndarray, size: np.ndarray) -> np.ndarray:

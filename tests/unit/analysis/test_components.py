@@ -1,0 +1,60 @@
+"""Power of the test of a mean: what is promised is what simulated samples find."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from worldprobe.analysis.clusters import crossed_means
+from worldprobe.analysis.components import Components, Part, enough_versions
+
+#: samples of each simulated study.
+N = 2000
+
+
+def balanced(n_clusters, n_versions, sd_cluster, sd_version, sd_cell):
+    """The true components of a mean over clusters in versions."""
+    cells = sd_cell**2 / (n_clusters * n_versions)
+    clusters = Part(np.array([sd_cluster**2 / n_clusters + cells]), n_clusters - 1.0)
+    return Components(clusters, Part(np.array([sd_version**2 / n_versions + cells]), n_versions - 1.0), np.array([cells]))
+
+
+@pytest.mark.parametrize("n_versions", [2, 3, 10])
+@pytest.mark.parametrize("sd_version", [0.0, 0.02])
+def test_the_smallest_difference_is_found_in_four_of_five_samples(n_versions, sd_version):
+    components = balanced(40, n_versions, 0.05, sd_version, 0.12)
+    difference = components.detectable()[0]
+    random = np.random.default_rng([n_versions, 5])
+    values = difference + 0.05 * random.standard_normal((N, 40, 1)) + 0.12 * random.standard_normal((N, 40, n_versions))
+    values += sd_version * random.standard_normal((N, 1, n_versions))
+    cluster, version = np.indices((40, n_versions))
+    found = crossed_means(values.reshape(N, -1), cluster.ravel(), version.ravel(), tested=False)
+    assert components.power(difference)[0] == pytest.approx(0.8, abs=1e-3)
+    assert (found.ci_low > 0).mean() == pytest.approx(0.8, abs=2.6 * np.sqrt(0.8 * 0.2 / N))
+
+
+def test_with_clusters_alone_power_is_that_of_students_t():
+    components = Components(Part(np.array([0.04, 0.01]), 11.0))
+    critical = stats.t.isf(0.025, 11)
+    shift = 0.3 / np.array([0.2, 0.1])
+    expected = stats.nct.sf(critical, 11, shift) + stats.nct.cdf(-critical, 11, shift)
+    np.testing.assert_allclose(components.power(0.3), expected, atol=0.003)
+    np.testing.assert_allclose(components.power(0.0), 0.05, atol=0.002)
+
+
+def test_more_versions_help_as_far_as_clusters_allow():
+    of_versions, of_clusters = balanced(40, 3, 0.0, 0.1, 0.0), balanced(40, 3, 0.5, 0.001, 0.0)
+    number = enough_versions(of_versions, 3)[0]
+    assert of_versions.with_versions(3, number).detectable()[0] <= of_versions.detectable()[0] / 2
+    assert of_versions.with_versions(3, number - 1).detectable()[0] > of_versions.detectable()[0] / 2
+    assert enough_versions(of_clusters, 3)[0] == 0
+
+
+def test_a_sample_tells_about_the_difference_that_it_could_have_found():
+    random = np.random.default_rng(2)
+    values = 0.05 * random.standard_normal((300, 40, 1)) + 0.1 * random.standard_normal((300, 40, 5))
+    cluster, version = np.indices((40, 5))
+    found = crossed_means(values.reshape(300, -1), cluster.ravel(), version.ravel())
+    assert np.median(found.detectable) == pytest.approx(balanced(40, 5, 0.05, 0.0, 0.1).detectable()[0], rel=0.1)
+    alone = crossed_means(values[:, :, 0], np.arange(40), np.zeros(40))
+    assert np.isnan(alone.detectable).all()
+    assert (alone.enough_versions == 0).all()

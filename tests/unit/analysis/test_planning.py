@@ -1,0 +1,80 @@
+"""Planning: variances of a pilot are those that it was made with, and say how a study of another size varies."""
+
+import numpy as np
+import pytest
+
+from worldprobe.analysis.clusters import crossed_means
+from worldprobe.analysis.components import Part
+from worldprobe.analysis.planning import Replicates, Variances, plan, variances_of_differences
+from worldprobe.errors import UserError
+
+SD = {"cluster": 0.10, "template": 0.15, "version": 0.05, "cluster_version": 0.08, "item": 0.2}
+CLUSTER = np.repeat(np.arange(12), [1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6])
+
+
+def differences(random, n_versions):
+    """The differences of two models with known variances, shape (templates, versions)."""
+    normal = random.standard_normal
+    values = SD["cluster"] * normal(12)[CLUSTER][:, None] + SD["template"] * normal((len(CLUSTER), 1))
+    values = values + SD["version"] * normal(n_versions) + SD["cluster_version"] * normal((12, n_versions))[CLUSTER]
+    return values + SD["item"] * normal(values.shape)
+
+
+def pilots(n, n_versions, seed):
+    """Two models that differ so, n times."""
+    random = np.random.default_rng([seed, n_versions])
+    return [np.stack([found, np.zeros_like(found)]) for found in (differences(random, n_versions) for _ in range(n))]
+
+
+def test_the_variances_of_a_pilot_are_found():
+    models = np.concatenate(pilots(400, 4, 1))[::2]  # each against a model that is never better
+    found = [variances_of_differences(np.stack([one, np.zeros_like(one)]), CLUSTER) for one in models]
+    for name, sd in SD.items():
+        assert np.mean([getattr(one, name) for one in found]) == pytest.approx(sd**2, rel=0.15), name
+
+
+def test_a_study_of_another_size_varies_as_is_said():
+    variances = variances_of_differences(np.zeros((2, len(CLUSTER), 2)), CLUSTER)
+    variances = type(variances)(**{name: sd**2 for name, sd in SD.items()}, sizes=variances.sizes)
+    means = [one[0].mean() for one in pilots(1500, 7, 2)]
+    assert variances.of_study(12, 7).variance[0] == pytest.approx(np.var(means), rel=0.1)
+
+
+def test_power_grows_with_every_side_of_the_study_and_items_are_not_independent():
+    rows = plan(variances_of_differences(pilots(1, 4, 3)[0], CLUSTER), 0.1, [6, 12, 48], [2, 5, 20])
+    table = rows.pivot(index="n_clusters", columns="n_versions", values="power").to_numpy()
+    assert (np.diff(table, axis=0) > 0).all()
+    assert (np.diff(table, axis=1) > 0).all()
+    assert (rows.detectable_if_independent < rows.detectable).all()
+    assert rows.n_templates.tolist() == [21] * 3 + [42] * 3 + [168] * 3
+    more = plan(variances_of_differences(pilots(1, 4, 3)[0], CLUSTER), 0.1, [12], [5], per_cluster=20)
+    assert more.power[0] > rows.power[(rows.n_clusters == 12) & (rows.n_versions == 5)].item()
+
+
+@pytest.mark.parametrize(
+    "values", [np.zeros((1, 42, 3)), np.zeros((2, 42, 1)), np.full((2, 42, 3), np.nan)], ids=["models", "versions", "values"]
+)
+def test_a_pilot_that_cannot_tell_is_refused(values):
+    with pytest.raises(UserError, match="do not tell how differences vary"):
+        variances_of_differences(values, CLUSTER)
+
+
+@pytest.mark.parametrize("sd_run", [0.0, 0.02])
+def test_a_study_of_replicates_finds_what_was_planned_and_nothing_where_there_is_nothing(sd_run):
+    n_runs, n_versions, n = 3, 5, 1000
+    random = np.random.default_rng([n_runs, int(1000 * sd_run)])
+    runs = sd_run * random.standard_normal((n, 2, n_runs, 1, 1)) + 0.1 * random.standard_normal((n, 2, n_runs, 40, n_versions))
+    shared = 0.05 * random.standard_normal((n, 40, 1))
+    variances = Variances(0.05**2, 0.0, 0.0, 0.0, 2 * 0.1**2, sizes=np.ones(40))
+    replicates = Replicates(Variances(0.0, 0.0, 0.0, 0.0, 2 * 0.1**2, sizes=np.ones(40)), mean=2 * sd_run**2)
+    planned = plan(variances, 0.02, [40], [n_versions], replicates=replicates, n_replicates=[n_runs]).detectable[0]
+    means = runs.mean(axis=(3, 4))
+    others = [Part(means[:, side].var(axis=1, ddof=1) / n_runs, n_runs - 1) for side in range(2)]
+    cluster, version = (labels.ravel() for labels in np.indices((40, n_versions)))
+    found = []
+    for difference in (0.0, planned):
+        values = (runs[:, 0].mean(axis=1) - runs[:, 1].mean(axis=1) + shared + difference).reshape(n, -1)
+        ends = crossed_means(values, cluster, version, others=others, tested=False)
+        found.append(((ends.ci_low > 0) | (ends.ci_high < 0)).mean())
+    assert found[0] <= 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / n)
+    assert found[1] == pytest.approx(0.8, abs=0.04)

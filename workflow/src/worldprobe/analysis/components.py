@@ -1,0 +1,211 @@
+"""Parts of the variance of a mean: the interval and the test that they give, and what the test would find.
+
+Each part (clusters, versions, ...) is known from few units, with degrees of freedom of its own. Plugging their sum into one t
+interval (Satterthwaite) is wrong too often: 10 to 14 % of tests at 5 % with two or three versions. So each part gets its own t
+quantile, and the squares add up: squared half width = sum of t(df_i)² x variance_i (Banerjee 1960, Sankhya 22), which never
+covers less than it says for normal parts. The power of this test is computed for what it does, with the chance in its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import gammaincinv, ndtr, stdtr, stdtrit
+
+LEVEL = 0.95
+#: share of samples in which a difference is found, where "could have been found" is said.
+POWER = 0.8
+#: a variance of values between -1 and 1 that is smaller is a rounding error.
+NO_VARIANCE = 1e-18
+#: samples of the estimated parts that power is a mean over; 500 more change it by less than 0.002.
+_N_SAMPLES = 512
+#: numbers of versions that a study might have.
+VERSIONS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the variance of a mean.
+
+    Attributes:
+        variance: shape (series,).
+        df: degrees of freedom.
+    """
+
+    variance: np.ndarray
+    df: float
+
+
+@dataclass(frozen=True)
+class Components:
+    """The variance of means of several series.
+
+    Attributes:
+        clusters: the part of the clusters, with that of the cells.
+        versions: the part of the versions, with that of the cells; None where versions are not random, or there is one.
+        cells: the variance of cells of clusters and versions, which both contain, shape (series,).
+        others: further parts.
+        repeated: what the others contain of the clusters' part, which the test counts twice, shape (series,).
+    """
+
+    clusters: Part
+    versions: Part | None = None
+    cells: np.ndarray | float = 0.0
+    others: tuple[Part, ...] = ()
+    repeated: np.ndarray | float = 0.0
+
+    @property
+    def ways(self) -> list[list[Part]]:
+        """The ways to split the variance into parts, the widest of which is the interval."""
+        found = [[self.clusters]] if self.versions is None else crossed(self.clusters, self.versions, np.asarray(self.cells))
+        return [[*way, *self.others] for way in found]
+
+    @property
+    def variance(self) -> np.ndarray:
+        """Of the means, shape (series,)."""
+        return np.asarray(sum(part.variance for part in self.ways[0]))
+
+    def only(self, chosen: np.ndarray) -> Components:
+        """Some of the series.
+
+        Args:
+            chosen: which, shape (series,).
+        """
+        clusters, *others = (Part(part.variance[chosen], part.df) for part in (self.clusters, *self.others))
+        versions = None if self.versions is None else Part(self.versions.variance[chosen], self.versions.df)
+        return Components(clusters, versions, np.broadcast_to(self.cells, chosen.shape)[chosen], tuple(others))
+
+    def with_versions(self, n_versions: float, n_new: float) -> Components:
+        """The same with another number of versions: what they and the cells add goes down with it.
+
+        Args:
+            n_versions: how many these are from, at least 2.
+            n_new: how many there would be.
+        """
+        assert self.versions is not None
+        share, cells = n_versions / n_new, np.asarray(self.cells)
+        clusters = np.maximum(self.clusters.variance - cells, 0) + cells * share
+        versions = Part(np.maximum(self.versions.variance, cells) * share, n_new - 1)
+        return replace(self, clusters=replace(self.clusters, variance=clusters), versions=versions, cells=cells * share)
+
+    def power(self, difference: np.ndarray | float) -> np.ndarray:
+        """The share of samples in which a true difference is found at 5%, shape (series,).
+
+        Args:
+            difference: shape (series,) or one for all.
+        """
+        critical, std_error = self._sampled()
+        return _found(np.asarray(difference)[..., None], critical, std_error)
+
+    def detectable(self, power: float = POWER) -> np.ndarray:
+        """The smallest true difference that is found at 5% in this share of samples, shape (series,).
+
+        Args:
+            power: the share of samples.
+        """
+        critical, std_error = self._sampled()
+        low = np.zeros(len(critical))
+        high = np.quantile(critical, power, axis=1) + 4 * std_error[:, 0]
+        for _ in range(12):
+            middle = (low + high) / 2
+            is_found = _found(middle[:, None], critical, std_error) >= power
+            high, low = np.where(is_found, middle, high), np.where(is_found, low, middle)
+        return high
+
+    def _sampled(self) -> tuple[np.ndarray, np.ndarray]:
+        """Half widths of the intervals of samples, shape (series, samples), and the true standard error, shape (series, 1)."""
+        versions = self.versions or Part(np.zeros_like(self.clusters.variance), 1.0)
+        cells = np.asarray(self.cells)
+        parts = [Part(np.maximum(part.variance, cells), part.df) for part in (self.clusters, versions)] + list(self.others)
+        drawn = [
+            Part(part.variance[:, None] * 2 * gammaincinv(part.df / 2, chance) / part.df, part.df)
+            for part, chance in zip(parts, _spread_points(len(parts)), strict=True)
+        ]
+        sample = Components(drawn[0], drawn[1] if self.versions else None, cells[..., None], tuple(drawn[2:]))
+        half = np.sqrt(_squared_half_width(np.asarray((1 - LEVEL) / 2), sample.ways))
+        return half, np.sqrt(self.variance - self.repeated)[:, None]
+
+
+def enough_versions(components: Components, n_versions: int, share: float = 0.5) -> np.ndarray:
+    """The smallest number of versions with which at most ``share`` of the smallest difference of now would be found.
+
+    Args:
+        components: of a study with versions.
+        n_versions: how many it has.
+        share: of ``Components.detectable``.
+
+    Returns:
+        Shape (series,); 0 where none of ``VERSIONS`` is enough: clusters are too few.
+    """
+    goal = share * components.detectable()
+    found = np.zeros(len(goal), int)
+    for number in (number for number in VERSIONS if number > n_versions):
+        is_enough = components.with_versions(n_versions, number).power(goal) >= POWER
+        found = np.where((found == 0) & is_enough, number, found)
+        if found.all():
+            break
+    return found
+
+
+def crossed(of_clusters: Part, of_versions: Part, of_cells: np.ndarray) -> list[list[Part]]:
+    """The two ways to split a variance: the cells' part counts with the clusters, or with the versions.
+
+    Args:
+        of_clusters: the part of the clusters, with that of the cells.
+        of_versions: the part of the versions, with that of the cells.
+        of_cells: the variance of the cells alone, shape (series,).
+    """
+    clusters, versions = (Part(np.maximum(part.variance - of_cells, 0), part.df) for part in (of_clusters, of_versions))
+    return [[of_clusters, versions], [clusters, of_versions]]
+
+
+def interval(mean: np.ndarray, ways: Sequence[Sequence[Part]]) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the 95% interval: the widest of several ways to split the variance into parts.
+
+    Args:
+        mean: shape (series,).
+        ways: each a sequence of parts.
+    """
+    half = np.sqrt(_squared_half_width(np.full(mean.shape, (1 - LEVEL) / 2), ways))
+    return mean - half, mean + half
+
+
+def p_value(mean: np.ndarray, ways: Sequence[Sequence[Part]]) -> np.ndarray:
+    """Two-sided p that a mean is 0: the level at which its interval would end at 0, by bisection of its logarithm.
+
+    Args:
+        mean: shape (series,).
+        ways: as in ``interval``; at least one part of each series has a variance.
+    """
+    dfs = [part.df for way in ways for part in way]
+    spread = np.sqrt(np.max([np.sum([part.variance for part in way], axis=0) for way in ways], axis=0))
+    ratio = np.abs(mean) / spread
+    # The quantile of the mixture lies between those of its parts, so p does too.
+    low, high = (np.log(np.maximum(stdtr(df, -ratio), 1e-300)) for df in (max(dfs), min(dfs)))
+    low, high = low - 1, np.minimum(high + 1, np.log(0.5))
+    for _ in range(50):
+        middle = (low + high) / 2
+        is_inside = _squared_half_width(np.exp(middle), ways) < mean**2
+        high, low = np.where(is_inside, middle, high), np.where(is_inside, low, middle)
+    return np.minimum(2 * np.exp((low + high) / 2), 1)
+
+
+def _squared_half_width(tail: np.ndarray, ways: Sequence[Sequence[Part]]) -> np.ndarray:
+    """Of intervals that leave out ``tail`` on either side, shape (series,)."""
+    return np.max([sum(stdtrit(part.df, tail) ** 2 * part.variance for part in way) for way in ways], axis=0)
+
+
+def _found(difference: np.ndarray, half_width: np.ndarray, std_error: np.ndarray) -> np.ndarray:
+    """The share of samples in which a mean of this size is farther from 0 than half the interval."""
+    return np.asarray((ndtr((difference - half_width) / std_error) + ndtr((-difference - half_width) / std_error)).mean(axis=-1))
+
+
+def _spread_points(n_dimensions: int) -> np.ndarray:
+    """Points spread evenly over the unit cube, shape (dimensions, samples): an additive recurrence (Roberts 2018)."""
+    root = 2.0
+    for _ in range(50):
+        root = (1 + root) ** (1 / (n_dimensions + 1))
+    steps = root ** -np.arange(1, n_dimensions + 1)
+    return np.asarray((0.5 + steps[:, None] * np.arange(1, _N_SAMPLES + 1)) % 1)

@@ -1,0 +1,218 @@
+"""How large must a study be to find a difference? From the variance of a pilot's differences, by what they share.
+
+The model of the difference d of two models on version v of template i, which belongs to the pair of concepts (cluster) p:
+
+    d = D + cluster_p + template_i + version_v + (cluster x version)_pv + item_iv
+
+with a variance of each, estimated without bias by the mean squares of an analysis of variance (Searle, Casella & McCulloch
+1992), and averaged over the pairs of models. Where models come in replicates, such as training runs from several seeds or
+halves of the raters, a mean over R of them has what all replicates share and an R-th of what sets them apart, by the same
+model. A study of another size has the same variances; ``analysis.components`` says how often its test, which is that of
+``compare``, finds D. Checked by simulation: tests/performance/power.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from worldprobe.analysis.clusters import bell_mccaffrey, sum_by_code
+from worldprobe.analysis.components import LEVEL, POWER, VERSIONS, Components, Part
+from worldprobe.errors import UserError
+
+#: How many times the pilot's clusters a study might have.
+MULTIPLES = (0.5, 1.0, 2.0, 4.0)
+
+
+@dataclass(frozen=True)
+class Variances:
+    """Of the difference of two models on one item.
+
+    Attributes:
+        cluster, template, version, cluster_version, item: what each adds; all versions and items of a study share nothing else.
+        sizes: the number of templates of each cluster of the pilot.
+    """
+
+    cluster: float
+    template: float
+    version: float
+    cluster_version: float
+    item: float
+    sizes: np.ndarray
+
+    def of_study(self, n_clusters: int, n_versions: int, per_cluster: float | None = None) -> Components:
+        """The variance of the mean difference in a study of another size.
+
+        Args:
+            n_clusters: clusters, whose numbers of templates are spread as in the pilot.
+            n_versions: of each template.
+            per_cluster: templates per cluster, on average (as in the pilot).
+        """
+        sizes = np.quantile(self.sizes, (np.arange(n_clusters) + 0.5) / n_clusters)
+        share = sizes / sizes.sum()
+        n_templates = n_clusters * (self.sizes.mean() if per_cluster is None else per_cluster)
+        squares, scale_df = float((share**2).sum()), bell_mccaffrey(share)[1]
+        cells = (self.cluster_version * squares + self.item / n_templates) / n_versions
+        clusters = self.cluster * squares + self.template / n_templates + cells
+        versions = self.version / n_versions + cells
+        return Components(Part(np.array([clusters]), scale_df), Part(np.array([versions]), n_versions - 1), np.array([cells]))
+
+    def averaged(self, replicates: Variances, n_replicates: int) -> Variances:
+        """The variances where each model is the mean of several replicates.
+
+        Args:
+            replicates: of the difference of two replicates of one model.
+            n_replicates: of each model.
+        """
+        less = {
+            field.name: max(getattr(self, field.name) - (1 - 1 / n_replicates) * getattr(replicates, field.name), 0.0)
+            for field in fields(self)
+            if field.name != "sizes"
+        }
+        return replace(self, **less)
+
+    def independent_items(self, n_clusters: int, n_versions: int, per_cluster: float | None = None) -> float:
+        """The variance of the same mean if all items were independent, as common formulas have it."""
+        whole = self.cluster + self.template + self.version + self.cluster_version + self.item
+        return float(whole / (n_clusters * (per_cluster or self.sizes.mean()) * n_versions))
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """What sets two replicates of one model apart.
+
+    Attributes:
+        items: the variances of their difference on one item.
+        mean: the variance of their mean difference that is not due to items.
+    """
+
+    items: Variances
+    mean: float
+
+    @classmethod
+    def of(cls, values: np.ndarray, cluster: np.ndarray, pairs: Sequence[tuple[int, int]]) -> Replicates:
+        """Of a pilot.
+
+        Args:
+            values: as in ``variances_of_differences``.
+            cluster: as there.
+            pairs: positions of two replicates of one model.
+        """
+        items = variances_of_differences(values, cluster, pairs)
+        known = values[:, ~np.isnan(values).any(axis=(0, 2))]
+        squares = [(known[a].mean() - known[b].mean()) ** 2 for a, b in pairs]
+        by_items = items.of_study(len(items.sizes), values.shape[2]).variance[0]
+        return cls(items, max(float(np.mean(squares) - by_items), 0.0))
+
+
+def variances_of_differences(
+    values: np.ndarray, cluster: np.ndarray, pairs: Sequence[tuple[int, int]] | None = None
+) -> Variances:
+    """The variances of a pilot's differences, averaged over the pairs of models.
+
+    Args:
+        values: of two models or more, shape (models, templates, versions); templates with a missing value (NaN) are left out.
+        cluster: label of each template's cluster.
+        pairs: positions of the models whose differences are meant (all pairs).
+
+    Raises:
+        UserError: too few models, clusters or versions to tell the variances apart.
+    """
+    is_known = ~np.isnan(values).any(axis=(0, 2))
+    values, code = values[:, is_known].astype(float), np.unique(cluster[is_known], return_inverse=True)[1]
+    n_models, n_templates, n_versions = values.shape
+    sizes = np.bincount(code)
+    n_clusters = len(sizes)
+    if n_models < 2 or n_versions < 2 or n_clusters < 2:
+        problem = f"{n_models} models, {n_clusters} clusters and {n_versions} versions do not tell how differences vary."
+        raise UserError("pilot", problem, "Give results of two models or more on items of two versions or more.")
+    chosen = list(combinations(range(n_models), 2)) if pairs is None else pairs
+    means = np.mean([_mean_squares(values[a] - values[b], code, sizes) for a, b in chosen], axis=0)
+    of_clusters, of_templates, of_versions, of_cells, item = means
+    squares = float((sizes**2).sum()) / n_templates
+    typical = (n_templates - squares) / (n_clusters - 1)
+    cluster_version = max((of_cells - item) / typical, 0)
+    return Variances(
+        cluster=max((of_clusters - of_templates) / typical - cluster_version / n_versions, 0),
+        template=max(of_templates - item / n_versions, 0),
+        version=max((of_versions - item - squares * cluster_version) / n_templates, 0),
+        cluster_version=cluster_version,
+        item=item,
+        sizes=sizes,
+    )
+
+
+def _mean_squares(difference: np.ndarray, code: np.ndarray, sizes: np.ndarray) -> list[float]:
+    """Mean squares of clusters, templates in clusters, versions, clusters x versions, and of items."""
+    n_templates, n_versions = difference.shape
+    inner = max(n_templates - len(sizes), 1)
+    of_template, of_version, whole = difference.mean(axis=1), difference.mean(axis=0), difference.mean()
+    cells = sum_by_code(difference.T, code).T / sizes[:, None]
+    of_cluster = cells.mean(axis=1)
+    left = difference - of_template[:, None] - cells[code] + of_cluster[code, None]
+    of_cells = cells - of_cluster[:, None] - of_version + whole
+    squares = {
+        "clusters": (sizes * (of_cluster - whole) ** 2).sum() / (len(sizes) - 1),
+        "templates": ((of_template - of_cluster[code]) ** 2).sum() / inner,
+        "versions": n_templates * ((of_version - whole) ** 2).sum() / (n_versions - 1),
+        "cells": (sizes[:, None] * of_cells**2).sum() / ((len(sizes) - 1) * (n_versions - 1)),
+        "items": (left**2).sum() / (inner * (n_versions - 1)),
+    }
+    return list(squares.values())
+
+
+def plan(
+    variances: Variances,
+    difference: float,
+    n_clusters: Sequence[int] = (),
+    n_versions: Sequence[int] = VERSIONS,
+    per_cluster: float | None = None,
+    replicates: Replicates | None = None,
+    n_replicates: Sequence[int] = (1,),
+) -> pd.DataFrame:
+    """The power of studies of several sizes.
+
+    Args:
+        variances: of the pilot.
+        difference: the true difference of two models' accuracies.
+        n_clusters: numbers of clusters (``MULTIPLES`` of the pilot's).
+        n_versions: numbers of versions.
+        per_cluster: templates per cluster, on average (as in the pilot).
+        replicates: of the pilot's models, where they come in replicates.
+        n_replicates: numbers of replicates of each model; 1: the study is about these trained models.
+
+    Returns:
+        One row per size: n_replicates, n_clusters, n_templates, n_versions, difference, power, detectable (the smallest
+        difference with a power of 80%), and detectable_if_independent, the same by the formula that takes items as independent.
+    """
+    average = float(variances.sizes.mean()) if per_cluster is None else per_cluster
+    sizes = n_clusters or sorted({max(round(multiple * len(variances.sizes)), 2) for multiple in MULTIPLES})
+    quantiles = float(ndtri((1 + LEVEL) / 2) + ndtri(POWER))
+    rows = []
+    for number, clusters, versions in product(n_replicates, sizes, n_versions):
+        found = variances if replicates is None else variances.averaged(replicates.items, number)
+        study = found.of_study(clusters, versions, per_cluster)
+        if replicates is not None and number > 1:
+            # The means of replicates differ by items, too, which the test takes as a difference of the replicates as such.
+            by_items = replicates.items.of_study(clusters, versions, per_cluster).variance / number
+            of_one = Part((replicates.mean / number + by_items) / 2, number - 1)
+            study = replace(study, others=(of_one, of_one), repeated=by_items)
+        independent = np.sqrt(found.independent_items(clusters, versions, per_cluster))
+        rows.append(
+            {
+                "n_replicates": number,
+                "n_clusters": clusters,
+                "n_templates": round(clusters * average),
+                "n_versions": versions,
+                "difference": difference,
+                "power": float(study.power(difference)[0]),
+                "detectable": float(study.detectable()[0]),
+                "detectable_if_independent": float(quantiles * independent),
+            }
+        )
+    return pd.DataFrame(rows)
