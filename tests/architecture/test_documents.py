@@ -102,3 +102,16 @@ def test_the_citation_file_and_the_readme_name_both_papers() -> None:
     identifiers = {identifier["value"].removeprefix("arXiv:") for work in cited for identifier in work["identifiers"]}
     assert identifiers == {"2405.09605", "2311.15930"}
     assert all(number in (ROOT / "README.md").read_text() for number in identifiers)
+
+
+def test_the_numbers_of_the_page_of_claims_are_written_by_its_script() -> None:
+    """The script itself takes a minute; the page has its numbers, and no other percentages than levels."""
+    page = (ROOT / "docs" / "claims.md").read_text()
+    script = (ROOT / "tests" / "performance" / "claims.py").read_text()
+    numbers = re.findall(r"<!--(\w+)-->([^<]*)<!---->", page)
+    assert len(numbers) > 12
+    for name, number in numbers:
+        assert f'"{name}"' in script
+        assert re.search(r"\d", number), name
+    typed = re.sub(r"<!--\w+-->[^<]*<!---->", "", page)
+    assert set(re.findall(r"\d+%", typed)) <= {"5%", "80%", "95%"}  # levels, not findings

@@ -28,8 +28,8 @@ def compare_models(models: Sequence[str], values: np.ndarray, groups: Iterable[G
         estimate: how means of a group are estimated.
 
     Returns:
-        Columns of ``contracts.results.Comparisons``, without eval_type, conditions, p_holm and sentence, and with std_error and
-        n_versions; pairs without a common unit have no row.
+        Columns of ``contracts.results.Comparisons``, without eval_type, conditions, p_holm and sentence, and with std_error,
+        n_versions and enough_versions; pairs without a common unit have no row.
     """
     pairs = list(combinations(range(len(models)), 2))
     first, second = (values[[pair[side] for pair in pairs]] for side in (0, 1))
@@ -51,6 +51,8 @@ def compare_models(models: Sequence[str], values: np.ndarray, groups: Iterable[G
             "ci_high": np.clip(found.ci_high, -1, 1),
             "interval_over": group.interval_over,
             "p": found.p,
+            "detectable": found.detectable,
+            "enough_versions": found.enough_versions,
             "std_error": found.std_error,
             "status": found.status,
             "n": both.sum(axis=1),

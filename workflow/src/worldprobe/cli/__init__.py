@@ -47,6 +47,8 @@ STAGES = {
     "agree": ("analysis:agree", "confusion matrices of Choice and the choice that Likert ratings imply"),
     "compare": ("analysis:compare", "paired test between models"),
     "compare-conditions": ("analysis:compare_conditions", "paired test between conditions of a study, model by model"),
+    "plan": ("planning:plan", "how large a study must be to find a difference, from the results of one"),
+    "pool": ("planning:pool", "domains and concepts by partial pooling, and what holds of their order"),
     "evaluate": ("evaluate:evaluate", "score one model and print it next to the published numbers"),
     "results": ("evaluate:results", "check and export what `evaluate` wrote"),
     "leaderboard": ("evaluate:leaderboard", "rank the models of a folder of results on one page"),

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import App, Parameter
 
-from worldprobe.cli.options import Cluster, EvalType, Groups, Judgements, Missing, Surface, between, missing_models
+from worldprobe.cli.options import (
+    Cluster,
+    EvalType,
+    Groups,
+    Judgements,
+    Missing,
+    ReplicateModels,
+    Surface,
+    between,
+    missing_models,
+    named_groups,
+)
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.paths import RESOURCES
@@ -389,6 +400,7 @@ def compare(
     *,
     eval_type: EvalType = "logprobs",
     cluster: Cluster = "concept_pair",
+    replicates: ReplicateModels = (),
     missing: Missing = (),
     out: Path | None = None,
 ) -> None:
@@ -399,24 +411,26 @@ def compare(
     """
     from worldprobe.benchmarks import scored_in
     from worldprobe.benchmarks.ewok.analysis.compare import compare_models, pairs_without_items
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, drawn_in_words
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
     from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
     from worldprobe.benchmarks.ewok.contracts import Comparisons
 
-    step = Step(COMPARISONS, judgements, missing)
+    step, groups = Step(COMPARISONS, judgements, missing), named_groups(replicates)
     if scored := scored_in(judgements[0]):
         from worldprobe.analysis.comparisons import compare_scores
         from worldprobe.contracts import results
 
+        if groups:
+            raise UserError("--replicates", "is for judgements of EWoK.", "Leave it out.")
         table, units = step.read_scores(scored)
         _write_comparisons(step, compare_scores(table, units), results.Comparisons, out, {"cluster": cluster})
         return
     rows = step.read(COLUMNS)
     is_own = has_own_fillings(judgements)
-    comparisons = compare_models(rows, eval_type, cluster, is_own)
-    judged = rows.loc[rows["eval_type"] == eval_type, "model"].unique()
+    comparisons = compare_models(rows, eval_type, cluster, is_own, groups)
+    judged = groups or rows.loc[rows["eval_type"] == eval_type, "model"].unique()
     apart = pairs_without_items(comparisons, map(str, judged))
-    details = {"cluster": cluster, "drawn": drawn_in_words(cluster, is_own)} | ({"not_compared": apart} if apart else {})
+    details = {"cluster": cluster, "drawn": str(comparisons["interval_over"][0])} | ({"not_compared": apart} if apart else {})
     _write_comparisons(step, comparisons, Comparisons, out, details)
 
 

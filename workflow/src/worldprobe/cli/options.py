@@ -110,6 +110,13 @@ def pairs_of(texts: Iterable[str]) -> dict[str, str]:
 
 #: An option that takes several values and is repeated.
 Groups = Annotated[list[list[str]], Parameter(converter=groups_of)]
+ReplicateModels = Annotated[
+    Sequence[Sequence[str]],
+    Parameter(
+        converter=groups_of,
+        help="a name, and models that are replicates of one another: training runs, groups of raters; once for each name",
+    ),
+]
 #: A share of a whole that is never all of it.
 BELOW_ONE = Parameter(converter=Bounds(0, 1, is_open=True))
 
@@ -159,6 +166,24 @@ WordingVersion = Annotated[
 Encrypt = Annotated[
     bool, Parameter(help=f"encrypt texts with the password in {EXPORT_VARIABLE}, which whoever uses them then needs as well")
 ]
+
+
+def named_groups(groups: Iterable[Sequence[str]]) -> dict[str, list[str]]:
+    """Name -> models, of an option that takes both.
+
+    >>> named_groups([["small", "small_0", "small_1"]])
+    {'small': ['small_0', 'small_1']}
+
+    Raises:
+        UserError: a name is given twice, or with fewer than two models.
+    """
+    found: dict[str, list[str]] = {}
+    for name, *models in groups:
+        if name in found or len(models) < 2:
+            problem = f"{name} is given twice." if name in found else f"{name} has fewer than two models."
+            raise UserError("--replicates", problem, "Give each name once, with the models that are replicates of one another.")
+        found[name] = models
+    return found
 
 
 def shipped_file(path: Path) -> Path:

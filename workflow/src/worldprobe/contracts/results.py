@@ -105,6 +105,9 @@ class Comparisons(Table):
     interval_over: str = column(description="What interval and test take as samples of more.")
     p: float = column(ge=0, le=1, nullable=True, description="Two-sided, of no difference; missing where status is not ok.")
     p_holm: float = column(ge=0, le=1, nullable=True, description="Holm's correction over what is read together.")
+    detectable: float = column(
+        ge=0, nullable=True, description="The smallest true difference that this test finds (p < 0.05) in 80% of such samples."
+    )
     status: str = column(isin=STATUSES, description="What the interval is about, or why there is none.")
     n: int = column(gt=0, description="Units that both have.")
     n_clusters: int = column(gt=0)
@@ -112,4 +115,62 @@ class Comparisons(Table):
     class Config(Table.Config):
         name = "comparisons"
         unique = ["model_a", "model_b", "eval_type", "condition_a", "condition_b", "grouping", "group"]
-        metadata = {"version": 4, "key": ["eval_type", "condition_a", "condition_b", "model_a", "model_b", "grouping", "group"]}
+        metadata = {"version": 5, "key": ["eval_type", "condition_a", "condition_b", "model_a", "model_b", "grouping", "group"]}
+
+
+class Plans(Table):
+    """The power of studies of several sizes to find a difference of two models (``analysis.planning``)."""
+
+    eval_type: str = column(min_length=1, description="How the models of the pilot were asked.")
+    grouping: str = column(min_length=1)
+    group: str
+    n_replicates: int = column(ge=1, description="Of each model, such as training runs; 1: about these trained models.")
+    n_clusters: int = column(gt=1, description="Pairs of concepts, ...")
+    n_templates: int = column(gt=1)
+    n_versions: int = column(gt=1)
+    difference: float = column(gt=0, le=1, description="True difference of two models.")
+    power: float = column(ge=0, le=1, description="Share of such studies whose test finds it (p < 0.05).")
+    detectable: float = column(gt=0, description="The difference that 80% of such studies find.")
+    detectable_if_independent: float = column(gt=0, description="The same by the formula that takes items as independent.")
+
+    class Config(Table.Config):
+        name = "plans"
+        unique = ["eval_type", "grouping", "group", "n_replicates", "n_clusters", "n_versions"]
+        metadata = {"version": 1, "key": ["eval_type", "grouping", "group", "n_replicates", "n_clusters", "n_versions"]}
+
+
+class PooledMeans(Table):
+    """Means of groups by partial pooling (``analysis.pooling``), and their ranks; 1 has the lowest mean."""
+
+    model: str = column(min_length=1)
+    eval_type: str = column(min_length=1, description="How the model was asked.")
+    grouping: str = column(min_length=1)
+    group: str
+    mean: float = column(ge=0, le=1, description="Over templates, as they are.")
+    pooled: float = column(ge=0, le=1, description="Drawn to the mean of all groups as far as chance sets them apart.")
+    ci_low: float = column(ge=0, le=1, description="95%, for other clusters and versions.")
+    ci_high: float = column(ge=0, le=1)
+    rank_low: int = column(ge=1, description="95% of the rank among the groups, the lowest mean first.")
+    rank_high: int = column(ge=1)
+    n_clusters: int = column(ge=1)
+    n_templates: int = column(ge=1)
+
+    class Config(Table.Config):
+        name = "pooled_means"
+        unique = ["model", "eval_type", "grouping", "group"]
+        metadata = {"version": 1, "key": ["model", "eval_type", "grouping", "group"]}
+
+
+class Orders(Table):
+    """Of every two groups, the one whose true mean is probably lower."""
+
+    model: str = column(min_length=1)
+    eval_type: str = column(min_length=1)
+    lower: str
+    higher: str
+    probability: float = column(ge=0, le=1, description="That the true mean of lower is below that of higher.")
+
+    class Config(Table.Config):
+        name = "orders"
+        unique = ["model", "eval_type", "lower", "higher"]
+        metadata = {"version": 1, "key": ["model", "eval_type", "lower", "higher"]}

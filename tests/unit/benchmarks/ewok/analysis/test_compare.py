@@ -86,7 +86,7 @@ def test_no_difference_is_called_that_with_what_could_have_been_seen():
     rows = two_models(0.0)
     sentence = compare_models(rows).query("grouping == 'overall'")["sentence"].item()
     assert "cannot tell the two apart" in sentence
-    assert "would often stay unseen" in sentence
+    assert "points would be missed in more than one of five such samples" in sentence
     twin = pd.concat([rows[rows["model"] == "ant"], rows[rows["model"] == "ant"].assign(model="bee")])
     same = compare_models(twin)
     assert (same["status"] == "no_spread").all()
@@ -255,3 +255,18 @@ def test_word2vec_alone_has_nothing_to_be_correlated_with_and_says_so():
     rows = simulate_judgements(items, np.zeros((1, 40, 2)), ["word2vec"], "word2vec", 1)
     with pytest.raises(UserError, match="at least one model"):
         correlate(rows, simulate_features(items, 2))
+
+
+def test_models_that_are_means_of_training_runs_are_compared_for_other_runs():
+    runs = [two_models(0.4).assign(model=lambda rows, run=run: rows["model"] + str(run)) for run in range(3)]
+    lucky = runs[0].assign(accuracy=runs[0]["accuracy"].where(runs[0]["model"] != "ant0", 1.0))
+    rows = pd.concat([lucky, *runs[1:]])
+    named = {"ant": ["ant0", "ant1", "ant2"], "bee": ["bee0", "bee1", "bee2"]}
+    overall = compare_models(rows, replicates=named).query("grouping == 'overall'").iloc[0]
+    assert overall["model_a"] == "ant"
+    assert overall["mean_a"] == pytest.approx(rows[rows["model"].str.startswith("ant")]["accuracy"].mean())
+    assert "replicates of each model" in overall["interval_over"]
+    one_run = compare_models(rows[rows["model"].isin(["ant0", "bee0"])]).query("grouping == 'overall'").iloc[0]
+    assert one_run["p"] < 0.001 < overall["p"]
+    with pytest.raises(UserError, match="not of one size"):
+        compare_models(rows, replicates={"ant": ["ant0", "ant1"], "bee": ["bee0", "bee1", "bee2"]})

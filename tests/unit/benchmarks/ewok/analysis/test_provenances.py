@@ -26,7 +26,14 @@ def surface(tmp_path):
 
 @pytest.mark.parametrize(
     "command",
-    [["summarize"], ["compare"], ["agree"], ["fit", "fixed-effects", "--surface", "S"], ["correlate", "--surface", "S"]],
+    [
+        ["summarize"],
+        ["compare"],
+        ["plan"],
+        ["agree"],
+        ["fit", "fixed-effects", "--surface", "S"],
+        ["correlate", "--surface", "S"],
+    ],
 )
 def test_judgements_of_other_items_are_refused_and_the_output_is_left_alone(tmp_path, capsys, surface, command):
     own, other = write_judgements(tmp_path / "own.parquet", "ant"), write_judgements(tmp_path / "o.parquet", "bee", items="b")

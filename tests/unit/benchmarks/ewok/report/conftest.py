@@ -10,11 +10,13 @@ import pandas as pd
 import pytest
 import yaml
 
+from worldprobe.analysis.planning import Variances, plan
 from worldprobe.benchmarks.ewok import contracts
 from worldprobe.benchmarks.ewok.analysis.summarize import summarize
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS
 from worldprobe.contracts import validate, write_table
+from worldprobe.contracts.results import Plans
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster, read_roster
 
@@ -99,6 +101,12 @@ class Study:
     agreements: pd.DataFrame
     control_accuracies: pd.DataFrame
     folder: Path
+
+    @property
+    def plans(self) -> pd.DataFrame:
+        """Of studies of half to four times 158 pairs of concepts."""
+        variances = Variances(0.005, 0.01, 0.0008, 0.001, 0.1, sizes=np.full(158, 12))
+        return plan(variances, 0.02).assign(eval_type="logprobs", grouping="overall", group="all")
 
     @property
     def human_agreements(self) -> pd.DataFrame:
@@ -282,6 +290,7 @@ def study_of(folder: Path, models: dict, eval_types: tuple[str, ...], versions: 
         words = "agreements" if name == "human_agreements" else name
         contract = getattr(contracts, "".join(word.capitalize() for word in words.split("_")))
         write_table(getattr(study, name), contract, folder / f"{name}.parquet", made_by)
+    write_table(study.plans, Plans, folder / "plans.parquet", made_by)
     return study
 
 

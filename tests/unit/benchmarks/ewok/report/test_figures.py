@@ -17,6 +17,7 @@ from matplotlib.collections import LineCollection, PathCollection, QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from worldprobe.benchmark import taken_by
 from worldprobe.benchmarks.ewok.benchmark import BENCHMARK as EWOK
 from worldprobe.cli import main
 from worldprobe.contracts import Table
@@ -32,7 +33,8 @@ FIGURES = {display.name: display for display in EWOK.displays if display.kind ==
 
 def tidy_of(name: str, study) -> pd.DataFrame:
     display = FIGURES[name]
-    return display(*(getattr(study, table.name) for table in display.inputs), study.roster)
+    named = taken_by(display.build, roster=study.roster)
+    return display(*(getattr(study, table.name) for table in display.inputs), **named)
 
 
 def as_saved(frame: pd.DataFrame) -> pd.DataFrame:

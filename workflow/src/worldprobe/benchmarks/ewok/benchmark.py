@@ -53,6 +53,7 @@ SECTIONS = (
         "The same items asked of people. Whose answers count was decided in the steps that the table of cleaning lists.",
     ),
     Section("comparisons", "Pairwise comparisons", "Do two models differ on the same items?"),
+    Section("planning", "What a study can find", "How large a study must be to find a difference of this size."),
     Section("reproduction", "Published numbers", "Every number printed in the EWoK paper, next to ours."),
     Section("materials", "Materials", "What the items were built from.", is_folded=True),
 )

@@ -110,6 +110,13 @@ def has_pairs(study: Study) -> bool:
     return len(study["models"]) > 1
 
 
+def has_versions(study: Study) -> bool:
+    """Whether models are compared on several versions whose templates share fillings."""
+    items = study["ewok"]["conditions"][next(iter(study["ewok"]["conditions"]))]["items"]
+    first, _, last = str(items["versions"]).partition("-")
+    return has_pairs(study) and (is_released(study) or (items["mode"] == "fixed" and last not in ("", first)))
+
+
 def has_strict_likert(study: Study) -> bool:
     """Whether models rate as in the paper's Table 4."""
     return "likert_constrained_two" in study["ewok"]["eval_types"]

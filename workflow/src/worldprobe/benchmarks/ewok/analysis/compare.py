@@ -9,7 +9,7 @@ their own in the variance. So have those of one condition only, where the items 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ import pandas as pd
 from worldprobe.analysis.clusters import Estimates, crossed_means, variance_of_mean
 from worldprobe.analysis.comparisons import compare_models as compare_pairs
 from worldprobe.analysis.comparisons import corrected
+from worldprobe.analysis.components import Part
 from worldprobe.analysis.significance import p_in_words
 from worldprobe.analysis.summaries import Group
 from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, build_panel, cluster_codes, drawn_in_words
@@ -28,13 +29,12 @@ from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 
-#: quantile of the normal distribution: half an interval and this many standard errors are found in 80% of samples.
-POWER = 0.84
-#: versions, up to which a sentence says that more would help: their t quantile is 2.8 at 5.
-FEW_VERSIONS = 5
+#: what an interval is over besides, where models are means of replicates.
+REPLICATES = ", and replicates of each model"
 #: status of a comparison that is not ok -> what is said of it.
 NOT_TESTED = {
-    "one_version": "this is about these fillings only, as there is one version; what others would give is not known",
+    "one_version": "this is about these fillings only, as there is one version; a claim about others takes at least two, "
+    "and five to find much",
     "one_cluster": "there is nothing to test this with, as all items are of one {cluster}",
     "no_spread": "there is nothing to test this with, as the difference is the same everywhere",
 }
@@ -45,6 +45,7 @@ def compare_models(
     eval_type: str = "logprobs",
     cluster: str = DEFAULT_CLUSTER,
     has_own_fillings: bool = False,
+    replicates: Mapping[str, Sequence[str]] | None = None,
 ) -> pd.DataFrame:
     """Compare every pair of models on the items that both judged.
 
@@ -58,6 +59,8 @@ def compare_models(
         eval_type: the paradigm to compare in.
         cluster: what is a sample of more: ``concept_pair`` or ``template``.
         has_own_fillings: whether each item was filled on its own, so that versions share nothing.
+        replicates: name -> the models that are replicates of one another, such as training runs from several seeds. Their means
+            are compared, under these names, and replicates are a sample of more as well.
 
     Returns:
         contracts.Comparisons: overall and by domain, p values also corrected for the number of rows (Holm). Two models without a
@@ -73,13 +76,17 @@ def compare_models(
     items, version = panel.items, panel.items["version"].to_numpy()
     codes, template = cluster_codes(items, cluster), cluster_codes(items, "template")
     accuracy, models = metric_values(panel)[0].astype(float), panel.series["model"].tolist()
-    drawn = drawn_in_words(cluster, has_own_fillings)
+    drawn = drawn_in_words(cluster, has_own_fillings) + (REPLICATES if replicates else "")
+    runs = _of_replicates(accuracy, models, replicates) if replicates else None
+    if replicates and runs is not None:
+        accuracy, models = runs.mean(axis=1), list(replicates)
     places = {(OVERALL, ALL): np.arange(len(items))}
     places |= {("domain", str(name)): np.asarray(found) for name, found in items.groupby("domain", sort=True).indices.items()}
 
     def estimate(values: np.ndarray, group: Group, tested: bool) -> Estimates:
         of_version, stratum = (None, version[group.units]) if has_own_fillings else (version[group.units], None)
-        return crossed_means(values, group.cluster, of_version, stratum, tested=tested)
+        others = _spread_of_replicates(runs[:, :, group.units]) if tested and runs is not None else ()
+        return crossed_means(values, group.cluster, of_version, stratum, others=others, tested=tested)
 
     groups = [Group(*name, units, codes[units], drawn) for name, units in places.items()]
     table = compare_pairs(models, accuracy, groups, estimate)
@@ -98,8 +105,34 @@ def compare_models(
     table["n_versions"] = [len(np.unique(version[units])) for units in both]
     table["n_equal"] = table["n"] - table["n_a_better"] - table["n_b_better"]
     table = corrected(table.assign(eval_type=eval_type, condition_a=ALL, condition_b=ALL), ["grouping"])
-    table["sentence"] = [_sentence(row, cluster, has_own_fillings) for row in table.to_dict("records")]
-    return table.drop(columns="std_error")
+    table["sentence"] = [_sentence(row, cluster, drawn, has_own_fillings) for row in table.to_dict("records")]
+    return table.drop(columns=["std_error", "enough_versions"])
+
+
+def _of_replicates(accuracy: np.ndarray, models: list[str], replicates: Mapping[str, Sequence[str]]) -> np.ndarray:
+    """Accuracies of replicates, shape (names, replicates, items).
+
+    Raises:
+        UserError: a model is unknown or in no group, or groups differ in size.
+    """
+    grouped = [model for group in replicates.values() for model in group]
+    if sorted(grouped) != sorted(models) or len({len(group) for group in replicates.values()}) > 1:
+        problem = f"the groups {', '.join(replicates)} are not of one size, or do not have each of {', '.join(models)} once."
+        raise UserError("--replicates", problem, "Give as many replicates of each, and the tables of these models only.")
+    return accuracy[[[models.index(model) for model in group] for group in replicates.values()]]
+
+
+def _spread_of_replicates(runs: np.ndarray) -> list[Part]:
+    """The variance of differences of every two means that is due to the replicates of each.
+
+    Args:
+        runs: shape (names, replicates, items); items that some replicate lacks are left out.
+    """
+    n_runs = runs.shape[1]
+    means = runs[:, :, ~np.isnan(runs).any(axis=(0, 1))].mean(axis=2)
+    variance = means.var(axis=1, ddof=1) / n_runs
+    sides = np.array(list(combinations(range(len(runs)), 2))).T
+    return [Part(variance[side], n_runs - 1) for side in sides]
 
 
 def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> list[list[str]]:
@@ -114,7 +147,7 @@ def pairs_without_items(comparisons: pd.DataFrame, models: Iterable[str]) -> lis
 
 
 def estimate_columns(found: Estimates, place: int) -> dict[str, Any]:
-    """A difference, its interval, p and status as columns (and std_error).
+    """A difference, its interval, p, status and smallest difference as columns (and std_error, enough_versions).
 
     Args:
         found: of several series.
@@ -125,12 +158,14 @@ def estimate_columns(found: Estimates, place: int) -> dict[str, Any]:
         "difference": float(found.mean[place]),
         **ends,
         "p": float(found.p[place]),
+        "detectable": float(found.detectable[place]),
+        "enough_versions": int(found.enough_versions[place]),
         "status": found.status[place],
         "std_error": float(found.std_error[place]),
     }
 
 
-def _sentence(row: Mapping[Any, Any], cluster: str, has_own_fillings: bool) -> str:
+def _sentence(row: Mapping[Any, Any], cluster: str, drawn: str, has_own_fillings: bool) -> str:
     """What may be said about one comparison."""
     where = "" if row["grouping"] == OVERALL else f" in {row['group']}"
     means = f"{row['model_a']} has {row['mean_a']:.1%} and {row['model_b']} {row['mean_b']:.1%} of the targets right{where}"
@@ -143,12 +178,8 @@ def _sentence(row: Mapping[Any, Any], cluster: str, has_own_fillings: bool) -> s
     if row["status"] != "ok":
         return f"{numbers}: {not_tested(row, cluster)}."
     if row["p"] >= 0.05:
-        visible = 100 * ((row["ci_high"] - row["ci_low"]) / 2 + POWER * row["std_error"])
-        unseen = f"a difference below about {visible:.1f} points would often stay unseen"
-        more = "" if has_own_fillings or row["n_versions"] > FEW_VERSIONS else "; more versions would show smaller ones"
-        return f"{numbers}: these items cannot tell the two apart; {unseen}{more}."
+        return f"{numbers}: these items cannot tell the two apart; {unseen(row)}."
     better = row["model_a"] if row["difference"] > 0 else row["model_b"]
-    drawn = drawn_in_words(cluster, has_own_fillings)
     if row["p_holm"] < 0.05:
         return f"{numbers}: {better} is better, on other {drawn} of this kind too."
     return (
@@ -161,6 +192,15 @@ def numbers_in_words(row: Mapping[Any, Any]) -> str:
     """A difference in points, with its interval and p where there are any."""
     interval = "" if np.isnan(row["ci_low"]) else f", 95% interval {100 * row['ci_low']:+.1f} to {100 * row['ci_high']:+.1f}"
     return f"{100 * row['difference']:+.1f} points{interval}" + ("" if np.isnan(row["p"]) else f", {p_in_words(row['p'])}")
+
+
+def unseen(row: Mapping[Any, Any]) -> str:
+    """Which differences a test would have missed, and how many versions would find smaller ones."""
+    if row["detectable"] >= 1:
+        missed = "no difference, however large, would be found with certainty"
+    else:
+        missed = f"a difference below {100 * row['detectable']:.1f} points would be missed in more than one of five such samples"
+    return missed + (f"; half of that takes {row['enough_versions']} versions" if row.get("enough_versions") else "")
 
 
 def not_tested(row: Mapping[Any, Any], cluster: str) -> str:
@@ -237,7 +277,7 @@ def compare_conditions(
         raise UserError("conditions", problem, "Give the judgements of the same models, of items from the same materials.")
     table = corrected(pd.DataFrame(rows), ["grouping"])
     table["sentence"] = [_sentence_of_conditions(row, cluster) for row in table.to_dict("records")]
-    return table.drop(columns="std_error")
+    return table.drop(columns=["std_error", "enough_versions"])
 
 
 def _template_values(judgements: pd.DataFrame) -> dict[tuple[str, str], _Values]:
@@ -319,7 +359,8 @@ def _test(
     is_alone = any(is_random and len(side) == 1 for side, is_random in zip(versions, are_random, strict=True))
     found = crossed_means((values[1] - values[0])[None], cluster_codes(rows, cluster), others=[] if is_alone else parts)
     if is_alone and found.status[0] == "ok":
-        found = replace(found, p=np.full(1, np.nan), status=np.array(["one_version"], object))
+        unknown = np.full(1, np.nan)
+        found = replace(found, p=unknown, detectable=unknown, status=np.array(["one_version"], object))
     return [float(side.mean()) for side in values], found
 
 
@@ -353,5 +394,5 @@ def _sentence_of_conditions(row: Mapping[Any, Any], cluster: str) -> str:
     elif row["p"] < 0.05:
         found = f"after correction for the number of comparisons it may be chance ({p_in_words(row['p_holm'])})"
     else:
-        found = "no difference is found"
+        found = f"no difference is found; {unseen(row)}"
     return f"{means} ({numbers_in_words(row)}; {basis}): {found}."

@@ -56,6 +56,7 @@ def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance
         Column("Difference", ("difference",), decimals(3)),
         Column("95% interval", ("ci_low", "ci_high"), span),
         Column("p (Holm)", ("p_holm",), p_value),
+        Column("Found in 80%", ("detectable",), decimals(3)),
         Column("Templates", ("n",), whole_number),
     ]
     if frame.eval_type.nunique() == 1:
@@ -68,7 +69,8 @@ def conditions(comparisons: pd.DataFrame, roster: Roster, provenance: Provenance
         notes=(
             "Means are over the templates that both conditions have; range: lowest and highest mean of a version, or of a sample "
             "of each template. "
-            f"Interval (95%) and p (two-sided, with Holm's correction): {drawn_units(provenance)} are samples of more.",
+            f"Interval (95%) and p (two-sided, with Holm's correction): {drawn_units(provenance)} are samples of more. "
+            "Found in 80%: the smallest true difference for which p is below 0.05 in 80% of such samples.",
             *status_notes(frame.status),
         ),
         group="model",

@@ -253,10 +253,12 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
             Column("95% interval", ("ci_low", "ci_high"), span),
             Column("p", ("p",), p_value),
             Column("p (Holm)", ("p_holm",), p_value),
+            Column("Found in 80%", ("detectable",), decimals(3)),
         ),
         label="comparisons",
         notes=(
-            f"Interval (95%) and p (two-sided): {units} are samples of more; each has a t quantile of its own.",
+            f"Interval (95%) and p (two-sided): {units} are samples of more; each has a t quantile of its own. "
+            "Found in 80%: the smallest true difference for which p is below 0.05 in 80% of such samples.",
             *status_notes(frame.status),
             *(f"{roster[a].name} and {roster[b].name} are not compared: no item has an accuracy of both." for a, b in apart),
         ),

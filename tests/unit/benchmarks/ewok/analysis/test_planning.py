@@ -1,0 +1,102 @@
+"""Planning and pooling from judgements, as commands and as tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simulated_judgements import DOMAINS, simulate_items, simulate_judgements
+from worldprobe import cli
+from worldprobe.benchmarks.ewok.analysis.planning import plan_studies, pool_means, versions_needed
+from worldprobe.benchmarks.ewok.contracts import Judgements
+from worldprobe.benchmarks.ewok.tables.planning import pooled_domains, study_sizes
+from worldprobe.contracts import read_provenance, read_table, validate, write_table
+from worldprobe.contracts.results import Orders, Plans, PooledMeans
+from worldprobe.errors import UserError
+from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Model, Roster
+
+
+@pytest.fixture(scope="module")
+def judgements():
+    """Two models; the first domain is hard for both, the last one easy."""
+    items = simulate_items(180, 3, seed=1)
+    ease = items["domain"].map(dict(zip(DOMAINS, (-1.5, 0.0, 1.5), strict=True))).to_numpy()
+    log_odds = np.broadcast_to(ease[None, :, None], (2, len(items), 2)) + np.array([0.1, -0.1])[:, None, None]
+    return simulate_judgements(items, log_odds, ["ant", "bee"], "logprobs", 2)
+
+
+def test_a_plan_has_every_size_overall_and_by_domain(judgements):
+    plans = validate(plan_studies(judgements, 0.05, n_versions=[2, 3, 10]), Plans)
+    assert plans.groupby(["grouping", "group"]).size().tolist() == [12] * 4
+    overall = plans[plans["grouping"] == "overall"].set_index(["n_clusters", "n_versions"])
+    own = plans[plans["grouping"] == "overall"]["n_clusters"].unique()[1]
+    assert overall.loc[(own, 3), "n_templates"] == 180
+    assert overall.loc[(own, 10), "power"] > overall.loc[(own, 3), "power"]
+    assert (plans[plans["grouping"] == "domain"].groupby("group")["detectable"].min() > overall["detectable"].min()).all()
+
+
+def test_the_fewest_versions_that_are_enough_are_named_and_none_where_none_are():
+    plans = pd.DataFrame({"n_clusters": [9, 9, 9, 4], "n_versions": [2, 5, 9, 9], "power": [0.2, 0.8, 0.9, 0.3]}).assign(
+        grouping="overall", group="all", n_templates=90, n_replicates=1
+    )
+    found = versions_needed(plans, 0.8).set_index("n_clusters")["n_versions"]
+    assert found[9] == 5
+    assert found[4] == 0
+
+
+def test_a_domain_that_is_harder_is_surely_so_and_equal_models_are_pooled_alike(judgements):
+    means, orders = pool_means(judgements)
+    means, orders = validate(means, PooledMeans), validate(orders, Orders)
+    assert set(means["grouping"]) == {"domain", "concept_pair"}
+    assert len(orders) == 2 * 3
+    assert (orders["probability"] > 0.95).all()
+    assert orders[["lower", "higher"]].drop_duplicates().values.tolist() == [
+        ["domain-a", "domain-b"],
+        ["domain-a", "domain-c"],
+        ["domain-b", "domain-c"],
+    ]
+    pairs = means[means["grouping"] == "concept_pair"]
+    assert (
+        pairs.groupby(["model", pairs["group"].str[:8]])["pooled"].std()
+        < pairs.groupby(["model", pairs["group"].str[:8]])["mean"].std()
+    ).all()
+
+
+def test_commands_write_tables_that_are_printed(judgements, tmp_path, capsys):
+    files = []
+    for model, rows in judgements.groupby("model"):
+        files.append(str(tmp_path / f"{model}.parquet"))
+        write_table(rows, Judgements, files[-1], Provenance(model=model))
+    paths = {name: str(tmp_path / f"{name}.parquet") for name in ("plans", "means", "orders")}
+    assert cli.main(["plan", *files, "--difference", "0.1", "--out", paths["plans"]]) == 0
+    assert "A difference of 10 points is found in 80% of studies with:" in capsys.readouterr().out
+    assert cli.main(["pool", *files, "--orders-out", paths["orders"], "--out", paths["means"]]) == 0
+    roster = Roster({name: Model(id=name, name=name) for name in ("ant", "bee")})
+    sizes = study_sizes(read_table(paths["plans"], Plans), read_provenance(paths["plans"]))
+    assert sizes.title == "Studies that find a difference of 10 points in 80% of cases."
+    pooled = pooled_domains(read_table(paths["means"], PooledMeans), read_table(paths["orders"], Orders), roster)
+    assert pooled.frame["rank_low"].tolist() == [1, 2, 3] * 2
+    assert pooled.frame["easier"].tolist() == [2, 1, 0] * 2
+    assert "6 of 6 orders" in " ".join(pooled.notes)
+
+
+def test_a_pilot_of_one_model_is_refused(judgements):
+    with pytest.raises(UserError, match="do not tell how differences vary"):
+        plan_studies(judgements[judgements["model"] == "ant"], 0.02)
+    with pytest.raises(UserError, match="none by likert_free_zero"):
+        plan_studies(judgements, 0.02, "likert_free_zero")
+
+
+def test_replicates_are_planned_for_where_the_pilot_has_some(judgements):
+    rng = np.random.default_rng(3)
+    runs = [judgements.assign(model=judgements["model"] + f"_{run}") for run in range(2)]
+    shaken = runs[1].assign(accuracy=np.where(rng.random(len(judgements)) < 0.2, 1.0, runs[1]["accuracy"]))
+    both = pd.concat([runs[0], shaken])
+    named = {"ant": ["ant_0", "ant_1"], "bee": ["bee_0", "bee_1"]}
+    plans = validate(plan_studies(both, 0.05, n_versions=[3], replicates=named, n_replicates=[2, 3, 10]), Plans)
+    power = plans[plans["grouping"] == "overall"].groupby("n_replicates")["power"].max()
+    assert power[2] < power[3] < power[10]
+    with pytest.raises(UserError, match="nothing says how replicates vary"):
+        plan_studies(judgements, 0.05, n_replicates=[3])
+    with pytest.raises(UserError, match="all models are replicates of one"):
+        plan_studies(both[both["model"].str.startswith("ant")], 0.05, replicates={"ant": named["ant"]})

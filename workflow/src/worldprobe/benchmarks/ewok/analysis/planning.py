@@ -1,0 +1,164 @@
+"""How large a study of EWoK must be, from the judgements of one; and its domains and concepts by partial pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.analysis.planning import Replicates, plan, variances_of_differences
+from worldprobe.analysis.pooling import Pooled, pool
+from worldprobe.benchmarks.ewok.analysis.panel import CLUSTERS, DEFAULT_CLUSTER, Panel, build_panel, cluster_codes
+from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
+from worldprobe.contracts.results import ALL, JOINT, OVERALL, Orders
+from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
+
+#: Groupings of templates that are pooled, and what a sample of more is in their groups.
+POOLED = {"domain": "concept_pair", "concept_pair": "template"}
+
+
+def plan_studies(
+    judgements: pd.DataFrame,
+    difference: float,
+    eval_type: str = "logprobs",
+    cluster: str = DEFAULT_CLUSTER,
+    n_clusters: Sequence[int] = (),
+    n_versions: Sequence[int] = (),
+    replicates: Mapping[str, Sequence[str]] | None = None,
+    n_replicates: Sequence[int] = (1,),
+) -> pd.DataFrame:
+    """The power of studies of several sizes to find a difference of two models, overall and in each domain.
+
+    Args:
+        judgements: contracts.Judgements of the pilot: two models or more, two versions or more, whose templates share fillings.
+        difference: of accuracies.
+        eval_type: the paradigm.
+        cluster: what is a sample of more: ``concept_pair`` or ``template``.
+        n_clusters: numbers of clusters (multiples of the pilot's).
+        n_versions: numbers of versions (2 to 50).
+        replicates: name -> the models that are replicates of one another, such as training runs from several seeds.
+        n_replicates: numbers of replicates of each model.
+
+    Returns:
+        contracts.Plans; domains with a single cluster have no rows.
+
+    Raises:
+        UserError: the pilot cannot tell how differences vary.
+    """
+    if max(n_replicates) > 1 and not replicates:
+        raise UserError("--n-replicates", "nothing says how replicates vary.", "Name those of the pilot with --replicates.")
+    rows = judgements[judgements["eval_type"] == eval_type]
+    if rows.empty:
+        raise UserError("judgements", f"there are none by {eval_type}.", "Give judgements of two models or more.")
+    panel = build_panel(rows)
+    templates, values = _by_template(panel)
+    codes = cluster_codes(templates, cluster)
+    alike = [
+        (panel.position(a, eval_type), panel.position(b, eval_type))
+        for models in (replicates or {}).values()
+        for a, b in combinations(models, 2)
+    ]
+    options: dict[str, Any] = {"n_clusters": n_clusters, "n_replicates": n_replicates}
+    options |= {"n_versions": n_versions} if n_versions else {}
+    tables = [_plan(values, codes, difference, alike, options).assign(grouping=OVERALL, group=ALL)]
+    for domain, places in templates.groupby("domain", sort=True).indices.items():
+        if len(np.unique(codes[places])) > 1:
+            found = _plan(values[:, places], codes[places], difference, alike, options)
+            tables.append(found.assign(grouping="domain", group=str(domain)))
+        else:
+            LOGGER.warning("%s has one cluster: nothing says how others would vary", domain)
+    return pd.concat(tables, ignore_index=True).assign(eval_type=eval_type)
+
+
+def _plan(
+    values: np.ndarray, codes: np.ndarray, difference: float, alike: list[tuple[int, int]], options: dict[str, Any]
+) -> pd.DataFrame:
+    """The plans of one group; replicates of one model are no pair of models."""
+    same = {frozenset(pair) for pair in alike}
+    pairs = [pair for pair in combinations(range(len(values)), 2) if frozenset(pair) not in same]
+    if alike and not pairs:
+        raise UserError("--replicates", "all models are replicates of one.", "Give judgements of two models or more.")
+    replicates = Replicates.of(values, codes, alike) if alike else None
+    return plan(variances_of_differences(values, codes, pairs), difference, replicates=replicates, **options)
+
+
+def versions_needed(plans: pd.DataFrame, power: float) -> pd.DataFrame:
+    """The fewest versions with which a study finds the difference, by group and number of clusters.
+
+    Args:
+        plans: contracts.Plans.
+        power: in which share of samples.
+
+    Returns:
+        Columns grouping, group, n_replicates, n_clusters, n_templates and n_versions; 0 where no planned number is enough.
+    """
+    key = ["grouping", "group", "n_replicates", "n_clusters", "n_templates"]
+    fewest = plans[plans["power"] >= power].groupby(key, sort=False)["n_versions"].min()
+    found = plans[key].drop_duplicates().merge(fewest.reset_index(), on=key, how="left")
+    return found.assign(n_versions=found["n_versions"].fillna(0).astype(int))
+
+
+def pool_means(judgements: pd.DataFrame, has_own_fillings: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Domains, and pairs of concepts within each domain, by partial pooling, for every series.
+
+    Args:
+        judgements: contracts.Judgements of any number of models and eval types.
+        has_own_fillings: whether each item was filled on its own, so that versions share nothing.
+
+    Returns:
+        contracts.PooledMeans, and contracts.Orders: of every two domains the one that is probably harder. Templates count where
+        they have an accuracy in every version.
+
+    Raises:
+        UserError: no series has such a template.
+    """
+    panel = build_panel(judgements)
+    templates, values = _by_template(panel)
+    if has_own_fillings:
+        values = values.mean(axis=2, keepdims=True)
+    codes = {name: cluster_codes(templates, name) for name in CLUSTERS}
+    pairs = templates["concept_a"] + templates["concept_b"].map(lambda name: f"{JOINT}{name}" if isinstance(name, str) else "")
+    means, orders = [], []
+    for model, eval_type, of_series in zip(panel.series["model"], panel.series["eval_type"], values, strict=True):
+        known = ~np.isnan(of_series).any(axis=1)
+        if not known.any():
+            continue
+        found = pool(of_series, templates["domain"].to_numpy(str), codes["concept_pair"])
+        means.append(_rows(found).assign(grouping="domain", model=model, eval_type=eval_type))
+        orders += [{"model": model, "eval_type": eval_type} | row for row in _orders(found)]
+        for domain, places in templates[known].groupby("domain", sort=True).indices.items():
+            here = np.flatnonzero(known)[places]
+            found = pool(of_series[here], pairs.to_numpy(str)[here], codes["template"][here])
+            rows = _rows(found).assign(grouping="concept_pair", model=model, eval_type=eval_type)
+            means.append(rows.assign(group=str(domain) + JOINT + rows["group"]))
+    if not means:
+        problem = "no template has an accuracy in every version."
+        raise UserError("judgements", problem, "Judge a model that answered the items of all versions.")
+    return pd.concat(means, ignore_index=True), pd.DataFrame(orders, columns=list(Orders.columns))
+
+
+def _by_template(panel: Panel) -> tuple[pd.DataFrame, np.ndarray]:
+    """One row per template, and its accuracies, shape (series, templates, versions); missing where an item has none."""
+    items = panel.items
+    code, version = cluster_codes(items, "template"), np.unique(items["version"], return_inverse=True)[1]
+    values = np.full((len(panel.series), int(code.max()) + 1, int(version.max()) + 1), np.nan)
+    values[:, code, version] = metric_values(panel)[0]
+    return items.iloc[np.unique(code, return_index=True)[1]].reset_index(drop=True), values
+
+
+def _rows(found: Pooled) -> pd.DataFrame:
+    """The columns of contracts.PooledMeans, without series and grouping."""
+    names = ("mean", "pooled", "ci_low", "ci_high", "rank_low", "rank_high", "n_clusters", "n_templates")
+    rows = pd.DataFrame({"group": found.groups} | {name: getattr(found, name) for name in names})
+    return rows.assign(**{name: rows[name].clip(0, 1) for name in ("pooled", "ci_low", "ci_high")})
+
+
+def _orders(found: Pooled) -> Iterator[dict[str, object]]:
+    """Every two groups, the one that is probably lower first."""
+    for i, j in zip(*np.triu_indices(len(found.groups), 1), strict=True):
+        a, b = (i, j) if found.lower[i, j] >= found.lower[j, i] else (j, i)
+        yield {"lower": str(found.groups[a]), "higher": str(found.groups[b]), "probability": float(found.lower[a, b])}

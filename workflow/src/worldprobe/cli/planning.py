@@ -1,0 +1,80 @@
+"""``plan`` and ``pool``: how large must a study be, and what holds of single domains and their order?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from worldprobe.cli.analysis import Step
+from worldprobe.cli.options import BELOW_ONE, Cluster, EvalType, Judgements, Missing, ReplicateModels, between, named_groups
+
+#: Version of each computation.
+PLANS, POOLED = 1, 1
+
+
+def plan(
+    judgements: Judgements,
+    /,
+    *,
+    difference: Annotated[float, between(0.0001, 1)] = 0.02,
+    power: Annotated[float, BELOW_ONE] = 0.8,
+    eval_type: EvalType = "logprobs",
+    cluster: Cluster = "concept_pair",
+    n_clusters: Annotated[Sequence[int], between(2)] = (),
+    n_versions: Annotated[Sequence[int], between(2, 10_000)] = (),
+    replicates: ReplicateModels = (),
+    n_replicates: Annotated[Sequence[int], between(1, 1000)] = (1,),
+    missing: Missing = (),
+    out: Path,
+) -> None:
+    """How many pairs of concepts and versions a study needs to find a difference of two models, overall and by domain.
+
+    The variances are those of a pilot: judgements of two models or more on two versions or more.
+
+    Args:
+        difference: true difference of the two models' accuracies
+        power: share of such studies that should find it; for the printed sentences
+        n_clusters: numbers of pairs of concepts (default: half, once, twice and four times the pilot's)
+        n_versions: numbers of versions (default: 2 to 50)
+        n_replicates: numbers of replicates of each model; 1: about these trained models
+        out: plans table
+    """
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.planning import plan_studies, versions_needed
+    from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
+    from worldprobe.contracts.results import OVERALL, Plans
+    from worldprobe.errors import UserError
+
+    step = Step(PLANS, judgements, missing)
+    rows = step.read(COLUMNS)
+    if has_own_fillings(judgements):
+        problem = "each item has fillings of its own, so versions are no sample of more."
+        raise UserError(judgements[0], problem, "Plan with items of mode fixed.")
+    plans = plan_studies(rows, difference, eval_type, cluster, n_clusters, n_versions, named_groups(replicates), n_replicates)
+    found = versions_needed(plans, power)
+    print(f"A difference of {100 * difference:g} points is found in {power:.0%} of studies with:")
+    most = plans["n_versions"].max()
+    for row in found[found["grouping"] == OVERALL].to_dict("records"):
+        runs = f"{row['n_replicates']} replicates, " if replicates else ""
+        clusters = f"{row['n_clusters']} {cluster.replace('_', ' ')}s"
+        print(f"  {runs}{clusters}, {row['n_templates']} templates: {row['n_versions'] or f'over {most}'} versions")
+    step.write(plans, Plans, out, ["scipy"], {"cluster": cluster, "power": power})
+
+
+def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, out: Path) -> None:
+    """Accuracy of domains and pairs of concepts by partial pooling, and which statements about the order of domains hold.
+
+    Args:
+        orders_out: orders table: of every two domains the one that is probably harder
+        out: pooled_means table
+    """
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.planning import pool_means
+    from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
+    from worldprobe.contracts.results import Orders, PooledMeans
+
+    step = Step(POOLED, judgements, missing)
+    means, orders = pool_means(step.read(COLUMNS), has_own_fillings(judgements))
+    step.write(orders, Orders, orders_out, ["scipy"])
+    step.write(means, PooledMeans, out, ["scipy"])
