@@ -247,7 +247,7 @@ def build_page(page: Page) -> str:
         .from_string(asset("page.html.jinja"))
         .render(
             version=__version__,
-            style=asset("page.css") + step_colours(),
+            style=Markup(asset("page.css")) + step_colours(),
             script=script,
             policy="default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; "
             f"script-src 'sha256-{digest}'",

@@ -154,6 +154,14 @@ def test_the_report_fetches_nothing(page):
     assert hosts <= {"www.w3.org"}  # names of XML vocabularies, which nobody loads
 
 
+def test_style_and_script_are_not_escaped(page):
+    text = page.read_text()
+    for element in ("style", "script"):
+        inside = text.partition(f"<{element}>")[2].partition(f"</{element}>")[0]
+        assert len(inside) > 1000
+        assert not re.search(r"&(#\d+|gt|lt|amp);", inside), element
+
+
 def test_ids_are_unique_and_links_lead_somewhere(page):
     reader = Reader(page.read_text())
     assert len(reader.ids) == len(set(reader.ids))
