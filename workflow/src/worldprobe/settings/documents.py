@@ -87,7 +87,14 @@ def parse_yaml(name: str, content: bytes, kind: Any = LOADER, repeated: list[Rep
         problem = f"is not valid YAML: {error.problem or error.context}."
         fix = "Fix this line or the one above it; text that starts with [ or { needs quotes."
         raise UserError(where, problem, fix) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # not UTF-8, a date such as 2020-99-99, a list within itself
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{name}, line {line}", "is not UTF-8 text.", "Save the file as UTF-8.") from error
+    except yaml.reader.ReaderError as error:
+        before = yaml.reader.Reader.NON_PRINTABLE.split(content.decode("utf-8-sig"), maxsplit=1)[0]
+        line = before.count("\n") + 1
+        raise UserError(f"{name}, line {line}", f"is not valid YAML: {error.reason}.", "Remove what is not text.") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date such as 2020-99-99, a list within itself
         reason = " ".join(str(error).split())
         raise UserError(name, f"is not valid YAML ({reason}).", "Save it as UTF-8, and put text in quotes.") from error
     return Source(name, document, lines)

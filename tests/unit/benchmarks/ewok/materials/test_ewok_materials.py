@@ -14,6 +14,7 @@ CONTEXT, TARGET, CONCEPT = (f"{kind}s/{kind}-garden-work.yml" for kind in ("cont
 AGENTS, OBJECTS = "fillers/filler-agent.csv", "fillers/filler-object.csv"
 
 TWICE = "          contrast: antonym\n        - segmentA: upward\n          segmentB: downward\n"
+TWO_SPELLINGS = "  non-agentive: true\n  non_agentive: false\n- "
 AGAIN = 'garden-work:\n  - pattern: "[agent1] {CONCEPT} [object1]."\n    criteria: agentive\n    tags: present_3sg_form\n'
 #: (file, what stands there, what is written instead, its line, part of what it says, part of the fix)
 MISTAKES = {
@@ -45,6 +46,10 @@ MISTAKES = {
     "flag that is none": (CONCEPT, "agentive: true\n- ", "agentive: maybe\n- ", 6, "neither true nor false", "Write true"),
     "concept twice": (CONCEPT, "- concept: lower", "- concept: lift", 7, '"lift" is already in line 2', "Keep one"),
     "key twice": (CONCEPT, "  domain: garden\n", "  domain: garden\n  domain: attic\n", 4, "is set twice (first on line", "Keep"),
+    "key twice with a hyphen": (CONCEPT, "  agentive: true\n- ", TWO_SPELLINGS, 6, "are one key", "Keep"),
+    "null for a key": (CONCEPT, "agentive: true\n- ", "~: true\n- ", 6, "unknown key", "remove"),
+    "null for the top key in targets": (TARGET, "garden-work:", "~:", 2, "unknown key", "Rename"),
+    "list for the top key in targets": (TARGET, "garden-work:\n", "", 1, 'has no list "garden-work"', "below it"),
     "unknown criterion": (TARGET, "agentive", "agentiv", 3, 'did you mean "agentive"?', "attribute"),
     "unknown form": (TARGET, "present_3sg_form", "present_3s_form", 3, 'did you mean "present_3sg_form"?', "Correct"),
     "broken YAML": (CONTEXT, '"[agent1]', '[agent1]', 6, "is not valid YAML", "quotes"),
@@ -129,8 +134,10 @@ def test_files_of_a_domain_must_be_complete_and_well_named(garden):
 
 def test_text_that_is_not_utf8_is_told_with_its_line(garden):
     garden.with_(AGENTS, "item\nZoë\n".encode("latin-1"))
-    (problem,) = garden.read().problems.errors()
-    assert (problem.place.file, problem.place.line) == (AGENTS, 2)
+    garden.with_(CONTEXT, garden.files[CONTEXT].replace("conceptB: lower", "conceptB: löwer").encode("latin-1"))
+    garden.with_(TARGET, garden.files[TARGET].replace("agentive", "ägen\x01tive"))
+    told = {(problem.place.file, problem.place.line) for problem in garden.read().problems.errors()}
+    assert {(AGENTS, 2), (CONTEXT, 3), (TARGET, 4)} <= told
 
 
 def test_a_byte_order_mark_windows_line_ends_and_comment_lines_do_no_harm(garden):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, TypeVar
 
+import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation, ValidationError, ValidationInfo
 from pydantic.json_schema import SkipJsonSchema
 
@@ -97,7 +98,7 @@ class Problems(list[Problem]):
             raise UserError(first.place, first.problem, first.fix + more)
 
 
-_BOOL, _NULL = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:null"
+_BOOL, _NULL, _STR = (f"tag:yaml.org,2002:{kind}" for kind in ("bool", "null", "str"))
 _TRUTH = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
 
 
@@ -106,12 +107,19 @@ class _Bare(str):
 
 
 class _Texts(LOADER):  # type: ignore[misc, valid-type]
-    """Reads every value as text, except null."""
+    """Reads every key as text, and every value except null."""
 
     yaml_implicit_resolvers = {
         start: [(tag, form) for tag, form in known if tag in (_BOOL, _NULL)]
         for start, known in LOADER.yaml_implicit_resolvers.items()
     }
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                key.tag = _STR
+        found: dict[Hashable, Any] = super().construct_mapping(node, deep)
+        return found
 
 
 _Texts.add_constructor(_BOOL, lambda _, node: _Bare(node.value))

@@ -413,7 +413,11 @@ class _Reader:
             fields = self.source.document[number]
             if not isinstance(fields, dict):
                 fields = {}
-            elif any("-" in key for key in fields):  # ``non-agentive`` may be written for ``non_agentive``
+            elif hyphens := [key for key in fields if "-" in key]:  # ``non-agentive`` may be written for ``non_agentive``
+                for key in hyphens:
+                    if (twin := key.replace("-", "_")) in fields:
+                        where = Place(self.source.name, self.source.lines[number, key])
+                        self.problems.refuse(where, f"{key} and {twin} are one key; the last one counts.", "Keep one of the two.")
                 self.source.document[number] = fields = {key.replace("-", "_"): value for key, value in fields.items()}
             kind = kind_of(str(fields.get("concept_type", "")), str(fields.get("domain", "")))
             entry: Any = parse_entry(CLASSES[kind], self.source, keys, self.problems, self.rules)
@@ -442,7 +446,8 @@ class _Reader:
     def _places(self, *above: str) -> Iterator[Keys]:
         """Where the entries are."""
         entries = self.source.document
-        if above and isinstance(entries, dict):
+        if above:
+            entries = entries if isinstance(entries, dict) else {}
             for key in [key for key in entries if key not in above]:
                 where = Place(self.source.name, self.source.lines[key,])
                 self.problems.refuse(where, f'unknown key "{key}"{did_you_mean(key, above)}', "Rename or remove it.")
@@ -452,5 +457,7 @@ class _Reader:
                 keys: Keys = (*above, number)
                 yield keys
         else:
-            what = f'has no list "{above[0]}"' if above else "is not a list of entries"
-            self.problems.error(Place(self.source.name, 1), f"{what}.", "Start each entry with a dash.")
+            what, fix = "is not a list of entries.", "Start each entry with a dash."
+            if above:
+                what, fix = f'has no list "{above[0]}".', f'Write "{above[0]}:", and below it the entries, each with a dash.'
+            self.problems.error(Place(self.source.name, 1), what, fix)
