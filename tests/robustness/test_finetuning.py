@@ -48,6 +48,7 @@ FILES = {
     "one message": (line("Left?"), "no list of at least two messages"),
     "a question at the end": (line("Left?", "TRUE", "Why?"), "does not end with a message of the user and one of the assistant"),
     "an empty answer": (line("Left?", " "), "empty answer"),
+    "half a character": (line("Left \ud800?", "TRUE"), "line 1"),
     "an unknown role": ('{"messages": [{"role": "judge", "content": "a"}, {"role": "assistant", "content": "b"}]}', "judge"),
     "a second line that is none": (line("Left?", "TRUE") + "\n{}", "line 2"),
 }

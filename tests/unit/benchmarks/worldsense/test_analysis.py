@@ -13,6 +13,7 @@ from worldprobe.benchmarks.worldsense.analysis.answers import name_of_results, r
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, WORDS, read_questions
 from worldprobe.benchmarks.worldsense.analysis.statistics import COLUMNS, compute_statistics, count_answers, score_tuples
 from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, answers_of
+from worldprobe.benchmarks.worldsense.trials.files import read_lines
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 
@@ -245,6 +246,24 @@ def test_a_malformed_trial_is_named_by_its_line(tmp_path: Path, capsys) -> None:
     results = answer(tmp_path, {1: "TRUE"})
     assert main(["worldsense", "analyse", str(path), str(results), "--out", str(tmp_path / "out")]) == 2
     assert "line 3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("names", [[1, 2, 3], [["a"], ["b"], ["c"]]])
+def test_names_that_are_no_texts_are_refused_with_their_line(names: list, tmp_path: Path) -> None:
+    path = write(tmp_path / "trials.jsonl", inference(1, "a", objects=names))
+    with pytest.raises(UserError, match="which has the wrong type") as refused:
+        read_questions(path)
+    assert refused.value.where == f"{path}, line 1"
+
+
+def test_half_a_character_is_refused_with_its_line(tmp_path: Path) -> None:
+    whole, half = '{"text": "\\ud83d\\ude00 and \\\\ud83d"}', '{"text": "\\ud83d"}'
+    (tmp_path / "lines.jsonl").write_text(f"{whole}\n{half}\n")
+    lines = read_lines(tmp_path / "lines.jsonl")
+    assert next(lines) == (1, {"text": "\U0001f600 and \\ud83d"})
+    with pytest.raises(UserError, match="surrogates not allowed") as refused:
+        next(lines)
+    assert refused.value.where.endswith("line 2")
 
 
 def test_the_command_writes_statistics_and_what_was_answered(trials: Path, tmp_path: Path, capsys) -> None:
