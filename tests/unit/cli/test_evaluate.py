@@ -283,8 +283,29 @@ def test_numbers_with_other_options_or_weights_are_replaced_on_request_only(quic
     assert run("--versions", "0-0", "--replace") == (0, {"ewok": 0.7, "worldsense": 0.6})
     said["digest"] = "others"
     assert run("--versions", "0-0") == (2, {"ewok": 0.7, "worldsense": 0.6})
-    assert "another model or precision (checkpoint_digest weights)" in capsys.readouterr().err
+    assert "another model, precision or software (checkpoint_digest weights)" in capsys.readouterr().err
     assert run("--versions", "0-0", "--replace") == (0, {"ewok": 0.7})
+
+
+def test_a_result_that_cannot_be_read_is_replaced_on_request_only(quick, tmp_path, capsys):
+    _, run = quick
+    run("--benchmark", "ewok,worldsense")
+    path = tmp_path / "result.json"
+    edited = path.read_text().replace("0.6", "6.0")
+    path.write_text(edited)
+    assert cli.main(["evaluate", "mine", "--work", str(tmp_path)]) == 2
+    assert "--replace" in capsys.readouterr().err
+    assert path.read_text() == edited
+    assert run("--replace") == (0, {"ewok": 0.5})
+
+
+def test_numbers_of_other_software_do_not_pass_for_those_of_this(quick, monkeypatch, capsys):
+    _, run = quick
+    both = run("--benchmark", "ewok,worldsense")
+    monkeypatch.setattr(evaluate, "__version__", "99.0")
+    assert run("--benchmark", "ewok") == (2, both[1])
+    assert "precision or software (worldprobe " in capsys.readouterr().err
+    assert run("--benchmark", "ewok,worldsense") == both
 
 
 def test_a_benchmark_that_cannot_ask_a_model_is_skipped_where_another_can(tmp_path, caplog):

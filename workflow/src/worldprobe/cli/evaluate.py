@@ -102,7 +102,7 @@ def evaluate(
     evaluated = Evaluated(name, entry, flags, work, asdict(options), step)
     evaluations, skipped = able(evaluated, names)
     out = out or work / "result.json"
-    earlier, asked = read_earlier(out), {each: stated_options(one, options) for each, one in evaluations.items()}
+    earlier, asked = read_earlier(out, replace), {each: stated_options(one, options) for each, one in evaluations.items()}
     if not replace:
         refuse_other_options(out, earlier, asked)
     evaluation: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "worldprobe_version": __version__, "options": asked}
@@ -111,11 +111,11 @@ def evaluate(
         stated, text = one.run(evaluated)
         evaluation = merge_results(evaluation, stated)
         described.append(text)
-    if differing := [fact for fact in FACTS if earlier and earlier.get(fact) != evaluation.get(fact)]:
+    if differing := made_otherwise(earlier, evaluation):
         if not replace:
-            shown = ", ".join(f"{fact} {earlier.get(fact)}" for fact in differing)
             fix = "Run the same command with --replace (no answer is asked for again), or name another folder with --work."
-            raise UserError(out, f"has numbers of another model or precision ({shown}), which would be lost.", fix)
+            problem = f"has numbers of another model, precision or software ({', '.join(differing)}), which would be lost."
+            raise UserError(out, problem, fix)
         earlier = {}
     evaluation = merge_results(earlier, evaluation)
     check_result(evaluation, str(out))
@@ -155,14 +155,36 @@ def stated_options(evaluation: Evaluation, options: BenchmarkOptions) -> dict[st
     return {name: value for name, value in asdict(options).items() if name in evaluation.options and name != "password"}
 
 
-def read_earlier(place: Path) -> dict[str, Any]:
-    """The result that is there already; empty where there is none that can be read."""
+def read_earlier(place: Path, replace: bool) -> dict[str, Any]:
+    """The result that is there already; empty where there is none.
+
+    Raises:
+        UserError: it cannot be read, and must not be replaced.
+    """
     from worldprobe.report.results import read_result
 
     try:
-        return read_result(place)
-    except UserError:
-        return {}
+        return read_result(place) if place.exists() else {}
+    except UserError as error:
+        if replace:
+            return {}
+        raise UserError(
+            error.where, error.problem, "Add --replace to write it anew, or name another folder with --work."
+        ) from error
+
+
+def made_otherwise(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> list[str]:
+    """What an earlier result was made with, where later numbers differ in it, so that one result cannot state both.
+
+    Other software matters only where benchmarks of the earlier result are not among the later ones.
+    """
+    if not earlier:
+        return []
+    found = [f"{fact} {earlier.get(fact)}" for fact in FACTS if earlier.get(fact) != later.get(fact)]
+    if earlier.get("options", {}).keys() - later["options"].keys():
+        before, now = ({"worldprobe": one["worldprobe_version"], **one["packages"]} for one in (earlier, later))
+        found += [f"{name} {version}" for name, version in before.items() if now.get(name, version) != version]
+    return found
 
 
 def refuse_other_options(place: Path, earlier: Mapping[str, Any], asked: Mapping[str, Mapping[str, Any]]) -> None:

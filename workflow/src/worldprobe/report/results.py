@@ -354,7 +354,9 @@ def merge_results(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[
     >>> merge_results({"accuracy": 1, "benchmarks": {"a": 1}}, {"worldsense": 2, "benchmarks": {"b": 3}})
     {'accuracy': 1, 'benchmarks': {'a': 1, 'b': 3}, 'worldsense': 2}
     """
-    nested = {key: {**earlier[key], **later[key]} for key in ("benchmarks", "options") if key in earlier and key in later}
+    nested = {
+        key: {**earlier[key], **later[key]} for key in ("benchmarks", "options", "packages") if key in earlier and key in later
+    }
     return {**earlier, **later, **nested}
 
 
