@@ -51,6 +51,23 @@ def test_contexts_are_as_many_as_texts(models: list) -> None:
         worldprobe.score_texts(models[0], ["one", "two"], ["a context"])
 
 
+@pytest.mark.parametrize("texts", ["one text", ["one", float("nan")]])
+def test_what_is_no_list_of_texts_is_refused(models: list, texts: object) -> None:
+    with pytest.raises(UserError, match="not a list of texts"):
+        worldprobe.score_texts(models[0], texts)
+
+
+def test_a_missing_context_is_none_and_no_text_has_no_row(models: list) -> None:
+    scored = worldprobe.score_texts(models[0], ["Ben hides.", "Ben hides."], pd.Series([float("nan"), "Ana sees it."]))
+    assert scored.logprob[0] == worldprobe.score_texts(models[0], ["Ben hides."]).logprob[0] != scored.logprob[1]
+    assert worldprobe.score_texts(models[0], []).empty
+
+
+def test_models_are_compared_with_models() -> None:
+    with pytest.raises(UserError, match="Give what score_items returned"):
+        worldprobe.compare_models()
+
+
 def test_items_are_judged_as_the_commands_judge_them_and_models_compared(models: list, tmp_path: Path) -> None:
     items = tmp_path / "items.parquet"
     assert main(["materials", "new-domain", str(tmp_path / "own"), "office-work"]) == 0

@@ -45,14 +45,16 @@ def score_texts(model: Engine, texts: Sequence[str], contexts: Sequence[str | No
         A row per text: context, text, logprob (nats; missing where it is not a log probability), n_tokens (scored), flags.
 
     Raises:
-        UserError: there are more or fewer contexts than texts.
+        UserError: the texts are no list of texts, or there are more or fewer contexts.
     """
     import pandas as pd
 
     from worldprobe.errors import UserError
     from worldprobe.models.engine import Loglikelihood
 
-    given: list[str | None] = [None] * len(texts) if contexts is None else list(contexts)
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise UserError("texts", "are not a list of texts.", 'Write score_texts(model, ["A sentence."]), without missing ones.')
+    given = [None] * len(texts) if contexts is None else [None if pd.isna(context) else context for context in contexts]
     if len(given) != len(texts):
         raise UserError("contexts", f"are {len(given)}, for {len(texts)} texts.", "Give one for each text, or None.")
     queries = [Loglikelihood(context, text) for context, text in zip(given, texts, strict=True)]
@@ -115,5 +117,8 @@ def compare_models(*judgements: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     from worldprobe.benchmarks.ewok.analysis import compare
+    from worldprobe.errors import UserError
 
+    if not judgements:
+        raise UserError("judgements", "there are none.", "Give what score_items returned of two models.")
     return compare.compare_models(pd.concat(judgements, ignore_index=True))
