@@ -115,6 +115,18 @@ def test_where_no_model_is_above_chance_the_part_says_so_with_the_interval(folde
     )
 
 
+@pytest.mark.parametrize("n_models", [1, 2])
+def test_where_one_skin_gives_no_interval_nothing_is_said_of_intervals(folder: Path, tmp_path: Path, n_models: int) -> None:
+    summaries = read_table(folder / "summaries.parquet", Summaries).assign(
+        n_clusters=1, ci_low=float("nan"), ci_high=float("nan")
+    )
+    few = summaries[summaries["model"].isin(["knows", "positive"][:n_models])].reset_index(drop=True)
+    write_table(few, Summaries, tmp_path / "summaries.parquet", Provenance(seed=0))
+    part = compose(Material(tmp_path / "summaries.parquet", Roster(), read_origins([]), None))
+    assert [one for one in part.more if one.startswith(("Means by problem", "Skins whose"))]
+    assert not [one for one in part.more if "overlap" in one or "apart" in one]
+
+
 def rows_of(folder: Path, tmp_path: Path, **values: dict[str, tuple[float, float, float]]) -> Part:
     """The part where a statistic of each model has another mean and interval."""
     summaries = read_table(folder / "summaries.parquet", Summaries)

@@ -81,11 +81,13 @@ def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
 
 def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> list[str]:
     """The mean over models, means by domain, the untrained control and the word2vec baseline."""
-    means = over_versions(pick(summaries, "overall", eval_type))
+    means = over_versions(pick(summaries, "overall", eval_type)).dropna(subset="mean")
     pool = trained_models(means, roster)
     said = [f"The mean over these {len(pool)} models is {pool['mean'].mean():.3f}."] if len(pool) > 1 else []
     if (summaries.grouping == "domain").any():
-        domains = trained_models(over_versions(pick(summaries, "domain", eval_type)), roster).groupby("group")["mean"].mean()
+        domains = (
+            trained_models(over_versions(pick(summaries, "domain", eval_type)), roster).groupby("group")["mean"].mean().dropna()
+        )
         if len(domains) > 1:
             found = ranging(domains.rename(index=in_words), "Means by domain")
             said.append(f"{found}; whether other items would give this order was not tested.")

@@ -167,10 +167,8 @@ def _by_problem(by_problem: pd.DataFrame, asked: Sequence[str]) -> list[str]:
         most, least = (rows[rows["problem"] == name].set_index("model") for name in (normal.idxmax(), normal.idxmin()))
         n_apart = int(_apart(most, least, len(normal)).sum())
         where = f"are apart in {n_apart} of {counted(len(most), 'model')}" if len(most) > 1 else "are apart"
-        found.append(
-            f"{ranging(normal.rename(index=names), 'Means by problem')}; the intervals of the ends over skins, at 95% "
-            f"for all problems at once, {where if n_apart else 'overlap'}."
-        )
+        ends = f"; the intervals of the ends over skins, at 95% for all problems at once, {where if n_apart else 'overlap'}"
+        found.append(f"{ranging(normal.rename(index=names), 'Means by problem')}{ends if _have_intervals(most, least) else ''}.")
     if len(normal) and len(trivial):
         found.append(f"The trivial controls, which need no world, come to {trivial.mean():.3f}.")
     return found
@@ -188,7 +186,14 @@ def _seen(summaries: pd.DataFrame, asked: Sequence[str]) -> list[str]:
     where = f" on average; the intervals over skins are apart in {apart.sum()} of {len(apart)} models."
     if len(asked) == 1:
         where = f"; the intervals over skins {'are apart' if apart.all() else 'overlap'}."
+    if not _have_intervals(shared, other):
+        where = "."
     return [f"Skins whose relation is in the training sets come to {means[IN]:.3f}, others to {means[OUT]:.3f}{where}"]
+
+
+def _have_intervals(*sides: pd.DataFrame) -> bool:
+    """Whether each has one at least: one skin gives none."""
+    return all(interval_ends(side)["ci_low"].notna().any() for side in sides)
 
 
 def _apart(higher: pd.DataFrame, lower: pd.DataFrame, n_compared: int = 1) -> pd.Series:
