@@ -45,6 +45,16 @@ HIGH = (0.7, 0.65, 0.75)
             "Mean accuracies run from 0.500 (C) to 0.600 (A and B)",
             ", and the one 95% interval, that of A, lies above it",
         ),
+        (
+            {"A": ABOVE, "B": HIGH, "C": (0.5, NONE, NONE)},
+            "Mean accuracies run from 0.500 (C) to 0.700 (B)",
+            ", and the 95% intervals of all 2 models that have one lie above it",
+        ),
+        (
+            {"A": ABOVE, "B": AT, "C": (0.5, NONE, NONE)},
+            "Mean accuracies run from 0.500 (B and C) to 0.600 (A)",
+            ", and the 95% interval of 1 of 2 models that have one lies above it",
+        ),
         ({"A": UNKNOWN, "B": (0.5, NONE, NONE)}, "Mean accuracies run from 0.500 (B) to 0.600 (A)", ""),
         (
             {"A": AT, "B": (NONE, NONE, NONE)},
@@ -55,6 +65,10 @@ HIGH = (0.7, 0.65, 0.75)
 )
 def test_means_are_told_against_chance_without_naming_a_best_model(rows, means_are, against):
     assert against_chance(means(**rows)) == f"{means_are}; chance is 0.5{against}."
+
+
+def test_models_without_an_accuracy_are_said_to_have_none():
+    assert against_chance(means(A=(NONE, NONE, NONE))) == "No model has a mean accuracy."
 
 
 def test_where_chance_is_not_known_nothing_is_said_of_it():

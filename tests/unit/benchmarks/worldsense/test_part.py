@@ -17,6 +17,7 @@ from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries, Tri
 from worldprobe.benchmarks.worldsense.figures import dots, lines
 from worldprobe.benchmarks.worldsense.report.evaluation import _judge
 from worldprobe.benchmarks.worldsense.report.part import compose
+from worldprobe.benchmarks.worldsense.skins.skins import IN, OUT
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.benchmarks.worldsense.tables import accuracy
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
@@ -87,8 +88,7 @@ def test_the_part_says_whose_intervals_lie_above_chance_and_which_biases_differ_
     )
     assert any("positive" in sentence and "+1.00" in sentence for sentence in part.more)
     assert part.who == "Asked: 2 language models."
-    said = "Skins whose relation is in the training sets come to 0.750, others to 0.750 on average; the intervals over skins are"
-    assert f"{said} apart in 0 of 2 models." in part.more
+    assert "Skins whose relation is in the training sets come to 0.750, others to 0.750 on average." in part.more  # one skin each
     assert part.overview["all"] == {"knows": 1.0, "positive": 0.5}
     assert not part.has_item_text
     assert [row["name"] for row in part.methods.models] == ["knows", "positive"]
@@ -113,6 +113,18 @@ def test_where_no_model_is_above_chance_the_part_says_so_with_the_interval(folde
         "Mean accuracies are all 0.500; chance is 0.5, and no model's interval over skins, at 95% for all at once, lies above it."
         " Prompting: basic."
     )
+
+
+def test_intervals_over_skins_that_training_has_and_others_are_compared(folder: Path, tmp_path: Path) -> None:
+    summaries = read_table(folder / "summaries.parquet", Summaries)
+    for group, numbers in ((IN, (0.9, 0.8, 1.0)), (OUT, (0.5, 0.4, 0.6))):
+        summaries.loc[(summaries["grouping"] == "intraining") & (summaries["group"] == group), ["mean", "ci_low", "ci_high"]] = (
+            numbers
+        )
+    write_table(summaries, Summaries, tmp_path / "summaries.parquet", Provenance(seed=0))
+    part = compose(Material(tmp_path / "summaries.parquet", Roster(), read_origins([]), None))
+    said = "Skins whose relation is in the training sets come to 0.900, others to 0.500 on average; the intervals over skins are"
+    assert f"{said} apart in 2 of 2 models." in part.more
 
 
 @pytest.mark.parametrize("n_models", [1, 2])

@@ -58,6 +58,8 @@ def against_chance(rows: pd.DataFrame, chance: float | None = 0.5, interval: str
         interval: what the intervals are.
     """
     rows = rows[rows["mean"].notna()]
+    if rows.empty:
+        return "No model has a mean accuracy."
     known = rows[rows["ci_low"].notna()]
     guess = "" if chance is None else f"; chance is {chance:g}"
     if len(rows) == 1:
@@ -73,14 +75,15 @@ def against_chance(rows: pd.DataFrame, chance: float | None = 0.5, interval: str
     if chance is None or known.empty:
         return f"{sentence}."
     n_above, intervals = int((known["ci_low"] > chance).sum()), interval.replace("interval", "intervals", 1)
+    models = f"{len(known)} models" + (" that have one" if len(known) < len(rows) else "")
     if len(known) == 1:
         whose = f"the one {interval}, that of {known['name'].iloc[0]}, {'lies' if n_above else 'does not lie'}"
     elif n_above == 0:
         whose = f"no model's {interval} lies"
     elif n_above == len(known):
-        whose = f"the {intervals} of all {len(known)} models lie"
+        whose = f"the {intervals} of all {models} lie"
     else:
-        whose = f"the {interval if n_above == 1 else intervals} of {n_above} of {len(known)} models lie"
+        whose = f"the {interval if n_above == 1 else intervals} of {n_above} of {models} lie"
         whose += "s" if n_above == 1 else ""
     return f"{sentence}, and {whose} above it."
 

@@ -290,5 +290,5 @@ def _shown(value: Any, part: Mapping[str, Any]) -> str:
         return "the value"
     if isinstance(value, dict | list):
         return "a block of keys" if isinstance(value, dict) else "a list"
-    text = repr(value)
+    text = "null" if value is None else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

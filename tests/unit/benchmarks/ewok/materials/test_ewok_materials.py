@@ -47,6 +47,8 @@ MISTAKES = {
     "concept twice": (CONCEPT, "- concept: lower", "- concept: lift", 7, '"lift" is already in line 2', "Keep one"),
     "key twice": (CONCEPT, "  domain: garden\n", "  domain: garden\n  domain: attic\n", 4, "is set twice (first on line", "Keep"),
     "key twice with a hyphen": (CONCEPT, "  agentive: true\n- ", TWO_SPELLINGS, 6, "are one key", "Keep"),
+    "keys for texts": (CONCEPT, "agentive: true\n- ", "opposite_concepts: {a: b}\n- ", 6, "neither a text nor a list", "a dash"),
+    "null for a text": (TARGET, '"[agent1] {CONCEPT} [object1]."', "null", 3, "null should be a valid string", "Write a text"),
     "null for a key": (CONCEPT, "agentive: true\n- ", "~: true\n- ", 6, "unknown key", "remove"),
     "null for the top key in targets": (TARGET, "garden-work:", "~:", 2, "unknown key", "Rename"),
     "list for the top key in targets": (TARGET, "garden-work:\n", "", 1, 'has no list "garden-work"', "below it"),

@@ -144,15 +144,20 @@ def texts(value: Any, context: ValidationInfo) -> Any:
     return [text] if isinstance(text, str) else text
 
 
+def _text_or_texts(value: Any, context: ValidationInfo) -> Any:
+    found = (texts if isinstance(value, list) else _text)(value, context)
+    if not all(isinstance(one, str) for one in (found if isinstance(found, list) else [found or ""])):
+        raise ValueError("is neither a text nor a list of texts.", "Write a text, or a list with a dash before each text.")
+    return found
+
+
 def _flag(value: Any) -> bool:
     if value is not None and str(value).lower() not in _TRUTH:
         raise ValueError("is neither true nor false.", "Write true or false.")
     return value is not None and _TRUTH[str(value).lower()]
 
 
-TextOrTexts = Annotated[
-    str | tuple[str, ...] | None, BeforeValidator(lambda value, info: (texts if isinstance(value, list) else _text)(value, info))
-]
+TextOrTexts = Annotated[str | tuple[str, ...] | None, BeforeValidator(_text_or_texts)]
 OptionalText = Annotated[str | None, BeforeValidator(_text)]
 Text = Annotated[str, Field(min_length=1), BeforeValidator(_text)]
 OptionalTexts = Annotated[tuple[str, ...] | None, BeforeValidator(texts)]

@@ -183,12 +183,10 @@ def _seen(summaries: pd.DataFrame, asked: Sequence[str]) -> list[str]:
         return []
     shared, other = (rows[rows["intraining"] == name].set_index("model") for name in (IN, OUT))
     apart = _apart(shared, other) | _apart(other, shared)
-    where = f" on average; the intervals over skins are apart in {apart.sum()} of {len(apart)} models."
-    if len(asked) == 1:
-        where = f"; the intervals over skins {'are apart' if apart.all() else 'overlap'}."
-    if not _have_intervals(shared, other):
-        where = "."
-    return [f"Skins whose relation is in the training sets come to {means[IN]:.3f}, others to {means[OUT]:.3f}{where}"]
+    where = f"are apart in {apart.sum()} of {len(apart)} models" if len(asked) > 1 else "are apart" if apart.all() else "overlap"
+    said = f"Skins whose relation is in the training sets come to {means[IN]:.3f}, others to {means[OUT]:.3f}"
+    said += " on average" if len(asked) > 1 else ""
+    return [f"{said}; the intervals over skins {where}." if _have_intervals(shared, other) else f"{said}."]
 
 
 def _have_intervals(*sides: pd.DataFrame) -> bool:
