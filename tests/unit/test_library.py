@@ -5,10 +5,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import worldprobe
+from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 
@@ -67,6 +69,15 @@ def test_a_missing_context_is_none_and_no_text_has_no_row(models: list) -> None:
 def test_models_are_compared_with_models() -> None:
     with pytest.raises(UserError, match="Give what score_items returned"):
         worldprobe.compare_models()
+
+
+def test_items_with_fillings_of_their_own_are_compared_over_pairs_of_concepts_alone() -> None:
+    items = simulate_items(12, 3, seed=0)
+    judged = simulate_judgements(items, np.zeros((2, len(items), 2)), ["mine", "yours"], "logprobs", seed=0)
+    pairs = [judged[judged.model == model] for model in ("mine", "yours")]
+    together, apart = worldprobe.compare_models(*pairs), worldprobe.compare_models(*pairs, has_own_fillings=True)
+    assert together.interval_over.unique().tolist() == ["pairs of concepts and versions"]
+    assert apart.interval_over.unique().tolist() == ["pairs of concepts"]
 
 
 def test_items_are_judged_as_the_commands_judge_them_and_models_compared(models: list, tmp_path: Path) -> None:

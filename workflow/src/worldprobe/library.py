@@ -102,11 +102,13 @@ def score_items(model: Engine, items: pd.DataFrame | str | Path, name: str = "")
     return validate(judged.table, Judgements)
 
 
-def compare_models(*judgements: pd.DataFrame) -> pd.DataFrame:
+def compare_models(*judgements: pd.DataFrame, has_own_fillings: bool = False) -> pd.DataFrame:
     """Is one model better than another on the same items? Paired, overall and by domain.
 
     Args:
         judgements: what ``score_items`` returned, of models with different names.
+        has_own_fillings: whether each item was filled on its own (``items build --mode independent``), so that versions share
+            nothing.
 
     Returns:
         Comparisons: difference, interval and p of every pair of models; ``sentence`` says it in words.
@@ -121,4 +123,4 @@ def compare_models(*judgements: pd.DataFrame) -> pd.DataFrame:
 
     if not judgements:
         raise UserError("judgements", "there are none.", "Give what score_items returned of two models.")
-    return compare.compare_models(pd.concat(judgements, ignore_index=True))
+    return compare.compare_models(pd.concat(judgements, ignore_index=True), has_own_fillings=has_own_fillings)
