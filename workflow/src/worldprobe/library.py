@@ -54,7 +54,9 @@ def score_texts(model: Engine, texts: Sequence[str], contexts: Sequence[str | No
 
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise UserError("texts", "are not a list of texts.", 'Write score_texts(model, ["A sentence."]), without missing ones.')
-    given = [None] * len(texts) if contexts is None else [None if pd.isna(context) else context for context in contexts]
+    given: list[str | None] = [None] * len(texts)
+    if contexts is not None:
+        given = [None if pd.isna(context) else context for context in contexts]
     if len(given) != len(texts):
         raise UserError("contexts", f"are {len(given)}, for {len(texts)} texts.", "Give one for each text, or None.")
     queries = [Loglikelihood(context, text) for context, text in zip(given, texts, strict=True)]
