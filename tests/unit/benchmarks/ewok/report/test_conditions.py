@@ -26,7 +26,7 @@ def compared() -> pd.DataFrame:
             row |= {"low_b": base - 0.01, "high_b": base + 0.02, "n_versions_b": 5}
             row |= {"low_a": base + change - 0.03, "high_a": base + change, "n_versions_a": 5}
             row |= {"ci_low": change - 0.02, "ci_high": change + 0.02, "p": 0.01 if change < 0 else 0.4, "status": "ok"}
-            row |= {"p_holm": 0.02 if change < 0 else 0.4, "n": 100, "n_clusters": 40}
+            row |= {"p_holm": 0.02 if change < 0 else 0.4, "detectable": 0.03, "n": 100, "n_clusters": 40}
             rows.append(row | {"n_items_b": 500, "n_items_a": 500, "sentence": "x"})
     return validate(pd.DataFrame(rows), ConditionComparisons)
 
@@ -45,6 +45,7 @@ def test_the_table_has_a_row_per_model_and_condition(compared):
         "−0.080",
         "−0.100 to −0.060",
         "0.020",
+        "0.030",
         "100",
     ]
     assert len(cells) == 4
