@@ -16,8 +16,8 @@ from worldprobe.analysis.pooling import pool
 
 sys.path.insert(0, str(Path(__file__).parent))  # pytest looks for doctests here, too
 
-import pooling  # noqa: E402
-import power  # noqa: E402
+import pooling
+import power
 
 PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
 N_PAIRS, N_TEMPLATES, N_VERSIONS = 158, 1906, 3
