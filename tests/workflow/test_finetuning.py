@@ -122,6 +122,7 @@ def finished_tiny(snakemake: Snakemake, tmp_path_factory: pytest.TempPathFactory
     return folder / here
 
 
+@pytest.mark.slow
 def test_a_tiny_experiment_runs_from_skins_to_table_9_and_figure_5(finished_tiny: Path) -> None:
     table = pd.read_csv(finished_tiny / "tables" / "worldsense_finetuning.csv")
     ours = table[table["source"] == "this run"]
@@ -134,6 +135,7 @@ def test_a_tiny_experiment_runs_from_skins_to_table_9_and_figure_5(finished_tiny
     assert curves.groupby("model")["step"].max().to_dict() == {"reader.words": 3, "reader+100": 6}
 
 
+@pytest.mark.slow
 def test_the_memorisation_set_is_part_of_what_was_trained_on_and_the_test_set_is_not(finished_tiny: Path) -> None:
     trained = pd.concat([pd.read_parquet(path) for path in (finished_tiny / "finetuning" / "sets").glob("*.parquet")])
     trials = finished_tiny / "trials"
@@ -141,6 +143,7 @@ def test_the_memorisation_set_is_part_of_what_was_trained_on_and_the_test_set_is
     assert not set(pd.read_parquet(trials / "test.parquet")["tuple_id"]) & set(trained["tuple_id"])
 
 
+@pytest.mark.slow
 def test_the_card_says_what_the_model_was_trained_on(finished_tiny: Path) -> None:
     folder = finished_tiny / "finetuning" / "models" / "reader+100"
     made = json.loads((folder / "provenance.json").read_text())

@@ -132,6 +132,7 @@ SHORT = ("--steps", "6", "--warm-up", "1", "--learning-rate", "0.003")
 LORA = {"batch": 8, "trials": 40, "tuning": "lora", "lora_rank": 4, "gradient_checkpointing": True, "checkpoint_every": 6}
 
 
+@pytest.mark.slow
 def test_two_processes_that_share_the_weights_are_stopped_and_continued_to_those_of_one(tmp_path: Path) -> None:
     """FSDP over gloo, with LoRA and gradient checkpointing; in float32 the sums differ by rounding alone (1e-6)."""
     some = ("--per-cell", "2", "--problems", "Infer.trivial", "--sizes", "3", "--skins", "train_trips")
