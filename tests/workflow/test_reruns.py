@@ -98,11 +98,8 @@ def test_a_finished_study_does_nothing(planned: Jobs) -> None:
 PACKAGE = "workflow/src/worldprobe"
 CHEAP_EDITS = {
     "scoring code": (f"{PACKAGE}/models/chat.py", '"""', '"""Edited. '),
-    "a reader of answers": (f"{PACKAGE}/benchmarks/worldsense/inference/parse.py", '"""', '"""Edited. '),
     "an R file": (f"{PACKAGE}/benchmarks/ewok/analysis/regression.R", "#", "# Edited."),
-    "a default of an option": (f"{PACKAGE}/cli/options.py", "= Annotated[", "=  Annotated["),
     "published numbers": ("resources/published/ewok.csv", "0.", "1."),
-    "a template of the report": (f"{PACKAGE}/report/assets/page.html.jinja", "<", "<!-- edited --><"),
 }
 
 

@@ -91,6 +91,7 @@ def test_a_third_benchmark_has_fewer_than_a_hundred_lines() -> None:
     assert sum(len(path.read_text().splitlines()) for path in NEW.rglob("*.*") if path.is_file()) < 100
 
 
+@pytest.mark.slow
 def test_a_third_benchmark_runs_to_its_tables_and_report_without_the_model_that_fails(
     runs: list[subprocess.CompletedProcess[str]], place: Path, worldprobe: Run
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_third_benchmark_runs_to_its_tables_and_report_without_the_model_that_
     ], status
 
 
+@pytest.mark.slow
 def test_a_third_benchmark_evaluates_and_ranks_models(worldprobe: Run, place: Path) -> None:
     for model in ("one", "two"):
         done = worldprobe(

@@ -11,6 +11,7 @@ import yaml
 
 from worldprobe import cli
 from worldprobe.benchmark import Evaluated, Evaluation
+from worldprobe.benchmarks.worldsense.inference import reference_solvers
 from worldprobe.benchmarks.worldsense.report.evaluation import converses
 from worldprobe.cli import evaluate
 from worldprobe.errors import UserError
@@ -29,6 +30,7 @@ def evaluation(tiny_checkpoint, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
         patch.setattr(evaluate, "step", step)
+        patch.setattr(reference_solvers, "ROUNDS", 1)
         line = ["evaluate", str(tiny_checkpoint()), "--benchmark", "ewok,worldsense", "--versions", "0", "--work", str(work)]
         assert cli.main(line) == 0
     return work, printed.getvalue()
@@ -189,7 +191,8 @@ def test_worldsense_accuracy_is_the_mean_of_its_problems(evaluated):
     assert found["trials"]["n_trials"] == len(read_table(evaluated / "worldsense" / "responses.parquet", Responses))
 
 
-def test_a_rule_is_evaluated_in_worldsense_alone_and_the_solver_knows_everything(tmp_path, capsys):
+def test_a_rule_is_evaluated_in_worldsense_alone_and_the_solver_knows_everything(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(reference_solvers, "ROUNDS", 1)
     line = ["evaluate", "rule_solver", "--benchmark", "worldsense", "--work", str(tmp_path)]
     assert cli.main(line) == 0
     result = json.loads((tmp_path / "result.json").read_text())

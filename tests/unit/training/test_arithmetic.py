@@ -31,6 +31,7 @@ def train(**capped: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_training_gives_the_same_weights_where_a_processor_has_no_avx512() -> None:
     pytest.importorskip("transformers")
     here = train()

@@ -23,7 +23,10 @@ def test_notebooks_are_committed_without_outputs(path):
     assert all(not cell.outputs and cell.execution_count is None for cell in cells)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.slow] if path.stem.startswith("3") else [], id=path.stem) for path in NOTEBOOKS],
+)
 def test_notebooks_run_and_become_fragments_that_the_report_takes(path, finished_run, tmp_path, monkeypatch):
     pytest.importorskip("ipykernel")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "workflow" / "src"), os.environ.get("PYTHONPATH", "")]))
