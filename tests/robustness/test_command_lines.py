@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from worldprobe.cli import main
 
 SUMMARIZE = "summarize {judgements_a}"
 COMPARE = "compare {judgements_a} {judgements_b}"
@@ -95,8 +101,9 @@ def test_an_option_that_does_nothing_with_a_server_is_refused(check, option: str
 
 
 @pytest.fixture
-def little_room() -> Iterator[None]:
+def little_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Files cannot grow beyond 4 KB, as on a full disk."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # what is imported now would be kept cut short
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
@@ -121,6 +128,68 @@ def test_a_full_disk_is_a_message_and_leaves_what_was_there(request, check, tmp_
         check("controls write-corpus {templates} {materials} --stories 20 --sentences 5 --out {corpus}", status=0, corpus=corpus)
     request.getfixturevalue("little_room")
     assert ".part" not in check(line, "cannot be written", corpus=corpus), "the user's path is named, not a temporary one"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "score logprobs {pipe} --checkpoint {folder} --out {out}",
+        "score logprobs {items} --checkpoint {pipe} --out {out}",
+        "judge {items} {pipe} --out {out}",
+        "items build {pipe} --out {out}",
+        "config check {pipe}",
+        "status --configfile {pipe}",
+    ],
+)
+def test_a_pipe_is_refused_where_it_would_be_waited_for(check, tmp_path_factory, line: str) -> None:
+    pipe = tmp_path_factory.mktemp("pipe") / "pipe"
+    os.mkfifo(pipe)
+    check(line, "pipe", pipe=pipe)
+
+
+@pytest.mark.parametrize("name", ["a\udced.parquet", "a\0.parquet"])
+def test_a_name_that_no_file_can_have_is_refused(check, name: str) -> None:
+    check(f"{BUILD} --out '{{folder}}/{name}'", "is not UTF-8 text")
+
+
+def test_a_link_as_output_stays_one(study, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("items.parquet", "folder"):
+        (tmp_path / name).symlink_to(tmp_path / "elsewhere" / name)
+    (tmp_path / "elsewhere" / "folder").mkdir()
+    for line in (
+        f"items build {study['materials']} --versions 0 --out {tmp_path}/items.parquet",
+        *2 * [f"items export {study['items']} --format lm-eval --out {tmp_path}/folder"],
+    ):
+        assert main(line.split()) == 0
+    assert [(tmp_path / name).is_symlink() for name in ("items.parquet", "folder")] == [True, True]
+    assert (tmp_path / "elsewhere" / "items.parquet").is_file()
+    assert (tmp_path / "elsewhere" / "folder" / "group.yaml").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "folder", "items.parquet"]
+    assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == ["folder", "items.parquet"]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_change_nothing(study, tmp_path: Path, closed: str) -> None:
+    line = f"{sys.executable} -m worldprobe items build {study['materials']} --versions 0 --out {tmp_path}/items.parquet {closed}"
+    assert subprocess.run(line, shell=True, check=False, capture_output=True).returncode == 0
+    assert (tmp_path / "items.parquet").read_bytes() == study["items"].read_bytes()
+
+
+def test_sigterm_leaves_nothing_half_written_and_asks_for_the_same_command(study, tmp_path: Path, monkeypatch, caplog) -> None:
+    def stop(path: Path) -> None:
+        assert path.stat().st_size
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("worldprobe.files._synchronize", stop)
+    monkeypatch.setattr("worldprobe.log.LOGGER.propagate", True)
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as ended:
+        main(["items", "build", str(study["materials"]), "--versions", "0", "--out", str(tmp_path / "items.parquet")])
+    assert ended.value.code == 75
+    assert "the same command continues" in caplog.text
+    assert not list(tmp_path.iterdir())
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 pytest.importorskip("openai")
 
+from worldprobe.errors import UserError
 from worldprobe.models.server.endpoint import Endpoint
 
 ADDRESSES = [
@@ -53,6 +55,7 @@ class Told:
 
     answers: dict[str, tuple[int, Any]]
     url: str
+    pause: float = 0.0
 
 
 @pytest.fixture
@@ -76,7 +79,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
             self.send_header("content-length", str(len(raw)))
             with contextlib.suppress(OSError):
                 self.end_headers()
-                self.wfile.write(raw)
+                for byte in [raw[i : i + 1] for i in range(len(raw))] if told.pause else [raw]:
+                    time.sleep(told.pause)
+                    self.wfile.write(byte)
 
         def log_message(self, *_: Any) -> None: ...
 
@@ -107,6 +112,16 @@ def test_an_odd_list_of_models_is_refused(check: Callable[..., str], server: Tol
 def test_odd_answers_are_refused(check: Callable[..., str], server: Told, choices: Any) -> None:
     server.answers |= {"completions": (200, {"choices": choices})}
     score(check, server.url)
+
+
+def test_an_answer_that_comes_byte_by_byte_is_late_as_a_whole(server: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.answers["models"] = (200, b" " * 100)
+    monkeypatch.setattr(server, "pause", 0.05)
+    endpoint = Endpoint(server.url, timeout=0.5)
+    began = time.monotonic()
+    with pytest.raises(UserError, match="did not answer in time"):
+        endpoint.ask_one(lambda client: client.get("/models"))
+    assert time.monotonic() - began < 4
 
 
 @pytest.mark.parametrize("path", ["models", "completions"])

@@ -21,6 +21,7 @@ CHANGED: list[tuple[str, dict[str, Any], str]] = [
     ("config.json", {"vocab_size": 5}, ""),
     *(("config.json", {"model_type": value}, "") for value in ("gtp2", "bert")),
     ("config.json", {"n_embd": 16}, "shapes"),
+    ("config.json", {"n_layer": 1_000_000_000}, "num_hidden_layers is 1000000000"),
     ("config.json", {"architectures": ["BertForMaskedLM"]}, "not a causal"),
     ("config.json", {"is_encoder_decoder": True}, "not a causal"),
     ("config.json", {"auto_map": {"AutoModelForCausalLM": "x.Y"}, "model_type": "own"}, "Python code"),
@@ -120,6 +121,19 @@ def test_token_ids_without_an_embedding_are_refused(check: Callable[..., str], m
     document["model"]["vocab"] = {token: number + 3000 if number > 200 else number for token, number in vocabulary.items()}
     (model / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
     score(check, model, "embeddings for")
+
+
+def test_an_added_word_without_an_embedding_is_refused_and_an_added_special_token_is_not(check, model: Path) -> None:
+    document = json.loads((model / "tokenizer.json").read_text(encoding="utf-8"))
+    token = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    added, kept = [token | {"id": 9000, "content": "the", "special": is_special} for is_special in (False, True)], document
+    for one, words in zip(added, ("embeddings for", ""), strict=True):
+        changed = kept | {"added_tokens": [*kept["added_tokens"], one | ({} if words else {"content": "<pad>"})]}
+        (model / "tokenizer.json").write_text(json.dumps(changed), encoding="utf-8")
+        if words:
+            score(check, model, words)
+        else:
+            check("score logprobs {items} --checkpoint {checkpoint} --out {folder}/s.parquet", status=0, checkpoint=model)
 
 
 @pytest.mark.parametrize(("value", "options"), [(float("nan"), ""), (float("inf"), "--plain")])

@@ -32,6 +32,16 @@ def test_a_table_given_twice_is_refused(study, tmp_path: Path, check: Callable[.
     check(line, "a second time", copy=copy)
 
 
+@pytest.mark.parametrize(
+    "line", ["table mean_accuracy", "table accuracy_by_domain", "figure accuracy_by_domain", "figure concepts"]
+)
+def test_a_display_of_one_summary_row_says_what_it_lacks(study, tmp_path: Path, check: Callable[..., str], line: str) -> None:
+    summaries = read_table(study["summaries"], contracts.Summaries)
+    other = summaries[summaries["grouping"] == "context_contrast"].head(1)
+    write_table(other, contracts.Summaries, tmp_path / "one.parquet", read_provenance(study["summaries"]))
+    check(f"{line} {{folder}}/one.parquet --out {{folder}}/shown.{'svg' if 'figure' in line else 'csv'}", "there is no grouping")
+
+
 def test_the_agreement_of_models_is_not_taken_for_that_of_people(check: Callable[..., str]) -> None:
     check("agree {judgements_choice} {judgements_likert} --people {agreements} --out {out}", "contains the answers of models")
 

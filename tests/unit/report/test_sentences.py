@@ -37,7 +37,7 @@ HIGH = (0.7, 0.65, 0.75)
         (
             {"A": ABOVE, "B": HIGH},
             "Mean accuracies run from 0.600 (A) to 0.700 (B)",
-            ", and the 95% intervals of all 2 models lie above it",
+            ", and the 95% intervals of both models lie above it",
         ),
         ({"A": AT, "B": AT}, "Mean accuracies are all 0.500", ", and no model's 95% interval lies above it"),
         (
@@ -48,7 +48,7 @@ HIGH = (0.7, 0.65, 0.75)
         (
             {"A": ABOVE, "B": HIGH, "C": (0.5, NONE, NONE)},
             "Mean accuracies run from 0.500 (C) to 0.700 (B)",
-            ", and the 95% intervals of all 2 models that have one lie above it",
+            ", and the 95% intervals of both models that have one lie above it",
         ),
         (
             {"A": ABOVE, "B": AT, "C": (0.5, NONE, NONE)},
@@ -82,7 +82,7 @@ def test_where_chance_is_not_known_nothing_is_said_of_it():
 def test_intervals_of_another_kind_are_named_in_the_plural():
     both = means(A=(0.6, 0.55, 0.65), B=(0.7, 0.65, 0.75))
     assert against_chance(both, interval="interval over skins").endswith(
-        "and the intervals over skins of all 2 models lie above it."
+        "and the intervals over skins of both models lie above it."
     )
 
 

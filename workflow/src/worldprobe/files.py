@@ -52,7 +52,7 @@ def whole_files(paths: Collection[Path | str]) -> Iterator[None]:
     Raises:
         UserError: a file or folder cannot take its place.
     """
-    batch = _Batch({Path(path).absolute() for path in paths})
+    batch = _Batch({Path(path).resolve() for path in paths})
     token = _batch.set(batch)
     try:
         with batch.leftovers:
@@ -68,13 +68,14 @@ def whole_file(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path next to ``path``; on success it becomes ``path``, on failure it is removed.
 
     The bytes are on disk before the file takes its name. The temporary name contains host and process, so two writers on a
-    shared disk cannot collide: the later rename wins whole. What killed processes of this machine left there is removed.
+    shared disk cannot collide: the later rename wins whole. What killed processes of this machine left there is removed. A link
+    stays one: what it leads to is replaced.
 
     Raises:
         UserError: the file cannot be written here.
     """
-    path = Path(path)
     check_place(path)
+    path = _behind_link(path)
     temporary = _temporary(path)
     with _disk_errors(path, always=True):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +96,7 @@ def whole_folder(path: Path | str, command: str, source: str | None = None) -> I
     """Yield a temporary folder next to ``path``; on success it takes the place of ``path``, on failure it is removed.
 
     An existing folder is replaced only if it is empty, or the same command wrote it, from the same source, and nothing was added
-    or edited since: the folder contains a manifest of its files.
+    or edited since: the folder contains a manifest of its files. A link stays one: what it leads to is replaced.
 
     Args:
         path: the folder.
@@ -105,8 +106,8 @@ def whole_folder(path: Path | str, command: str, source: str | None = None) -> I
     Raises:
         UserError: the folder cannot be written, ``path`` is a file, or the folder contains anything else.
     """
-    path = Path(path)
     check_place(path, is_folder=True, command=command, source=source)
+    path = _behind_link(path)
     temporary = _temporary(path)
     with _disk_errors(path, always=True):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -157,7 +158,7 @@ def _fill_and_keep(
             finish()
             for member in [*(temporary.rglob("*") if temporary.is_dir() else []), temporary]:
                 _synchronize(member)
-        if batch is None or path.absolute() not in batch.paths:
+        if batch is None or path.resolve() not in batch.paths:
             rename()
         else:
             batch.renames.append(rename)
@@ -252,6 +253,11 @@ def _members(folder: Path) -> set[str]:
         if not folders and not names and place != Path():
             found.add(place.as_posix())
     return found
+
+
+def _behind_link(path: Path | str) -> Path:
+    """The path, or where it leads if it is a link."""
+    return Path(path).resolve() if Path(path).is_symlink() else Path(path)
 
 
 def _temporary(path: Path) -> Path:

@@ -16,7 +16,7 @@ from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
 from worldprobe.benchmarks.worldsense.contracts import Responses, Summaries, Trials
 from worldprobe.benchmarks.worldsense.figures import dots, lines
 from worldprobe.benchmarks.worldsense.report.evaluation import _judge
-from worldprobe.benchmarks.worldsense.report.part import compose
+from worldprobe.benchmarks.worldsense.report.part import _apart, _whose, compose
 from worldprobe.benchmarks.worldsense.skins.skins import IN, OUT
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF
 from worldprobe.benchmarks.worldsense.tables import accuracy
@@ -125,6 +125,20 @@ def test_intervals_over_skins_that_training_has_and_others_are_compared(folder: 
     part = compose(Material(tmp_path / "summaries.parquet", Roster(), read_origins([]), None))
     said = "Skins whose relation is in the training sets come to 0.900, others to 0.500 on average; the intervals over skins are"
     assert f"{said} apart in 2 of 2 models." in part.more
+
+
+def test_only_models_with_both_intervals_are_counted() -> None:
+    def rows(**ends: tuple[float, float]) -> pd.DataFrame:
+        frame = pd.DataFrame(ends, index=["ci_low", "ci_high"]).T
+        return frame.assign(mean=frame.mean(axis=1), n_clusters=20)
+
+    none = (float("nan"), float("nan"))
+    high, low = rows(a=(0.8, 0.9), b=(0.8, 0.9), c=none), rows(a=(0.1, 0.2), b=(0.7, 0.9), d=(0.1, 0.2))
+    apart = _apart(high, low) | _apart(low, high)
+    assert _whose(high, low, apart, 4) == "are apart in 1 of 2 models that have them"
+    assert _whose(high.loc[["a"]], low.loc[["a"]], apart, 1) == "are apart"
+    assert _whose(high.loc[["b"]], low.loc[["b"]], apart, 1) == "overlap"
+    assert _whose(high.loc[["c"]], low, apart, 4) == ""
 
 
 @pytest.mark.parametrize("n_models", [1, 2])

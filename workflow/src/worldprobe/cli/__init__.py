@@ -20,9 +20,10 @@ from worldprobe import __version__, log
 from worldprobe.benchmarks import NAMES
 from worldprobe.cli.extras import missing_extra
 from worldprobe.cli.parsing import DEFAULTS, LABELS, Call, in_our_words, unknown_options
-from worldprobe.cli.streams import patient_output
-from worldprobe.errors import UserError, did_you_mean, lack_of_memory
+from worldprobe.cli.streams import open_closed_streams, patient_output
+from worldprobe.errors import UserError, did_you_mean, is_text, lack_of_memory
 from worldprobe.files import whole_files
+from worldprobe.inference.preemption import Preemption
 
 #: Every stage in the order of the data's way: where it is, and its line in the list of all.
 STAGES = {
@@ -85,6 +86,8 @@ def parse(words: Sequence[str]) -> Call | None:
     Raises:
         UserError: a mistake on the command line.
     """
+    if strange := [word for word in words if not is_text(word)]:
+        raise UserError("worldprobe", f"{strange[0][:40]!r} is not UTF-8 text.", "Rename the file, or choose another name.")
     leading = list(takewhile(lambda word: word.startswith("-"), words))
     for word in leading:
         option = word.partition("=")[0] if word.startswith("--") else word[:2]
@@ -137,11 +140,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     A command may return a status of its own, such as 1 for an audit that found faults: its output is whole then, too.
     """
     words = [str(word) for word in (sys.argv[1:] if arguments is None else arguments)]
+    open_closed_streams()
     log.configure("--verbose" in takewhile(lambda word: word.startswith("-"), words))
     call = None
     try:
         # Of several files none takes its place before all are written: a late failure leaves what was there before.
-        with patient_output():
+        with Preemption(), patient_output():
             call = parse(words)
             if call is None:
                 return 0

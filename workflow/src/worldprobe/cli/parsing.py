@@ -75,7 +75,9 @@ class Call:
         return self.function(*self.bound.args, **self.bound.kwargs)
 
     def check_outputs(self) -> list[Path]:
-        """Refuse outputs that cannot be written, are inputs as well, or are named twice, before anything is computed.
+        """Refuse outputs that cannot be written, are inputs as well, or are named twice, and inputs that are no files.
+
+        It comes before anything is computed.
 
         Returns:
             The outputs.
@@ -98,6 +100,7 @@ class Call:
                         check_place(path)
                     outputs.append((option, path))
                 elif argument not in LABELS and "Literal" not in str(hints.get(argument)) and _exists(value):
+                    _check_is_regular(path)
                     inputs.append((argument, path))
         for place, (option, path) in enumerate(outputs):
             for other, twin in outputs[:place]:
@@ -106,6 +109,13 @@ class Call:
                     raise UserError(f"{option} {path}", problem, "Name two files.")
             _check_is_no_input(option, path, inputs)
         return [path for _, path in outputs]
+
+
+def _check_is_regular(path: Path) -> None:
+    """Refuse a pipe, which may never end and can be read only once: inputs are read, and their digests noted."""
+    if not path.is_file() and not path.is_dir():
+        problem = "is a device, pipe or socket, not a regular file."
+        raise UserError(path, problem, "Write its content to a file, and give the path of that.")
 
 
 def _check_is_no_input(option: str, path: Path, inputs: list[tuple[str, Path]]) -> None:

@@ -47,6 +47,15 @@ class _Patient:
         return getattr(self._stream, name)
 
 
+def open_closed_streams() -> None:
+    """Let streams that the shell closed (``2>&-``) lead nowhere: otherwise the next file that is opened takes their place."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            if (handle := os.open(os.devnull, os.O_RDWR)) != number:  # taken by something else since
+                os.close(handle)
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as the process lives
+
+
 @contextlib.contextmanager
 def patient_output() -> Iterator[None]:
     """Print through a patient standard output; characters it cannot encode are shown as escapes.
@@ -57,9 +66,6 @@ def patient_output() -> Iterator[None]:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    if sys.stdout is None:  # closed from the start: print does nothing then
-        yield
-        return
     patient = _Patient(sys.stdout)
     with contextlib.redirect_stdout(patient):
         yield

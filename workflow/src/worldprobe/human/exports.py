@@ -107,9 +107,16 @@ def read_key(path: Path | str) -> tuple[pd.DataFrame, str]:
         contracts.ListKeys, and the digest of the set of lists.
 
     Raises:
-        UserError: not an answer key.
+        UserError: not an answer key, or one whose answers were changed.
     """
     key = read_table(path, ListKeys)
+    fits = key["target"] == key["context"]
+    right = fits.map({True: 5, False: 1}).where(key["eval_type"] == "likert", fits.map({True: 1, False: 2}))
+    if len(wrong := key[(key["kind"] == "test") & (key["expected"] != right)]):
+        problem = (
+            f"expects {len(wrong)} answers that are not those of the contexts and targets, first of {wrong['item_id'].iloc[0]}."
+        )
+        raise UserError(path, problem, "Give the key as `human lists` wrote it.")
     digest = read_provenance(path).details.get("lists_digest")
     if not isinstance(digest, str):
         raise UserError(path, "does not say which lists it belongs to.", "Make lists and key again with `human lists`.")

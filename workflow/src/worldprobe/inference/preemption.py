@@ -1,4 +1,4 @@
-"""SIGTERM while answers are collected: finished answers go to disk whole, and the exit status asks for the same command again."""
+"""SIGTERM: what is finished goes to disk whole, nothing half-written stays, and the exit status asks for the command again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PREEMPTED = 75
 
 
 class Preempted(SystemExit):
-    """SIGTERM came: the running batch is dropped, finished answers are on disk."""
+    """SIGTERM came: what was being computed is dropped, what was finished is on disk."""
 
     def __init__(self) -> None:
         super().__init__(PREEMPTED)
@@ -41,7 +41,7 @@ class Preemption:
 
     def _come(self, number: int, frame: FrameType | None) -> None:
         self.has_come = True
-        LOGGER.warning("asked to stop: finished answers are kept, the same command continues from there")
+        LOGGER.warning("asked to stop: finished work is kept, the same command continues from there")
         if not self.is_held:
             raise Preempted
 

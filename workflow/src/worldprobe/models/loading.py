@@ -12,6 +12,8 @@ from worldprobe.models.checkpoint import Checkpoint
 from worldprobe.models.model_types import CAUSAL, ENCODER_DECODER, MASKED, with_article
 
 DTYPES = ("float32", "bfloat16", "float16")
+#: More layers than any model has; they are made one by one before a weight is read.
+MOST_LAYERS = 10_000
 #: Kind -> the class of transformers that loads it.
 CLASSES = {CAUSAL: "AutoModelForCausalLM", MASKED: "AutoModelForMaskedLM", ENCODER_DECODER: "AutoModelForSeq2SeqLM"}
 
@@ -91,16 +93,23 @@ def _read_configuration(checkpoint: Checkpoint) -> Any:
     """Read config.json first: the tokenizer reads it too, and would be blamed for its faults."""
     import transformers
 
+    where = f"{checkpoint.name}/config.json"
     try:
-        return transformers.AutoConfig.from_pretrained(
+        config = transformers.AutoConfig.from_pretrained(
             str(checkpoint.folder), local_files_only=True, trust_remote_code=checkpoint.trust_remote_code
         )
     except Exception as error:  # as above
         raise UserError(
-            f"{checkpoint.name}/config.json",
+            where,
             f"cannot be used: {_first_line(error)}",
             "Correct it, or fetch or save the model again; or use a version of transformers that supports its family.",
         ) from error
+    for part in (config, config.get_text_config()):
+        for key in ("num_hidden_layers", "num_decoder_layers"):
+            if isinstance(layers := getattr(part, key, None), int) and layers > MOST_LAYERS:
+                problem = f"{key} is {layers}: no model has so many, and making them would take hours."
+                raise UserError(where, problem, "Correct it, or fetch or save the model again.")
+    return config
 
 
 def load_tokenizer(checkpoint: Checkpoint) -> Any:
@@ -150,7 +159,8 @@ def _check_report(checkpoint: Checkpoint, report: Any) -> None:
 
 def _check_vocabulary(checkpoint: Checkpoint, tokenizer: Any, rows: int) -> None:
     """Every token that a text can have needs an embedding; special tokens that were added later may lack one."""
-    special = set(tokenizer.all_special_ids) | set(getattr(tokenizer, "added_tokens_decoder", ()))
+    added = getattr(tokenizer, "added_tokens_decoder", {})
+    special = set(tokenizer.all_special_ids) | {token for token, text in added.items() if text.special}
     beyond = [token for token in tokenizer.get_vocab().values() if token >= rows and token not in special]
     if beyond:
         raise UserError(

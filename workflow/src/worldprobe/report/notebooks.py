@@ -18,6 +18,8 @@ LONGEST_CELL = 300
 def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
     """Run a notebook in its own folder and return it as HTML without head, scripts or anything to fetch.
 
+    What its cells log, with times of day, is left out: the same notebook gives the same bytes.
+
     Args:
         path: an .ipynb file; it is read, never written.
         settings: environment variables that the notebook reads, e.g. ``WORLDPROBE_STUDY``.
@@ -44,6 +46,9 @@ def run_notebook(path: Path | str, settings: Mapping[str, str]) -> str:
         raise UserError(
             path, problem, "Open it in Jupyter and run it cell by cell; check that the study has finished."
         ) from error
+    for cell in notebook.cells:
+        if "outputs" in cell:
+            cell["outputs"] = [one for one in cell["outputs"] if one.get("name") != "stderr"]
     html, _resources = HTMLExporter(
         template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True
     ).from_notebook_node(notebook)

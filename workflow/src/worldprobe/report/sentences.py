@@ -81,7 +81,7 @@ def against_chance(rows: pd.DataFrame, chance: float | None = 0.5, interval: str
     elif n_above == 0:
         whose = f"no model's {interval} lies"
     elif n_above == len(known):
-        whose = f"the {intervals} of all {models} lie"
+        whose = f"the {intervals} of {models.replace('2', 'both', 1) if len(known) == 2 else f'all {models}'} lie"
     else:
         whose = f"the {interval if n_above == 1 else intervals} of {n_above} of {models} lie"
         whose += "s" if n_above == 1 else ""

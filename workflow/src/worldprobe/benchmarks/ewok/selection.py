@@ -30,7 +30,7 @@ def pick(
         UserError: the summaries have no such rows; the message says what they have.
     """
     rows = summaries[(summaries.grouping == grouping) & (summaries.metric == metric)]
-    is_model = ~rows.model.map(is_yardstick)
+    is_model = ~rows.model.map(is_yardstick).astype(bool)
     wanted = is_model if eval_type is None else is_model & (rows.eval_type == eval_type)
     if not wanted.any():
         raise UserError(f"summaries, eval_type {eval_type}", *_nothing(summaries, grouping, eval_type, metric))
@@ -51,13 +51,13 @@ def single_versions(rows: pd.DataFrame) -> pd.DataFrame:
 
 def language_models(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of language models, without humans and baselines."""
-    return rows[~rows.model.map(is_yardstick)].reset_index(drop=True)
+    return rows[~rows.model.map(is_yardstick).astype(bool)].reset_index(drop=True)
 
 
 def trained_models(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """The rows of language models without untrained controls, which only calibrate; all of them where there is nothing else."""
     models = language_models(rows)
-    trained = models[~models.model.map(lambda model: roster[model].is_untrained)]
+    trained = models[~models.model.map(lambda model: roster[model].is_untrained).astype(bool)]
     return trained if len(trained) else models
 
 

@@ -14,7 +14,7 @@ import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from worldprobe.addresses import check_address
@@ -92,11 +92,12 @@ class Client:
 
     async def get(self, path: str, timeout: float | None = None) -> Any:
         """The JSON at a path; ``timeout`` in seconds, where it is shorter than the endpoint's."""
-        return await self._connection.get(path, cast_to=object, options={"timeout": timeout} if timeout else {})
+        options = {"timeout": timeout} if timeout else {}
+        return await self._whole(self._connection.get(path, cast_to=object, options=options), timeout)
 
     async def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """The JSON that answers a request."""
-        found = await self._connection.post(path, body=dict(body), cast_to=object)
+        found = await self._whole(self._connection.post(path, body=dict(body), cast_to=object))
         usage = found.get("usage") if isinstance(found, dict) else None
         name = found.get("model") if isinstance(found, dict) else None
         if isinstance(name, str) and (name := printable(name)[:200]) not in self._spending.models:
@@ -109,6 +110,15 @@ class Client:
         else:
             self._spending.is_blind = True
         return found
+
+    async def _whole(self, answer: Awaitable[Any], timeout: float | None = None) -> Any:
+        """An answer that is all there in time: the client's own limit begins again with every byte that comes."""
+        import openai
+
+        try:
+            return await asyncio.wait_for(answer, timeout or self._connection.timeout)
+        except TimeoutError as error:
+            raise openai.APITimeoutError(cast(Any, None)) from error
 
 
 #: One question: given the server, awaits the answer.

@@ -25,7 +25,7 @@ from worldprobe.errors import UserError
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster
 from worldprobe.report.origins import read_origins
 from worldprobe.report.page import Material, Notice, Part, notices, render_template
-from worldprobe.report.sentences import against_chance, counted, ranging, who_took_part
+from worldprobe.report.sentences import against_chance, counted, listed, ranging, who_took_part
 
 QUESTION = "Does a language model know how the world works?"
 CITE = "The measure: Ivanova et al. (2024), Elements of World Knowledge (EWoK), arXiv 2405.09605."
@@ -65,7 +65,7 @@ def compose(material: Material) -> Part:
 
 
 def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> str:
-    """Means against chance and, where present, humans.
+    """Means against chance, which models are not among them, and, where present, humans.
 
     No model is called best: that is for the comparisons, which are corrected for their number.
     """
@@ -75,6 +75,13 @@ def lead(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
     if answered.empty:
         raise UserError("summaries", "no model has an accuracy.", "Check the judgements: every answer is missing.")
     sentence = against_chance(answered.assign(name=[roster[model].name for model in answered.model]))
+    left_out = [roster[model] for model in language_models(means).model.unique() if model not in set(answered.model)]
+    for reason, names in (
+        ("which learned nothing", [model.name for model in left_out if model.is_untrained]),
+        ("without an accuracy", [model.name for model in left_out if not model.is_untrained]),
+    ):
+        if names:
+            sentence += f" Not counted here: {listed(names)}, {reason}."
     human = means[means.model == HUMAN]["mean"]
     return f"{sentence} Humans reach {human.iloc[0]:.3f}." if len(human) else sentence
 
@@ -90,7 +97,8 @@ def more(summaries: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -
         )
         if len(domains) > 1:
             found = ranging(domains.rename(index=in_words), "Means by domain")
-            said.append(f"{found}; whether other items would give this order was not tested.")
+            is_order = domains.map("{:.3f}".format).nunique() > 1
+            said.append(f"{found}{'; whether other items would give this order was not tested' if is_order else ''}.")
     for row in language_models(means).to_dict("records"):
         if roster[row["model"]].is_untrained:
             said.append(_untrained(roster[row["model"]].name, row["mean"], row["ci_low"], row["ci_high"]))

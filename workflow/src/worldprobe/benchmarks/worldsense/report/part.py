@@ -165,10 +165,9 @@ def _by_problem(by_problem: pd.DataFrame, asked: Sequence[str]) -> list[str]:
     if len(normal) > 1:
         names = {str(name): PROBLEM_NAMES[str(name)].lower() for name in normal.index}
         most, least = (rows[rows["problem"] == name].set_index("model") for name in (normal.idxmax(), normal.idxmin()))
-        n_apart = int(_apart(most, least, len(normal)).sum())
-        where = f"are apart in {n_apart} of {counted(len(most), 'model')}" if len(most) > 1 else "are apart"
-        ends = f"; the intervals of the ends over skins, at 95% for all problems at once, {where if n_apart else 'overlap'}"
-        found.append(f"{ranging(normal.rename(index=names), 'Means by problem')}{ends if _have_intervals(most, least) else ''}.")
+        ends = _whose(most, least, _apart(most, least, len(normal)), rows["model"].nunique())
+        said = f"; the intervals of the ends over skins, at 95% for all problems at once, {ends}" if ends else ""
+        found.append(f"{ranging(normal.rename(index=names), 'Means by problem')}{said}.")
     if len(normal) and len(trivial):
         found.append(f"The trivial controls, which need no world, come to {trivial.mean():.3f}.")
     return found
@@ -182,21 +181,36 @@ def _seen(summaries: pd.DataFrame, asked: Sequence[str]) -> list[str]:
     if not {IN, OUT} <= set(means.index):
         return []
     shared, other = (rows[rows["intraining"] == name].set_index("model") for name in (IN, OUT))
-    apart = _apart(shared, other) | _apart(other, shared)
-    where = f"are apart in {apart.sum()} of {len(apart)} models" if len(asked) > 1 else "are apart" if apart.all() else "overlap"
+    where = _whose(shared, other, _apart(shared, other) | _apart(other, shared), rows["model"].nunique())
     said = f"Skins whose relation is in the training sets come to {means[IN]:.3f}, others to {means[OUT]:.3f}"
-    said += " on average" if len(asked) > 1 else ""
-    return [f"{said}; the intervals over skins {where}." if _have_intervals(shared, other) else f"{said}."]
+    said += " on average" if rows["model"].nunique() > 1 else ""
+    return [f"{said}; the intervals over skins {where}." if where else f"{said}."]
 
 
-def _have_intervals(*sides: pd.DataFrame) -> bool:
-    """Whether each has one at least: one skin gives none."""
-    return all(interval_ends(side)["ci_low"].notna().any() for side in sides)
+def _whose(first: pd.DataFrame, second: pd.DataFrame, apart: pd.Series, n_asked: int) -> str:
+    """In how many models the intervals of two means are apart, of those that have both; empty where none has.
+
+    Args:
+        first: rows by model.
+        second: likewise.
+        apart: of each model, whether they are.
+        n_asked: models that the means are of.
+    """
+    known = [set(side.index[interval_ends(side)["ci_low"].notna()]) for side in (first, second)]
+    both = sorted(known[0] & known[1])
+    if not both:
+        return ""
+    n_apart = int(apart[both].sum())
+    if n_apart == 0 or n_asked == 1:
+        return "are apart" if n_apart else "overlap"
+    return f"are apart in {n_apart} of {counted(len(both), 'model')}" + (" that have them" if len(both) < n_asked else "")
 
 
 def _apart(higher: pd.DataFrame, lower: pd.DataFrame, n_compared: int = 1) -> pd.Series:
     """In which models one mean is above another for other skins as well; both by model, chosen among so many."""
-    return _bounds(higher, n_compared)["ci_low"] > _bounds(lower, n_compared)["ci_high"].reindex(higher.index)
+    below = _bounds(lower, n_compared)["ci_high"]
+    models = higher.index.union(below.index)
+    return _bounds(higher, n_compared)["ci_low"].reindex(models) > below.reindex(models)
 
 
 def _bias(summaries: pd.DataFrame, asked: Sequence[str], roster: Roster) -> list[str]:
