@@ -48,6 +48,13 @@ def test_each_benchmark_of_a_study_adds_its_figures_and_its_part_of_the_report(t
     assert benchmarks.page_files(study, ["a", "b"]) == [PageFiles("results/mine/third/summaries.parquet", "auto", ("a", "b"))]
 
 
+def test_two_figures_of_one_name_are_refused_whoever_has_them(third, monkeypatch):
+    own = next(one for one in benchmarks.benchmarks()["ewok"].displays if one.kind == "figure")
+    monkeypatch.setattr(third.displays[0], "name", own.name)
+    with pytest.raises(ValueError, match=f"ewok and third both have a figure {own.name}"):
+        benchmarks.benchmarks()
+
+
 def test_a_declaration_says_what_its_function_does_not():
     assert (shape.name, shape.title, shape.__doc__) == ("shape", "Shape", "The summaries as they are.")
     assert shape(7) == 7

@@ -5,6 +5,7 @@ import io
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -248,15 +249,18 @@ FACTS = {"checkpoint": "mine", "revision": None, "dtype": "float32", "engine": "
 @pytest.fixture
 def quick(tmp_path, monkeypatch):
     """``evaluate`` without a model: each benchmark's accuracy is a number that is set, and so are the model's weights."""
-    said = {"ewok": 0.5, "worldsense": 0.6, "digest": "weights"}
+    said = {"ewok": 0.5, "worldsense": 0.6, "digest": "weights", "items": "x"}
 
     def fake(name, option):
         def run(_):
             mean = {"grouping": "overall", "group": "all", "mean": said[name], "ci_low": None, "ci_high": None, "stderr": None}
-            found = {"items_digest": "x", "eval_type": "logprobs", "means": [mean | {"n_clusters": 1, "n": 1}]}
+            found = {"items_digest": said["items"], "eval_type": "logprobs", "means": [mean | {"n_clusters": 1, "n": 1}]}
             return {"model": "mine", "checkpoint_digest": said["digest"], **FACTS, "benchmarks": {name: found}}, name
 
-        return Evaluation(run, lambda _: [], lambda _: None, (option,))
+        def scores(result):
+            return [SimpleNamespace(items=one["items_digest"]) for key, one in result.get("benchmarks", {}).items() if key == name]
+
+        return Evaluation(run, scores, lambda _: None, (option,))
 
     fakes = {"ewok": fake("ewok", "versions"), "worldsense": fake("worldsense", "per_cell")}
     monkeypatch.setattr(evaluate, "able", lambda _, names: ({name: fakes[name] for name in names}, []))
@@ -287,7 +291,19 @@ def test_numbers_with_other_options_or_weights_are_replaced_on_request_only(quic
     said["digest"] = "others"
     assert run("--versions", "0-0") == (2, {"ewok": 0.7, "worldsense": 0.6})
     assert "another model, precision or software (checkpoint_digest weights)" in capsys.readouterr().err
-    assert run("--versions", "0-0", "--replace") == (0, {"ewok": 0.7})
+    assert run("--versions", "0-0", "--replace") == (2, {"ewok": 0.7, "worldsense": 0.6})
+    assert "has numbers of worldsense of another model, precision or software" in capsys.readouterr().err
+    replaced = run("--benchmark", "ewok,worldsense", "--versions", "0-0", "--replace")
+    assert replaced == (0, {"ewok": 0.7, "worldsense": 0.6})
+
+
+def test_numbers_on_edited_materials_are_replaced_on_request_only(quick, capsys):
+    said, run = quick
+    before = run("--benchmark", "ewok")
+    said |= {"ewok": 0.7, "items": "of edited materials"}
+    assert run("--benchmark", "ewok") == (2, before[1])
+    assert "has ewok's numbers on other items than these" in capsys.readouterr().err
+    assert run("--benchmark", "ewok", "--replace") == (0, {"ewok": 0.7})
 
 
 def test_a_result_that_cannot_be_read_is_replaced_on_request_only(quick, tmp_path, capsys):

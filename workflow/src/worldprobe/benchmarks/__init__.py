@@ -22,8 +22,17 @@ NAMES = tuple(sorted(one.name for one in iter_modules(__path__)))
 
 
 def benchmarks() -> dict[str, Benchmark]:
-    """Every benchmark by name."""
-    return {name: import_module(f"{__name__}.{name}.benchmark").BENCHMARK for name in NAMES}
+    """Every benchmark by name.
+
+    Raises:
+        ValueError: two have a table or figure of one name, which the command line could not tell apart.
+    """
+    found = {name: import_module(f"{__name__}.{name}.benchmark").BENCHMARK for name in NAMES}
+    owners: dict[tuple[str, str], str] = {}
+    for name, display in ((name, display) for name, benchmark in found.items() for display in benchmark.displays):
+        if owners.setdefault((display.kind, display.name), name) != name:
+            raise ValueError(f"{owners[display.kind, display.name]} and {name} both have a {display.kind} {display.name}")
+    return found
 
 
 def settings_classes() -> dict[str, type[Block]]:

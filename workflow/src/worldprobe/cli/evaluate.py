@@ -111,11 +111,17 @@ def evaluate(
         stated, text = one.run(evaluated)
         evaluation = merge_results(evaluation, stated)
         described.append(text)
+    if not replace:
+        refuse_other_items(out, earlier, evaluation, evaluations)
     if differing := made_otherwise(earlier, evaluation):
         if not replace:
             fix = "Run the same command with --replace (no answer is asked for again), or name another folder with --work."
             problem = f"has numbers of another model, precision or software ({', '.join(differing)}), which would be lost."
             raise UserError(out, problem, fix)
+        if lost := sorted(earlier.get("options", {}).keys() - asked):
+            problem = f"has numbers of {' and '.join(lost)} of another model, precision or software ({', '.join(differing)})."
+            named = ",".join(sorted({*lost, *asked}))
+            raise UserError(out, problem, f"Name all with --benchmark {named}, or another folder with --work.")
         earlier = {}
     evaluation = merge_results(earlier, evaluation)
     check_result(evaluation, str(out))
@@ -200,6 +206,21 @@ def refuse_other_options(place: Path, earlier: Mapping[str, Any], asked: Mapping
                 flag = "--" + option.replace("_", "-")
                 problem = f"has {name}'s numbers with {flag} {before[option]}; those with {value} would replace them."
                 raise UserError(place, problem, "Add --replace, or name another folder with --work.")
+
+
+def refuse_other_items(
+    place: Path, earlier: Mapping[str, Any], later: Mapping[str, Any], evaluations: Mapping[str, Evaluation]
+) -> None:
+    """Numbers on some items are not replaced by those on others, as where materials of one path were edited.
+
+    Raises:
+        UserError: they would be.
+    """
+    for name, one in evaluations.items():
+        before, now = ({score.items for score in one.scores(dict(result))} for result in (earlier, later))
+        if before and before != now:
+            problem = f"has {name}'s numbers on other items than these, which would replace them."
+            raise UserError(place, problem, "Add --replace (no answer is asked for again), or name another folder with --work.")
 
 
 def benchmark_names(text: str) -> list[str]:
