@@ -70,10 +70,12 @@ WRONG = [
     "notebook run {folder}/nowhere.ipynb --out {folder}/r.html",
     *(
         f"score logprobs {{items}} --checkpoint {{folder}} {option} --out {{out}}"
-        for option in ("--dtype float23", "--engine magic", "--bos x")
+        for option in ("--dtype float23", "--engine magic", "--bos x", "--device cuda:99", "--concurrency 3", "--tokenizer x")
     ),
     *(f"models plan --gpu-memory {text}" for text in ("0", "-1", "nan", "inf", "a")),
-    *("models plan --models nobody", "models fetch nobody", "models list --registry {folder}"),
+    *("models plan --models nobody", "models plan --models ''", "models list --registry {folder}"),
+    *("models fetch nobody", "models fetch", "models fetch gpt2 --checkpoint gpt2", "models fetch control_untrained"),
+    *("models fetch ./nowhere", "models fetch 'a b'", "models fetch hub:", "models fetch --checkpoint {folder}"),
     *("controls train-tokenizer {folder} --out {folder}/t", "controls train-tokenizer {folder} --vocabulary 3 --out {folder}/t"),
     *("controls train {folder} {folder} --architecture bert --out {folder}/m", "fetch nothing --out {out}"),
     "controls write-corpus {templates} {materials} --held-out-templates 1 --out {folder}/c",

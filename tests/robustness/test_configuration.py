@@ -104,7 +104,14 @@ REGISTRIES = [
                 for key in ("dtype: bfloat16", "revision: v1", "allow_pickle: true")
             ),
             *(f"engine: openai, endpoint: 'http://x/v1', {key}" for key in ("tensor_parallel: 2", "trust_remote_code: true")),
-            *("tokenizer: folder", "concurrency: 4", "engine: vllm, concurrency: 4"),
+            *(
+                "tokenizer: folder",
+                "concurrency: 4",
+                "engine: vllm, concurrency: 4",
+                "revision: ''",
+                "revision: -x",
+                "dtype: null",
+            ),
         )
     ),
 ]

@@ -38,29 +38,6 @@ REPLACED: list[tuple[str, bytes | None, str]] = [
     ("tokenizer.json", None, "no tokenizer"),
 ]
 NAMES = ["{folder}/nowhere", "./nowhere", "~/nowhere", "{out}", "a/b/c", "hub:", "a b", "''", "nobody/no-such-model", "{folder}"]
-CARD = {"checkpoint": "someone/tiny", "family": "f", "display_name": "A"}
-CARDS: list[dict[Any, Any]] = [
-    {5: CARD},
-    {"": CARD},
-    {"a b": CARD},
-    {"a": None},
-    {"a": []},
-    {"a": "x"},
-    *({"a": {key: value for key, value in CARD.items() if key != missing}} for missing in CARD),
-    *({"a": CARD | {key: None}} for key in CARD),
-    *({"a": CARD | {"endpoint": url, "engine": "openai"}} for url in ("ftp://u:hunter2secret@x/v1", "u:hunter2secret@x", 5)),
-    *(
-        {"a": CARD | {"endpoint": url, "engine": "openai"}}
-        for url in ("http://u:hunter2secret@x/v1", "http://x/v1#hunter2secret")
-    ),
-    *({"a": CARD | {"revision": text}} for text in ("$(touch x)", "main; touch x", "", "a b", "a\nb", 5, "-x")),
-    *({"a": CARD | {"dtype": text}} for text in ("float23", "", None, 16)),
-    *({"a": CARD | {"engine": text}} for text in ("vlm", "openai", None, 5)),
-    *({"a": CARD | {"tensor_parallel": number}} for number in (0, -1, 1.5, "two")),
-    *({"a": CARD | {"parameters": number}} for number in (0, -1, "many", float("inf"))),
-    *({"a": CARD | {"colour": text}} for text in ("reddish", "#12345", 5)),
-    *({"a": CARD | {"unknown": 1}}, {"a": CARD | {"checkpoint": ""}}, {"a": CARD | {"trust_remote_code": "yes"}}),
-]
 
 
 @pytest.fixture(scope="session")
@@ -162,41 +139,3 @@ def test_an_encoder_is_refused_also_where_its_configuration_hides_it(check: Call
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_that_is_no_model_is_refused(check: Callable[..., str], name: str) -> None:
     check(f"score logprobs {{items}} --checkpoint={name} --out {{out}}")
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        *("--dtype float23", "--dtype ''", "--device meta", "--device cuda:99", "--device nowhere", "--bos perhaps"),
-        *("--engine trnsformers", "--engine openai", "--endpoint http://host/v1", "--concurrency 3", "--tensor-parallel 2"),
-        *("--tokenizer x", "--concurrency 0", "--tensor-parallel 0"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(check: Callable[..., str], model: Path, options: str) -> None:
-    score(check, model, options=options)
-
-
-@pytest.mark.parametrize("document", CARDS)
-def test_a_registry_with_one_thing_wrong_is_refused(check: Callable[..., str], tmp_path: Path, document: dict[Any, Any]) -> None:
-    import yaml
-
-    (tmp_path / "registry.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
-    check("models list --registry {folder}/registry.yaml", "registry.yaml")
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("models fetch", "models fetch gpt2 --checkpoint gpt2", "models fetch control_untrained", "models fetch ./nowhere"),
-        *("models fetch 'a b'", "models fetch hub:", "models fetch --checkpoint 'a//b'", "models fetch --checkpoint {folder}"),
-        *(
-            "models plan --models ''",
-            "models plan --models nothing",
-            "models plan --gpu-memory 0",
-            "models plan --gpu-memory nan",
-        ),
-        *("models list --registry {folder}/nowhere.yaml", "models list --registry {folder}"),
-    ],
-)
-def test_commands_on_models_refuse_what_cannot_be(check: Callable[..., str], line: str) -> None:
-    check(line)

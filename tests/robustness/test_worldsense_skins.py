@@ -28,6 +28,9 @@ def change(text: str, *pairs: tuple[str, str]) -> str:
 
 
 FAULTS = {
+    "an unknown key": (change(TALL, ("situation:", "situatoin:")), 'did you mean "situation"'),
+    "no number in the situation": (change(TALL, ("{number} players", "some players")), "situation"),
+    "a domain that does not exist": (change(TALL, ("domain: scalar", "domain: scalr")), 'did you mean "scalar"'),
     "a listing that is missing": (change(TALL, ("listing:", "#")), "listing: missing."),
     "a clause that lines have no use for": (change(STREETS, ("clauses:", 'clauses:\n  first: "{x} is first"')), "no such clause"),
     "a key that lines have no use for": (change(STREETS, ("use:", "listing: From left to right\nuse:")), "listing: planar skins"),

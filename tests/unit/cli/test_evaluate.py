@@ -258,7 +258,9 @@ def quick(tmp_path, monkeypatch):
             return {"model": "mine", "checkpoint_digest": said["digest"], **FACTS, "benchmarks": {name: found}}, name
 
         def scores(result):
-            return [SimpleNamespace(items=one["items_digest"]) for key, one in result.get("benchmarks", {}).items() if key == name]
+            return [
+                SimpleNamespace(items=one["items_digest"]) for key, one in result.get("benchmarks", {}).items() if key == name
+            ]
 
         return Evaluation(run, scores, lambda _: None, (option,))
 

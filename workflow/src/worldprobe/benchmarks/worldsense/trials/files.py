@@ -31,7 +31,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
 )
 from worldprobe.benchmarks.worldsense.skins.rendering import read_planar_text
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, CANARY, DISGUISES, PROBLEMS, answers_of
-from worldprobe.contracts import ContractError, read_table, validate
+from worldprobe.contracts import ContractError, open_table, read_table
 from worldprobe.contracts.tables import check_columns, check_rows
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.files import whole_file
@@ -308,21 +308,13 @@ def write_set(batches: Iterable[pd.DataFrame], table: Path, provenance: Provenan
         )
     n_trials = 0
     with ExitStack() as files:
-        place = files.enter_context(whole_file(table))
+        write_rows = files.enter_context(open_table(Trials, files.enter_context(whole_file(table)), provenance))
         lines = files.enter_context(_dialogues(files.enter_context(whole_file(dialogues)))) if dialogues else None
-        writer: parquet.ParquetWriter | None = None
-        try:
-            for batch in batches:
-                rows = arrow.Table.from_pandas(validate(batch, Trials), preserve_index=False)
-                rows = rows.replace_schema_metadata(_metadata(provenance))
-                writer = writer or parquet.ParquetWriter(place, rows.schema, compression="zstd", write_page_checksum=True)
-                writer.write_table(rows)
-                if lines is not None:
-                    lines.write(_write_dialogues(batch))
-                n_trials += len(batch)
-        finally:
-            if writer is not None:
-                writer.close()
+        for batch in batches:
+            write_rows(batch)
+            if lines is not None:
+                lines.write(_write_dialogues(batch))
+            n_trials += len(batch)
     return n_trials
 
 
@@ -375,11 +367,3 @@ def _write_dialogues(batch: pd.DataFrame) -> bytes:
         f'{{"role": "assistant", "content": "{ANSWER_OF[gold]}"}}], "canary": "{CANARY}"}}\n'
         for trial_id, text, gold in zip(*(batch[column].tolist() for column in ("trial_id", "text", "gold")), strict=True)
     ).encode()
-
-
-def _metadata(provenance: Provenance) -> dict[bytes, bytes]:
-    return {
-        b"worldprobe.table": Trials.Config.name.encode(),
-        b"worldprobe.schema_version": str(Trials.Config.metadata["version"]).encode(),
-        b"worldprobe.provenance": provenance.to_json().encode(),
-    }
