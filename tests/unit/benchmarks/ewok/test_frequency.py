@@ -108,23 +108,22 @@ def test_counting_does_not_depend_on_how_records_are_spread_over_files(tmp_path_
 
 
 @pytest.mark.parametrize(
-    ("content", "where", "what"),
+    ("content", "what"),
     [
-        (gzip.compress(b"cat\t1999\t5\t1\ncat\t2000\tmany\t1\n"), "line 2", "match_count is not a whole number"),
-        (gzip.compress(b"cat\t1999\t5\t1\ncat\t1999\t5\t1\ncat\t2000\n"), "line 3", "has 2 fields"),
-        (gzip.compress(b"cat\t1999\t5\t1\n\ncat\t2000\t1\t1\n"), "line 2", "has 1 fields"),
-        (gzip.compress(b"cat\t1999\t5\t1\n" * 500)[:-10], "c.gz", "cut short"),
-        (b"<html>not found</html>", "c.gz", "not gzip"),
-        (gzip.compress(b""), "c.gz", "empty"),
+        (gzip.compress(b"cat\t1999\t5\t1\ncat\t2000\tmany\t1\n"), "many"),
+        (gzip.compress(b"cat\t1999\t5\t1\ncat\t1999\t5\t1\ncat\t2000\n"), "Expected 4 columns, got 2"),
+        (gzip.compress(b"cat\t1999\t5\t1\n" * 500)[:-10], "not a whole gzip file"),
+        (b"<html>not found</html>", "not a whole gzip file"),
+        (gzip.compress(b""), "not a whole gzip file"),
     ],
-    ids=["a word for a number", "too few fields", "an empty line", "cut short", "a page", "nothing"],
+    ids=["a word for a number", "too few fields", "cut short", "a page", "nothing"],
 )
-def test_a_broken_file_is_named_with_its_line(tmp_path, content, where, what):
+def test_a_broken_file_is_named_with_what_is_wrong(tmp_path, content, what):
     path = tmp_path / "c.gz"
     path.write_bytes(content)
     with pytest.raises(UserError) as caught:
         frequency.frequencies_of_ngrams({"cat"}, [path])
-    assert where in caught.value.where
+    assert caught.value.where == str(path)
     assert what in caught.value.problem
 
 
