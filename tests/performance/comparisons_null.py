@@ -1,21 +1,26 @@
 """How often comparisons and intervals are wrong, in simulated nulls; correctness, not speed. Compared with fillings held fixed.
 
 Two equally good models (or one model in two conditions) judge items of the built-in materials' shape: 1,906 templates of 158
-pairs of concepts, each target right or wrong by chance. Fillings of a version are shared by all templates and favour one side by
-its own amount, with a standard deviation of 0, 0.01 and 0.02 (the default study: 0.022 to 0.025). Bar: 6 % of tests at 5 %, 94 %
-of intervals. The last lines are intervals of means with few pairs of concepts.
+pairs of concepts, or a domain of few pairs, each target right or wrong by chance (tests/performance/power.py). Fillings of a
+version are shared by all templates and favour one side by its own amount, with a standard deviation of 0, 0.01, 0.02 (the default
+study: 0.022 to 0.025) and 0.06. Bar: 4 to 6 % of tests at 5 % where that is possible, never more; 94 % of intervals. The last
+lines are intervals of means with few pairs of concepts.
 
     python tests/performance/comparisons_null.py [REPETITIONS]
 """
 
 import sys
+from pathlib import Path
 
 import numpy as np
 
 from worldprobe.analysis.clusters import crossed_means
 
-N_PAIRS, N_TEMPLATES = 158, 1906
-LOGITS = {0.0: 0.0, 0.01: 0.033, 0.02: 0.066}
+sys.path.insert(0, str(Path(__file__).parent))  # pytest looks for doctests here, too
+
+import power
+
+LOGITS = {0.0: 0.0, 0.01: 0.033, 0.02: 0.066, 0.06: 0.2}
 
 
 def pairs(random, n_pairs, n_templates):
@@ -28,40 +33,26 @@ def answers(random, log_odds):
     return sum((random.random(log_odds.shape) < 1 / (1 + np.exp(-log_odds))) / 2 for _ in range(2))
 
 
-def difference(random, pair, n_versions, sd_version, sd_pair=0.3):
-    """Differences of two equally good models, shape (templates, versions)."""
-    base = 0.2 + 0.8 * random.standard_normal(N_PAIRS)[pair] + 0.5 * random.standard_normal(N_TEMPLATES)
-    sides = (
-        base[:, None] + sd_pair * random.standard_normal(N_PAIRS)[pair][:, None] + sd_version * random.standard_normal(n_versions)
-        for _ in range(2)
-    )
-    first, second = (answers(random, log_odds) for log_odds in sides)
-    return first - second
-
-
 def compare(n_repetitions):
-    """Nulls of two models, by spread and number of versions."""
-    print("sd_of_versions versions rejected covered half_width rejected_if_fixed")
-    for sd, logit in LOGITS.items():
-        for n_versions in (1, 2, 3, 5, 20):
-            random = np.random.default_rng([n_versions, int(1000 * sd)])
-            rejected, covered, half, fixed = 0, 0, 0.0, 0
-            for _ in range(n_repetitions):
-                pair = pairs(random, N_PAIRS, N_TEMPLATES)
-                values = difference(random, pair, n_versions, logit).ravel()[None]
-                cluster, version = np.repeat(pair, n_versions), np.tile(np.arange(n_versions), N_TEMPLATES)
-                found = crossed_means(values, cluster, version)
-                rejected += found.p[0] < 0.05
-                covered += found.ci_low[0] <= 0 <= found.ci_high[0]
-                half += (found.ci_high[0] - found.ci_low[0]) / 2 / n_repetitions
-                fixed += crossed_means(values, cluster, stratum=version).p[0] < 0.05
-            shares = (count / n_repetitions for count in (rejected, covered))
-            print(
-                f"{sd:14} {n_versions:8} ",
-                *(f"{share:.3f}" for share in shares),
-                f"{half:.4f} {fixed / n_repetitions:.3f}",
-                flush=True,
-            )
+    """Nulls of two models, by pairs of concepts, spread and number of versions."""
+    print("pairs sd_of_versions versions rejected half_width rejected_if_fixed")
+    for n_pairs, n_templates in ((158, 1906), (6, 72), (3, 36)):
+        pair = power.sizes(n_pairs, n_templates)
+        for sd, logit in LOGITS.items():
+            for n_versions in (2, 3, 5, 20):
+                random, counts, half = np.random.default_rng([n_versions, n_pairs, int(1000 * sd)]), np.zeros(2), []
+                cluster, version = np.repeat(pair, n_versions), np.tile(np.arange(n_versions), n_templates)
+                for _ in range(n_repetitions // power.CHUNK):
+                    first, second = power.simulate(random, power.CHUNK, pair, n_versions, sd_version=logit)
+                    values = (first - second).reshape(power.CHUNK, -1)
+                    ways = [
+                        crossed_means(values, cluster, tested=False, **how)
+                        for how in ({"version": version}, {"stratum": version})
+                    ]
+                    counts += [((way.ci_low > 0) | (way.ci_high < 0)).sum() for way in ways]
+                    half.append(np.nanmean(ways[0].ci_high - ways[0].ci_low) / 2)
+                found, fixed = counts / (n_repetitions // power.CHUNK * power.CHUNK)
+                print(f"{n_pairs:5} {sd:14} {n_versions:8} {found:.3f} {np.mean(half):.4f} {fixed:.3f}", flush=True)
 
 
 def cover(n_repetitions):

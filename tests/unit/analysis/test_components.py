@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from worldprobe.analysis.clusters import crossed_means
-from worldprobe.analysis.components import Components, Part, enough_versions
+from worldprobe.analysis.components import Components, Part, enough_versions, interval, p_value
 
 #: samples of each simulated study.
 N = 2000
@@ -39,6 +39,27 @@ def test_with_clusters_alone_power_is_that_of_students_t():
     expected = stats.nct.sf(critical, 11, shift) + stats.nct.cdf(-critical, 11, shift)
     np.testing.assert_allclose(components.power(0.3), expected, atol=0.003)
     np.testing.assert_allclose(components.power(0.0), 0.05, atol=0.002)
+
+
+def test_a_part_is_taken_with_its_own_quantile_as_far_as_it_is_what_varies():
+    variances = np.array([0.0, 1e-4, 1.0, 1e4])
+    parts = Components(Part(np.ones(4), 1000.0), Part(variances, 2.0))
+    half = interval(np.zeros(4), parts)[1] / np.sqrt(parts.variance)
+    np.testing.assert_allclose(half[[0, 1]], stats.t.isf(0.025, 1000), rtol=1e-3)
+    assert half[1] < half[2] < half[3]
+    assert half[3] == pytest.approx(stats.t.isf(0.025, 2), rel=1e-3)
+    three = Components(Part(np.ones(1), 2.0), others=(Part(np.ones(1), 3.0), Part(np.ones(1), 1.0)))
+    assert interval(np.zeros(1), three)[1][0] <= stats.t.isf(0.025, 1) * np.sqrt(3)
+
+
+def test_p_is_small_only_where_the_interval_of_that_level_is():
+    random = np.random.default_rng(6)
+    n, n_versions = 20000, 3
+    versions = 0.02**2 / n_versions * random.chisquare(n_versions - 1, n) / (n_versions - 1)
+    parts = Components(Part(1e-4 * random.chisquare(60, n) / 60, 60.0), Part(versions, n_versions - 1.0))
+    p = p_value(np.sqrt(1e-4 + 0.02**2 / n_versions) * random.standard_normal(n), parts)
+    for level in (0.05, 0.01, 0.001):  # Holm's correction needs the small ones
+        assert (p < level).mean() <= level + 3 * np.sqrt(level / n)
 
 
 def test_more_versions_help_as_far_as_clusters_allow():

@@ -6,7 +6,7 @@ localrules:
 
 
 rule fit_mixed_model:
-    """The paper's mixed-effects logistic regression, in R's lme4."""
+    """The paper's mixed-effects logistic regression, or one with random slopes, in R's lme4."""
     input:
         judgement_tables=ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, ["logprobs"]),
         feature_table=ewok_outputs.surface_features(study),
@@ -24,12 +24,13 @@ rule fit_mixed_model:
         runtime=per_attempt(120),
     params:
         missing=missing,
+        random_effects=study["ewok"]["mixed_model"]["random_effects"],
         code=CODE,
     message:
         "Fitting the mixed-effects model (lme4)"
     shell:
         "worldprobe fit mixed-model {input.judgement_tables:q} {params.missing} --surface {input.feature_table:q}"
-        " --out {output.coefficient_table:q} &> {log:q}"
+        " --random-effects {params.random_effects} --out {output.coefficient_table:q} &> {log:q}"
 
 
 rule fit_fixed_effects:

@@ -146,7 +146,7 @@ def _estimate(
         of_cells = _variance_of_cells(inner * share, share, cluster, version)
         components = Components(of_clusters, of_versions, of_cells, tuple(others))
     std_error = np.sqrt(components.variance)
-    low, high = interval(mean, components.ways)
+    low, high = interval(mean, components)
     is_flat = of_clusters.variance < NO_VARIANCE
     status = np.where(is_flat, "no_spread", "one_version" if version is not None and n_versions == 1 else "ok").astype(object)
     if n_clusters == 1:
@@ -155,7 +155,7 @@ def _estimate(
     p, detectable, enough = np.full(len(values), np.nan), np.full(len(values), np.nan), np.zeros(len(values), int)
     if tested and is_ok.any():
         of_tested = components.only(is_ok)
-        p[is_ok], detectable[is_ok] = p_value(mean[is_ok], of_tested.ways), of_tested.detectable()
+        p[is_ok], detectable[is_ok] = p_value(mean[is_ok], of_tested), of_tested.detectable()
         if n_versions > 1:
             enough[is_ok] = enough_versions(of_tested, n_versions)
     has_interval = is_ok | (status == "one_version")

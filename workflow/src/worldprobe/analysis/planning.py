@@ -136,12 +136,12 @@ def variances_of_differences(
     of_clusters, of_templates, of_versions, of_cells, item = means
     squares = float((sizes**2).sum()) / n_templates
     typical = (n_templates - squares) / (n_clusters - 1)
-    cluster_version = max((of_cells - item) / typical, 0)
+    cluster_version = (of_cells - item) / typical  # the others are without bias of what chance leaves of it, below 0 too
     return Variances(
         cluster=max((of_clusters - of_templates) / typical - cluster_version / n_versions, 0),
         template=max(of_templates - item / n_versions, 0),
         version=max((of_versions - item - squares * cluster_version) / n_templates, 0),
-        cluster_version=cluster_version,
+        cluster_version=max(cluster_version, 0),
         item=item,
         sizes=sizes,
     )

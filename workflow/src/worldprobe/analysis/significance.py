@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtr, stdtrit
 
 #: two-sided 95% quantile of the normal distribution.
 Z95 = 1.959963984540054
@@ -50,7 +50,9 @@ def p_in_words(p: float) -> str:
     return f"p = {p:.4f}" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
 
 
-def coefficient_table(fit: str, terms: pd.DataFrame, estimates: np.ndarray, std_errors: np.ndarray) -> pd.DataFrame:
+def coefficient_table(
+    fit: str, terms: pd.DataFrame, estimates: np.ndarray, std_errors: np.ndarray, df: np.ndarray | None = None
+) -> pd.DataFrame:
     """Rows of contracts.Coefficients by Wald's test.
 
     Args:
@@ -58,6 +60,7 @@ def coefficient_table(fit: str, terms: pd.DataFrame, estimates: np.ndarray, std_
         terms: Design.terms; those that are not fitted, or separated, stay in the table, empty.
         estimates: log odds of the fitted terms, in order.
         std_errors: theirs; missing where the fit does not tell them.
+        df: degrees of freedom of the tests; missing, or None: the test is the normal one.
     """
     table = terms[["group", "term", "label"]].copy()
     table.insert(0, "fit", fit)
@@ -68,8 +71,13 @@ def coefficient_table(fit: str, terms: pd.DataFrame, estimates: np.ndarray, std_
     table.loc[terms["is_fitted"].to_numpy(), "std_error"] = std_errors
     table.loc[terms["is_separated"].to_numpy(), ["estimate", "std_error"]] = np.nan
     table["z"] = table["estimate"] / table["std_error"]
-    table["p"] = 2 * ndtr(-np.abs(table["z"]))
+    table["df"] = np.nan
+    if df is not None:
+        table.loc[terms["is_fitted"].to_numpy(), "df"] = df
+    of_test = table["df"].fillna(np.inf)
+    table["p"] = np.where(np.isinf(of_test), 2 * ndtr(-np.abs(table["z"])), 2 * stdtr(of_test, -np.abs(table["z"])))
+    quantile = np.where(np.isinf(of_test), Z95, stdtrit(of_test, ndtr(Z95)))
     table["stars"] = [stars(p) for p in table["p"]]
-    table["ci_low"] = table["estimate"] - Z95 * table["std_error"]
-    table["ci_high"] = table["estimate"] + Z95 * table["std_error"]
+    table["ci_low"] = table["estimate"] - quantile * table["std_error"]
+    table["ci_high"] = table["estimate"] + quantile * table["std_error"]
     return table

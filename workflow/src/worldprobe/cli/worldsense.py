@@ -47,7 +47,8 @@ app.command(skins)
 finetuning.add_commands(app)
 
 #: Bumped when the numbers of the same answers change. Comparisons: 3 corrects pairs with rules apart.
-METHOD, COMPARISONS = 2, 3
+#: 3 and 4: intervals are no wider than it takes.
+METHOD, COMPARISONS = 3, 4
 SAMPLES_METHOD = 1
 
 Size = Annotated[int, between(3, 8)]

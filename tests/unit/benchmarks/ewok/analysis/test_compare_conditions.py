@@ -18,7 +18,7 @@ def condition(level, n_versions=2, models=("ant", "bee"), n_templates=60, seed=0
 
 
 def test_a_templates_value_is_the_mean_of_its_items_and_only_common_templates_are_paired():
-    main, nonce = condition(1.0), condition(-1.0, n_versions=3, seed=1)
+    main, nonce = condition(1.5), condition(-1.5, n_versions=3, seed=1)
     nonce = nonce[nonce["meta_template"] > 2]
     table = validate(compare_conditions({"main": main, "nonce": nonce}), ConditionComparisons)
     row = table.query("model_a == 'ant' and grouping == 'overall'").iloc[0]

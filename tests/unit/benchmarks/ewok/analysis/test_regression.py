@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from simulated_judgements import simulate_features, simulate_items, simulate_judgements
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis import regression
-from worldprobe.benchmarks.ewok.analysis.regression import build_design, find_separation, fit_fixed_effects
+from worldprobe.benchmarks.ewok.analysis.regression import build_design, find_separation, fit_fixed_effects, random_effects
 from worldprobe.benchmarks.ewok.contracts import Coefficients, Judgements, SurfaceFeatures
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.errors import UserError
@@ -52,6 +53,19 @@ def study(n_templates=120, n_versions=3, n_models=8, sd_item=0.8, sd_model=0.6, 
     log_odds = fixed + rng.normal(0, sd_item, len(items))[:, None] + rng.normal(0, sd_model, (n_models, 1, 1))
     models = [f"model_{i}" for i in range(n_models)]
     return simulate_judgements(items, log_odds, models, "logprobs", seed, share_tied), surface
+
+
+def sloped(n_models=6):
+    """A study whose models differ in how target contrasts change their answers."""
+    items = simulate_items(60, 2, 1)
+    rng = np.random.default_rng(4)
+    is_swap = np.where(items["target_contrast"] == "variable swap", 1, -1)
+    shared = np.repeat(rng.normal(0.5, 0.5, 60), 2) + rng.normal(0, 0.6, len(items))
+    log_odds = shared + rng.normal(0, 0.6, (n_models, 1)) + rng.normal(0, 0.6, (n_models, 1)) * is_swap
+    models = [f"model_{i}" for i in range(n_models)]
+    return simulate_judgements(items, np.repeat(log_odds[:, :, None], 2, axis=2), models, "logprobs", 1), simulate_features(
+        items, 1
+    )
 
 
 def test_the_coding_is_the_papers():
@@ -132,6 +146,51 @@ def test_the_fast_way_finds_what_the_papers_call_finds():
     assert fast_details["log_likelihood"] == pytest.approx(plain_details["log_likelihood"], abs=1e-3)
     assert fast_details["random_sd"] == pytest.approx(plain_details["random_sd"], abs=1e-3)
     assert fast["stars"].tolist() == plain["stars"].tolist()
+
+
+@needs_r
+def test_random_slopes_are_those_of_lme4_with_degrees_of_freedom():
+    design = build_design(*sloped())
+    fast, details = regression.fit_mixed_model(design, structure="maximal")
+    plain, plain_details = regression.fit_mixed_model(design, "plain", "maximal")
+    assert details["formula"] == plain_details["formula"]
+    assert "(1|Model:TargetContrast)" in details["formula"]
+    np.testing.assert_allclose((fast["estimate"] - plain["estimate"]) / plain["std_error"], 0, atol=1e-3)
+    assert details["log_likelihood"] == pytest.approx(plain_details["log_likelihood"], abs=1e-3)
+    assert details["random_sd"] == pytest.approx(plain_details["random_sd"], abs=5e-3)
+    intercepts = regression.fit_mixed_model(design)[0].set_index("label")
+    slope = fast.set_index("label").loc["variable vs. concept swap"]
+    assert slope["std_error"] > 1.3 * intercepts.loc["variable vs. concept swap", "std_error"]
+    assert 4 < slope["df"] < 20  # six models
+    assert slope["p"] > 2 * stats.norm.sf(abs(slope["z"]))
+    assert intercepts["df"].isna().all()
+
+
+@needs_r
+def test_random_effects_without_variance_are_dropped_and_named():
+    table, details = regression.fit_mixed_model(
+        build_design(*study(n_templates=60, n_versions=2, n_models=4)), structure="maximal"
+    )
+    assert "(1|Version)" in details["dropped"]
+    assert not set(details["dropped"]) & {"(1|Item)", "(1|Model)"}
+    assert all(effect not in details["formula"] for effect in details["dropped"])
+    assert any("Dropped, as the answers show no variance of them" in note and "(1|Version)" in note for note in details["notes"])
+    assert min(details["random_sd"].values()) >= 0.005 or details["is_singular"]
+    assert table["df"].ge(1).all()
+
+
+def test_the_maximal_structure_has_what_the_design_can_tell_apart():
+    table, surface = study(n_templates=30, n_versions=1, n_models=2)
+    table = table.assign(context_type="direct")
+    assert list(random_effects(build_design(table, surface), "intercepts")) == ["(1|Item)", "(1|Model)"]
+    effects = random_effects(build_design(table, surface), "maximal")
+    assert "(1|Template)" not in effects  # with one version a template is an item
+    assert "(1|Version)" not in effects
+    assert "(1|Model:ContextType)" not in effects
+    assert {"(1|ConceptPair)", "(1|Model:Domain)", "(0+Frequency|Model)", "(0+NumWords|Model)"} <= set(effects)
+    assert not any(
+        "Model" in name for name in random_effects(build_design(table[table["model"] == "model_0"], surface), "maximal")
+    )
 
 
 @needs_r

@@ -186,6 +186,7 @@ def coefficients_of() -> pd.DataFrame:
                 estimate,
                 error,
                 estimate / error,
+                np.nan,
                 1e-5,
                 "***",
                 estimate - 0.1,

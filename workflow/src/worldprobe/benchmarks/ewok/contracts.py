@@ -214,6 +214,7 @@ class Coefficients(Table):
     estimate: float = column(nullable=True, description="Log odds.")
     std_error: float = column(nullable=True)
     z: float = column(nullable=True)
+    df: float = column(ge=1, nullable=True, description="Degrees of freedom of the test; missing: the normal one.")
     p: float = column(ge=0, le=1, nullable=True)
     stars: str = column(isin=["", "*", "**", "***"])
     ci_low: float = column(nullable=True, description="95% Wald interval.")

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import pearsonr
 
-from worldprobe.analysis.components import Part, crossed, interval, p_value
+from worldprobe.analysis.components import Components, Part, interval, p_value
 from worldprobe.analysis.significance import stars
 from worldprobe.benchmarks.ewok.analysis.panel import DEFAULT_CLUSTER, Panel, build_panel, cluster_codes
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
@@ -123,14 +123,16 @@ def correlation(x: np.ndarray, y: np.ndarray, cluster: np.ndarray, version: np.n
     found |= {"r": float(paper.statistic), "p_paper": float(paper.pvalue)}
     x, y = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
     products = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y])
-    ways = [[_jackknife(products, code)]]
+    components = Components(_jackknife(products, code))
     if n_versions > 1:
         cell = np.unique(code * n_versions + of_version, return_inverse=True)[1]
-        ways = crossed(ways[0][0], _jackknife(products, of_version), _jackknife(products, cell).variance)
-    if n_clusters > 1 and all(np.isfinite(part.variance).all() and ways[0][0].variance > 0 for way in ways for part in way):
+        of_cells = _jackknife(products, cell).variance
+        components = Components(components.clusters, _jackknife(products, of_version), of_cells)
+    variances = np.array([part.variance[0] for part in components.parts])
+    if n_clusters > 1 and np.isfinite(variances).all() and variances[0] > 0:
         z = np.arctanh(np.full(1, found["r"]))
-        p = float(p_value(z, ways)[0])
-        low, high = np.tanh(interval(z, ways))
+        p = float(p_value(z, components)[0])
+        low, high = np.tanh(interval(z, components))
         found |= {"p": p, "stars": stars(p), "ci_low": float(low[0]), "ci_high": float(high[0])}
     return found
 

@@ -1,4 +1,4 @@
-# The mixed logistic regression of the paper (Appendix A.5), fitted by lme4; called by mixed_model.py.
+# The mixed logistic regression of the paper (Appendix A.5), fitted by lme4; called by regression.py.
 #
 # glmer's second stage searches theta and all coefficients together with a general optimiser that knows nothing about their scales:
 # on 175 thousand rows (20 models, 18 coefficients) it needs 1,667 evaluations and nine minutes of a core. Here the first stage
@@ -8,17 +8,15 @@
 
 suppressPackageStartupMessages(library(lme4))
 
-worldprobe_fit <- function(y, x, model, item, method) {
+# terms: random effects in lme4's notation, of columns of x and of groups; is_optional: which of them a reduction may drop.
+worldprobe_fit <- function(y, x, groups, terms, is_optional, method) {
   messages <- character()
   note <- function(condition) messages <<- c(messages, conditionMessage(condition))
   run <- function() {
-    rows <- data.frame(y = y, x, item = factor(item))
-    random <- "(1 | item)"
-    if (length(unique(model)) > 1) {
-      rows$model <- factor(model)
-      random <- paste(random, "+ (1 | model)")
-    }
-    formula <- as.formula(paste("y ~ 0 +", paste(colnames(x), collapse = " + "), "+", random))
+    rows <- data.frame(y = y, x, lapply(groups, factor))
+    fixed <- paste("y ~ 0 +", paste(colnames(x), collapse = " + "))
+    if (any(is_optional)) return(fit_reduced(fixed, terms, is_optional, rows, ncol(x), method))
+    formula <- as.formula(paste(c(fixed, terms), collapse = " + "))
     if (method == "plain") fit_plain(formula, rows) else fit_whitened(formula, rows)
   }
   fitted <- withCallingHandlers(
@@ -32,9 +30,14 @@ worldprobe_fit <- function(y, x, model, item, method) {
 
 failed <- function(message, n_terms) {
   list(
-    estimate = rep(NA_real_, n_terms), std_error = rep(NA_real_, n_terms), theta = numeric(), groups = character(),
+    estimate = rep(NA_real_, n_terms), std_error = rep(NA_real_, n_terms), df = rep(NA_real_, n_terms), theta = numeric(), groups = character(),
     deviance = NA_real_, evaluations = 0, gradient = NA_real_, messages = paste("the fit failed to converge, R stopped:", message)
   )
+}
+
+# Random effects as they are written in a formula, without blanks: "1|item", "0+x16|model".
+names_of <- function(effects) {
+  paste0(ifelse(unlist(effects) == "(Intercept)", "1", paste0("0+", unlist(effects))), "|", sub("[.][0-9]+$", "", names(effects)))
 }
 
 fit_plain <- function(formula, rows) {
@@ -43,7 +46,7 @@ fit_plain <- function(formula, rows) {
   summarized <- coef(summary(fitted))
   list(
     estimate = summarized[, "Estimate"], std_error = summarized[, "Std. Error"],
-    theta = fitted@theta, groups = names(lme4::getME(fitted, "cnms")),
+    df = rep(NA_real_, nrow(summarized)), theta = fitted@theta, groups = names_of(lme4::getME(fitted, "cnms")),
     deviance = -2 * as.numeric(logLik(fitted)), evaluations = fitted@optinfo$feval, gradient = NA_real_,
     messages = as.character(unlist(fitted@optinfo$conv$lme4$messages))
   )
@@ -115,9 +118,139 @@ fit_whitened <- function(formula, rows) {
   }
   list(
     estimate = best[-seq_len(n_theta)], std_error = std_error, theta = best[seq_len(n_theta)],
-    groups = names(parsed$reTrms$cnms), deviance = lowest, evaluations = evaluations,
+    df = rep(NA_real_, length(beta)), groups = names_of(parsed$reTrms$cnms), deviance = lowest, evaluations = evaluations,
     gradient = max(abs(curvature$gradient)) / 2, messages = messages
   )
+}
+
+# Many random effects, reduced to those that the rows support (Bates et al. 2015; Matuschek et al. 2017). Slopes are uncorrelated from
+# the start. Optional effects without variance go, which changes no coefficient; while the search does not converge, the one with the
+# least variance goes.
+fit_reduced <- function(fixed, terms, is_optional, rows, n_terms, method) {
+  dropped <- character()
+  repeat {
+    formula <- as.formula(paste(c(fixed, terms), collapse = " + "))
+    fitted <- if (method == "plain") fit_plain(formula, rows) else fit_slopes(formula, rows)
+    place <- match(gsub("[() ]", "", terms), fitted$groups)
+    fitted$theta <- fitted$theta[place]
+    fitted$groups <- terms
+    goes <- is_optional & fitted$theta < no_variance
+    if (!any(goes) && any(is_optional) && any(grepl("converge", fitted$messages))) {
+      goes <- seq_along(terms) == which(is_optional)[which.min(fitted$theta[is_optional])]
+    }
+    if (!any(goes)) return(c(fitted, list(dropped = dropped)))
+    dropped <- c(dropped, terms[goes])
+    terms <- terms[!goes]
+    is_optional <- is_optional[!goes]
+  }
+}
+
+# A standard deviation below this, in log odds, is none: the first stage's search ends with steps of 0.002.
+no_variance <- 0.005
+
+# As fit_whitened, for ten or twelve random effects: there, a quadratic model of the deviance is what takes evaluations. In whitened
+# coordinates the coefficients' part of it is known (two times the identity), so that a few quasi-Newton steps end the search.
+fit_slopes <- function(formula, rows) {
+  parsed <- lme4::glFormula(formula, data = rows, family = binomial)
+  deviance <- do.call(lme4::mkGlmerDevfun, parsed)
+  inner <- environment(deviance)
+  n_theta <- length(parsed$reTrms$theta)
+  evaluations <- 0
+  first <- minqa::bobyqa(
+    rep(0.3, n_theta), function(theta) { evaluations <<- evaluations + 1; deviance(theta) },
+    lower = rep(0, n_theta), control = list(rhobeg = 0.15, rhoend = 2e-3, maxfun = 2000)
+  )
+  groups <- names_of(parsed$reTrms$cnms)
+  theta <- first$par
+  deviance(theta)
+  beta <- inner$pp$beta(1)
+  spread <- t(chol(chol2inv(inner$pp$RX())))
+  found <- list(
+    estimate = beta, std_error = rep(NA_real_, length(beta)), df = rep(NA_real_, length(beta)), theta = theta, groups = groups,
+    deviance = first$fval, evaluations = evaluations, gradient = NA_real_, messages = character()
+  )
+  moves <- which(theta >= no_variance)
+  is_needed <- grepl("^1[|](item|model)$", groups)
+  if (any(theta < no_variance & !is_needed)) return(found)  # reduced first: the second stage takes most of the time
+
+  deviance <- lme4::updateGlmerDevfun(deviance, parsed$reTrms)
+  unit <- 0.05 * theta[moves]
+  n_moves <- length(moves)
+  n <- n_moves + length(beta)
+  thetas <- function(steps) replace(theta, moves, abs(theta[moves] + steps * unit))
+  place <- function(steps) c(thetas(steps[seq_len(n_moves)]), beta + as.vector(spread %*% steps[seq(to = n, length.out = length(beta))]))
+  objective <- function(steps) {
+    evaluations <<- evaluations + 1
+    deviance(place(steps))
+  }
+  h <- 0.1
+  at <- rep(0, n)
+  lowest <- objective(at)
+  up <- vapply(seq_len(n), function(i) objective(shifted(at, i, h)), 0)
+  down <- vapply(seq_len(n), function(i) objective(shifted(at, i, -h)), 0)
+  gradient <- (up - down) / (2 * h)
+  second <- pmax((up - 2 * lowest + down) / h^2, 1e-6)
+  hessian <- diag(second, n)
+  for (i in seq_len(n_moves)[-1]) {
+    for (j in seq_len(i - 1)) {
+      both <- objective(shifted(shifted(at, i, h), j, h))
+      hessian[i, j] <- hessian[j, i] <- (both - up[i] - up[j] + lowest) / h^2
+    }
+  }
+  of_theta <- hessian[seq_len(n_moves), seq_len(n_moves), drop = FALSE]
+  near <- 0.03
+  for (round in 1:10) {
+    step <- tryCatch(-solve(hessian, gradient), error = function(e) NULL)
+    if (is.null(step) || max(abs(gradient)) < 5e-4) break
+    reached <- objective(at + step)
+    while (!is.finite(reached) || reached > lowest + 1e-7) {
+      step <- step / 2
+      if (max(abs(step)) < 1e-4) break
+      reached <- objective(at + step)
+    }
+    if (!is.finite(reached) || reached > lowest + 1e-7) break
+    at <- at + step
+    lowest <- reached
+    now <- vapply(seq_len(n), function(i) (objective(shifted(at, i, near)) - reached) / near - near * second[i] / 2, 0)
+    change <- now - gradient
+    gradient <- now
+    if (sum(step * change) > 0) {
+      along <- as.vector(hessian %*% step)
+      hessian <- hessian + outer(change, change) / sum(change * step) - outer(along, along) / sum(step * along)
+    }
+  }
+  best <- place(at)
+  found$theta <- best[seq_len(n_theta)]
+  found$estimate <- best[-seq_len(n_theta)]
+  found$deviance <- lowest
+  found$gradient <- max(abs(gradient)) / 2
+  if (found$gradient > 5e-3) found$messages <- "failed to converge: the search ended on a slope"
+
+  # Tests with few models, pairs of concepts or versions: degrees of freedom by Satterthwaite (1946) from the covariance of the
+  # standard deviations; these are of maximum likelihood, so too small, and move one Newton step towards restricted likelihood first.
+  covariance_at <- function(steps) {
+    steps <- c(steps, at[-seq_len(n_moves)])
+    objective(steps)
+    list(diagonal = diag(chol2inv(inner$pp$RX())), log_det = 2 * sum(log(abs(diag(inner$pp$RX())))))
+  }
+  if (n_moves > 0) {
+    here <- at[seq_len(n_moves)]
+    ends <- lapply(seq_len(n_moves), function(i) lapply(c(1, -1), function(side) covariance_at(shifted(here, i, side))))
+    slope_of <- function(name) sapply(ends, function(end) (end[[1]][[name]] - end[[2]][[name]]) / 2)
+    inverse <- tryCatch(solve(of_theta), error = function(e) NULL)
+    if (!is.null(inverse) && all(diag(inverse) > 0)) {
+      slopes <- matrix(slope_of("diagonal"), nrow = length(beta))
+      restricted <- covariance_at(here - as.vector(inverse %*% slope_of("log_det")))$diagonal
+      spread_of <- rowSums((slopes %*% (2 * inverse)) * slopes)
+      found$std_error <- sqrt(restricted)
+      found$df <- pmax(2 * restricted^2 / pmax(spread_of, 1e-300), 1)
+    }
+  }
+  if (any(!is.finite(found$std_error))) {
+    found$messages <- c(found$messages, "failed to converge: the curvature at the optimum is not that of a minimum")
+  }
+  found$evaluations <- evaluations
+  found
 }
 
 # Gradient and Hessian by differences of a tenth of a standard error.

@@ -15,6 +15,7 @@ import pandas as pd
 from scipy.optimize import linprog
 
 from worldprobe.analysis.significance import coefficient_table
+from worldprobe.benchmarks.ewok.analysis.panel import cluster_codes
 from worldprobe.benchmarks.ewok.vocabulary import (
     CONTEXT_CONTRASTS,
     CONTEXT_TYPES,
@@ -42,6 +43,11 @@ COLUMNS = (
     "context_contrast",
     "context_type",
     "target_contrast",
+    "meta_template",
+    "template",
+    "concept_a",
+    "concept_b",
+    "version",
 )
 #: group of terms -> its name in the formula; surface features are named one by one.
 FACTORS = {
@@ -64,6 +70,7 @@ class Design:
         response: 0 or 1 per row.
         model: code per row into ``models``.
         item: code per row into ``items``.
+        factors: name in a formula -> code per row, of what else may have effects of its own.
         notes: sentences a reader of the table must see.
         details: counts and choices for the provenance.
     """
@@ -75,6 +82,7 @@ class Design:
     models: list[str]
     item: np.ndarray
     items: list[str]
+    factors: dict[str, np.ndarray]
     notes: list[str] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
 
@@ -155,7 +163,12 @@ def build_design(
     details |= {"n_rows": len(rows), "n_models": len(models), "n_items": len(items), "models": list(models)}
     frame = pd.DataFrame(terms, columns=["group", "term", "label"]).assign(is_fitted=kept, is_separated=separated)
     details["formula"] = formula_of(frame)
-    return Design(matrix[:, kept], frame, response, model, list(models), item, list(items), notes, details)
+    factors = {name: cluster_codes(rows, unit) for name, unit in (("Template", "template"), ("ConceptPair", "concept_pair"))}
+    contrast = rows["context_contrast"].map(lambda value: contrast_group(value if isinstance(value, str) else None))
+    levels = {"Version": rows["version"], "Domain": rows["domain"], "ContextContrast": contrast}
+    levels |= {"TargetContrast": rows["target_contrast"], "ContextType": rows["context_type"]}
+    factors |= {name: pd.factorize(column)[0] for name, column in levels.items()}
+    return Design(matrix[:, kept], frame, response, model, list(models), item, list(items), factors, notes, details)
 
 
 def find_separation(matrix: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -309,13 +322,59 @@ WAYS_OUT = (
 )
 
 
-def fit_mixed_model(design: Design, method: str = "whitened") -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Fit fixed effects with random intercepts of model and item by the Laplace approximation (glmer's nAGQ = 1).
+def random_effects(design: Design, structure: str) -> dict[str, tuple[str, np.ndarray]]:
+    """The random effects of a regression.
+
+    A model's slope of a factor is one effect per model and level, with one variance (compound symmetry): with some twenty models
+    no more can be known of the slopes' covariance, and without correlations tests hold their level (Barr et al. 2013).
+
+    Args:
+        design: the shared regression.
+        structure: ``intercepts`` of items and models, as in the paper; ``maximal``: of templates, pairs of concepts and versions
+            too, and each model's slopes of all fixed effects (Barr et al. 2013).
+
+    Returns:
+        Effect in a formula, such as (1|Model:Domain) -> column of the matrix that it multiplies ("1": none), and codes of the
+        rows. What does not vary, or divides the rows as an earlier effect does, is left out.
+    """
+    wanted = {"(1|Item)": ("1", design.item), "(1|Model)": ("1", design.model)}
+    if structure == "maximal":
+        for name in ("Template", "ConceptPair", "Version"):
+            wanted[f"(1|{name})"] = ("1", design.factors[name])
+        for name in ("Domain", "ContextContrast", "TargetContrast", "ContextType"):
+            codes = design.factors[name]
+            wanted[f"(1|Model:{name})"] = ("1", design.model * (codes.max() + 1) + codes)
+        fitted = design.terms[design.terms["is_fitted"]].reset_index(drop=True)
+        for column, term in fitted.loc[fitted["group"] == "surface_features", "term"].items():
+            wanted[f"(0+{FEATURES.get(term, term)}|Model)"] = (f"x{column}", design.model)
+    chosen: dict[str, tuple[str, np.ndarray]] = {}
+    for name, (column, codes) in wanted.items():
+        earlier = [other for known, other in chosen.values() if known == column]
+        is_possible = len(np.unique(codes)) > 1 and ("Model" not in name or len(design.models) > 1)
+        if is_possible and not any(_divide_alike(codes, other) for other in earlier):
+            chosen[name] = (column, codes)
+    return chosen
+
+
+def _divide_alike(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two codes put the same rows together."""
+    number = len(np.unique(first))
+    both = first.astype(np.int64) * (int(second.max()) + 1) + second
+    return number == len(np.unique(second)) == len(np.unique(both))
+
+
+def fit_mixed_model(
+    design: Design, method: str = "whitened", structure: str = "intercepts"
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Fit fixed and random effects by the Laplace approximation (glmer's nAGQ = 1).
 
     Args:
         design: the shared regression.
         method: ``whitened`` searches lme4's deviance in standard errors (minutes), ``plain`` calls glmer as the paper did; the
             same maximum, to 1e-3 in every coefficient.
+        structure: of the random effects. Of ``maximal``, effects without variance are dropped, and then, while the search does
+            not converge, the one with the least variance; items and models stay. Its tests have degrees of freedom
+            (Satterthwaite) where the method is ``whitened``.
 
     Returns:
         contracts.Coefficients (without standard errors where the curvature is not that of a maximum, and without estimates where
@@ -331,24 +390,37 @@ def fit_mixed_model(design: Design, method: str = "whitened") -> tuple[pd.DataFr
     rows, terms = design.matrix.shape
     matrix = robjects.r["matrix"](robjects.FloatVector(design.matrix.ravel(order="F")), nrow=rows, ncol=terms)
     matrix.colnames = robjects.StrVector([f"x{i}" for i in range(terms)])
+    effects = random_effects(design, structure)
+    groups, written = {}, {}
+    for name, (column, codes) in effects.items():
+        group = name.strip("()").split("|")[1].replace(":", "_").lower()
+        groups[group] = robjects.IntVector(codes)
+        written[f"({column} | {group})" if column == "1" else f"(0 + {column} | {group})"] = name
     fitted = robjects.globalenv["worldprobe_fit"](
         robjects.FloatVector(design.response),
         matrix,
-        robjects.IntVector(design.model),
-        robjects.IntVector(design.item),
+        robjects.ListVector(groups),
+        robjects.StrVector(list(written)),
+        robjects.BoolVector([structure == "maximal" and name not in ("(1|Item)", "(1|Model)") for name in effects]),
         method,
     )
     found = {name: np.asarray(fitted.rx2(name)) for name in fitted.names}
-    random_sd = {str(g): float(t) for g, t in zip(found["groups"], found["theta"], strict=True)}
+    by_name = {_bare(term): name for term, name in written.items()}
+    sd_of = {by_name[_bare(group)]: float(t) for group, t in zip(found["groups"], found["theta"], strict=True)}
+    dropped = [by_name[_bare(term)] for term in found.get("dropped", ())]
+    random_sd = {name.strip("()").removeprefix("1|").lower(): sd for name, sd in sd_of.items()}
     messages = [str(m).strip() for m in found["messages"]]
     is_singular = any(sd < SINGULAR for sd in random_sd.values())
     gradient, deviance = float(found["gradient"][0]), float(found["deviance"][0])
     if not np.isfinite(found["std_error"]).all():  # the curvature is of all terms, so none has a standard error
         found["std_error"] = np.full(terms, np.nan)
-    notes = [*design.notes, *_explain(design, random_sd, messages, gradient)]
+    formula = " + ".join([design.details["formula"], *sorted(set(effects) - set(dropped), key=_intercepts_of_models_first)])
+    notes = [*design.notes, *_explain(design, random_sd, messages, gradient), *_structure(structure, formula, dropped)]
     details = design.details | {
-        "formula": design.details["formula"] + (" + (1|Model)" if "model" in random_sd else "") + " + (1|Item)",
+        "formula": formula,
         "method": method,
+        "random_effects": structure,
+        "dropped": dropped,
         "random_sd": {name: round(sd, 6) for name, sd in random_sd.items()},
         "log_likelihood": round(-deviance / 2, 4) if np.isfinite(deviance) else None,
         "aic": round(deviance + 2 * (terms + len(random_sd)), 4) if np.isfinite(deviance) else None,
@@ -360,7 +432,25 @@ def fit_mixed_model(design: Design, method: str = "whitened") -> tuple[pd.DataFr
         "r_versions": {name: _version(robjects, name) for name in ("lme4", "minqa", "Matrix")}
         | {"R": _version(robjects, "base")},
     }
-    return coefficient_table("mixed_model", design.terms, found["estimate"], found["std_error"]), details
+    return coefficient_table("mixed_model", design.terms, found["estimate"], found["std_error"], found["df"]), details
+
+
+def _bare(term: Any) -> str:
+    """A random effect without brackets and blanks."""
+    return str(term).strip("()").replace(" ", "")
+
+
+def _intercepts_of_models_first(effect: str) -> tuple[bool, bool, str]:
+    """The order in which a formula has random effects: (1|Model) + (1|Item), as in the paper, then the others."""
+    return effect != "(1|Model)", effect != "(1|Item)", effect
+
+
+def _structure(structure: str, formula: str, dropped: list[str]) -> list[str]:
+    """What a reader must know of the random effects."""
+    if structure == "intercepts":
+        return []
+    gone = f" Dropped, as the answers show no variance of them: {', '.join(dropped)}." if dropped else " Nothing was dropped."
+    return [f"Random slopes: {formula}.{gone} Tests: t with Satterthwaite's degrees of freedom."]
 
 
 def start_r() -> Any:

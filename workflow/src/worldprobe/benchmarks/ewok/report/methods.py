@@ -182,8 +182,8 @@ def _accuracy(origins: Sequence[TableOrigin]) -> list[str]:
         one = summaries[0].provenance
         if drawn := one.details.get("drawn"):
             sentences.append(
-                f"95% intervals take {drawn} as crossed samples: the squared half width is the sum of the parts of the "
-                "variance, each times its own squared t quantile (Banerjee, 1960)."
+                f"95% intervals take {drawn} as crossed samples: the half width is the standard error times a quantile between "
+                "the normal one and Student's t of the part of the variance that is known from the fewest units."
             )
     return sentences
 

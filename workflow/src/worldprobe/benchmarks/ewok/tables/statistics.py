@@ -81,13 +81,13 @@ def correlations(table: pd.DataFrame, roster: Roster, eval_type: str = "logprobs
     inputs=[Input(Coefficients, "regression/mixed_model.parquet")],
     title="Mixed model",
     section="design",
-    caption="Logistic regression of accuracy on domain, design and surface features, with random intercepts, fitted by lme4. "
+    caption="Logistic regression of accuracy on domain, design and surface features, with random effects, fitted by lme4. "
     "EWoK, Appendix A.5 and Table 3.",
     when=has_mixed_model,
     options=[Option("fit", "which fit of the table", ("mixed_model", "fixed_effects"))],
 )
 def mixed_model(coefficients: pd.DataFrame, provenance: Provenance, fit: str = "mixed_model") -> Sheet:
-    """The regression with random intercepts."""
+    """The regression with random effects; the formula and what was dropped of it stand below where there are slopes."""
     return _regression(coefficients, provenance, fit)
 
 
@@ -257,7 +257,7 @@ def comparisons(table: pd.DataFrame, provenance: Provenance, roster: Roster) -> 
         ),
         label="comparisons",
         notes=(
-            f"Interval (95%) and p (two-sided): {units} are samples of more; each has a t quantile of its own. "
+            f"Interval (95%) and p (two-sided): {units} are samples of more, the fewer, the wider the interval (Student's t). "
             "Found in 80%: the smallest true difference for which p is below 0.05 in 80% of such samples.",
             *status_notes(frame.status),
             *(f"{roster[a].name} and {roster[b].name} are not compared: no item has an accuracy of both." for a, b in apart),

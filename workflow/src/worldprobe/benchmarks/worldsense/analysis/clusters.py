@@ -65,9 +65,9 @@ def spread_of_means(tuples: pd.DataFrame, scores: np.ndarray, by: Sequence[str],
             drawn = series[spread]
             if n > 1 and len(drawn):
                 chosen = components.only(spread)
-                found["ci_low"][drawn, place], found["ci_high"][drawn, place] = interval(mean[spread], chosen.ways)
+                found["ci_low"][drawn, place], found["ci_high"][drawn, place] = interval(mean[spread], chosen)
                 if tested:
-                    found["p"][drawn, place] = p_value(mean[spread], chosen.ways)
+                    found["p"][drawn, place] = p_value(mean[spread], chosen)
                     found["detectable"][drawn, place] = chosen.detectable()
     one = np.ones(shape, int)
     return Estimates(**found, status=status, n_clusters=n_skins, n_versions=one, enough_versions=0 * one)
