@@ -1,8 +1,8 @@
 """Parts of the variance of a mean: the interval and the test that they give, and what the test would find.
 
-Each part (clusters, versions, ...) is known from few units, with degrees of freedom of its own. One t quantile with those of their
-sum (Welch-Satterthwaite) takes the parts' shares as known: 10 to 14 % of tests at 5 % find what is not there, with two or three
-versions. A quantile for each part (Banerjee 1960, Sankhya 22) is never wrong too often, and finds 1 to 2 %.
+Each part (clusters, versions, ...) is known from few units, with degrees of freedom of its own. One t quantile with those of
+their sum (Welch-Satterthwaite) takes the parts' shares as known: 10 to 14 % of tests at 5 % find what is not there, with two or
+three versions. A quantile for each part (Banerjee 1960, Sankhya 22) is never wrong too often, and finds 1 to 2 %.
 Between the two: the squared half width is the variance times
 
     z² + sum over parts of (t(df_i)² - z²) w_i²,   w_i = (k_i v_i)² / ((k_i v_i)² + rest_i²),   k_i = t(df_i) / z
