@@ -122,14 +122,21 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "controls train-tokenizer {corpus} --out {folder}/new",
         "controls write-corpus {templates} {materials} --stories 20 --sentences 5 --out {folder}/new",
         "report build {summaries} --out {folder}/r.html",
+        "controls train {corpus} {tokenizer} --architecture gpt2 --layers 1 --width 32 --heads 2 --steps 1 --out {folder}/new",
     ],
 )
 def test_a_full_disk_is_a_message_and_leaves_what_was_there(request, check, tmp_path_factory, line: str) -> None:
     corpus = tmp_path_factory.mktemp("corpus") / "corpus"
     if "{corpus}" in line:
         check("controls write-corpus {templates} {materials} --stories 20 --sentences 5 --out {corpus}", status=0, corpus=corpus)
+    tokenizer = corpus.with_name("tokenizer")
+    if "{tokenizer}" in line:
+        check("controls train-tokenizer {corpus} --vocabulary 400 --out {tok}", status=0, corpus=corpus, tok=tokenizer)
+        pytest.importorskip("transformers")
     request.getfixturevalue("little_room")
-    assert ".part" not in check(line, "cannot be written", corpus=corpus), "the user's path is named, not a temporary one"
+    assert ".part" not in check(line, "cannot be written", corpus=corpus, tokenizer=tokenizer), (
+        "the user's path is named, not a temporary one"
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,16 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from worldprobe.cli import main
+from worldprobe.cli import build_app, main, parse
+from worldprobe.cli.parsing import commands
+from worldprobe.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = yaml.safe_load(Path(__file__).with_name("documented_commands.yaml").read_text(encoding="utf-8"))
@@ -46,6 +49,39 @@ def shown() -> set[str]:
     """All commands that the documents show, without the comments behind them."""
     lines = [line.strip() for text in blocks("").values() for line in text.splitlines()]
     return {re.sub(r"\s+#.*", "", line) for line in lines if re.match(rf"({PROGRAMS})\b", line)}
+
+
+def inline(program: str) -> list[str]:
+    """Commands of a program in running text, in backticks; the documents' own blocks are looked at above."""
+    names = [ROOT / name for name in DOCUMENTS] + sorted((ROOT / "docs").rglob("*.md"))
+    texts = (re.sub(r"^ *```.*?^ *```$", "", name.read_text(encoding="utf-8"), flags=re.M | re.S) for name in names)
+    return sorted({found for text in texts for found in re.findall(rf"`({program} [^`]+)`", text)})
+
+
+@pytest.mark.parametrize("command", inline("worldprobe"))
+def test_a_command_in_running_text_is_one(command: str) -> None:
+    words = shlex.split(command.replace("...", ""))[1:]
+    try:
+        assert parse(words) is not None
+        return
+    except UserError as error:
+        problem = error.problem
+    # A command's name alone, or with an option that is explained, has no inputs.
+    assert re.search("is missing|needs an action", problem), problem
+    known = [name for name, _ in commands(build_app(words[:1]))]
+    called = next((name for name in known if words[: len(name.split())] == name.split()), words[0])
+    for before, word in pairwise(words[len(called.split()) - 1 :]):
+        assert word.isupper() or word.startswith("--") or before.startswith("--"), problem
+
+
+@pytest.mark.parametrize("command", inline("snakemake"))
+def test_a_call_of_snakemake_in_running_text_names_what_there_is(command: str) -> None:
+    from snakemake.cli import get_argument_parser
+
+    given = get_argument_parser().parse_args(shlex.split(command)[1:])
+    rules = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "workflow").rglob("*.smk"))
+    assert all(name.endswith(".yaml") for name in map(str, given.configfile or ())), "an option must not take the targets"
+    assert all(re.search(rf"^rule {name}:", rules, re.M) for name in given.targets if "/" not in name)
 
 
 def test_every_command_is_run_or_excused_and_no_other_is_listed() -> None:

@@ -83,6 +83,8 @@ def test_the_published_row_is_beside_it_and_other_items_are_said_to_be_others(ev
     means = [float(mean) for _, mean in rows]
     assert means == sorted(means, reverse=True)
     assert [result["model"], f"{result['accuracy']['mean']:.3f}"] in rows
+    without = result | {"accuracy": result["accuracy"] | {"ci_low": None, "ci_high": None}}
+    assert ", no interval\n" in describe_evaluation(without)
 
 
 def test_a_name_that_is_no_model_gets_one_clear_error(tmp_path, capsys):

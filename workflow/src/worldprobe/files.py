@@ -10,6 +10,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 import shutil
 import socket
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -322,8 +323,10 @@ def _disk_errors(path: Path, always: bool = False) -> Iterator[None]:
     except Exception as error:
         cause: BaseException | None = error  # libraries raise errors of their own while they close a file on a full disk
         while cause is not None:
-            if isinstance(cause, OSError) and (always or cause.errno in _DISK_ERRORS):
-                raise _unwritable(path, cause) from error
+            told = re.search(r"\(os error (\d+)\)", str(cause))  # of a library in Rust, such as safetensors
+            disk = cause if isinstance(cause, OSError) else OSError(int(told[1]), "") if told else None
+            if disk is not None and (always or disk.errno in _DISK_ERRORS):
+                raise _unwritable(path, disk) from error
             cause = cause.__cause__ or cause.__context__
         raise
 

@@ -110,6 +110,7 @@ def test_samples_that_follow_one_another_are_numbered(garden, tmp_path):
         ("Context1", None, 'has no column "Context1"; did you mean "Context2"?'),
         ("ContextType", "sideways", "line 3, column ContextType"),
         ("Target2", "  ", "the cell is empty"),
+        ("Target2", "The lamp\0is on.", "contains a null character"),
         ("Domain", "../etc", "is not a domain's name"),
         ("TemplateID", "0", "is not a whole number from 1"),
         ("TargetDiff", "Concept Swap", "is not one of concept swap, variable swap"),

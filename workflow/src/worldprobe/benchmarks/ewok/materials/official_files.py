@@ -187,6 +187,7 @@ def _check_cells(where: str, frame: pd.DataFrame) -> None:
         raise UserError(where, "contains no items.", "Give a file with a row per item.")
     frame["Domain"] = frame["Domain"].str.replace("_", "-")
     checks = [(column, r"(?s).*\S.*", "is empty") for column in ("ConceptA", *OFFICIAL_TEXTS)]
+    checks += [(column, r"[^\0]*", "contains a null character") for column in ("ConceptA", *OFFICIAL_TEXTS)]
     checks += [("Domain", r"[A-Za-z0-9-]+", "is not a domain's name")]
     checks += [(column, "|".join(words), f"is not one of {', '.join(words)}") for column, words in _WORDS.items()]
     checks += [(column, r"0*[1-9]\d{0,8}", "is not a whole number from 1") for column in _IDS if column in frame]

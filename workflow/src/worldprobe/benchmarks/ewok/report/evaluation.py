@@ -134,7 +134,8 @@ def describe_evaluation(evaluation: dict[str, Any]) -> str:
     rows = [(mean, name, "published") for name, mean in evaluation["published"].items()]
     low, high, ci_low, ci_high = (_shown(accuracy[key]) for key in ("low", "high", "ci_low", "ci_high"))
     about = ", about these fillings only" if len(materials["versions"]) == 1 else ""
-    here = f"here; range {low}-{high}, 95% {ci_low}-{ci_high}{about}"
+    interval = "no interval" if accuracy["ci_low"] is None else f"95% {ci_low}-{ci_high}{about}"
+    here = f"here; range {low}-{high}, {interval}"
     rows.append((accuracy["mean"], evaluation["model"], here))
     lines = [f"{'model':{width}}  mean   ({evaluation['published_source']})"]
     lines += [f"{name:{width}}  {_shown(mean)}  {source}" for mean, name, source in sorted(rows, key=_rank, reverse=True)]
