@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+
+from worldprobe.paths import RESOURCES
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="Selenium is not installed; `make test-survey` installs it")
 from selenium.common.exceptions import StaleElementReferenceException, WebDriverException  # noqa: E402
@@ -84,7 +87,7 @@ class Window:
     def scenario(self) -> str:
         try:
             found = self.driver.find_elements(By.CSS_SELECTOR, "p.scenario")
-            return found[0].text if found else ""
+            return " ".join(one.text for one in found)
         except WebDriverException:
             return ""
 
@@ -413,25 +416,25 @@ def test_the_papers_box_takes_numbers_only(make_server):
         driver.quit()
 
 
-#: What of the longest trial is where, with every scenario of the built-in materials put into the page in turn.
+#: What of the longest trial is where, with every trial of the built-in materials put into the page in turn.
 MEASURE = """
-const scenario = document.querySelector('p.scenario');
+const places = document.querySelectorAll('p.scenario');
 let worst = {bottom: 0, rows: 0, wide: 0, text: ''};
-for (const text of arguments[0]) {
-  scenario.textContent = text;
+for (const texts of arguments[0]) {
+  texts.forEach((text, k) => { places[k].textContent = text; });
   const boxes = [...document.querySelectorAll('.answer')].map((button) => button.getBoundingClientRect());
   const bottom = Math.max(...boxes.map((box) => box.bottom));
   worst.rows = Math.max(worst.rows, new Set(boxes.map((box) => Math.round(box.top))).size);
   worst.wide = Math.max(worst.wide, document.documentElement.scrollWidth);
-  if (bottom > worst.bottom) Object.assign(worst, {bottom, text});
+  if (bottom > worst.bottom) Object.assign(worst, {bottom, text: texts.join(' ')});
 }
 return worst;
 """
 
 
 @pytest.fixture(scope="module")
-def scenarios(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Every scenario of the built-in materials, as the default study fills them."""
+def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[list[str]]]:
+    """The texts of every trial of the built-in materials, as the default study fills them."""
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.cli import main
     from worldprobe.contracts import read_table
@@ -440,25 +443,88 @@ def scenarios(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     path = tmp_path_factory.mktemp("items") / "items.parquet"
     assert main(["items", "build", str(RESOURCES / "materials" / "ewok-builtin"), "--versions", "0-4", "--out", str(path)]) == 0
     items = read_table(path, Items)
-    return sorted({text for c in (1, 2) for t in (1, 2) for text in items[f"context{c}"] + " " + items[f"target{t}"]})
+    scenarios = {text for c in (1, 2) for t in (1, 2) for text in items[f"context{c}"] + " " + items[f"target{t}"]}
+    choices = {
+        (f"1. {row.context1}", f"2. {row.context2}", target)
+        for row in items.itertuples()
+        for target in (row.target1, row.target2)
+    }
+    return {"likert": [[text] for text in sorted(scenarios)], "choice": [list(texts) for texts in sorted(choices)]}
 
 
-@pytest.mark.parametrize(("width", "height"), [(320, 640), (360, 640), (390, 664), (412, 732)])
-def test_on_a_phone_all_answers_are_in_one_row_and_no_scenario_needs_scrolling(make_server, scenarios, width, height, capsys):
-    server = make_server(2, 3, practice=False)
-    driver = open_browser(width, height, is_phone=True)
+@pytest.mark.parametrize("eval_type", ["likert", "choice"])
+def test_on_a_phone_all_answers_are_in_one_row_and_no_trial_needs_scrolling(make_server, shown, eval_type, capsys):
+    server = make_server(2, 3, eval_type=eval_type, practice=False)
+    for number, (width, height) in enumerate([(320, 568), (360, 640), (390, 664), (412, 732)]):
+        driver = open_browser(width, height, is_phone=True)
+        try:
+            window = Window(server, driver, number)
+            window.begin()
+            assert driver.execute_script("return [innerWidth, innerHeight]") == [width, height]
+            worst = driver.execute_script(MEASURE, shown[eval_type])
+        finally:
+            driver.quit()
+        with capsys.disabled():
+            n = len(shown[eval_type])
+            print(f"\n{eval_type}, {width}x{height}: the lowest answer of {n} trials ends at {worst['bottom']:.0f} px")
+        assert worst["rows"] == 1
+        assert worst["wide"] <= width
+        assert worst["bottom"] <= height, worst["text"]
+
+
+#: Texts that do not fit their element, or the screen.
+CUT = """
+return [...document.querySelectorAll('main *, footer *')].filter((one) => {
+  const box = one.getBoundingClientRect();
+  if (!box.width || !box.height || one.matches('.explained, .hidden, .late, option')) return false;
+  return box.right > innerWidth + 1 || box.left < -1 ||
+    one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== 'inline';
+}).map((one) => one.outerHTML.slice(0, 200));
+"""
+
+
+def lengthen(texts: Any) -> Any:
+    """Half as long again, with a long word, as a translation may be."""
+    if isinstance(texts, dict):
+        return {key: lengthen(value) for key, value in texts.items()}
+    return texts if len(texts) < 3 else f"{texts} {'Teilnahmevoraussetzungen ' * (1 + len(texts) // 50)}".strip()
+
+
+@pytest.mark.parametrize("eval_type", ["likert", "choice"])
+def test_a_longer_language_is_cut_on_no_page_of_a_narrow_phone(make_server, eval_type, tmp_path):
+    english = yaml.safe_load((RESOURCES / "survey" / "texts" / "en.yaml").read_text())
+    (tmp_path / "long.yaml").write_text(yaml.safe_dump(lengthen(english) | {"lang": "de"}))
+    server = make_server(2, 3, eval_type=eval_type, comprehension=True, texts=str(tmp_path / "long.yaml"))
+    driver = open_browser(320, 568, is_phone=True)
     try:
         window = Window(server, driver, 1)
-        window.begin()
-        assert driver.execute_script("return [innerWidth, innerHeight]") == [width, height]
-        worst = driver.execute_script(MEASURE, scenarios)
+
+        def look() -> None:
+            assert driver.execute_script(CUT) == []
+            assert not window.is_wider_than_the_screen()
+            assert window.accessibility() == []
+
+        window.open()
+        window.wait("#consent")
+        look()
+        window.consent()
+        look()
+        window.introduce()
+        look()
+        window.click("#meaning-right")
+        window.click("#begin button")
+        window.wait(".answer:not([disabled])")
+        look()
+        for _ in range(N_TESTS + 5):
+            window.wait(".answer:not([disabled])", "#code")
+            if driver.find_elements(By.ID, "code"):
+                break
+            window.answer(2)
+        look()
+        driver.get(f"{server.url}withdraw")
+        look()
     finally:
         driver.quit()
-    with capsys.disabled():
-        print(f"\n{width}x{height}: the lowest answer of {len(scenarios)} scenarios ends at {worst['bottom']:.0f} px")
-    assert worst["rows"] == 1
-    assert worst["wide"] <= width
-    assert worst["bottom"] <= height, worst["text"]
 
 
 def test_a_blocked_script_is_told(make_server):

@@ -96,20 +96,22 @@ def test_two_hundred_people_at_once_lose_nothing(make_server, capsys):
         print(
             "\n200 people, one answer a second each, answers: "
             + ", ".join(f"p{100 * k:.0f} {v:.0f} ms" for k, v in shares.items())
+            + f" of {len(times)}; statuses {dict(statuses)}"
         )
     assert "Stopped" in server.stop()
 
 
-def test_a_server_killed_twenty_times_keeps_every_acknowledged_answer_once(make_server, capsys):
-    server = make_server(10, 150, ratings_per_item=5)
-    people = [Volunteer(server, number, 0.05) for number in range(50)]
+@pytest.mark.parametrize(("n_people", "n_kills"), [(50, 20), (100, 3)])
+def test_a_server_killed_at_random_keeps_every_acknowledged_answer_once(make_server, capsys, n_people, n_kills):
+    server = make_server(10, 150, ratings_per_item=n_people // 10)
+    people = [Volunteer(server, number, 0.05) for number in range(n_people)]
     dice = random.Random(0)
 
     async def play() -> None:
         stopped = asyncio.Event()
         tasks = [asyncio.create_task(person.run(stopped)) for person in people]
-        for _ in range(20):
-            await asyncio.sleep(dice.uniform(0.2, 1.2))
+        for _ in range(n_kills):
+            await asyncio.sleep(dice.uniform(10, 50) / (n_kills + 10))
             await asyncio.to_thread(server.kill)
             await asyncio.to_thread(server.start)
         await asyncio.sleep(1)
@@ -120,6 +122,7 @@ def test_a_server_killed_twenty_times_keeps_every_acknowledged_answer_once(make_
     asyncio.run(play())
     check_store(server, people)
     with capsys.disabled():
-        print(f"\n20 kills: {sum(len(person.acknowledged) for person in people)} acknowledged answers, each stored once")
+        n_acknowledged = sum(len(person.acknowledged) for person in people)
+        print(f"\n{n_people} people, {n_kills} kills: {n_acknowledged} acknowledged answers, each stored once")
     assert "Stopped" in server.stop()
     assert not (server.folder / "answers.sqlite-wal").exists()

@@ -10,6 +10,7 @@ from worldprobe.survey.export import find_person, withdraw
 from worldprobe.survey.identities import preview_link
 from worldprobe.survey.progress import summarize
 from worldprobe.survey.settings import Settings
+from worldprobe.survey.store import UnavailableError
 
 PID = [f"{number:024x}" for number in range(5)]
 
@@ -136,3 +137,34 @@ def test_eighty_invented_ids_do_not_fill_a_study_unseen(make_lab, make_plan, cap
     assert lab.rows("SELECT count(*) FROM sessions") == [(30,)]
     assert main(["human", "status", str(lab.folder)]) == 0
     assert "ALARM: 50 times more people began in a minute than new_per_minute allows" in capsys.readouterr().out
+
+
+def test_a_withdrawal_that_is_sent_again_never_tells_a_finished_person_to_return(lab, finished):
+    """The reply to the first was lost, or there is another browser: only the link still knows what they are owed."""
+    cookie = dict(finished.browser.cookies)
+    assert finished.post("withdraw", {"sure": True}).status_code == 200
+    again = lab.person(1)
+    again.browser.cookies.update(cookie)
+    assert again.post("withdraw", {"sure": True}).status_code == 200
+    page = again.open("/").text
+    assert "open the link with which you came once more" in page
+    assert "DONE1234" not in page
+    assert "DONE1234" in again.open().text
+
+
+def test_a_withdrawal_that_was_interrupted_is_finished_and_the_person_paid(lab, finished, monkeypatch):
+    def fail(*_):
+        raise UnavailableError("the power is cut")
+
+    with monkeypatch.context() as cut:
+        cut.setattr(export, "forget", fail)
+        assert finished.post("withdraw", {"sure": True}).status_code == 503
+    assert finished.post("withdraw", {"sure": True}).status_code == 200
+    assert "DONE1234" in finished.open("/").text
+    assert find_person(lab.survey.identities, PID[1]) is None
+
+
+def test_no_link_of_a_recruiter_makes_a_preview(make_lab):
+    lab = make_lab(id_pattern="[0-9a-z-]+")
+    page = lab.person(1).open("/?PROLIFIC_PID=a&STUDY_ID=preview&SESSION_ID=b").text
+    assert "This link is not complete" in page

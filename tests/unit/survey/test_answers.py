@@ -5,7 +5,11 @@ import threading
 
 import pytest
 
+from worldprobe.cli import main
+from worldprobe.contracts import read_table
+from worldprobe.human.contracts import Participants
 from worldprobe.survey import store
+from worldprobe.survey.progress import MOST_EVENTS
 from worldprobe.survey.store import connect
 
 
@@ -196,3 +200,18 @@ def test_a_restarted_server_goes_on_where_it_was(lab):
     again.open()
     assert again.trial()["token"] == trial["token"]
     assert again.finish() == 7
+
+
+def test_refused_answers_that_are_repeated_for_ever_do_not_fill_the_disk(lab, person):
+    first = person.trial()
+    person.answer(first, 3)
+    for _ in range(MOST_EVENTS + 20):
+        assert person.answer(first, 4).status_code == 409
+    assert lab.rows("SELECT count(*) FROM events") == [(MOST_EVENTS,)]
+
+
+def test_a_clock_that_was_set_back_between_two_starts_blocks_no_export(lab, person, tmp_path):
+    lab.clock.seconds -= 7200
+    person.finish()
+    assert main(["human", "export", str(lab.folder), "--out", str(tmp_path / "export")]) == 0
+    assert read_table(tmp_path / "export" / "participants.parquet", Participants)["minutes"].tolist() == [0.0]

@@ -13,9 +13,10 @@ from worldprobe.cli import main
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
 from worldprobe.human.contracts import Participants, RawRatings
+from worldprobe.survey.export import purge
 from worldprobe.survey.settings import RECORDED, read_settings
 from worldprobe.survey.store import ANSWER_TABLES, IDENTITY_TABLES, steady_clock
-from worldprobe.survey.study import open_survey, refuse_checkout
+from worldprobe.survey.study import open_survey, read_fact, refuse_checkout, write_fact
 
 #: Tables that are about the survey, not about somebody.
 IMPERSONAL = {"facts", "lists", "list_trials", "designs", "tallies"}
@@ -183,3 +184,61 @@ def test_a_page_is_in_the_language_of_its_texts(make_lab, repository, tmp_path):
     page = make_lab(texts="fr.yaml").person().open().text
     assert '<html lang="fr">' in page
     assert "Avant de commencer" in page
+
+
+def test_after_a_purge_nothing_tells_the_time_of_day_or_quotes_somebody_and_the_export_is_the_same(lab, tmp_path):
+    person = lab.person(1)
+    person.begin()
+    lab.clock.seconds += 131
+    person.finish()
+    person.post("comment", {"words": "I am Ann Example of Fern Lane"})
+    lab.person(2).begin()
+    outs = [tmp_path / name for name in ("before", "after")]
+    folder = str(lab.folder)
+    assert main(["human", "export", folder, "--out", str(outs[0])]) == 0
+    lab.clock.seconds += 1e6
+    write_fact(lab.survey.answers, "closed_at", 0)
+    assert purge(lab.survey.answers, lab.survey.identities) == 2
+    assert main(["human", "export", folder, "--out", str(outs[1])]) == 0
+    tables = [{path.name: path.read_bytes() for path in out.glob("*.csv")} for out in outs]
+    assert tables[0] == tables[1] | {"participants.csv": tables[1]["participants.csv"].replace(b"expired", b"partial")}
+    assert lab.rows("SELECT DISTINCT started_at % 86400000 FROM sessions") == [(0,)]
+    assert (
+        max(lab.rows("SELECT max(shown_at, coalesce(answered_at, 0)) % 86400000 FROM trials WHERE shown_at IS NOT NULL"))[0]
+        < 200_000
+    )
+    assert all(b"Fern Lane" not in path.read_bytes() for path in lab.folder.iterdir())
+
+
+def test_people_who_are_answering_keep_their_identity_until_the_promised_day(lab, capsys, monkeypatch):
+    monkeypatch.setattr("time.time", lab.clock)
+    lab.person(1).begin()
+    assert main(["human", "close", str(lab.folder)]) == 0
+    assert main(["human", "purge", str(lab.folder), "--now"]) == 2
+    assert "1 people who are answering now" in capsys.readouterr().err
+    lab.clock.seconds += 100 * 24 * 3600
+    assert main(["human", "purge", str(lab.folder)]) == 0
+    assert "1 identities were deleted" in capsys.readouterr().out
+
+
+def test_days_that_people_were_promised_are_not_made_longer(lab, write_settings):
+    def days():
+        return int(read_fact(lab.survey.answers, "retention_days"))
+
+    lab.settings = write_settings(retention_days=200)
+    lab.stop()
+    lab.start()
+    assert days() == 200, "nobody has agreed to anything yet"
+    lab.person(1).begin()
+    for chosen, kept in ((30, 30), (3650, 30)):
+        lab.settings = write_settings(retention_days=chosen)
+        lab.stop()
+        lab.start(is_change_accepted=True)
+        assert days() == kept
+
+
+def test_the_consent_that_we_ship_promises_no_more_than_an_export_keeps(repository):
+    """Time per answer is exported, and adds up to the time that the platform knows."""
+    text = " ".join((repository / "resources" / "survey" / "consent.md").read_text().split())
+    assert "cannot be compared" not in text
+    assert "could perhaps still tell which answers are yours" in text

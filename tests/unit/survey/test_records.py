@@ -245,7 +245,7 @@ def test_identities_are_deleted_when_the_study_has_ended_and_the_promised_days_a
     assert "are to be deleted on" in alarms()[0]
     lab.clock.seconds += 2 * 24 * 3600
     assert alarms()[0].startswith("ALARM: 3 identities should have been deleted")
-    assert purge(lab.survey.identities) == 3
+    assert purge(lab.survey.answers, lab.survey.identities) == 3
     content = b"".join(path.read_bytes() for path in lab.folder.iterdir())
     assert PID[1].encode() not in content
     assert len(lab.exported("ratings")) == n_before
@@ -259,6 +259,8 @@ def test_a_study_is_ended_and_purged_by_commands(busy_lab, capsys):
     assert main(["human", "purge", folder]) == 0
     assert "Nothing is due" in capsys.readouterr().out
     assert find_person(busy_lab.survey.identities, PID[1])
+    with busy_lab.survey.answers.write() as connection:
+        connection.execute("UPDATE sessions SET status = 'expired' WHERE status = 'active'")
     assert main(["human", "purge", folder, "--now"]) == 0
     assert find_person(busy_lab.survey.identities, PID[1]) is None
 

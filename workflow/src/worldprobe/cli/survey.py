@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from worldprobe.survey.study import Questionnaire
 
 #: Bumped when the same answers give another export.
-METHOD = 2
+METHOD = 3
 
 Survey = Annotated[Path, Parameter(help="folder of the survey, as given to `human serve`")]
 
@@ -421,7 +421,7 @@ def purge(folder: Survey, /, *, now: bool = False) -> None:
         now: do not wait for that day; everybody is paid
     """
     from worldprobe.survey.export import purge
-    from worldprobe.survey.progress import DAY_MS
+    from worldprobe.survey.store import DAY_MS
     from worldprobe.survey.study import read_fact
 
     with _databases(folder) as (answers, identities):
@@ -436,8 +436,26 @@ def purge(folder: Survey, /, *, now: bool = False) -> None:
         if n_left > 0 and not now:
             print(f"Nothing is due: people were told {days} days after the end, which are over in {n_left} days.")
             return
-        n = purge(identities)
+        if n_left > 0:
+            _refuse_early(folder, answers)
+        n = purge(answers, identities)
     print(f"{n} identities were deleted; their answers stay. Delete backups and lists of payments, too.")
+
+
+def _refuse_early(folder: Path, answers: Database) -> None:
+    """Refuse to delete identities before the promised day while somebody is answering.
+
+    Raises:
+        UserError: somebody is.
+    """
+    from worldprobe.survey.progress import count
+    from worldprobe.survey.study import read_fact
+
+    with answers.read() as connection:
+        n = count(connection, answers.now() - int(read_fact(answers, "expiry_ms")), 0).total("live")
+    if n:
+        problem = f"has {n} people who are answering now; without their identity they could not be paid."
+        raise UserError(folder, problem, "Wait until they have finished, or their places have expired: see `human status`.")
 
 
 def import_submissions(folder: Survey, submissions: Path, /) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from worldprobe.provenance import Provenance
 
 #: File -> table; demographics may be missing where none were asked.
 FILES: dict[str, type[Table]] = {"raw_ratings": RawRatings, "participants": Participants, "demographics": Demographics}
-#: What a spreadsheet would take for a formula at the beginning of a cell (OWASP, CSV injection).
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+#: Where a spreadsheet would see the beginning of a formula (OWASP, CSV injection): in full width too, and after a character that
+#: divides cells where it is set up for another language.
+_FORMULA = re.compile("(?:^|(?<=[;,|\t\r\n]))(?=[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-])")
 
 
 @dataclass(frozen=True)
@@ -77,11 +79,10 @@ def as_csv(frame: pd.DataFrame) -> str:
 def neutralize(cell: object) -> str:
     """A cell with an apostrophe in front where a spreadsheet would compute it instead of showing it.
 
-    >>> neutralize("=1+1"), neutralize("Chile")
-    ("'=1+1", 'Chile')
+    >>> neutralize("=1+1"), neutralize("Chile;=1+1"), neutralize("Guinea-Bissau")
+    ("'=1+1", "Chile;'=1+1", 'Guinea-Bissau')
     """
-    text = str(cell)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return _FORMULA.sub("'", str(cell))
 
 
 def read_lists(path: Path | str) -> tuple[pd.DataFrame, str]:

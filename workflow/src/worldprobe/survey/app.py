@@ -113,9 +113,10 @@ class Application:
             return response
         if caller.kind in ("none", "refused"):
             return self._page("no_link" if caller.kind == "none" else caller.kind)
-        if caller.kind in ("withdrawn", "paid"):
-            code = self.survey.settings.codes.complete
-            return self._page("withdrawn", code=code, link=self._link("complete"), is_finished=caller.kind == "paid")
+        if caller.kind in ("withdrawn", "paid", "gone"):
+            return self._page(
+                "withdrawn", code=self.survey.settings.codes.complete, link=self._link("complete"), kind=caller.kind
+            )
         if caller.kind == "declined":
             return self._page("declined", code=self.survey.settings.codes.no_consent, link=self._link("no_consent"))
         if caller.kind == "entry":
@@ -305,9 +306,11 @@ class Application:
         caller = self._caller(request)
         if caller.kind != "person":
             return _error(404, "there is nobody to withdraw")
-        is_owed = export.withdraw(self.survey.answers, self.survey.identities, caller.participant).is_owed
+        withdrawn = export.withdraw(self.survey.answers, self.survey.identities, caller.participant)
         response = JSONResponse({"state": "moved"})
-        self._set_cookie(response, "paid" if is_owed else "withdrawn")
+        # Asked again, because the reply was lost or from another browser: only the link still tells whether they are to be paid.
+        kind = "withdrawn" if withdrawn.was_known else "gone"
+        self._set_cookie(response, "paid" if withdrawn.is_owed else kind)
         return response
 
     # Parts -----------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from worldprobe.survey.identities import PREVIEW, forget
-from worldprobe.survey.store import Database, count_tally
+from worldprobe.survey.store import DAY_MS, Database, count_tally
 from worldprobe.survey.study import read_fact
 
 
@@ -239,6 +239,9 @@ def withdraw(answers: Database, identities: Database, participant: str) -> Withd
                 "INSERT OR IGNORE INTO owed SELECT submission, study, coalesce(code, ?), ? FROM submissions WHERE session = ?",
                 (code, identities.now(), session),
             )
+        # Also where an interrupted call has noted it, and the answers are gone.
+        query = "SELECT count(*) FROM owed WHERE submission IN (SELECT submission FROM submissions WHERE participant = ?)"
+        is_owed = connection.execute(query, (participant,)).fetchone()[0] > 0
     with answers.write() as connection:
         n = connection.execute("DELETE FROM sessions WHERE participant = ?", (participant,)).rowcount
         if n:
@@ -246,11 +249,14 @@ def withdraw(answers: Database, identities: Database, participant: str) -> Withd
     was_known = forget(identities, participant)
     answers.forget_deleted(is_vacuumed=False)
     identities.forget_deleted(is_vacuumed=True)
-    return Withdrawn(bool(n) or was_known, bool(sessions and code))
+    return Withdrawn(bool(n) or was_known, is_owed)
 
 
-def purge(identities: Database) -> int:
+def purge(answers: Database, identities: Database) -> int:
     """Delete all identities; the answers stay, under keys that nothing leads to.
+
+    What could lead to somebody without their identity goes, too: comments, and times of day, of which the recruiter keeps a
+    record. Each person's day then begins at midnight; what an export contains stays the same.
 
     Returns:
         How many.
@@ -258,8 +264,24 @@ def purge(identities: Database) -> int:
     Raises:
         UnavailableError: nothing was deleted, or not yet from the file; call again.
     """
+    with answers.write() as connection:
+        connection.execute("UPDATE sessions SET comment = NULL")
+        early = f"min(started_at) OVER (PARTITION BY participant, started_at / {DAY_MS}) % {DAY_MS}"
+        moves = [dict(row) for row in connection.execute(f"SELECT session, {early} AS early FROM sessions").fetchall()]
+        for table, times in _TIMES_OF_PEOPLE.items():
+            change = ", ".join(f"{name} = {name} - :early" for name in times)
+            connection.executemany(f"UPDATE {table} SET {change} WHERE session = :session", moves)
     with identities.write() as connection:
         connection.execute("DELETE FROM owed")
         n = connection.execute("DELETE FROM people").rowcount
+    answers.forget_deleted(is_vacuumed=True)
     identities.forget_deleted(is_vacuumed=True)
     return n
+
+
+#: Columns that tell the time of day at which somebody took part.
+_TIMES_OF_PEOPLE = {
+    "trials": ("shown_at", "answered_at"),
+    "events": ("at",),
+    "sessions": ("started_at", "touched_at", "asked_at", "instructed_at", "finished_at"),
+}

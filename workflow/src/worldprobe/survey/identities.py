@@ -322,7 +322,10 @@ class Doorkeeper:
         for value in values:
             if not isinstance(value, str) or len(value) > LONGEST_ID or not self._pattern.fullmatch(value):
                 raise BadLinkError
-        return Visitor(*map(str, values))
+        visitor = Visitor(*map(str, values))
+        if visitor.is_preview:  # an id_pattern may let the word through, which would take part in a closed study
+            raise BadLinkError
+        return visitor
 
     def new_visitor(self) -> Visitor:
         """Somebody who comes without a recruiter: known by their cookie alone."""
@@ -360,7 +363,8 @@ class Doorkeeper:
         """A signed cookie.
 
         Args:
-            kind: entry (before consent), declined, person (consented), withdrawn, paid (withdrawn after the end) or refused.
+            kind: entry (before consent), declined, person (consented), withdrawn, paid (withdrawn after the end), gone (withdrawn
+                before) or refused.
             visitor: who, before consent; kept on their own device only.
             participant: the random key, after consent.
         """

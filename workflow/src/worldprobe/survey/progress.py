@@ -10,11 +10,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from worldprobe.survey.identities import ABSENT, PREVIEW
-from worldprobe.survey.store import Database
+from worldprobe.survey.store import DAY_MS, Database
 from worldprobe.survey.study import Survey, read_fact, shuffled
 
 #: No break is offered when the end is nearer than this.
 FEWEST_AFTER_BREAK = 8
+#: More refused answers of one person are not noted: repeated for ever, they would fill the disk.
+MOST_EVENTS = 100
 #: What became of an answer.
 STORED, REPEATED, CONFLICTING, FUTURE = "stored", "repeated", "conflicting", "future"
 UNKNOWN, IMPOSSIBLE = "unknown", "impossible"
@@ -184,7 +186,8 @@ def _store(connection: sqlite3.Connection, survey: Survey, row: sqlite3.Row, ans
     if row["answer"] == answer.answer:
         return REPEATED
     outcome = FUTURE if row["answer"] is None else CONFLICTING
-    connection.execute("INSERT INTO events (session, at, kind) VALUES (?, ?, ?)", (session, now, outcome))
+    if connection.execute("SELECT count(*) FROM events WHERE session = ?", (session,)).fetchone()[0] < MOST_EVENTS:
+        connection.execute("INSERT INTO events (session, at, kind) VALUES (?, ?, ?)", (session, now, outcome))
     return outcome
 
 
@@ -209,7 +212,7 @@ def _show(connection: sqlite3.Connection, survey: Survey, session: str, is_loade
     now = survey.answers.now()
     if row is None:
         connection.execute(
-            "UPDATE sessions SET status = 'complete', finished_at = coalesce(finished_at, ?)"
+            "UPDATE sessions SET status = 'complete', finished_at = coalesce(finished_at, max(?, started_at))"
             " WHERE session = ? AND status IN ('active', 'expired') AND instructed_at IS NOT NULL",
             (now, session),
         )
@@ -449,7 +452,6 @@ def count(connection: sqlite3.Connection, before: int, wanted: int) -> Status:
     )
 
 
-DAY_MS = 24 * 3600 * 1000
 #: Days without an answer after which the researcher is asked whether the study has ended.
 QUIET_DAYS = 14
 

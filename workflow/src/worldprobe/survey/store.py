@@ -17,6 +17,7 @@ from worldprobe.errors import UserError
 
 ANSWERS = "answers.sqlite"
 IDENTITIES = "identities.sqlite"
+DAY_MS = 24 * 3600 * 1000
 #: How long a writer waits for another one, in this process or the next, before the page is told to try again.
 PATIENCE_SECONDS = 4.0
 

@@ -237,6 +237,10 @@ def _note_settings(survey: Survey, url: str) -> None:
     wanted = -(-settings.ratings_per_item // survey.questionnaire.n_rounds)
     noted: dict[str, object] = {"expiry_ms": settings.expiry_ms, "wanted_per_list": wanted}
     noted |= {"retention_days": settings.retention_days, "complete_code": settings.codes.complete or "", "url": url}
+    with survey.answers.read() as connection:
+        has_people = connection.execute("SELECT EXISTS (SELECT 1 FROM real_sessions)").fetchone()[0]
+    if has_people and (promised := read_fact(survey.answers, "retention_days")):  # a longer time was not agreed to
+        noted["retention_days"] = min(settings.retention_days, int(promised))
     for name, value in noted.items():
         write_fact(survey.answers, name, value)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from worldprobe.analysis.bootstrap import draw_counts, on_grid, percentile_interval
 from worldprobe.benchmarks.ewok.analysis.judge import Evidence
@@ -90,6 +91,22 @@ class Adder:
             np.add.at(counts, (self.item, self.target, self.context), n[rows])
         return Sums(totals, counts)
 
+    def share(self, participant: np.ndarray) -> sparse.csr_array:
+        """Whose answers each target rests on: every person's share of the answers about it.
+
+        Args:
+            participant: of each answer.
+
+        Returns:
+            Shape (items * 2 targets, people); rows of targets that were asked add up to 1.
+        """
+        people, person = np.unique(participant, return_inverse=True)
+        gave = sparse.csr_array((np.ones(len(person)), (self.asked, person)), shape=(len(self.names), len(people)))
+        rows = (np.ones(len(self.item)), (2 * self.item + self.target, self.question))
+        given = sparse.csr_array(sparse.csr_array(rows, shape=(2 * self.n_items, len(self.names))) @ gave)
+        total = given.sum(axis=1)
+        return sparse.csr_array(given.multiply((1 / np.where(total > 0, total, 1))[:, None]))
+
 
 def judge_sums(sums: Sums) -> np.ndarray:
     """Accuracy of each target, as ``judge`` finds it of mean ratings: 1, 0.5 (tie), 0; missing. Shape (items, 2)."""
@@ -156,8 +173,10 @@ def measure(items: pd.DataFrame, answers: pd.DataFrame, key: pd.DataFrame, n_dra
     sums: dict[str, Sums] = {}
     for way in sorted(set(answers["eval_type"])):
         part = answers[answers["eval_type"] == way]
-        sums[way] = Adder(items, part, key, way).add()
-        rows += [row | {"eval_type": way} for row in _accuracies(items, name_clusters(items, key), sums[way])]
+        adder = Adder(items, part, key, way)
+        sums[way] = adder.add()
+        raters = adder.share(part["participant"].to_numpy(str))
+        rows += [row | {"eval_type": way} for row in _accuracies(items, name_clusters(items, key), sums[way], raters)]
         rows += [row | {"eval_type": way} for row in _reliabilities(part, n_draws, seed)]
         rows += [row | {"eval_type": way} for row in _labels(part)] if way == "likert" else []
     if len(sums) == 2:
@@ -172,36 +191,110 @@ def name_clusters(items: pd.DataFrame, key: pd.DataFrame) -> np.ndarray:
     return pd.factorize(items["item_id"].map(asked).fillna(items["item_id"]))[0]
 
 
-def wilson(accuracy: np.ndarray, cluster: np.ndarray) -> tuple[float, float, float]:
-    """Mean accuracy with its 95 % interval over clusters of items and the people who were asked about them.
-
-    Accuracy is decided anew for each target from few answers, so drawing the same people again exaggerates how often it would
-    turn (nearly twice the width near 1). Errors in different units are independent instead: they are about other sentences, and
-    mostly by other people. Their variance gives the number of independent targets that would be as uncertain, and Wilson's
-    interval for that number keeps its coverage near 1, where a symmetric one would not.
+def across(unit: np.ndarray, raters: sparse.csr_array) -> float:
+    """Sum over pairs of targets of different units of what their rows have in common; no pair is formed.
 
     Args:
-        accuracy: 0, 0.5, 1, or NaN (not asked). Shape (items, 2).
-        cluster: of each item, from 0.
+        unit: of each target, from 0.
+        raters: a row for each target.
     """
-    is_known = np.isfinite(accuracy)
-    n = int(is_known.sum())
-    mean = float(accuracy[is_known].mean())
-    residual = np.where(is_known, accuracy - mean, 0).sum(axis=1)
-    n_clusters = len(np.unique(cluster[is_known.any(axis=1)]))
-    squares = float((np.bincount(cluster, residual) ** 2).sum())
+    places = np.arange(len(unit))
+    by_unit = sparse.csr_array((np.ones(len(unit)), (unit, places)), shape=(int(unit.max()) + 1, len(unit)))
+    return float((raters.sum(axis=0) ** 2).sum() - (by_unit @ raters).power(2).sum())
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Mean accuracy of some targets.
+
+    Attributes:
+        mean: of the targets.
+        n: how many.
+        n_clusters: units that they are of.
+        squares: variance of their sum, as far as units differ from each other; NaN where none errs, or all do.
+    """
+
+    mean: float
+    n: int
+    n_clusters: int
+    squares: float
+
+    @property
+    def spread(self) -> float:
+        """Variance of a single independent target with this mean."""
+        return self.mean * (1 - self.mean)
+
+
+def average(accuracy: np.ndarray, cluster: np.ndarray) -> Accuracy:
+    """The mean, and what the units of items say about its variance.
+
+    Args:
+        accuracy: 0, 0.5 or 1 of each target.
+        cluster: of each target, from 0.
+    """
+    mean, n_clusters = float(accuracy.mean()), len(np.unique(cluster))
+    squares = float((np.bincount(cluster, accuracy - mean) ** 2).sum())
     is_varied = squares > 1e-9 and n_clusters > 1
-    worth = mean * (1 - mean) * n * n * (n_clusters - 1) / (squares * n_clusters) if is_varied else n_clusters
-    middle = (mean + Z * Z / 2 / worth) / (1 + Z * Z / worth)
-    half = Z * np.sqrt(mean * (1 - mean) / worth + Z * Z / 4 / worth**2) / (1 + Z * Z / worth)
-    return mean, max(float(middle - half), 0.0), min(float(middle + half), 1.0)
+    return Accuracy(mean, len(accuracy), n_clusters, squares * n_clusters / (n_clusters - 1) if is_varied else float("nan"))
 
 
-def _accuracies(items: pd.DataFrame, cluster: np.ndarray, sums: Sums) -> Iterator[dict[str, object]]:
-    accuracy = judge_sums(sums)
+def find_likeness(accuracy: np.ndarray, cluster: np.ndarray, raters: sparse.csr_array) -> float:
+    """By how much targets err together because the same people were asked: the share of a target's variance that is people's.
+
+    From the products of residuals of targets of different units (a moment estimator, as in random-effects analysis of variance
+    with multiple membership); 0 where they do not err together. Residuals are about the estimated mean, which makes products
+    too small by the variance of that mean.
+
+    Args:
+        accuracy: 0, 0.5 or 1 of each target.
+        cluster: of each target, from 0.
+        raters: ``Adder.share`` of these targets.
+    """
+    known = average(accuracy, cluster)
+    # With columns for each unit's people apart, only targets of one unit have anything in common.
+    rows, people = raters.nonzero()
+    within = sparse.csr_array(
+        (raters.data, (rows, cluster[rows] * raters.shape[1] + people)), shape=(known.n, (cluster.max() + 1) * raters.shape[1])
+    )
+    squares = (raters.T @ raters).power(2).sum() - (within @ within.T).power(2).sum()
+    if np.isnan(known.squares) or squares <= 1e-9:
+        return 0.0
+    together = across(cluster, sparse.csr_array(raters.multiply((accuracy - known.mean)[:, None])))
+    variance = (together + across(cluster, raters) * known.squares / known.n**2) / squares
+    return max(float(variance), 0.0) / known.spread
+
+
+def wilson(accuracy: np.ndarray, cluster: np.ndarray, raters: sparse.csr_array, likeness: float) -> tuple[float, float, float]:
+    """Mean accuracy with its 95 % interval over units of items and the people who were asked about them.
+
+    Accuracy is decided anew for each target from few answers, so drawing the same people again exaggerates how often it would
+    turn (nearly twice the width near 1). Instead the variance has two parts: of units, whose targets share sentences, and of
+    people, who differ and are asked about targets of many units. It gives the number of independent targets that would be as
+    uncertain, and Wilson's interval for that number keeps its coverage near 1, where a symmetric one would not.
+    ``tests/performance/people_intervals.py`` measures it.
+
+    Args:
+        accuracy: 0, 0.5 or 1 of each target.
+        cluster: of each target, from 0.
+        raters: ``Adder.share`` of these targets.
+        likeness: ``find_likeness`` of all targets.
+    """
+    known = average(accuracy, cluster)
+    of_units = 1 / known.n_clusters if np.isnan(known.squares) else known.squares / known.spread / known.n**2
+    worth = 1 / (of_units + likeness * across(cluster, raters) / known.n**2)
+    middle = (known.mean + Z * Z / 2 / worth) / (1 + Z * Z / worth)
+    half = Z * np.sqrt(known.spread / worth + Z * Z / 4 / worth**2) / (1 + Z * Z / worth)
+    return known.mean, max(float(middle - half), 0.0), min(float(middle + half), 1.0)
+
+
+def _accuracies(items: pd.DataFrame, cluster: np.ndarray, sums: Sums, raters: sparse.csr_array) -> Iterator[dict[str, object]]:
+    accuracy, unit = judge_sums(sums).ravel(), np.repeat(cluster, 2)
+    is_known = np.isfinite(accuracy)
+    likeness = find_likeness(accuracy[is_known], unit[is_known], raters[is_known])
     for grouping, group, is_in in _groups(items):
-        if n := int(np.isfinite(accuracy[is_in]).sum()):
-            mean, low, high = wilson(accuracy[is_in], cluster[is_in])
+        asked = is_known & np.repeat(is_in, 2)
+        if n := int(asked.sum()):
+            mean, low, high = wilson(accuracy[asked], unit[asked], raters[asked], likeness)
             yield _row("accuracy", grouping, group, mean, min(low, mean), max(high, mean), n)
 
 
