@@ -371,7 +371,7 @@ class MixedModel(Block):
     random_effects: Literal["intercepts", "maximal"] = "intercepts"
     """What is random: `intercepts` of items and models, the paper's formula, whose numbers can be set beside the published ones;
     `maximal` also templates, pairs of concepts, versions, and each model's slopes of domains, contrasts and surface features, for
-    statements about other models and concepts, in some three times the time."""
+    statements about other models and concepts, in some six times the time."""
 
 
 class Condition(Block):
