@@ -1,6 +1,6 @@
 """Can a text classifier answer WorldSense without reasoning? Run by hand; prints a table (docs/background has one).
 
-    python tests/performance/worldsense_shortcuts.py [--trials 6000] [--released trials.jsonl.bz2]
+    python tests/performance/worldsense_shortcuts.py [--trials 6000] [--set test-hard] [--released trials.jsonl.bz2]
 
 Logistic regression over word 1- to 3-grams and over whole clauses, each as counts and as presence, weakly and strongly
 penalised, is trained on trials of one seed and tested on trials of another, one problem at a time; texts of both are left out of
@@ -45,12 +45,11 @@ FEATURES = {
 N_TESTS = len(FEATURES) * 2 * len(STRENGTHS) * (18 + 1) * len(LINEAR_PROBLEMS) * 2
 
 
-def make_trials(problem: str, seed: int, n_trials: int, sizes: tuple[int, ...] = (3, 4, 5)) -> pd.DataFrame:
-    """About as many trials of a problem as asked for."""
-    per_cell = 1
-    plan = plan_set("test", sizes, [problem], per_cell)
+def make_trials(problem: str, seed: int, n_trials: int, sizes: tuple[int, ...] = (), name: str = "test") -> pd.DataFrame:
+    """About as many trials of a problem of a set as asked for."""
+    plan = plan_set(name, sizes, [problem], 1)
     n_each = sum(len(batch) for batch in stream_set(plan, blocks_of(plan, read_skins()), seed))
-    plan = plan_set("test", sizes, [problem], max(1, round(n_trials / n_each)))
+    plan = plan_set(name, sizes, [problem], max(1, round(n_trials / n_each)))
     return pd.concat(stream_set(plan, blocks_of(plan, read_skins()), seed), ignore_index=True)
 
 
@@ -83,12 +82,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=6000)
     parser.add_argument("--released", help="the released test set")
+    parser.add_argument("--set", default="test", help="the generated set, e.g. test-hard")
     args = parser.parse_args()
     warnings.filterwarnings("ignore", category=ConvergenceWarning)  # 200 steps are enough to tell a shortcut
     released = read_official(args.released) if args.released else None
     print(f"{'problem':<16} {'set':<9} {'cell':<7} {'trials':>6} accuracy  interval of chance  strongest classifier")
-    for problem in LINEAR_PROBLEMS:
-        sets = {"ours": (make_trials(problem, 0, args.trials), make_trials(problem, 5, args.trials))}
+    for problem in plan_set(args.set).problems:
+        sets = {"ours": tuple(make_trials(problem, seed, args.trials, name=args.set) for seed in (0, 5))}
         if released is not None:
             trials = released[released["problem"] == problem]
             tuples = trials["tuple_id"].unique()

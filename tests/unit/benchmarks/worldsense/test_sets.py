@@ -28,6 +28,14 @@ SIZES = {
     "ood-size": 9360,
     "ood-query": 6480,
     "ood-problem": 5400,
+    "test-hard": 49104,
+    "train-hard": 49104,
+    "memorisation-hard": 6336,
+    "ood-size-hard": 15120,
+    "test-motion": 50976,
+    "train-motion": 99360,
+    "memorisation-motion": 6624,
+    "ood-size-motion": 25488,
 }
 
 

@@ -140,7 +140,9 @@ def generate(
     """Generate a set of trials.
 
     Args:
-        set: test, test-new, train-10k, train-100k, train-1m, memorisation, same-skins, ood-size, ood-query or ood-problem
+        set: test, test-new, train-10k, train-100k, train-1m, memorisation, same-skins, ood-size, ood-query or ood-problem;
+            test-hard, train-hard, memorisation-hard or ood-size-hard; test-motion, train-motion, memorisation-motion or
+            ood-size-motion
         sizes: numbers of entities, 3 to 8 (default: those of the set)
         problems: problems to generate, e.g. Infer.normal (default: those of the set)
         skins: names of the skins to use (default: those of the set)
@@ -175,7 +177,7 @@ def generate(
     if empty:
         named = "; ".join(f"{c.problem}, size {c.size}, complexity {c.complexity}, arity {c.arity}" for c in empty)
         cells = "1 cell of the set is" if len(empty) == 1 else f"{len(empty)} cells of the set are"
-        LOGGER.info("%s empty (the paper admits no such problem): %s", cells, named)
+        LOGGER.info("%s empty (there is no such problem): %s", cells, named)
     batches = sets.stream_set(plan, blocks, seed, min(processes, os.cpu_count() or 1))
     n_trials = write_set(batches, out, provenance, dialogues_out)
     LOGGER.info("%s trials of %s: %s", f"{n_trials:,}", plan.name, out)

@@ -34,7 +34,9 @@ class Trials(Table):
     tuple_id: str = column(min_length=1)
     problem: str = column(isin=PROBLEMS)
     size: int = column(ge=SMALLEST, le=LARGEST, description="Entities of the description.")
-    complexity: int = column(ge=0, le=2, description="Ternary relations: none, exactly one, all but one relation.")
+    complexity: int = column(
+        ge=0, le=6, description="Ternary relations: none, exactly one, all but one relation; in motion, the number of updates."
+    )
     arity: int = column(ge=2, le=3, description="Arguments of the query, the official query_len.")
     span: int = column(nullable=True, description="Largest minus smallest index in the query.")
     skin: str = column(min_length=1)
@@ -109,6 +111,7 @@ GROUPINGS: dict[str, tuple[str, ...]] = {
     "problem_skin": ("problem", "skin"),
     "problem_depth": ("problem", "depth"),
     "problem_worlds": ("problem", "worlds"),
+    "problem_updates": ("problem", "updates"),
     "problem_size_places": ("problem", "size", "places"),
 }
 

@@ -18,6 +18,7 @@ SUMMARIES = Input(Summaries, name="summaries")
 #: In the order of tables; any other prompting follows by name.
 PROMPTINGS = ("basic", "constrained", "constrained_sum", "cot", "icl_iid", "icl_ood", "basic_exchanged")
 SETS = ("test", "test-new", "memorisation", "same-skins", "ood-size", "ood-query", "ood-problem")
+SETS += ("test-hard", "memorisation-hard", "ood-size-hard", "test-motion", "memorisation-motion", "ood-size-motion")
 PROBLEM_NAMES = {
     "Infer.trivial": "Inference, trivial",
     "Infer.normal": "Inference",
@@ -27,6 +28,13 @@ PROBLEM_NAMES = {
     "Compl.normal": "Completeness",
     "Infer.extrema": "First or last",
     "Infer.parallel": "Lines in the plane",
+    "Infer.hard": "Inference, hard",
+    "Consist.hard": "Consistency, hard",
+    "Compl.hard": "Completeness, hard",
+    "Infer.motion": "Inference, in motion",
+    "Consist.motion": "Consistency, in motion",
+    "Compl.motion": "Completeness, in motion",
+    "Infer.before": "Before all changes",
 }
 PROMPTING_NAMES = {
     "basic": "basic",

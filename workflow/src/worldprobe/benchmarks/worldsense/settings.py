@@ -84,6 +84,14 @@ class WorldSense(Block):
                 "ood-size",
                 "ood-query",
                 "ood-problem",
+                "test-hard",
+                "train-hard",
+                "memorisation-hard",
+                "ood-size-hard",
+                "test-motion",
+                "train-motion",
+                "memorisation-motion",
+                "ood-size-motion",
             ]
         ],
         Field(min_length=1),
@@ -111,6 +119,13 @@ class WorldSense(Block):
             "Compl.normal",
             "Infer.extrema",
             "Infer.parallel",
+            "Infer.hard",
+            "Consist.hard",
+            "Compl.hard",
+            "Infer.motion",
+            "Consist.motion",
+            "Compl.motion",
+            "Infer.before",
         ]
     ] = []
     """Problems that are asked; an empty list leaves each set its own."""

@@ -22,7 +22,7 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     read_relation,
 )
 from worldprobe.benchmarks.worldsense.skins.skins import group_skins
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DISGUISE, NORMAL, TRIVIAL, problem_type
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, ANSWERS, DISGUISE, MOTION, NORMAL, TRIVIAL, problem_type
 from worldprobe.benchmarks.worldsense.trials.files import places, read_trials, relations_of
 
 #: Every answer as a number, its place here; a trial without a valid answer has INVALID, one that was not asked ABSENT.
@@ -131,6 +131,7 @@ def add_properties(questions: Questions, trials: pd.DataFrame) -> Questions:
     * depth: the fewest relations that decide one of the tuple's trials;
     * worlds: how many worlds the description leaves open, the most among the trials;
     * places: the two places in the line that a binary inference or consistency problem asks about, e.g. "1-3";
+    * updates: in motion, how many updates are stated;
     * core: number of the abstract problem: tuples that state and ask the same, in whatever order, share it.
 
     Args:
@@ -142,6 +143,7 @@ def add_properties(questions: Questions, trials: pd.DataFrame) -> Questions:
     variant = problem.map({**dict.fromkeys(NORMAL, "normal"), **dict.fromkeys(TRIVIAL, "trivial")})
     complexity = tuples["complexity"].astype(str).str[-1].astype(int)
     found = per_trial(trials)
+    updates = complexity.where(problem.isin(MOTION)).astype("Int64")
     by_tuple = found.groupby(questions.tuple_of, sort=True)
     first = found.groupby(questions.tuple_of, sort=True)["places"].first()
     added = tuples.assign(
@@ -150,6 +152,7 @@ def add_properties(questions: Questions, trials: pd.DataFrame) -> Questions:
         depth=by_tuple["depth"].min().to_numpy(),
         worlds=by_tuple["worlds"].max().to_numpy(),
         places=first.to_numpy(),
+        updates=updates,
         core=_cores(trials, questions.tuple_of),
     )
     return replace(questions, tuples=added)

@@ -20,7 +20,9 @@ from scipy.special import logsumexp
 
 from worldprobe.benchmarks.worldsense.inference.prompts import PromptSet, known_sets, load_prompt_set
 from worldprobe.benchmarks.worldsense.problems.worlds import (
+    MOMENTS,
     UNKNOWN,
+    UPDATES,
     Description,
     Relation,
     holds,
@@ -164,6 +166,12 @@ def match_clause(statement: Statement, text: str) -> str:
         return _of_list(statement, query)
     matching = [clause for clause in statement.description if set(clause.entities) == set(query.entities)]
     return _truth(all(normalise(clause) == normalise(query) for clause in matching))
+
+
+def at_first(statement: Statement) -> Statement:
+    """What a rule other than the solver sees of a world in motion: all but the changes, so the state at first is the state."""
+    still = (relation for relation in statement.description if relation.kind not in UPDATES and relation.kind not in MOMENTS)
+    return statement._replace(description=tuple(still))
 
 
 def _truth(is_true: bool) -> str:
@@ -395,7 +403,8 @@ class RuleEngine:
             match = pattern.fullmatch(prompt.rstrip())
             statement = self._read(match["text"], prompts) if match else None
             if statement is not None and statement.problem_type == kind:
-                return prompts.written(kind, self.rule(statement, match["text"]) if match else UNREADABLE)
+                seen = statement if self.rule is _solve else at_first(statement)
+                return prompts.written(kind, self.rule(seen, match["text"]) if match else UNREADABLE)
         return UNREADABLE
 
     def _read(self, text: str, prompts: PromptSet) -> Statement | None:

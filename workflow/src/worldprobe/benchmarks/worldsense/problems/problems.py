@@ -6,9 +6,10 @@ Section 3.3; specification, Sections 3 and 4). In each, the order 0 < 1 < ... < 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache, partial
 from itertools import combinations, permutations, product
+from pathlib import Path
 from typing import NamedTuple
 
 from worldprobe.benchmarks.worldsense.problems.worlds import (
@@ -24,14 +25,25 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
     false_variants,
     gold_answer,
     normalise,
+    read_description,
     rename,
+    write_relation,
 )
-from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS, answers_of, problem_type
+from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, LINEAR_PROBLEMS, MOTION, answers_of, problem_type
+from worldprobe.commented_csv import read_rows
+from worldprobe.files import write_text
+from worldprobe.paths import RESOURCES
 
-#: Complexities of a description by problem; the others know complexity 0 only.
-COMPLEXITIES = {"Infer.normal": (0, 1, 2), "Consist.trivial": (0, 1, 2), "Consist.normal": (0, 1, 2), "Infer.extrema": (0, 1, 2)}
+#: The problems that ``problems.hard`` and ``problems.motion`` chose.
+HARD_PROBLEMS, MOTION_PROBLEMS = RESOURCES / "problems" / "hard.csv", RESOURCES / "problems" / "motion.csv"
+#: Most updates of a problem in motion.
+MOST_UPDATES = 6
+
+#: Complexities of a description by problem; the others know complexity 0 only. Of a problem in motion, the number of updates.
+COMPLEXITIES = dict.fromkeys(("Infer.normal", "Consist.trivial", "Consist.normal", "Infer.extrema", *HARD), (0, 1, 2))
+COMPLEXITIES |= dict.fromkeys(MOTION, tuple(range(MOST_UPDATES + 1)))
 #: Arguments of a query by problem; the others know 2 and 3.
-ARITIES = {"Infer.extrema": (2,), "Infer.parallel": (2,)}
+ARITIES = dict.fromkeys(("Infer.extrema", "Infer.parallel", *MOTION), (2,))
 
 
 class Cell(NamedTuple):
@@ -85,9 +97,9 @@ def cores(cell: Cell) -> tuple[Core, ...]:
         AssertionError: the solver contradicts the answer that a construction intends; a bug of ours.
     """
     problem, size, complexity, arity = cell
-    found: dict[tuple[Relation, ...], Core] = {}
+    found: dict[object, Core] = {}
     for core in _MAKERS[problem](size, complexity, arity):
-        found.setdefault(_canonical(core, size), core)
+        found.setdefault(core if problem in (*HARD, *MOTION) else _canonical(core, size), core)
     for core in found.values():
         answers = tuple(str(gold_answer(problem, size, stated_in(problem, core, query), query)) for query in core.queries)
         assert answers == answers_of(problem), (cell, core)
@@ -106,7 +118,9 @@ def solve(problem: str, size: int, core: Core) -> tuple[Solved, ...]:
 
 
 def stated_in(problem: str, core: Core, query: Relation) -> Description:
-    """The relations that a trial states: the core's, and in a consistency problem the query itself."""
+    """The relations that a trial states: the core's, and in a consistency problem the query (in motion, before the last)."""
+    if problem == "Consist.motion":
+        return (*core.description[:-1], query, core.description[-1])
     return (*core.description, query) if problem_type(problem) == "Consist" else core.description
 
 
@@ -217,6 +231,40 @@ _MAKERS = {
     "Infer.extrema": _infer_extrema,
     "Infer.parallel": _infer_parallel,
 }
+
+
+def write_kept(path: Path, rows: Iterable[tuple[str, int, int, int, Description, Description]], module: str) -> None:
+    """Write problems that were chosen.
+
+    Args:
+        path: the file.
+        rows: problem, size, complexity, arity, description and queries of each.
+        module: that chose them.
+    """
+    lines = [f"# Made by python -m {module}; do not edit.", "problem,size,complexity,arity,description,queries"]
+    for *cell, description, queries in rows:
+        parts = ("[" + ",".join(map(write_relation, part)) + "]" for part in (description, queries))
+        lines.append(",".join([*map(str, cell), *(f'"{part}"' for part in parts)]))
+    write_text(path, "\n".join(lines) + "\n")
+
+
+@cache
+def _kept(path: Path) -> dict[Cell, list[Core]]:
+    rows = read_rows(path, path.read_bytes())
+    next(rows)  # the header
+    found: dict[Cell, list[Core]] = {}
+    for _, (problem, size, complexity, arity, description, queries) in rows:
+        core = Core(read_description(description), read_description(queries))
+        found.setdefault(Cell(problem, int(size), int(complexity), int(arity)), []).append(core)
+    return found
+
+
+def _chosen(path: Path, problem: str, size: int, complexity: int, arity: int) -> Iterator[Core]:
+    yield from _kept(path).get(Cell(problem, size, complexity, arity), ())
+
+
+_MAKERS |= {problem: partial(_chosen, HARD_PROBLEMS, problem) for problem in HARD}
+_MAKERS |= {problem: partial(_chosen, MOTION_PROBLEMS, problem) for problem in MOTION}
 
 
 def _chain(size: int) -> Description:

@@ -15,15 +15,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import combinations
-from typing import Literal, NamedTuple
+from itertools import combinations, permutations
+from typing import Literal, NamedTuple, cast
 
 from worldprobe.benchmarks.worldsense.skins.vocabulary import problem_type
 
-Kind = Literal["before", "between", "first", "last", "parallel", "perpendicular", "foreign"]
+Update = Literal["move_before", "move_after", "exchange", "leave", "join_before", "join_after"]
+Moment = Literal["at", "without"]
+Kind = Literal["before", "between", "first", "last", "parallel", "perpendicular", "foreign"] | Update | Moment
 
 #: Kinds that say something about directions in the plane.
 PLANAR = frozenset(("parallel", "perpendicular"))
+
+#: What changes a world: an entity is put, or comes, directly before or after another one; two are exchanged; one leaves.
+UPDATES: tuple[Update, ...] = ("move_before", "move_after", "exchange", "leave", "join_before", "join_after")
+#: When the question is about: after so many updates, or after all but the one with this number; without either, after all.
+MOMENTS: tuple[Moment, ...] = ("at", "without")
 
 #: An entity that the description does not mention; only queries contain it.
 UNKNOWN = -1
@@ -36,8 +43,9 @@ class Relation(NamedTuple):
 
     Attributes:
         kind: ``before`` (a before b), ``between`` (m between a and b), ``first``, ``last`` (of all), ``parallel``,
-            ``perpendicular``, or ``foreign`` (a before b in a relation that the description never uses).
-        entities: indices of the entities, ``UNKNOWN`` for one that the description does not mention.
+            ``perpendicular``, or ``foreign`` (a before b in a relation that the description never uses); one of ``UPDATES``
+            or of ``MOMENTS``.
+        entities: indices of the entities, ``UNKNOWN`` for one that the description does not mention; a moment's number.
     """
 
     kind: Kind
@@ -71,13 +79,15 @@ def normalise(relation: Relation) -> Relation:
     kind, entities = relation
     if kind == "between":
         return Relation(kind, (entities[0], *sorted(entities[1:])))
-    if kind in PLANAR:
+    if kind in PLANAR or kind == "exchange":
         return Relation(kind, tuple(sorted(entities)))
     return relation
 
 
 def rename(relation: Relation, names: Sequence[int]) -> Relation:
     """The relation with entity i called ``names[i]``; the unknown entity stays what it is."""
+    if relation.kind in MOMENTS:
+        return relation
     return Relation(relation.kind, tuple(names[e] if e >= 0 else e for e in relation.entities))
 
 
@@ -123,11 +133,17 @@ def false_variants(relation: Relation) -> tuple[Relation, ...]:
 
 def entities_of(relations: Iterable[Relation]) -> set[int]:
     """All entities that the relations mention."""
-    return {entity for relation in relations for entity in relation.entities}
+    return {entity for relation in relations if relation.kind not in MOMENTS for entity in relation.entities}
+
+
+def is_moving(description: Description) -> bool:
+    """Whether a description has updates."""
+    return any(relation.kind in UPDATES for relation in description)
 
 
 _RELATION = re.compile(r"(i|par|perp|)\((-?\d+), (True|False|-?\d+)(?:, (-?\d+))?\)")
 _PLANAR: dict[str, Kind] = {"par": "parallel", "perp": "perpendicular"}
+_CHANGE = re.compile(rf"({'|'.join((*UPDATES, *MOMENTS))})\((\d+)(?:, (\d+))?\)")
 _PREFIX = {"foreign": "i", "parallel": "par", "perpendicular": "perp"}
 
 
@@ -141,6 +157,11 @@ def read_relation(text: str) -> Relation:
     >>> read_relation("i(0, 2)"), read_relation("(2, False)")
     (Relation(kind='foreign', entities=(0, 2)), Relation(kind='last', entities=(2,)))
     """
+    if change := _CHANGE.fullmatch(text):
+        kind, *numbers = change.groups()
+        found = tuple(int(number) for number in numbers if number is not None)
+        if len(set(found)) == (1 if kind in ("leave", *MOMENTS) else 2) and len(found) == len(set(found)):
+            return Relation(cast(Kind, kind), found)
     match = _RELATION.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a relation such as (0, 1), (2, 1, 3), i(0, 2) or (0, True)")
@@ -169,6 +190,8 @@ def write_relation(relation: Relation) -> str:
     '(2, 1, 3)'
     """
     kind, entities = relation
+    if kind in UPDATES or kind in MOMENTS:
+        return f"{kind}({', '.join(map(str, entities))})"
     if kind in ("first", "last"):
         return f"({entities[0]}, {kind == 'first'})"
     return f"{_PREFIX.get(kind, '')}({', '.join(map(str, entities))})"
@@ -220,7 +243,72 @@ def count_worlds(size: int, description: Description) -> int:
     >>> count_worlds(3, (Relation("before", (0, 1)),))
     3
     """
-    return _count(size, frozenset(normalise(relation) for relation in description))
+    if is_moving(description):
+        return len(_asked_orders(description))
+    return _count(size, frozenset(normalise(relation) for relation in description if relation.kind not in MOMENTS))
+
+
+def changed(order: tuple[int, ...], update: Relation) -> tuple[int, ...] | None:
+    """The order of the entities after an update; None where it cannot be made: who moves is not there, or who joins is.
+
+    >>> changed((0, 1, 2), Relation("move_after", (0, 1))), changed((0, 1, 2), Relation("join_before", (3, 0)))
+    ((1, 0, 2), (3, 0, 1, 2))
+    """
+    kind, (first, *others) = update
+    if first in others:
+        return order
+    is_join = kind in ("join_before", "join_after")
+    if (first in order) == is_join or any(other not in order for other in others):
+        return None
+    if kind == "exchange":
+        swap = {first: others[0], others[0]: first}
+        return tuple(swap.get(entity, entity) for entity in order)
+    left = tuple(entity for entity in order if entity != first)
+    if kind == "leave":
+        return left
+    at = left.index(others[0]) + (kind in ("move_after", "join_after"))
+    return (*left[:at], first, *left[at:])
+
+
+def is_true(relation: Relation, order: tuple[int, ...]) -> bool:
+    """Whether a relation is true of the entities that are there, in their order; of one that is not there, nothing is."""
+    place = {entity: number for number, entity in enumerate(order)}
+    return all(entity in place for entity in relation.entities) and holds(relation, cast(Sequence[int], place))
+
+
+@lru_cache(maxsize=1 << 16)
+def _asked_orders(description: Description) -> tuple[tuple[int, ...], ...]:
+    """For each initial order that the facts before the first update admit, and all later ones, the order that is asked about."""
+    first = next(number for number, relation in enumerate(description) if relation.kind in UPDATES)
+    facts, rest = description[:first], [relation for relation in description[first:] if relation.kind not in MOMENTS]
+    moment = next((relation for relation in description if relation.kind in MOMENTS), None)
+    there = sorted(entities_of(facts))
+    found = []
+    for initial in permutations(there):
+        if not all(is_true(fact, initial) for fact in facts):
+            continue
+        orders = run(initial, rest)
+        if moment is not None and orders is not None:
+            updates = [relation for relation in rest if relation.kind in UPDATES]
+            (number,) = moment.entities
+            asked = updates[:number] if moment.kind == "at" else updates[: number - 1] + updates[number:]
+            orders = run(initial, asked)
+        if orders is not None:
+            found.append(orders)
+    return tuple(found)
+
+
+def run(order: tuple[int, ...], story: Sequence[Relation]) -> tuple[int, ...] | None:
+    """The order after updates; None where one cannot be made, or a relation between them is not true then."""
+    now: tuple[int, ...] | None = order
+    for relation in story:
+        if relation.kind in UPDATES:
+            now = changed(now, relation)
+        elif not is_true(relation, now):
+            return None
+        if now is None:
+            return None
+    return now
 
 
 @lru_cache(maxsize=1 << 18)
@@ -300,6 +388,9 @@ def decide(size: int, description: Description, query: Relation) -> Verdict:
         raise ValueError("the description has no world, so nothing is true or false in its worlds")
     if query.kind == "foreign":
         return "some"
+    if is_moving(description):
+        true = sum(is_true(query, order) for order in _asked_orders(description))
+        return "all" if true == worlds else "some" if true else "none"
     if UNKNOWN in query.entities:
         query = Relation(query.kind, tuple(size if e == UNKNOWN else e for e in query.entities))
         size += 1
@@ -339,7 +430,37 @@ def depth(problem: str, size: int, description: Description, query: Relation) ->
     >>> depth("Infer.normal", 4, chain, Relation("before", (0, 2)))
     2
     """
+    if is_moving(description):
+        return n_that_matter(problem, size, description, query)
     return _depth(problem_type(problem), size, frozenset(map(normalise, description)), len(description), normalise(query))
+
+
+@lru_cache(maxsize=1 << 16)
+def n_that_matter(problem: str, size: int, description: Description, query: Relation) -> int:
+    """The size of the smallest set of updates with which the answer is the same, whichever of the others are made as well.
+
+    A set with which some update cannot be made (of an entity that did not come) counts neither way.
+
+    >>> chain = (before(0, 1), before(1, 2), before(2, 3))
+    >>> n_that_matter("Infer.motion", 4, (*chain, Relation("move_after", (0, 1)), Relation("exchange", (1, 3))), before(0, 3))
+    1
+    """
+    at = [number for number, relation in enumerate(description) if relation.kind in UPDATES]
+    answers: dict[frozenset[int], str | None] = {}
+    for number in range(len(at) + 1):
+        for kept in combinations(at, number):
+            part = _with_updates(description, kept)
+            if count_worlds(size, part) or problem_type(problem) == "Consist":
+                answers[frozenset(kept)] = gold_answer(problem, size, part, query)
+    whole = answers[frozenset(at)]
+    steady = (len(kept) for kept in answers if all(answer == whole for other, answer in answers.items() if kept <= other))
+    return min(steady)
+
+
+def _with_updates(description: Description, kept: Sequence[int]) -> Description:
+    """The description with some of its updates only; the others change nothing, so that a moment's number stays right."""
+    nothing = Relation("exchange", (0, 0))
+    return tuple(nothing if r.kind in UPDATES and number not in kept else r for number, r in enumerate(description))
 
 
 @lru_cache(maxsize=1 << 16)

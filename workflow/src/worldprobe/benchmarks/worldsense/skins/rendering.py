@@ -7,14 +7,38 @@ import string
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import pairwise
-from typing import NamedTuple
+from itertools import pairwise, product
+from typing import NamedTuple, cast
 
-from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Kind, Relation, before, between, gold_answer
+from worldprobe.benchmarks.worldsense.problems.worlds import (
+    UNKNOWN,
+    UPDATES,
+    Description,
+    Kind,
+    Relation,
+    before,
+    between,
+    gold_answer,
+)
 from worldprobe.benchmarks.worldsense.skins.skins import Skin
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, problem_type
 
 NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+#: What introduces one update, and several.
+_ONE = "Then there is one change (“directly” means with none of the others in between):"
+_SEVERAL = "Then there are {number} changes, one after another (“directly” means with none of the others in between):"
+#: What is asked about: after all updates, before them, after some, without one; with a single update, and with several.
+_MOMENTS = {
+    "after all": ("Consider how things are after the change.", "Consider how things are after all changes."),
+    "before": ("Consider how things were before the change.", "Consider how things were before the first change."),
+    "at": ("", "Consider how things were right after the {ordinal} change, before any later one."),
+    "without": (
+        "Suppose that the change had not been made, and consider how things would be then.",
+        "Suppose that the {ordinal} change had not been made, but all the others had, and consider how things would be then.",
+    ),
+}
+_SEEN = "In the end, {clause}."
 
 
 def render_clause(relation: Relation, names: Sequence[str], skin: Skin, flip: bool) -> str:
@@ -62,6 +86,40 @@ def render_description(clauses: Sequence[str], size: int, skin: Skin) -> str:
     situation = skin.situation.format(number=NUMBERS[size])
     listed = ", ".join(clauses[:-1])
     return f"{situation}: {listed}{' and ' if listed else ''}{clauses[-1]}."
+
+
+def render_story(described: str, changes: Sequence[Relation], names: Sequence[str], skin: Skin, seen: str, moment: str) -> str:
+    """A description, what changes, and what is seen in the end or which moment is asked about.
+
+    Args:
+        described: the description.
+        changes: the updates; nothing is added where there is none.
+        names: the entities' names by index.
+        skin: the words.
+        seen: a clause; empty where a moment is asked about.
+        moment: the sentence of ``render_moment``.
+    """
+    if not changes:
+        return described
+    lines = [described, _ONE if len(changes) == 1 else _SEVERAL.format(number=("two", *NUMBERS.values())[len(changes) - 2])]
+    for ordinal, (kind, entities) in zip(ORDINALS, changes, strict=False):
+        said = skin.motion[kind].format(**{key: names[entity] for key, entity in zip("xy", entities, strict=False)})
+        lines.append(f"{ordinal.capitalize()} change: {said}.")
+    return "\n".join([*lines, _SEEN.format(clause=seen) if seen else moment])
+
+
+def render_moment(moment: Relation | None, n_changes: int) -> str:
+    """Which state a question is about."""
+    number = 0 if moment is None else moment.entities[0]
+    kind = "after all" if moment is None else "before" if moment.kind == "at" and not number else moment.kind
+    return _MOMENTS[kind][n_changes > 1].format(ordinal=ORDINALS[number - 1])
+
+
+def _moments_of(n_changes: int) -> dict[str, Relation | None]:
+    """What each sentence about a moment means."""
+    every: list[Relation | None] = [None, *(Relation("at", (i,)) for i in range(n_changes))]
+    every += [Relation("without", (i + 1,)) for i in range(n_changes)]
+    return {render_moment(moment, n_changes): moment for moment in every}
 
 
 def render_listing(names: Sequence[str], skin: Skin) -> str:
@@ -122,11 +180,28 @@ class _Clause(NamedTuple):
     names: dict[str, str]
 
 
+class _Story(NamedTuple):
+    """Updates in words, what is seen after them, and the moment that is asked about."""
+
+    changes: tuple[_Clause, ...]
+    seen: _Clause | None
+    moment: Relation | None
+
+
+_NO_STORY = _Story((), None, None)
+
+
 class StatementReader:
     """Reads texts in the words of one skin."""
 
-    def __init__(self, skin: Skin) -> None:
-        """Compile the words of a skin."""
+    def __init__(self, skin: Skin, *, is_moving: bool = False) -> None:
+        """Compile the words of a skin.
+
+        Args:
+            skin: the skin.
+            is_moving: whether to read what it says where things change only; otherwise both are read.
+        """
+        self._moving = StatementReader(skin.in_motion(), is_moving=True) if skin.motion and not is_moving else None
         self.skin = skin
         words = skin.clauses | {f"foreign {name}": clause for name, clause in skin.foreign.items()}
         name = "|".join(map(re.escape, sorted(skin.entities, key=len, reverse=True)))
@@ -135,9 +210,14 @@ class StatementReader:
             clause: re.compile(_pattern(text, dict.fromkeys("mxy", rf"(?<!\w)(?:{name})(?!\w)")))
             for clause, text in words.items()
         }
+        self._changes = {
+            kind: re.compile(_pattern(skin.motion[kind], dict.fromkeys("xy", rf"(?<!\w)(?:{name})(?!\w)")))
+            for kind in (UPDATES if is_moving else ())
+        }
         situation = _pattern(skin.situation, {"number": "|".join(_SIZE_OF)})
         listing = rf"\. {re.escape(skin.listing)}:\n(?P<listing>- .+?)"
-        parts = {"description": rf"{situation}(?:: (?P<clauses>.+?)\.|{listing})", "query": ".+?", "opposite": ".+?"}
+        story = r"(?:\n(?P<story>Then there .+?))?" if is_moving else ""
+        parts = {"description": rf"{situation}(?:: (?P<clauses>.+?)\.{story}|{listing})", "query": ".+?", "opposite": ".+?"}
         self._questions = [
             (kind, wording, re.compile(_pattern(text, parts), re.DOTALL))
             for kind, wordings in skin.questions.items()
@@ -168,12 +248,31 @@ class StatementReader:
             parts = match.groupdict()
             size = _SIZE_OF[parts["number"]]
             lines, sentence = parts["listing"], parts["clauses"]
-            stated = self._sentence(sentence, 0, size) if lines is None else self._list(lines.split("\n"))
+            stated = self._sentence(sentence, 0, size + 1) if lines is None else self._list(lines.split("\n"))
+            told = [_NO_STORY] if parts.get("story") is None else list(self._story(parts["story"]))
             asked = list(self._asked(parts)) if "query" in parts else [None]
             for clauses in stated:
                 for query in asked:
-                    if (statement := _state(kind, wording, size, clauses, query)) is not None:
-                        yield statement
+                    for one in told:
+                        if (statement := _state(kind, wording, size, clauses, query, one)) is not None:
+                            yield statement
+        if self._moving is not None:
+            yield from self._moving._statements(text)
+
+    def _story(self, text: str) -> Iterator[_Story]:
+        """What changes, what is seen in the end, and the moment."""
+        _, *told, last = text.split("\n")
+        changes: list[list[_Clause]] = []
+        for ordinal, line in zip(ORDINALS, told, strict=False):
+            said = line.removeprefix(f"{ordinal.capitalize()} change: ").removesuffix(".")
+            found = ((kind, pattern.fullmatch(said)) for kind, pattern in self._changes.items())
+            changes.append([_Clause(kind, match.groupdict()) for kind, match in found if match is not None])
+        moments = _moments_of(len(told))
+        seen: list[_Clause | None] = [None]
+        if last not in moments:
+            seen = [*self._whole(last.removeprefix(_SEEN.partition("{")[0]).removesuffix("."), ("before", "after"))]
+        for combination in product(*changes, seen):
+            yield _Story(combination[:-1], combination[-1], moments.get(last))  # type: ignore[arg-type]
 
     def _asked(self, parts: dict[str, str]) -> Iterator[_Clause | None]:
         for clause in self._whole(parts["query"], _ASKED):
@@ -234,13 +333,17 @@ def _is_opposite(clause: _Clause, other: _Clause) -> bool:
     )
 
 
-def _state(problem_type: str, wording: str, size: int, clauses: tuple[_Clause, ...], query: _Clause | None) -> Statement | None:
+def _state(
+    problem_type: str, wording: str, size: int, clauses: tuple[_Clause, ...], query: _Clause | None, story: _Story
+) -> Statement | None:
     """Number the entities; None where the description mentions more than it announces, or the query two others."""
-    names = list(dict.fromkeys(name for clause in clauses for name in clause.names.values()))
+    size += sum(change.clause.startswith("join") for change in story.changes)
+    names = list(dict.fromkeys(name for clause in (*clauses, *story.changes) for name in clause.names.values()))
     index = {name: number for number, name in enumerate(names)}
     if len(names) > size or sum(name not in index for name in (query.names.values() if query else ())) > 1:
         return None
-    description = tuple(_relation(clause, index) for clause in clauses)
+    told = (*clauses, *story.changes, *(() if story.seen is None else (story.seen,)))
+    description = (*(_relation(clause, index) for clause in told), *(() if story.moment is None else (story.moment,)))
     return Statement(problem_type, wording, size, tuple(names), description, _relation(query, index) if query else None)
 
 
@@ -249,6 +352,8 @@ def _relation(clause: _Clause, index: dict[str, int]) -> Relation:
     name = clause.clause
     if name == "between":
         return between(at["m"], at["x"], at["y"])
+    if name in UPDATES:
+        return Relation(cast(Kind, name), tuple(at.values()) if len(at) == 1 else (at["x"], at["y"]))
     if name == "before":
         return before(at["x"], at["y"])
     if name == "after":

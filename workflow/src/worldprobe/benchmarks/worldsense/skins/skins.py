@@ -87,6 +87,39 @@ class Foreign(Block):
     """Clause of the foreign relation's converse, with {x} as subject."""
 
 
+class Motion(Block):
+    """What is said where things change: updates, and whatever has to be said otherwise because things can change. In an update,
+    "directly" means that none of the others is in between.
+    """
+
+    situation: str | None = absent()
+    """The skin's `situation`, if it has to be said otherwise."""
+
+    before: str | None = absent()
+    """The clause `before`, if it has to be said otherwise."""
+
+    after: str | None = absent()
+    """The clause `after`, if it has to be said otherwise."""
+
+    move_before: str
+    """Clause that says {x} comes to a place directly before {y}."""
+
+    move_after: str
+    """Clause that says {x} comes to a place directly after {y}."""
+
+    exchange: str
+    """Clause that says {x} and {y} get each other's places."""
+
+    leave: str
+    """Clause that says {x} is no longer there."""
+
+    join_before: str
+    """Clause that says {x}, who was not there, comes to a place directly before {y}."""
+
+    join_after: str
+    """Clause that says {x}, who was not there, comes to a place directly after {y}."""
+
+
 class InferWordings(Block):
     """The two wordings of Infer problems."""
 
@@ -177,6 +210,9 @@ class SkinFile(Block):
 
     questions: Questions = Questions()
 
+    motion: Motion | None = absent()
+    """What is said where things change; a skin without it is in no set of worlds in motion."""
+
 
 def faults_of(source: Source) -> Iterator[UserError]:
     """What is wrong with one skin's file. Whether its sentences can be misread is seen once they are rendered."""
@@ -229,6 +265,9 @@ def _wording_faults(document: dict[str, Any]) -> Iterator[Fault]:
             if words in seen:
                 yield (group, name), f"has the same words as {seen[words]}.", "Write what it means."
             seen[words] = f"{group}.{name}"
+    for name, text in document.get("motion", {}).items():
+        wanted = {"situation": {"number"}, "leave": {"x"}}.get(name, {"x", "y"})
+        yield from _placeholder_faults(("motion", name), text, wanted)
     for kind, wordings in document["questions"].items():
         for wording, lines in wordings.items():
             keys, text = ("questions", kind, wording), "\n".join(lines)
@@ -306,6 +345,7 @@ class Skin:
         clauses: clause -> its words.
         foreign: a relation of another kind, ``before`` and ``after``; empty for planar skins.
         questions: problem type -> wording -> text.
+        motion: what is said where things change; empty where the skin does not say it.
         path: its file, for messages.
     """
 
@@ -318,7 +358,13 @@ class Skin:
     clauses: dict[str, str]
     foreign: dict[str, str]
     questions: dict[str, dict[str, str]]
+    motion: dict[str, str] = field(default_factory=dict, repr=False)
     path: str = field(default="", repr=False, compare=False)
+
+    def in_motion(self) -> Skin:
+        """The skin as it speaks of things that change."""
+        said = {name: self.motion[name] for name in ("before", "after") if name in self.motion}
+        return replace(self, situation=self.motion.get("situation", self.situation), clauses=self.clauses | said)
 
 
 def read_skins(folder: Path | str = FOLDER, version: int = VERSIONS[-1]) -> list[Skin]:
@@ -403,6 +449,7 @@ def _skin(document: dict[str, Any], path: str) -> Skin:
             kind: {wording: "\n".join(lines) for wording, lines in wordings.items()}
             for kind, wordings in document["questions"].items()
         },
+        motion=document.get("motion", {}),
     )
 
 

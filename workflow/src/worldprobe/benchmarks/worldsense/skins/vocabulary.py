@@ -8,7 +8,11 @@ from functools import cache
 NORMAL = ("Infer.normal", "Consist.normal", "Compl.normal")
 TRIVIAL = ("Infer.trivial", "Consist.trivial", "Compl.trivial")
 LINEAR_PROBLEMS = ("Infer.trivial", "Infer.normal", "Consist.trivial", "Consist.normal", "Compl.trivial", "Compl.normal")
-PROBLEMS = (*LINEAR_PROBLEMS, "Infer.extrema", "Infer.parallel")
+#: Problems on which rules that chain nothing are at chance (``problems.hard``).
+HARD = ("Infer.hard", "Consist.hard", "Compl.hard")
+#: Worlds that change (``problems.motion``); the last is the control, which asks about the state before all updates.
+MOTION = ("Infer.motion", "Consist.motion", "Compl.motion", "Infer.before")
+PROBLEMS = (*LINEAR_PROBLEMS, "Infer.extrema", "Infer.parallel", *HARD, *MOTION)
 
 #: Acceptable answers by problem type, in the official order; their number is the number of a tuple's trials.
 ANSWERS = {"Infer": ("TRUE", "FALSE"), "Consist": ("POSSIBLE", "IMPOSSIBLE"), "Compl": ("1", "2", "3")}

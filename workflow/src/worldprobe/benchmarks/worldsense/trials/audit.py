@@ -27,9 +27,9 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
 )
 from worldprobe.benchmarks.worldsense.skins.rendering import Statement, StatementReader, read_by_any
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, LINEAR_PROBLEMS, WORDINGS, problem_type
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, WORDINGS, problem_type
 from worldprobe.benchmarks.worldsense.trials.files import places, relations_of
-from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple
+from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, problems_of
 from worldprobe.errors import UserError, did_you_mean
 
 #: Columns of the CSV: one row for each trial whose gold answer is wrong.
@@ -321,9 +321,8 @@ def find_misreading(skin: Skin) -> UserError | None:
 
 
 def _trials(skin: Skin) -> Iterator[dict[str, Any]]:
-    problems = ("Infer.parallel",) if skin.domain == "planar" else (*LINEAR_PROBLEMS, "Infer.extrema")
     size = max(SMALLEST, min(4, len(skin.entities) - entities_needed(0)))
-    for cell in filter(cores, cells((size,), problems)):
+    for cell in filter(cores, cells((size,), problems_of(skin))):
         for draw, wording in enumerate(WORDINGS):
             for row in make_tuple(Stratum(cell, skin, wording), draw, seed=0, shift=0):
                 yield dict(zip(COLUMNS, row, strict=True))

@@ -20,6 +20,7 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 
 from worldprobe.benchmarks.worldsense.contracts import Trials
+from worldprobe.benchmarks.worldsense.problems.problems import MOST_UPDATES
 from worldprobe.benchmarks.worldsense.problems.worlds import (
     LARGEST,
     SMALLEST,
@@ -72,7 +73,7 @@ SAME = {
 }
 #: Columns that are read, in this order; ``line`` is the place in the file.
 COLUMNS = (*SAME.values(), "complexity", "entities", "line")
-_COMPLEXITIES = ("Complexity_0", "Complexity_1", "Complexity_2")
+_COMPLEXITIES = tuple(f"Complexity_{number}" for number in range(MOST_UPDATES + 1))
 _write_names = json.JSONEncoder(ensure_ascii=False).encode
 OPENERS: dict[str, Callable[..., IO[bytes]]] = {".bz2": cast(Any, bz2.open), ".gz": cast(Any, gzip.open)}
 

@@ -21,7 +21,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
-from worldprobe.benchmarks.worldsense.skins.vocabulary import LINEAR_PROBLEMS, WORDINGS, answers_of
+from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, LINEAR_PROBLEMS, MOTION, WORDINGS, answers_of
 from worldprobe.benchmarks.worldsense.trials.trial_maker import COLUMNS, Stratum, make_tuple, n_distinct
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.processes import end_with_the_command, was_killed
@@ -42,7 +42,13 @@ class SetPlan:
         sizes: numbers of entities.
         per_cell: tuples of each block (problem, size, complexity, skin, wording), that is, rounds.
         spread: tuples by which neighbouring skins are apart in the list of abstract tuples.
+        complexities: which complexities; all where it is empty.
     """
+
+    def cells(self) -> list[Cell]:
+        """All cells, the empty ones included."""
+        every = cells(self.sizes, self.problems)
+        return [cell for cell in every if not self.complexities or cell.complexity in self.complexities]
 
     name: str
     stream: str
@@ -51,6 +57,7 @@ class SetPlan:
     sizes: tuple[int, ...]
     per_cell: int
     spread: int
+    complexities: tuple[int, ...] = ()
 
 
 _SIZES = (3, 4, 5)
@@ -67,6 +74,14 @@ PLANS = {
         SetPlan("ood-size", "ood-size", "test", LINEAR_PROBLEMS, (6,), 10, 10),
         SetPlan("ood-query", "ood-query", "test", ("Infer.extrema",), _SIZES, 10, 10),
         SetPlan("ood-problem", "ood-problem", "ood-problem", ("Infer.parallel",), _SIZES, 150, 150),
+        SetPlan("test-hard", "test-hard", "test", HARD, (4, 5, 6), 31, 31),
+        SetPlan("train-hard", "train-hard", "train", HARD, (4, 5, 6), 31, 31),
+        SetPlan("memorisation-hard", "train-hard", "train", HARD, (4, 5, 6), 4, 31),
+        SetPlan("ood-size-hard", "ood-size-hard", "test", HARD, (7, 8), 10, 10),
+        SetPlan("test-motion", "test-motion", "test", MOTION, (4, 5), 12, 12),
+        SetPlan("train-motion", "train-motion", "train", MOTION, (4, 5), 60, 12, (0, 1, 2)),
+        SetPlan("memorisation-motion", "train-motion", "train", MOTION, (4, 5), 4, 12, (0, 1, 2)),
+        SetPlan("ood-size-motion", "ood-size-motion", "test", MOTION, (6,), 12, 12),
     )
 }
 
@@ -141,8 +156,12 @@ def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) 
             raise UserError("--skins", f"{name!r} is not a skin of the set {plan.name}{nearest}", fix)
     selected = [skin for skin in usable if not chosen or skin.name in chosen]
     _check_balance(plan, selected)
+    for skin in selected:
+        if not skin.motion and set(plan.problems) & set(MOTION):
+            problem = "does not say how things change."
+            raise UserError(f"skin {skin.name}", problem, "Add the key `motion` to its file, or leave the skin out.")
     by_block: dict[tuple[str, int, int], list[Cell]] = {}
-    for cell in cells(plan.sizes, plan.problems):
+    for cell in plan.cells():
         if cores(cell):
             by_block.setdefault(cell[:3], []).append(cell)
     found = []
@@ -158,7 +177,7 @@ def blocks_of(plan: SetPlan, skins: Sequence[Skin], chosen: Sequence[str] = ()) 
 
 def empty_cells(plan: SetPlan) -> list[Cell]:
     """The cells that the paper's conditions leave empty."""
-    return [cell for cell in cells(plan.sizes, plan.problems) if not cores(cell)]
+    return [cell for cell in plan.cells() if not cores(cell)]
 
 
 def stream_set(plan: SetPlan, blocks: Sequence[Block], seed: int, processes: int = 1) -> Iterator[pd.DataFrame]:

@@ -10,16 +10,33 @@ from math import factorial, perm
 from typing import Any, NamedTuple
 
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, Core, cells, cores, solve
-from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Relation, write_relation
+from worldprobe.benchmarks.worldsense.problems.worlds import (
+    MOMENTS,
+    UNKNOWN,
+    UPDATES,
+    Description,
+    Relation,
+    write_relation,
+)
 from worldprobe.benchmarks.worldsense.skins.rendering import (
     render_clause,
     render_description,
     render_listing,
+    render_moment,
     render_opposite,
     render_question,
+    render_story,
 )
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, DISGUISE, LINEAR_PROBLEMS, WORDINGS, problem_type
+from worldprobe.benchmarks.worldsense.skins.vocabulary import (
+    ANSWER_OF,
+    DISGUISE,
+    HARD,
+    LINEAR_PROBLEMS,
+    MOTION,
+    WORDINGS,
+    problem_type,
+)
 from worldprobe.errors import UserError, did_you_mean
 
 _MASK = (1 << 64) - 1
@@ -106,19 +123,25 @@ class Stratum(NamedTuple):
 @lru_cache
 def n_distinct(cell: Cell, n_entities: int) -> int:
     """How many different tuples a skin of so many entities has in a cell and one wording."""
-    named = {_n_named(cell, core) for core in cores(cell)}
-    fewest = min((_n_choices(cell, n_entities, n_named) for n_named in named), default=0)
+    kinds = {(_n_named(cell, core), n_facts(cell.problem, core.description)) for core in cores(cell)}
+    fewest = min((_n_choices(cell, n_entities, *kind) for kind in kinds), default=0)
     return len(cores(cell)) * (fewest // (2 if _has_twin(cell) else 1))
 
 
 @lru_cache
-def _n_choices(cell: Cell, n_entities: int, n_named: int) -> int:
+def _n_choices(cell: Cell, n_entities: int, n_named: int, n_relations: int) -> int:
     """Choices apart from the abstract tuple: entities, order of relations, place of the inserted one, converses."""
-    n_relations = cell.size - 1
     n_orders = 1 if cell.problem == "Infer.trivial" else factorial(n_relations)
-    n_places = n_relations + 1 if problem_type(cell.problem) == "Consist" else 1
+    is_placed = problem_type(cell.problem) == "Consist" and cell.problem not in MOTION  # updates have an order of their own
+    n_places = n_relations + 1 if is_placed else 1
     n_flips = 2 if cell.problem == "Infer.trivial" else 1 << (n_relations + (cell.problem != "Infer.extrema"))
     return perm(n_entities, n_named) * n_orders * n_places * n_flips
+
+
+def n_facts(problem: str, description: Description) -> int:
+    """How many relations at the beginning of a core's description say how things are at first: all, if nothing changes."""
+    changing = (number for number, relation in enumerate(description) if relation.kind in UPDATES or relation.kind in MOMENTS)
+    return next(changing, len(description) - (problem == "Consist.motion"))
 
 
 def _has_twin(cell: Cell) -> bool:
@@ -148,7 +171,7 @@ def make_tuple(stratum: Stratum, draw: int, seed: int, shift: int) -> list[Row]:
     drawn_as = cell._replace(complexity=1) if _has_twin(cell) else cell
     number = _draw_core((shift + draw) % n_cores, n_cores, round_keys(seed, *drawn_as))
     facts = _facts_of(cell, number)
-    n_choices = _n_choices(cell, len(skin.entities), facts.n_named)
+    n_choices = _n_choices(cell, len(skin.entities), facts.n_named, facts.n_facts)
     first = n_choices // 2 if _has_twin(cell) and cell.complexity == 2 else 0
     keys = round_keys(seed, *drawn_as, skin.name, wording, number)
     return _render(stratum, facts, permute(first + draw // n_cores, n_choices, keys))
@@ -166,12 +189,14 @@ class _Facts(NamedTuple):
         written: each of them in the official notation.
         queries: for each answer: the relation, the same in notation, the gold answer in disguise, span, worlds, depth.
         n_named: how many entities the trials name.
+        n_facts: relations that say how things are at first.
     """
 
     description: Description
     written: tuple[str, ...]
     queries: tuple[tuple[Relation, str, str, int | None, int, int], ...]
     n_named: int
+    n_facts: int
 
 
 @lru_cache(maxsize=1 << 15)
@@ -181,14 +206,18 @@ def _facts_of(cell: Cell, number: int) -> _Facts:
         (query, write_relation(query), DISGUISE[solved.answer], _span(query, core, cell.problem), solved.n_worlds, solved.depth)
         for query, solved in zip(core.queries, solve(cell.problem, cell.size, core), strict=True)
     )
-    return _Facts(core.description, tuple(map(write_relation, core.description)), queries, _n_named(cell, core))
+    written = tuple(map(write_relation, core.description))
+    return _Facts(core.description, written, queries, _n_named(cell, core), n_facts(cell.problem, core.description))
 
 
 def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
     cell, skin, wording = stratum
     problem, size, complexity, arity = cell
     kind = problem_type(problem)
-    n_relations = len(facts.description)
+    is_moving = problem in MOTION
+    if is_moving:
+        skin = skin.in_motion()
+    n_relations = facts.n_facts
     number, arranged = divmod(number, perm(len(skin.entities), facts.n_named))
     names = [skin.entities[i] for i in arrangement(arranged, len(skin.entities), facts.n_named)]
     order = tuple(range(n_relations))
@@ -196,12 +225,14 @@ def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
         number, ordered = divmod(number, factorial(n_relations))
         order = arrangement(ordered, n_relations, n_relations)
     inserted = n_relations
-    if kind == "Consist":
+    if kind == "Consist" and not is_moving:
         number, inserted = divmod(number, n_relations + 1)
     flip, flips = bool(number & 1), number >> 1
     if problem == "Infer.extrema":
         flip, flips = False, number
-    written = [facts.written[i] for i in order]
+    written = [*(facts.written[i] for i in order), *facts.written[n_relations:]]
+    if is_moving:
+        inserted = len(written) - 1  # before what is seen in the end
     described = f"[{','.join(written)}]"
     if problem == "Infer.trivial":
         shared = render_listing(names, skin)
@@ -212,11 +243,14 @@ def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
     rows = []
     opposite = ""
     for query, asks, gold, span, n_worlds, depth in facts.queries:
-        asked = render_clause(query, names, skin, flip)
+        asked = "" if query.kind in UPDATES else render_clause(query, names, skin, flip)
         if kind == "Consist":
             described = f"[{','.join([*written[:inserted], asks, *written[inserted:]])}]"
+        if is_moving:
+            shared = _tell(facts, clauses, query if kind == "Consist" else None, names, skin, flip)
+        elif kind == "Consist":
             shared = render_description([*clauses[:inserted], asked, *clauses[inserted:]], size, skin)
-        elif kind == "Compl":
+        if kind == "Compl":
             opposite = render_opposite(query, names, skin, flip)
         text = render_question(problem, wording, skin, shared, asked, opposite)
         rows.append((described, asks, text, gold, span, n_worlds, depth))
@@ -243,11 +277,31 @@ def _render(stratum: Stratum, facts: _Facts, number: int) -> list[Row]:
     ]
 
 
+def _tell(facts: _Facts, clauses: Sequence[str], update: Relation | None, names: Sequence[str], skin: Skin, flip: bool) -> str:
+    """How things are at first, what changes, and which moment is asked about, or in a consistency problem what is seen at last.
+
+    Args:
+        facts: what is shared.
+        clauses: how things are at first.
+        update: the last one, of a consistency problem.
+        names: the entities' names.
+        skin: the words.
+        flip: whether what is seen is said by the converse.
+    """
+    described = render_description(clauses, len(clauses) + 1, skin)  # each but the first entity has a relation
+    rest = facts.description[facts.n_facts :]
+    changes = [relation for relation in rest if relation.kind in UPDATES]
+    if update is not None:
+        return render_story(described, [*changes, update], names, skin, render_clause(rest[-1], names, skin, flip), "")
+    moment = rest[-1] if rest and rest[-1].kind in MOMENTS else None
+    return render_story(described, changes, names, skin, "", render_moment(moment, len(changes)))
+
+
 def _span(query: Relation, core: Core, problem: str) -> int | None:
     """As the official field: 0 for Consist.trivial; a query about nothing in the description has the first query's span."""
     if problem == "Consist.trivial":
         return 0
-    if query.kind in ("first", "last"):
+    if query.kind in ("first", "last", "leave"):
         return 0
     if query.kind in ("parallel", "perpendicular"):
         return None
@@ -265,6 +319,13 @@ def _key(tuple_id: str, query: str, gold: str) -> int:
     return int.from_bytes(content, "little", signed=True)
 
 
+def problems_of(skin: Skin) -> tuple[str, ...]:
+    """What the words of a skin can express."""
+    if skin.domain == "planar":
+        return ("Infer.parallel",)
+    return (*LINEAR_PROBLEMS, "Infer.extrema", *HARD, *(MOTION if skin.motion else ()))
+
+
 def preview_skin(skins: Sequence[Skin], name: str, size: int, seed: int) -> str:
     """A trial of each problem that the skin can express, with its answer.
 
@@ -279,10 +340,12 @@ def preview_skin(skins: Sequence[Skin], name: str, size: int, seed: int) -> str:
         raise UserError(
             "--size", f"{skin.name} has {len(skin.entities)} entities; size {size} needs one more.", "Choose a smaller size."
         )
-    problems = ("Infer.parallel",) if skin.domain == "planar" else (*LINEAR_PROBLEMS, "Infer.extrema")
     shown = []
-    for turn, problem in enumerate(problems):
-        cell = next(cell for cell in reversed(cells((size,), (problem,))) if cores(cell))
+    for turn, problem in enumerate(problems_of(skin)):
+        known_cells = [cell for cell in cells((size,), (problem,)) if cores(cell)]
+        if not known_cells:
+            continue  # of this size, there is none
+        cell = known_cells[len(known_cells) // 2 if problem in MOTION else -1]
         draw = seed % n_distinct(cell, len(skin.entities))
         rows = make_tuple(Stratum(cell, skin, WORDINGS[turn % 2]), draw, seed, 0)
         trial = dict(zip(COLUMNS, rows[0], strict=True))

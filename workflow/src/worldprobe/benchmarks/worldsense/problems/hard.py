@@ -1,0 +1,311 @@
+"""Problems on which shallow rules fail: what such a rule can see, and abstract problems that all look alike to it.
+
+A rule is *shallow* if it reads every clause but never follows an entity from one clause into another. All that it can see of a
+trial is its *view*:
+
+* where something is asked: each clause with the entities of the query named and all others alike, and how often every other
+  entity is mentioned, in which roles;
+* where nothing is asked (consistency): in which roles each entity is mentioned how often, and each two clauses that share two
+  entities or more.
+
+Counting mentions, first and second places, middles, matching a clause with the query, the order in which a text mentions what is
+asked about, the first or the last clause, the query alone, and every n-gram of relation words are functions of the view, as the
+order of clauses and the converses in which they are said are drawn independently of it. The names say nothing, as they are drawn.
+
+The problems of a cell are *balanced* if every view occurs equally often with each answer: then every rule that reads views is
+right as often as a guesser, exactly. ``balance`` takes as many problems as there are, each at most once, by a linear
+programme; where its optimum is 0, no weighting of the problems is balanced. The chosen problems are kept in
+``resources/problems/hard.csv``, which ``python -m worldprobe.benchmarks.worldsense.problems.hard`` writes within an hour.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import combinations, islice, permutations, product
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+from worldprobe.benchmarks.worldsense.problems.problems import HARD_PROBLEMS, write_kept
+from worldprobe.benchmarks.worldsense.problems.worlds import (
+    LARGEST,
+    SMALLEST,
+    Description,
+    Relation,
+    before,
+    between,
+    count_worlds,
+    decide,
+    entities_of,
+    false_variants,
+    normalise,
+    rename,
+)
+from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, problem_type
+
+#: Largest size whose problems are all enumerated; of larger ones, descriptions are drawn.
+ENUMERATED = 5
+#: Most and fewest abstract problems of a cell that are kept, and descriptions that are drawn for a cell beyond ``ENUMERATED``.
+KEPT, FEWEST, DRAWN = 60, 4, 60_000
+
+View = tuple[object, ...]
+
+
+class Candidate(NamedTuple):
+    """An abstract problem with the view of each of its trials."""
+
+    description: Description
+    queries: Description
+    views: tuple[View, ...]
+
+
+def view_asked(size: int, description: Description, query: Relation) -> View:
+    """What a shallow rule sees of a description and a query.
+
+    >>> chain = (before(0, 1), before(1, 2), before(2, 3), before(3, 4))
+    >>> view_asked(5, chain, before(1, 3)) == view_asked(5, chain, before(3, 1))
+    True
+    """
+    clauses = min(_named(description, order) for order in _orders(query))
+    roles = _roles(size, description)
+    return clauses, tuple(sorted(roles[e] for e in range(size) if e not in query.entities))
+
+
+def view_stated(size: int, description: Description) -> View:
+    """What a shallow rule sees of a description alone."""
+    pairs = combinations(description, 2)
+    shared = [_pattern(one, other) for one, other in pairs if len({*one.entities} & {*other.entities}) > 1]
+    return tuple(sorted(_roles(size, description))), tuple(sorted(shared))
+
+
+def view_of(problem: str, size: int, description: Description, query: Relation) -> View:
+    """What a shallow rule sees of one trial of a tuple."""
+    if problem_type(problem) == "Consist":
+        return view_stated(size, (*description, query))
+    return view_asked(size, description, query)
+
+
+def _orders(query: Relation) -> list[tuple[int, ...]]:
+    first, *others = query.entities
+    return [query.entities] if len(others) == 1 else [(first, *others), (first, *others[::-1])]
+
+
+def _named(description: Description, names: tuple[int, ...]) -> tuple[tuple[object, ...], ...]:
+    label = {entity: number + 1 for number, entity in enumerate(names)}
+    clauses = []
+    for kind, entities in description:
+        first, *others = (label.get(entity, 0) for entity in entities)
+        clauses.append((kind, first, *(others if kind == "before" else sorted(others))))
+    return tuple(sorted(clauses))
+
+
+@lru_cache(maxsize=1 << 12)
+def _roles(size: int, description: Description) -> list[tuple[int, ...]]:
+    """How often each entity is the first and the second of a pair, in the middle, and at an end."""
+    roles = [[0, 0, 0, 0] for _ in range(size)]
+    for kind, (first, *others) in description:
+        roles[first][0 if kind == "before" else 2] += 1
+        for other in others:
+            roles[other][1 if kind == "before" else 3] += 1
+    return list(map(tuple, roles))  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=1 << 16)
+def _pattern(one: Relation, other: Relation) -> tuple[object, ...]:
+    """The same value for two pairs of clauses that differ in the names of entities only."""
+    entities = sorted({*one.entities, *other.entities})
+    renamed = []
+    for order in permutations(range(len(entities))):
+        names = dict(zip(entities, order, strict=True))
+        pair = (Relation(r.kind, tuple(names[e] for e in r.entities)) for r in (one, other))
+        renamed.append(tuple(sorted(map(normalise, pair))))
+    return min(renamed)
+
+
+def descriptions(size: int, complexity: int) -> Iterator[Description]:
+    """All descriptions that are considered, or a seeded draw of them beyond ``ENUMERATED`` entities.
+
+    They hold in the order of the indices, mention every entity, and have one relation less than entities, or as many. Their
+    relations are between any entities. Complexities are the paper's: no ternary relation, one, all but one.
+    """
+    pairs = [before(a, b) for a, b in combinations(range(size), 2)]
+    triples = [between(m, a, b) for a, m, b in combinations(range(size), 3)]
+    n_ternary = {number: {0: 0, 1: 1, 2: number - 1}[complexity] for number in (size - 1, size)}
+    chosen: Iterator[Description]
+    if size <= ENUMERATED:
+        parts = ((combinations(triples, t), combinations(pairs, number - t)) for number, t in n_ternary.items())
+        chosen = ((*t, *p) for part in parts for t, p in product(*part))
+    else:
+        rng = np.random.default_rng([size, complexity])
+
+        def draw(known: list[Relation], number: int) -> list[Relation]:
+            return [known[i] for i in sorted(rng.choice(len(known), number, replace=False))]
+
+        turns = (size - turn % 2 for turn in range(DRAWN))
+        chosen = ((*draw(triples, n_ternary[number]), *draw(pairs, number - n_ternary[number])) for number in turns)
+    return (one for one in dict.fromkeys(chosen) if len(entities_of(one)) == size)
+
+
+def candidates(problem: str, size: int, complexity: int, arity: int) -> list[Candidate]:
+    """The abstract problems of a cell that can be part of a balanced choice, each once up to names.
+
+    Left out are those with a view that some answer never has, until there is none. Beyond ``ENUMERATED`` entities: ``KEPT`` of
+    those whose trials all have the same view, one of a description.
+    """
+    if size > ENUMERATED:
+        alike = (_alike(problem, size, description, arity) for description in descriptions(size, complexity))
+        return list(islice((one for one in alike if one is not None), KEPT))
+    left = [one for one in (_asked(problem, size, d, arity) for d in descriptions(size, complexity)) if one.pairs]
+    n_views = -1
+    while left and n_views != (n_views := sum(len(one.pairs) + len(one.undecided) for one in left)):
+        seen = [{views[number] for one in left for _, views in one.pairs} for number in (0, 1)]
+        if problem_type(problem) == "Compl":
+            seen.append({view for one in left for _, view in one.undecided})
+        left = [one.having(set.intersection(*seen), is_three=len(seen) == 3) for one in left]
+        left = [one for one in left if one.pairs]
+    found: dict[object, Candidate] = {}
+    for one in left:
+        for made in one.tuples():
+            found.setdefault(_canonical(size, made.description, made.queries), made)
+    return list(found.values())
+
+
+class _Asked(NamedTuple):
+    """What a description decides, by pairs of a true and a false query, and what not, with views."""
+
+    description: Description
+    pairs: list[tuple[Description, tuple[View, View]]]
+    undecided: list[tuple[Relation, View]]
+
+    def having(self, views: set[View], *, is_three: bool) -> _Asked:
+        """What has only these views; nothing where a tuple needs an undecided query and there is none."""
+        undecided = [one for one in self.undecided if one[1] in views]
+        pairs = [one for one in self.pairs if views.issuperset(one[1])] if undecided or not is_three else []
+        return _Asked(self.description, pairs, undecided)
+
+    def tuples(self) -> Iterator[Candidate]:
+        """All tuples."""
+        for queries, views in self.pairs:
+            if not self.undecided:
+                yield Candidate(self.description, queries, views)
+            for third, view in self.undecided:
+                yield Candidate(self.description, (*queries, third), (*views, view))
+
+
+def _asked(problem: str, size: int, description: Description, arity: int) -> _Asked:
+    """What can be asked: a query that follows and is not stated, one that contradicts it, for completeness an undecided one."""
+    asked = [query for query in _true_relations(size, arity) if query not in description]
+    variants = {query: [normalise(false) for false in false_variants(query)] for query in asked}
+    verdicts = {query: decide(size, description, query) for query in asked}
+    pairs = []
+    for query in (query for query in asked if verdicts[query] == "all"):
+        view = view_of(problem, size, description, query)
+        pairs += [((query, false), (view, view_of(problem, size, description, false))) for false in variants[query]]
+    undecided: list[tuple[Relation, View]] = []
+    if problem_type(problem) == "Compl" and pairs:
+        every = (one for query in asked if verdicts[query] == "some" for one in (query, *variants[query]))
+        thirds = (one for one in every if decide(size, description, one) == "some")
+        undecided = [(one, view_of(problem, size, description, one)) for one in thirds]
+        pairs = pairs if undecided else []
+    return _Asked(description, pairs, undecided)
+
+
+def _alike(problem: str, size: int, description: Description, arity: int) -> Candidate | None:
+    """One tuple whose trials all have the same view."""
+    roles = _roles(size, description)
+    for query in _true_relations(size, arity):
+        for false in () if query in description else map(normalise, false_variants(query)):
+            seen = [(roles[first], sorted(roles[e] for e in others)) for first, *others in (query.entities, false.entities)]
+            if seen[0] != seen[1]:
+                continue  # the two views differ
+            view = view_of(problem, size, description, query)
+            if view != view_of(problem, size, description, false) or decide(size, description, query) != "all":
+                continue
+            if problem_type(problem) != "Compl":
+                return Candidate(description, (query, false), (view, view))
+            for true in _true_relations(size, arity):
+                for third in (true, *map(normalise, false_variants(true))):
+                    if view_of(problem, size, description, third) == view and decide(size, description, third) == "some":
+                        return Candidate(description, (query, false, third), (view,) * 3)
+    return None
+
+
+@cache
+def _true_relations(size: int, arity: int) -> tuple[Relation, ...]:
+    """What holds in the order of the indices."""
+    if arity == 2:
+        return tuple(before(a, b) for a, b in combinations(range(size), 2))
+    return tuple(between(m, a, b) for a, m, b in combinations(range(size), 3))
+
+
+def _canonical(size: int, description: Description, queries: Description) -> tuple[object, ...]:
+    """The same value for problems that differ in the names of entities only, of those that hold in the order of the indices.
+
+    Names differ within the worlds of the description only, as its relations hold in each of them.
+    """
+    if count_worlds(size, description) == 1:
+        return tuple(sorted(map(normalise, description))), tuple(map(normalise, queries))
+    every = []
+    for names in permutations(range(size)):
+        renamed = tuple(sorted(normalise(rename(r, names)) for r in description))
+        every.append((renamed, tuple(normalise(rename(q, names)) for q in queries)))
+    return min(every)
+
+
+def balance(found: Sequence[Candidate], most: int = KEPT) -> list[Candidate]:
+    """As many problems as can be had, each once, such that every view occurs equally often with each answer.
+
+    A linear programme: weights from 0 to 1, and for each view equal weight of the answers. If the largest sum of weights is 0, no
+    weighting is balanced. Otherwise whole weights are found, and tuples whose trials all have the same view go first.
+
+    Args:
+        found: all problems of a cell.
+        most: how many to choose.
+    """
+    left = list(found)
+    if not left:
+        return []
+    row_of: dict[object, int] = {}
+    entries: defaultdict[tuple[int, int], float] = defaultdict(float)
+    for column, one in enumerate(left):
+        for number, view in enumerate(one.views[1:], 1):
+            entries[row_of.setdefault((number, one.views[0]), len(row_of)), column] += 1
+            entries[row_of.setdefault((number, view), len(row_of)), column] -= 1
+    rows, columns = zip(*entries, strict=True)
+    matrix = sparse.csr_array((list(entries.values()), (rows, columns)), (len(row_of), len(left)))
+    is_alike = np.array([len(set(one.views)) == 1 for one in left])  # so that parts of a set are balanced as well
+    gain = 1 + 9 * is_alike + np.random.default_rng(0).random(len(left)) / 10  # not always the first ones
+    free = linprog(-gain, A_eq=matrix, b_eq=np.zeros(len(row_of)), bounds=(0, 1))
+    assert free.status == 0, free.message
+    if -free.fun < 1e-6:
+        return []
+    equal, limit = LinearConstraint(matrix, 0, 0), LinearConstraint(np.ones((1, len(left))), 0, most)
+    options = {"time_limit": 120.0, "mip_rel_gap": 0.1}
+    whole = milp(-gain, constraints=[equal, limit], bounds=Bounds(0, 1), integrality=np.ones(len(left)), options=options)
+    return [one for one, weight in zip(left, whole.x, strict=True) if weight > 0.5]
+
+
+def is_balanced(found: Sequence[Candidate]) -> bool:
+    """Whether every view occurs equally often with each answer."""
+    counts = [Counter(one.views[number] for one in found) for number in range(len(found[0].views))] if found else []
+    return all(count == counts[0] for count in counts)
+
+
+def main() -> None:
+    """Choose the problems of every cell, and write them."""
+    rows = []
+    for cell in product(HARD, range(SMALLEST, LARGEST + 1), (0, 1, 2), (2, 3)):
+        every = candidates(*cell)
+        chosen = balance(every)
+        print(*cell, len(every), len(chosen), file=sys.stderr, flush=True)
+        rows += [(*cell, one.description, one.queries) for one in chosen if len(chosen) >= FEWEST]
+    write_kept(HARD_PROBLEMS, rows, "worldprobe.benchmarks.worldsense.problems.hard")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,324 @@
+"""Worlds in motion: an arrangement, updates, and a question about the state after all, after some, or without one of them.
+
+Each abstract problem has a *twin*: the same updates, the same question, the entities that are asked about in the same places
+at first, but the others elsewhere, so that the answer is the opposite one. Who knows the updates word by word, the question, and
+where at first the entities are that it is about (so also whether it was true at first), but not where the others are, is at
+chance in every cell, exactly. That holds for every part of it: the initial state, each update, the last one with the question,
+their number. In half of the problems of inference the answer is also that of the state after all updates, and that of the state
+before the last update that counts, so that who asks about another moment is at chance as well.
+
+In completeness, where three queries differ, problems are drawn and chosen by the linear programme of ``problems.hard``, with
+another view: what the initial state says of the query, the last update that counts, how often updates mention what is asked
+about.
+
+``python -m worldprobe.benchmarks.worldsense.problems.motion`` draws them by a seed and writes ``resources/problems/motion.csv``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise, permutations
+from typing import NamedTuple
+
+import numpy as np
+
+from worldprobe.benchmarks.worldsense.problems.hard import Candidate, View, balance
+from worldprobe.benchmarks.worldsense.problems.problems import (
+    MOST_UPDATES,
+    MOTION_PROBLEMS,
+    Cell,
+    cores,
+    incomplete_descriptions,
+    write_kept,
+)
+from worldprobe.benchmarks.worldsense.problems.worlds import (
+    UPDATES,
+    Description,
+    Relation,
+    before,
+    changed,
+    decide,
+    is_true,
+    normalise,
+    rename,
+    run,
+)
+
+SIZES = (4, 5, 6)
+#: Twins of a cell with each moment; tuples of a cell of completeness; what is drawn for each cell at most.
+TWINS, KEPT, DRAWN = 8, 24, 3_000
+#: How often each kind of update is drawn; at most one entity joins.
+_KINDS = dict(zip(UPDATES, (0.25, 0.25, 0.3, 0.08, 0.06, 0.06), strict=True))
+
+
+class Story(NamedTuple):
+    """Updates and the moment that is asked about; ``at`` and ``without`` as in ``worlds.MOMENTS``, None: after all."""
+
+    updates: tuple[Relation, ...]
+    moment: Relation | None
+
+    def counted(self) -> list[Relation]:
+        """The updates that count for the question."""
+        if self.moment is None:
+            return list(self.updates)
+        (number,) = self.moment.entities
+        at = self.moment.kind == "at"
+        return list(self.updates[:number] if at else self.updates[: number - 1] + self.updates[number:])
+
+
+def view_moving(description: Description, query: Relation) -> View:
+    """All but where the entities are at first that the question is not about: updates, question, and initial places.
+
+    The observation of a consistency problem is the question. Other entities are known by the order in which updates mention them.
+    """
+    first = next((i for i, relation in enumerate(description) if relation.kind in UPDATES), len(description))
+    facts, rest = description[:first], description[first:]
+    asked = [*query.entities] if query.kind == "before" else [*rest[-1].entities]
+    there = sorted({entity for fact in facts for entity in fact.entities})  # they are in this order at first
+    places = tuple(there.index(entity) if entity in there else -1 for entity in asked)
+    label = {entity: number for number, entity in enumerate(asked)}
+    for relation in rest:
+        for entity in relation.entities if relation.kind in UPDATES else ():
+            label.setdefault(entity, len(label))
+    told = tuple(rename(relation, [label.get(e, -1) for e in range(9)]) for relation in rest)
+    return (*places, len(there)), told
+
+
+def draw_updates(rng: np.random.Generator, size: int, number: int) -> tuple[int, tuple[Relation, ...]] | None:
+    """How many of the entities are there at first, and updates of entities 0 (never leaves), 1 (nor does it) and others."""
+    kinds = list(rng.choice(list(_KINDS), number, p=list(_KINDS.values())))
+    joins = [at for at, kind in enumerate(kinds) if kind.startswith("join")]
+    if len(joins) > 1 or sum(kind == "leave" for kind in kinds) > size - 3 - len(joins):
+        return None
+    newcomer = int(rng.choice([0, size - 1])) if joins else -1
+    there = {*range(size)} - {newcomer}
+    found = []
+    for kind in kinds:
+        can_move = sorted(there - {0, 1} if kind == "leave" else there)
+        first = newcomer if kind.startswith("join") else int(rng.choice(can_move))
+        others = () if kind == "leave" else (int(rng.choice(sorted(there - {first}))),)
+        there = there - {first} if kind == "leave" else there | {first}
+        found.append(normalise(Relation(kind, (first, *others))))
+    return size - len(joins), tuple(found)
+
+
+def _does_change(order: tuple[int, ...], updates: Sequence[Relation]) -> bool:
+    """Whether each update can be made and changes something."""
+    for update in updates:
+        after = changed(order, update)
+        if after is None or after == order:
+            return False
+        order = after
+    return True
+
+
+def _description(initial: Sequence[int], story: Story, names: Sequence[int]) -> Description:
+    facts = tuple(before(a, b) for a, b in pairwise(initial))
+    moments = () if story.moment is None else (story.moment,)
+    return tuple(rename(relation, names) for relation in (*facts, *story.updates, *moments))
+
+
+def _names(initial: Sequence[int], size: int) -> list[int]:
+    """Names by which the initial order is that of the indices; who joins has the last one."""
+    names = {entity: number for number, entity in enumerate((*initial, *({*range(size)} - {*initial})))}
+    return [names[entity] for entity in range(size)]
+
+
+def _opposed(
+    size: int, story: Story, others: Sequence[Story], rng: np.random.Generator, alike: Sequence[tuple[bool, bool]]
+) -> tuple[tuple[int, ...], ...]:
+    """A pair of initial orders, alike in where 0 and 1 are, after which 0 is before 1 in one only; empty if there is none.
+
+    Args:
+        size: entities, with one that joins.
+        story: what happens.
+        others: what could have happened.
+        rng: draws.
+        alike: in which of the two orders each of ``others`` may have the answer of the story.
+    """
+    absent = {entity for update in story.updates if update.kind.startswith("join") for entity in update.entities[:1]}
+    first, second = before(0, 1), before(1, 0)
+    by_places: dict[tuple[int, ...], list[tuple[tuple[int, ...], bool, list[bool]]]] = {}
+    for order in permutations(sorted({*range(size)} - absent)):
+        if not all(_does_change(order, updates) for one in (story, *others) for updates in (one.updates, one.counted())):
+            continue
+        ends = [run(order, one.counted()) for one in (story, *others)]
+        if any(end is None or not (is_true(first, end) or is_true(second, end)) for end in ends):
+            continue
+        truths = [is_true(first, end) for end in ends if end is not None]
+        places = tuple(order.index(entity) if entity in order else -1 for entity in (0, 1))
+        by_places.setdefault(places, []).append((order, truths[0], [truth == truths[0] for truth in truths[1:]]))
+    pairs = [
+        (one, two)
+        for found in by_places.values()
+        for (one, true, same), (two, other, as_well) in combinations(found, 2)
+        if true != other and all(both in alike for both in zip(same, as_well, strict=True))
+    ]
+    return pairs[int(rng.integers(len(pairs)))] if pairs else ()
+
+
+def infer(size: int, number: int) -> Iterator[tuple[Description, Description]]:
+    """Twins: after all; after some; had one not been made."""
+    if number == 0:
+        chain = tuple(before(i, i + 1) for i in range(size - 1))
+        yield from ((chain, (before(a, b), before(b, a))) for a, b in combinations(range(size), 2) if b - a > 1)
+        return
+    rng = np.random.default_rng([size, number, 1])
+    wanted = {"after all": TWINS * (1 if number > 1 else 3), "at": TWINS * (number > 1), "without": TWINS * (number > 1)}
+    seen = set()
+    for _ in range(DRAWN):
+        kind = max(wanted, key=lambda name: wanted[name])
+        if not wanted[kind]:
+            return
+        drawn = draw_updates(rng, size, number)
+        if drawn is None:
+            continue
+        moment = None
+        if kind != "after all":
+            moment = Relation(kind, (int(rng.integers(1, number + (kind == "without"))),))  # type: ignore[arg-type]
+        story = Story(drawn[1], moment)
+        others = [Story(story.updates, None)] if moment is not None else []
+        if len(story.counted()) > 1:
+            others.append(Story(tuple(story.counted()[:-1]), None))
+        made = []
+        for order in _opposed(size, story, others, rng, ((True, False), (False, True))):
+            names = _names(order, size)
+            is_before = is_true(before(0, 1), run(order, story.counted()) or ())
+            query = rename(before(0, 1) if is_before else before(1, 0), names)
+            made.append((_description(order, story, names), (query, Relation("before", query.entities[::-1]))))
+        if made and not seen & {*made}:
+            seen |= {*made}
+            wanted[kind] -= 1
+            yield from made
+
+
+def consist(size: int, number: int) -> Iterator[tuple[Description, Description]]:
+    """Twins of tuples whose trials differ in one update, of which one could have led to what is seen at last."""
+    rng = np.random.default_rng([size, number, 2])
+    wanted, seen = 3 * TWINS, set()
+    for _ in range(DRAWN if number else 0):
+        drawn, other = draw_updates(rng, size, number), draw_updates(rng, size, number)
+        if not wanted:
+            return
+        if drawn is None or other is None:
+            continue
+        updates = drawn[1]
+        another = next((u for u in other[1] if u.kind == updates[-1].kind and u != updates[-1]), None)
+        if another is None or another.kind in ("leave", "join_before", "join_after"):
+            continue
+        story, changed_story = Story(updates, None), Story((*updates[:-1], another), None)
+        made = []
+        for order in _opposed(size, story, [changed_story], rng, ((False, False),)):
+            names = _names(order, size)
+            described = (*_description(order, Story(updates[:-1], None), names), rename(before(0, 1), names))
+            is_possible = is_true(before(0, 1), run(order, updates) or ())
+            queries = (updates[-1], another) if is_possible else (another, updates[-1])
+            made.append((described, tuple(rename(one, names) for one in queries)))
+        if made and not seen & {*made}:
+            seen |= {*made}
+            wanted -= 1
+            yield from made
+
+
+def complete(size: int, number: int) -> Iterator[tuple[Description, Description]]:
+    """Tuples of a query that follows, one that contradicts, and one that is open, after updates of a state not wholly known."""
+    rng = np.random.default_rng([size, number, 3])
+    found: dict[object, Candidate] = {}
+    if number == 0:
+        every = cores(Cell("Compl.normal", size, 0, 2))
+        yield from (every[i] for i in sorted(rng.choice(len(every), min(KEPT, len(every)), replace=False)))
+    for _ in range(2000 if number else 0):
+        drawn = draw_updates(rng, size, number)
+        if drawn is None:
+            continue
+        n_there, updates = drawn
+        absent = {update.entities[0] for update in updates if update.kind.startswith("join")}
+        there = [entity for entity in range(size) if entity not in absent]
+        names = _names([there[i] for i in rng.permutation(len(there))], size)
+        known = incomplete_descriptions(n_there)
+        facts = known[int(rng.integers(len(known)))]
+        moment = None if number < 2 or rng.random() < 0.5 else Relation("at", (int(rng.integers(1, number)),))
+        story = Story(tuple(rename(update, names) for update in updates), moment)
+        described = (*facts, *story.updates, *(() if moment is None else (moment,)))
+        if not decided_worlds(size, described):
+            continue
+        gone = {update.entities[0] for update in story.counted() if update.kind == "leave"}
+        come = {update.entities[0] for update in story.counted() if update.kind.startswith("join")}
+        asked = [before(a, b) for a, b in permutations(({*range(n_there)} | come) - gone, 2)]
+        verdicts = {query: decide(size, described, query) for query in asked}
+        views = {query: view_incomplete(size, facts, story, query) for query in asked}
+        for query in asked:
+            thirds = [one for one in asked if verdicts[one] == "some"]
+            for third in thirds if verdicts[query] == "all" else ():
+                false = Relation("before", query.entities[::-1])
+                seen = (views[query], views[false], views[third])
+                found[described, query, third] = Candidate(described, (query, false, third), seen)
+    for one in balance(list(_possible(list(found.values()))), KEPT):
+        yield one.description, one.queries
+
+
+def ask_before(size: int, number: int) -> Iterator[tuple[Description, Description]]:
+    """The control: updates that do not count. In half of the problems the state after them has the other answer."""
+    rng = np.random.default_rng([size, number, 4])
+    wanted = {True: TWINS // 2, False: TWINS // 2}
+    for _ in range(DRAWN if number else 0):
+        drawn = draw_updates(rng, size, number)
+        if not sum(wanted.values()):
+            return
+        if drawn is None:
+            continue
+        there = [e for e in range(size) if not any(u.kind.startswith("join") and u.entities[0] == e for u in drawn[1])]
+        order = tuple(there[i] for i in rng.permutation(len(there)))
+        after = run(order, drawn[1])
+        if {0, 1} - {*order} or abs(order.index(0) - order.index(1)) < 2 or not _does_change(order, drawn[1]) or after is None:
+            continue
+        query = before(0, 1) if is_true(before(0, 1), order) else before(1, 0)
+        if wanted[is_true(query, after)]:
+            wanted[is_true(query, after)] -= 1
+            names = _names(order, size)
+            query = rename(query, names)
+            story = Story(drawn[1], Relation("at", (0,)))
+            yield _description(order, story, names), (query, Relation("before", query.entities[::-1]))
+
+
+def decided_worlds(size: int, described: Description) -> bool:
+    """Whether every update can be made and changes something, in each world."""
+    updates = [relation for relation in described if relation.kind in UPDATES]
+    facts = described[: described.index(updates[0])]
+    there = sorted({entity for fact in facts for entity in fact.entities})
+    orders = [order for order in permutations(there) if all(is_true(fact, order) for fact in facts)]
+    return all(_does_change(order, updates) for order in orders)
+
+
+def view_incomplete(size: int, facts: Description, story: Story, query: Relation) -> View:
+    """What the initial state says of the query, the last update that counts, how often updates mention what is asked about."""
+    there = {entity for fact in facts for entity in fact.entities}
+    initial = decide(size, facts, query) if there.issuperset(query.entities) else "absent"
+    counted = story.counted()
+    label = {entity: number for number, entity in enumerate(query.entities)}
+    last = rename(counted[-1], [label.get(entity, 2) for entity in range(9)])
+    mentions = tuple(sum(entity in update.entities for update in counted) for entity in query.entities)
+    return initial, len(story.updates), story.moment is None, last, mentions
+
+
+def _possible(left: list[Candidate]) -> list[Candidate]:
+    """Those whose views every answer has."""
+    while left:
+        common = set.intersection(*({one.views[number] for one in left} for number in range(3)))
+        kept = [one for one in left if common.issuperset(one.views)]
+        if len(kept) == len(left):
+            break
+        left = kept
+    return left
+
+
+def main() -> None:
+    """Draw the problems of every cell, and write them."""
+    makers = {"Infer.motion": infer, "Consist.motion": consist, "Compl.motion": complete, "Infer.before": ask_before}
+    cells = ((problem, size, number) for problem in makers for size in SIZES for number in range(MOST_UPDATES + 1))
+    rows = ((problem, size, number, 2, *made) for problem, size, number in cells for made in makers[problem](size, number))
+    write_kept(MOTION_PROBLEMS, rows, "worldprobe.benchmarks.worldsense.problems.motion")
+
+
+if __name__ == "__main__":
+    main()
