@@ -151,7 +151,7 @@ def test_the_rules_that_take_part_as_models_are_at_chance_exactly(rule: Callable
         assert accuracy == pytest.approx(0.5), cell
 
 
-@pytest.mark.parametrize("set_name", ["test-hard", "train-hard", "memorisation-hard", "ood-size-hard"])
+@pytest.mark.parametrize("set_name", ["test-hard", "memorisation-hard"])
 def test_sets_are_right_minimal_pairs_and_balanced(set_name: str) -> None:
     plan = plan_set(set_name, per_cell=1)
     trials = pd.concat(stream_set(plan, blocks_of(plan, read_skins()), seed=0), ignore_index=True)

@@ -8,6 +8,7 @@ from itertools import permutations
 import pandas as pd
 import pytest
 
+from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
 from worldprobe.benchmarks.worldsense.problems.motion import Story, view_incomplete, view_moving
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores, solve, stated_in
 from worldprobe.benchmarks.worldsense.problems.worlds import (
@@ -24,10 +25,11 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
 )
 from worldprobe.benchmarks.worldsense.skins.rendering import StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
-from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION, answers_of
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, MOTION, answers_of
 from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
 from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.trials.trial_maker import n_facts
+from worldprobe.models.engine import Decoding, Message
 
 KEPT = [cell for cell in cells((4, 5, 6), MOTION) if (cell.size < 6 or cell.complexity == 2) and cores(cell)]
 MOVED = [cell for cell in KEPT if cell.problem in ("Infer.motion", "Consist.motion") and cell.complexity]
@@ -167,6 +169,17 @@ def test_sets_are_right_by_their_texts_and_tuples_are_minimal(set_name: str) -> 
     for _, (first, second) in consistency["text"]:
         differ = [a != b for a, b in zip(first.split("\n"), second.split("\n"), strict=True)]
         assert sum(differ) == 1
+
+
+def test_the_solver_as_a_model_reads_every_skin() -> None:
+    skins = read_skins()
+    plan = plan_set("test-motion", [4], ["Infer.motion", "Consist.motion"], 1)
+    trials = pd.concat(stream_set(plan, blocks_of(plan, skins), seed=3), ignore_index=True)
+    trials = trials.drop_duplicates("skin")
+    engine = RuleEngine("solver", skins)
+    prompts = [[Message("user", text)] for text in trials["text"]]
+    said = [completion.text for _, completion in engine.generate(prompts, Decoding(5))]
+    assert said == trials["gold"].map(ANSWER_OF).tolist()
 
 
 def test_a_text_with_another_update_states_something_else() -> None:

@@ -17,8 +17,16 @@ from worldprobe.report.model_names import Roster
 SUMMARIES = Input(Summaries, name="summaries")
 #: In the order of tables; any other prompting follows by name.
 PROMPTINGS = ("basic", "constrained", "constrained_sum", "cot", "icl_iid", "icl_ood", "basic_exchanged")
-SETS = ("test", "test-new", "memorisation", "same-skins", "ood-size", "ood-query", "ood-problem")
-SETS += ("test-hard", "memorisation-hard", "ood-size-hard", "test-motion", "memorisation-motion", "ood-size-motion")
+_PAPER_SETS = ("test", "test-new", "memorisation", "same-skins", "ood-size", "ood-query", "ood-problem")
+SETS: tuple[str, ...] = (
+    *_PAPER_SETS,
+    "test-hard",
+    "memorisation-hard",
+    "ood-size-hard",
+    "test-motion",
+    "memorisation-motion",
+    "ood-size-motion",
+)
 PROBLEM_NAMES = {
     "Infer.trivial": "Inference, trivial",
     "Infer.normal": "Inference",

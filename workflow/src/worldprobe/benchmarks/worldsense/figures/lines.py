@@ -9,6 +9,7 @@ import pandas as pd
 from worldprobe.benchmark import figure
 from worldprobe.benchmarks.worldsense.outputs import has_controls, has_normal_problems, is_asked
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, SUMMARIES, of_main, pick
+from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, MOTION
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
@@ -60,7 +61,7 @@ def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """
     rows = of_main(pick(summaries, "problem_depth", columns=("problem", "depth")))
     by_depth = rows.assign(panel=rows["problem"].map(PROBLEM_NAMES), axis="relations to combine", x=rows["depth"].astype(int))
-    normal = ["Infer.normal", "Consist.normal", "Compl.normal", "Infer.extrema", "Infer.parallel"]
+    normal = ["Infer.normal", "Consist.normal", "Compl.normal", "Infer.extrema", "Infer.parallel", *HARD, *MOTION]
     by_depth = by_depth[by_depth["problem"].isin(normal)]
     order = {name: number for number, name in enumerate(normal)}
     by_depth = by_depth.sort_values("problem", key=lambda column: column.map(order), kind="stable")

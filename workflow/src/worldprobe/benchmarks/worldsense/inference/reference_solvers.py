@@ -412,7 +412,8 @@ class RuleEngine:
         if text.strip() in self._known:
             return self._known[text.strip()]
         for number, skin in enumerate(self._skins):
-            if skin.situation.partition("{")[0] not in text:
+            said = {skin.situation, skin.in_motion().situation}
+            if not any(situation.partition("{")[0] in text for situation in said):
                 continue
             key = (number, prompts.name if prompts.rewrite else "")
             if key not in self._readers:

@@ -112,7 +112,7 @@ def _roles(size: int, description: Description) -> list[tuple[int, ...]]:
         roles[first][0 if kind == "before" else 2] += 1
         for other in others:
             roles[other][1 if kind == "before" else 3] += 1
-    return list(map(tuple, roles))  # type: ignore[arg-type]
+    return list(map(tuple, roles))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -202,7 +202,7 @@ def _asked(problem: str, size: int, description: Description, arity: int) -> _As
     asked = [query for query in _true_relations(size, arity) if query not in description]
     variants = {query: [normalise(false) for false in false_variants(query)] for query in asked}
     verdicts = {query: decide(size, description, query) for query in asked}
-    pairs = []
+    pairs: list[tuple[Description, tuple[View, View]]] = []
     for query in (query for query in asked if verdicts[query] == "all"):
         view = view_of(problem, size, description, query)
         pairs += [((query, false), (view, view_of(problem, size, description, false))) for false in variants[query]]

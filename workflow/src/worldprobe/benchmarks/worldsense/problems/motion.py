@@ -165,7 +165,7 @@ def infer(size: int, number: int) -> Iterator[tuple[Description, Description]]:
         return
     rng = np.random.default_rng([size, number, 1])
     wanted = {"after all": TWINS * (1 if number > 1 else 3), "at": TWINS * (number > 1), "without": TWINS * (number > 1)}
-    seen = set()
+    seen: set[tuple[Description, Description]] = set()
     for _ in range(DRAWN):
         kind = max(wanted, key=lambda name: wanted[name])
         if not wanted[kind]:
@@ -195,7 +195,8 @@ def infer(size: int, number: int) -> Iterator[tuple[Description, Description]]:
 def consist(size: int, number: int) -> Iterator[tuple[Description, Description]]:
     """Twins of tuples whose trials differ in one update, of which one could have led to what is seen at last."""
     rng = np.random.default_rng([size, number, 2])
-    wanted, seen = 3 * TWINS, set()
+    wanted = 3 * TWINS
+    seen: set[tuple[Description, Description]] = set()
     for _ in range(DRAWN if number else 0):
         drawn, other = draw_updates(rng, size, number), draw_updates(rng, size, number)
         if not wanted:

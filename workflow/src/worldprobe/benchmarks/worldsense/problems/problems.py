@@ -40,7 +40,9 @@ HARD_PROBLEMS, MOTION_PROBLEMS = RESOURCES / "problems" / "hard.csv", RESOURCES 
 MOST_UPDATES = 6
 
 #: Complexities of a description by problem; the others know complexity 0 only. Of a problem in motion, the number of updates.
-COMPLEXITIES = dict.fromkeys(("Infer.normal", "Consist.trivial", "Consist.normal", "Infer.extrema", *HARD), (0, 1, 2))
+COMPLEXITIES: dict[str, tuple[int, ...]] = dict.fromkeys(
+    ("Infer.normal", "Consist.trivial", "Consist.normal", "Infer.extrema", *HARD), (0, 1, 2)
+)
 COMPLEXITIES |= dict.fromkeys(MOTION, tuple(range(MOST_UPDATES + 1)))
 #: Arguments of a query by problem; the others know 2 and 3.
 ARITIES = dict.fromkeys(("Infer.extrema", "Infer.parallel", *MOTION), (2,))

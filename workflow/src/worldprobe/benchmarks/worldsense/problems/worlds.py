@@ -300,15 +300,16 @@ def _asked_orders(description: Description) -> tuple[tuple[int, ...], ...]:
 
 def run(order: tuple[int, ...], story: Sequence[Relation]) -> tuple[int, ...] | None:
     """The order after updates; None where one cannot be made, or a relation between them is not true then."""
-    now: tuple[int, ...] | None = order
     for relation in story:
-        if relation.kind in UPDATES:
-            now = changed(now, relation)
-        elif not is_true(relation, now):
+        if relation.kind not in UPDATES:
+            if not is_true(relation, order):
+                return None
+            continue
+        after = changed(order, relation)
+        if after is None:
             return None
-        if now is None:
-            return None
-    return now
+        order = after
+    return order
 
 
 @lru_cache(maxsize=1 << 18)

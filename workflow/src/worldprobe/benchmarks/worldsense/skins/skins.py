@@ -266,8 +266,8 @@ def _wording_faults(document: dict[str, Any]) -> Iterator[Fault]:
                 yield (group, name), f"has the same words as {seen[words]}.", "Write what it means."
             seen[words] = f"{group}.{name}"
     for name, text in document.get("motion", {}).items():
-        wanted = {"situation": {"number"}, "leave": {"x"}}.get(name, {"x", "y"})
-        yield from _placeholder_faults(("motion", name), text, wanted)
+        needed = {"situation": {"number"}, "leave": {"x"}}.get(name, {"x", "y"})
+        yield from _placeholder_faults(("motion", name), text, needed)
     for kind, wordings in document["questions"].items():
         for wording, lines in wordings.items():
             keys, text = ("questions", kind, wording), "\n".join(lines)
