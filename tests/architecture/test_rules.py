@@ -15,7 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Rules that only gather files under a name.
 TARGETS = {"all", "tables", "figures", "report", "paper", "materials", "human_study"}
 #: What trains or asks models, and what makes what they are trained on or asked.
-EXPENSIVE = r"score$|ask|train_|finetune$|start_model|compile_|(fill|gather)_items|generate_|write_(corpus|phrases|lessons)"
+EXPENSIVE = (
+    r"score(_series)?$|ask|train_|finetune$|start_model|compile_|(fill|gather)_items|generate_|write_(corpus|phrases|lessons)"
+)
 
 
 def read_workflow(folder: Path) -> Any:
@@ -152,7 +154,7 @@ def test_a_rule_reruns_when_a_file_that_people_edit_is_replaced_by_an_older_one(
 
 def test_only_models_and_r_are_jobs_of_a_cluster_and_these_say_what_they_need(rules: dict[str, Any], workflow: Any) -> None:
     on_cluster = set(rules) - workflow._localrules
-    assert on_cluster == {"score", "ask", "ask_external", "train_control", "finetune", "fit_mixed_model"}
+    assert on_cluster == {"score", "score_series", "ask", "ask_external", "train_control", "finetune", "fit_mixed_model"}
     for name in on_cluster:
         assert {"mem_mb", "runtime"} <= set(rules[name].resources), name
 

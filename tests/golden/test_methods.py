@@ -125,6 +125,14 @@ class Stages:
 
         return [corpus / "documents.parquet"], command, numbers
 
+    def checkpoints(self) -> tuple:
+        items, root, out = (self.path(f"series/{name}") for name in ("fixed.parquet", "training", "scores.parquet"))
+        items.parent.mkdir()
+        write_items(items)
+        fixed_model(root / "step1", "causal")
+        command = ["series", "score", "ewok", items, "--checkpoint", root, "--folders", "step{n}", "--out", out]
+        return [items], command, self.table("series/scores.parquet")
+
     def score(self) -> tuple:
         return self._asked("score", ["logprobs", "likert_free_zero", "choice_constrained_zero"])
 

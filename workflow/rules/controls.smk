@@ -110,7 +110,8 @@ rule train_control:
         steps=training("steps"),
         batch=training("batch"),
         learning_rate=training("learning_rate"),
-        seed=study["controls"]["seed"],
+        seed=training_seed,
+        checkpoints=saved_checkpoints,
         method=methods.TRAINING,
     message:
         "Training {wildcards.model} ({params.steps} steps)"
@@ -118,4 +119,4 @@ rule train_control:
         "worldprobe controls train {input.corpus:q} {input.tokenizer:q} --architecture {params.architecture:q}"
         " --layers {params.layers} --width {params.width} --heads {params.heads} --steps {params.steps}"
         " --batch {params.batch} --learning-rate {params.learning_rate} --seed {params.seed} --threads 1"
-        " --out {output.checkpoint:q} &> {log:q}"
+        " {params.checkpoints} --out {output.checkpoint:q} &> {log:q}"

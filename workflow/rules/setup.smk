@@ -69,6 +69,7 @@ from worldprobe import benchmarks, methods
 from worldprobe.benchmark import FORMATS
 from worldprobe.errors import UserError
 from worldprobe.files import digest_state
+from worldprobe.models.series import places_of, trainings
 from worldprobe.operations import devices, locks
 from worldprobe.operations.resources import needs, tuning_needs
 from worldprobe.operations.missing import missing_models, share_with_jobs
@@ -166,7 +167,8 @@ def limit_resources(study, registry, site):
     if workflow.resource_settings.nodes is not None or not workflow.is_main_process:
         return
     given = set(workflow.global_resources)
-    wanted = {model: needs(registry[model], site["gpu_memory_gb"]).gpus for model in benchmarks.all_models(study)}
+    models = [*benchmarks.all_models(study), *trainings(study, registry)]
+    wanted = {model: needs(registry[model], site["gpu_memory_gb"]).gpus for model in models}
     for name, limit in devices.limits(wanted, given).items():
         workflow.register_resource(name, Resource(name, limit))
 

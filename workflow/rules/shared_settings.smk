@@ -1,6 +1,7 @@
 # What the rules of every benchmark look up: how control models are trained, and which benchmarks have scores.
 
 from worldprobe.files import files_below
+from worldprobe.models.series import places_of, trainings
 from worldprobe.training import controls
 
 
@@ -23,6 +24,24 @@ def training(key):
         return registry[wildcards.model]["control"][key]
 
     return look_up
+
+
+@asked_often
+def training_seed(wildcards):
+    """The seed of a control model: its own, or that of the study."""
+    return registry[wildcards.model]["control"].get("seed", study["controls"]["seed"])
+
+
+@asked_often
+def saved_checkpoints(wildcards):
+    """After which steps a control model is also saved, as options."""
+    if not registry[wildcards.model].get("series_of"):
+        return ""
+    places = places_of(registry[wildcards.model])
+    return flags(
+        flag("--save-at", [str(place.number) for place in places]),
+        flag("--folders", registry[wildcards.model]["series"]["folders"]),
+    )
 
 
 #: The benchmarks whose answers are tables of scores.

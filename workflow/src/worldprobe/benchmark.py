@@ -322,6 +322,35 @@ class Asking:
     eval_type: str = "logprobs"
 
 
+@dataclass(frozen=True)
+class Learning:
+    """How the checkpoints of a training are scored in one benchmark; ``worldprobe series`` does the rest.
+
+    Attributes:
+        items: study -> the tables whose items checkpoints are asked about.
+        options: study -> the prompt sets that ask, if any.
+        prepare: paths of such tables, prompt sets -> a function of an engine, a store of answers and the model's name, which asks
+            and gives mean scores by cell (``analysis.curves.to_cells``), with eval_type.
+        over: grouping -> what its intervals take as samples of more.
+        method: what a higher number asks again.
+    """
+
+    items: Callable[[Study], list[str]]
+    options: Callable[[Study], list[str]]
+    prepare: Callable[[Sequence[Path], Sequence[str]], Callable[[Any, Any, str], Any]]
+    over: Mapping[str, str]
+    method: str
+
+
+def curve_files(folder: str) -> list[str]:
+    """What is computed from the scores of a study's checkpoints.
+
+    Args:
+        folder: of a benchmark's results.
+    """
+    return [f"{folder}/{name}.parquet" for name in ("curves", "onsets", "order_agreements")]
+
+
 def nothing(_study: Study, *_others: Any) -> list[Any]:
     """No files, no models."""
     return []
@@ -349,6 +378,7 @@ class Benchmark:
             folder of published numbers, and options of ``reproduction check`` that it understands.
         evaluation: how single models are evaluated, if they can be.
         asking: what is asked, if the shared rule and command ask it (``worldprobe ask``): the benchmark has no rules of its own.
+        learning: how checkpoints are scored, if there are learning curves.
     """
 
     name: str
@@ -366,6 +396,7 @@ class Benchmark:
     reproduce: Callable[..., Any] | None = None
     evaluation: Evaluation | None = None
     asking: Asking | None = None
+    learning: Learning | None = None
 
     def wanted(self, study: Study, registry: Registry, kind: str | None = None) -> list[Display]:
         """The figures and tables (or one kind of them) that a study of this benchmark has."""

@@ -8,8 +8,9 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study
+from worldprobe.benchmark import Benchmark, PageFiles, Registry, Study, curve_files
 from worldprobe.errors import UserError
+from worldprobe.models.series import add_trainings, check_trainings
 from worldprobe.paths import StudyPaths
 from worldprobe.training.controls import with_checkpoints
 
@@ -50,9 +51,15 @@ def of_study(study: Study) -> list[Benchmark]:
     return [benchmark for name, benchmark in benchmarks().items() if study.get(name) is not None]
 
 
+def with_series(study: Study) -> list[Benchmark]:
+    """The benchmarks in which the study's series of checkpoints are scored."""
+    return [benchmark for benchmark in of_study(study) if benchmark.learning] if study.get("series") else []
+
+
 def outputs(study: Study, registry: Registry) -> list[str]:
     """Every file that a study is for, without the report."""
     own = [path for benchmark in of_study(study) for path in benchmark.outputs(study, registry)]
+    own += [path for benchmark in with_series(study) for path in curve_files(StudyPaths.of(study).benchmark(benchmark.name))]
     return [*own, *display_files(study, registry, "table"), *display_files(study, registry, "figure")]
 
 
@@ -141,7 +148,8 @@ def outdated(study: Study, missing: Collection[str], registry: Registry) -> list
 
 def complete_registry(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The registry with what depends on the study: the folders of the models that it trains, and what benchmarks add."""
-    registry = with_checkpoints(study, registry)
+    registry = with_checkpoints(study, add_trainings(study, registry))
+    check_trainings(study, registry)
     for benchmark in of_study(study):
         if benchmark.complete:
             registry = benchmark.complete(study, registry)

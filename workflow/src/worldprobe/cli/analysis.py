@@ -408,6 +408,8 @@ def compare(
 ) -> None:
     """Compare every pair of models in the tables, overall and by domain, and print one sentence per pair.
 
+    Of checkpoint_scores tables, every pair of trainings is compared at each checkpoint and over all, with one correction.
+
     Args:
         out: comparisons table; JSON where the name ends in .json
     """
@@ -416,8 +418,23 @@ def compare(
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
     from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
     from worldprobe.benchmarks.ewok.contracts import Comparisons
+    from worldprobe.contracts import read_provenance, table_name
+    from worldprobe.contracts.series import CheckpointScores
 
     step, groups = Step(COMPARISONS, judgements, missing), named_groups(replicates)
+    if table_name(judgements[0]) == CheckpointScores.Config.name:
+        from worldprobe.analysis.curves import compare_series, differences_in_words
+        from worldprobe.contracts import read_tables, results
+
+        if groups:
+            raise UserError("--replicates", "is for judgements of EWoK.", "Leave it out.")
+        told = {read_provenance(path).details.get("benchmark") for path in judgements}
+        if len(told) > 1:
+            raise UserError(judgements[0], "and others are of several benchmarks.", "Give the tables of one.")
+        table = compare_series(read_tables(judgements, CheckpointScores))
+        print(*differences_in_words(table), sep="\n")
+        _write_comparisons(step, table, results.Comparisons, out, {"corrected_over": "checkpoints"})
+        return
     if scored := scored_in(judgements[0]):
         from worldprobe.analysis.comparisons import compare_scores
         from worldprobe.contracts import results

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
@@ -137,6 +138,8 @@ def train(
     learning_rate: Annotated[float, between(1e-12, 100)] = 2e-3,
     seed: Seed = 0,
     threads: Annotated[int, between(1, 4096)] = 1,
+    save_at: Annotated[Sequence[int], between(0)] = (),
+    folders: str = "step{n}",
     out: OutFolder,
 ) -> None:
     """Train one causal language model from scratch.
@@ -153,6 +156,8 @@ def train(
         batch: documents per step
         learning_rate: peak learning rate
         threads: number of threads of torch, on which the weights depend
+        save_at: numbers of steps after which the model is also saved, in a folder below --out
+        folders: name of these folders, {n} for the number of steps
         out: folder of the model, written whole or not at all
     """
     from dataclasses import asdict
@@ -187,7 +192,13 @@ def train(
     name, inputs = out.name, digests({"documents": corpus / DOCUMENTS, "tokenizer": tokenizer / "tokenizer.json"})
     source = source_of(inputs, asdict(settings))
     check_place(out, is_folder=True, command="controls train", source=source)
-    model, losses = scratch.train(texts, encoder, settings, name)
+    saved: dict[int, dict[str, Any]] = {}
+
+    def keep(step: int, model: Any) -> None:
+        if step in save_at:
+            saved[step] = {key: value.clone() for key, value in model.state_dict().items()}
+
+    model, losses = scratch.train(texts, encoder, settings, name, keep if save_at else None)
     provenance = made(
         methods.TRAINING,
         packages=["torch", "transformers", "tokenizers", "safetensors", "numpy"],
@@ -199,6 +210,13 @@ def train(
     )
     with whole_folder(out, "controls train", source) as folder:
         scratch.save_model(model, tokenizer, folder, name, settings, provenance)
+        trained = model.state_dict() if not saved else {key: value.clone() for key, value in model.state_dict().items()}
+        for step, weights in saved.items():
+            model.load_state_dict(weights)
+            place = folder / folders.replace("{n}", str(step))
+            place.mkdir()
+            scratch.save_model(model, tokenizer, place, f"{name}, step {step}", settings, provenance)
+        model.load_state_dict(trained)
     LOGGER.info("%s: %s parameters, loss %s", name, f"{model.num_parameters():,}", provenance.details["loss"])
 
 

@@ -128,7 +128,7 @@ OutFolder = Annotated[Path, FOLDER]
 Seed = Annotated[int, between(0, 2**32 - 1), Parameter(help="seed of everything that is drawn")]
 Draws = Annotated[int, between(10, 100_000), Parameter(help="number of bootstrap samples")]
 Processes = Annotated[int, between(1, 4096), Parameter(help="number of processes; the files are the same for any number")]
-Judgements = Annotated[list[Path], Parameter(help="judgements or scores tables, any number")]
+Judgements = Annotated[list[Path], Parameter(help="judgements, scores or checkpoint_scores tables, any number")]
 Surface = Annotated[Path, Parameter(help="surface features table")]
 EvalType = Annotated[str, Parameter(help="way of asking whose judgements are used")]
 Cluster = Annotated[

@@ -369,6 +369,24 @@ def fetch(name: str, revision: str | None = None, allow_pickle: bool = False, tr
     return locate(HUB_PREFIX + name, revision, allow_pickle, trust_remote_code)
 
 
+def is_fetched(name: str, revision: str | None) -> bool:
+    """Whether a hub model's files are in the local cache."""
+    try:
+        _cached_snapshot(hub_id(name), revision)
+    except UserError:
+        return False
+    return True
+
+
+def forget(checkpoint: Checkpoint) -> None:
+    """Delete a hub model's snapshot from the local cache, with all files that no other snapshot has."""
+    from huggingface_hub import scan_cache_dir
+
+    if checkpoint.revision:
+        cache = checkpoint.folder.parents[2]  # cache/models--owner--name/snapshots/commit
+        scan_cache_dir(cache).delete_revisions(checkpoint.revision).execute()
+
+
 def check_hub_id(name: str) -> str:
     """The hub id that a checkpoint's name means.
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, RootModel
 
 from worldprobe.errors import UserError, did_you_mean
-from worldprobe.settings.blocks import Block, Count, Finding, Text, Whole, absent, check, name, parse
+from worldprobe.settings.blocks import Block, Count, Distinct, Finding, Seed, Text, Whole, absent, check, name, parse
 from worldprobe.settings.documents import Source, place, read_yaml
 
 #: Keys of a card that do something with some engines only.
@@ -21,6 +23,8 @@ _OF_ENGINES = {
     "allow_pickle": ("transformers", "vllm"),
     "tensor_parallel": ("transformers", "vllm"),
 }
+#: first-last/by
+_RANGE = re.compile(r"(\d+)-(\d+)(?:/(\d+))?")
 #: Rows of tables that are not models.
 _TAKEN = ("human", "word2vec", "released")
 
@@ -49,12 +53,81 @@ class Control(Block):
     learning_rate: float = Field(0.002, gt=0, le=10)
     """Peak of the learning rate."""
 
+    seed: Seed | None = absent()
+    """Seed of the weights and of the order of documents; left out, it is that of the study's `controls`."""
+
     def findings(self) -> Iterator[Finding]:
         """Heads that do not fit the width."""
         if self.width % self.heads:
             yield ("heads",), f"{self.heads} heads do not divide a width of {self.width}.", "Change heads or width."
         elif self.architecture == "llama" and (self.width // self.heads) % 2:
             yield ("heads",), "rotary positions need an even width per head.", "Change heads or width."
+
+
+class Series(Block):
+    """The checkpoints of one training, whose learning curve a study draws (`series` of the study)."""
+
+    revisions: Text | None = None
+    """Revisions of a hub id, with {n} for the number, e.g. "step{n}"."""
+
+    folders: Text | None = None
+    """Folders below `checkpoint`, with {n} for the number, e.g. "chck_{n}M"."""
+
+    n: Distinct[Whole] = []
+    """Numbers of the checkpoints in ascending order. Without any, and without `ranges`, they are those of the folders that are
+    there."""
+
+    ranges: Distinct[Text] = []
+    """Further numbers; "1000-143000/1000" stands for every thousandth."""
+
+    unit: Text = "steps"
+    """What is counted, after multiplication by `factor`; the label of the axis."""
+
+    factor: float = Field(1, gt=0)
+    """What one of the numbers stands for, e.g. the tokens of a step."""
+
+    seeds: Distinct[Text] = []
+    """The same training with other seeds: other cards with a series, hub ids or folders, or, for a control model, numbers in
+    quotes. "{1-9}" stands for nine of them."""
+
+    keep: bool = False
+    """Whether weights from the hub stay on disk; otherwise each checkpoint's are deleted before the next are fetched."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Patterns without a number, and numbers that are not in order."""
+        if (self.revisions is None) == (self.folders is None):
+            yield (), "needs either revisions or folders.", 'Write e.g. revisions: "step{n}".'
+            return
+        key = "revisions" if self.revisions else "folders"
+        if str(self.revisions or self.folders).count("{n}") != 1:
+            yield (key,), "must contain {n} once.", 'Write e.g. "step{n}".'
+        if self.revisions and not (self.n or self.ranges):
+            yield ("n",), "is missing: revisions are not looked up on the hub.", "List the numbers of the checkpoints."
+        try:
+            found = self.numbers()
+        except ValueError as error:
+            yield ("ranges",), str(error), 'Write e.g. "1000-143000/1000".'
+            return
+        if any(later <= earlier for earlier, later in pairwise(found)):
+            yield ("n",), "the numbers are not in ascending order, or one is there twice.", "Sort them, and give each once."
+
+    def numbers(self) -> list[int]:
+        """The numbers that are stated, ranges written out.
+
+        Raises:
+            ValueError: a text is not a range.
+
+        >>> Series(revisions="step{n}", n=[0, 512], ranges=["1000-3000/1000"]).numbers()
+        [0, 512, 1000, 2000, 3000]
+        """
+        found = list(self.n)
+        for one in self.ranges:
+            match = _RANGE.fullmatch(one)
+            if not match:
+                raise ValueError(f'"{one}" is not a range.')
+            first, last, by = (int(part or 1) for part in match.groups())
+            found += range(first, last + 1, max(by, 1))
+        return found
 
 
 class Prices(Block):
@@ -132,8 +205,12 @@ class Card(Block):
     control: Control | None = absent()
     """How this pipeline trains the model, for control models only."""
 
+    series: Series | None = absent()
+    """The checkpoints of the model's training, for learning curves (docs/learning_curves.md)."""
+
     def findings(self) -> Iterator[Finding]:
         """Keys that contradict each other."""
+        yield from self._series_findings()
         if not self.checkpoint and not self.control:
             yield ("checkpoint",), "is missing.", "Give a hub id or a folder in Hugging Face format."
         if self.kind != "causal" and self.engine != "transformers":
@@ -154,6 +231,21 @@ class Card(Block):
             yield ("trust_remote_code",), problem, "Remove it, or name a tokenizer."
         if self.control and self.engine == "openai":
             yield ("engine",), "a model that is trained here cannot be on a server.", "Remove engine, or remove control."
+
+    def _series_findings(self) -> Iterator[Finding]:
+        """A series whose checkpoints cannot be found or made."""
+        if self.series is None:
+            return
+        if self.engine != "transformers":
+            yield ("series",), "checkpoints are loaded by the engine transformers.", "Remove engine, or remove series."
+        numbers = [] if any(self.series.findings()) else self.series.numbers()
+        if self.control and not (self.series.folders and numbers):
+            yield ("series",), "a control model saves folders, at the steps that n lists.", "Give folders and n."
+        elif self.control and numbers[-1] > self.control.steps:
+            yield ("series", "n"), f"there are only {self.control.steps} steps.", "Remove the later ones, or train longer."
+        for number, seed in enumerate(self.series.seeds):
+            if self.control and not re.fullmatch(r"\d+|\{\d+-\d+\}", seed):
+                yield ("series", "seeds", number), "is not the seed of a control model.", 'Write a number in quotes, or "{1-4}".'
 
 
 def _free(model: str) -> str:

@@ -41,6 +41,9 @@ class Site(Block):
     longest_minutes: Count | None = None
     """The longest time that the partitions give a job, in minutes; later attempts request no more. null means no limit."""
 
+    checkpoints_per_job: Count | None = None
+    """Number of checkpoints of a series that one job scores; null scores all in one job."""
+
 
 def read_site(path: Path | str, environment: Mapping[str, str]) -> dict[str, Any]:
     """The facts of a SLURM site; ``WORLDPROBE_PARTITION`` and its like in the environment override the file.

@@ -83,6 +83,10 @@ class SharedSettings(Block):
     """Models that are evaluated, by their names in the registry. `control_untrained` is never trained, so it must be at chance.
     Paper: A.2."""
 
+    series: Distinct[str] = []
+    """Models of the registry whose checkpoints are scored one after the other, for learning curves; their cards have a
+    `series`."""
+
     allow_missing: bool = True
     """Whether the models that have answers are summarised when others failed. Tables, captions and the report name the missing
     ones."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,11 @@ class Settings:
 
 
 def train(
-    texts: Sequence[str], tokenizer: Tokenizer, settings: Settings, name: str
+    texts: Sequence[str],
+    tokenizer: Tokenizer,
+    settings: Settings,
+    name: str,
+    keep: Callable[[int, transformers.PreTrainedModel], None] | None = None,
 ) -> tuple[transformers.PreTrainedModel, list[float]]:
     """Train one model on documents.
 
@@ -73,6 +77,7 @@ def train(
         tokenizer: a tokenizer of ``worldprobe.training.tokenizer``.
         settings: architecture and training.
         name: the model's name in the progress lines.
+        keep: called with 0 and the model before the first step, and with the number of steps after each.
 
     Returns:
         the model and its loss at every step (nats per token).
@@ -81,6 +86,8 @@ def train(
     torch.use_deterministic_algorithms(True)
     torch.manual_seed(settings.seed)
     model = build_model(settings, tokenizer)
+    if keep:
+        keep(0, model)
     if settings.steps == 0:
         return model.eval(), []
     end, padding = (tokenizer.token_to_id(token) or 0 for token in (END_OF_TEXT, PADDING))
@@ -103,6 +110,8 @@ def train(
             schedule.step()
             optimiser.zero_grad()
             losses.append(loss.item())
+            if keep:
+                keep(len(losses), model)
             progress.what = f"Training {name} (loss {last_loss(losses)})"
             progress.advance()
     return model.eval(), losses

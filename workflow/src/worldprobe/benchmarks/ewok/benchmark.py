@@ -6,10 +6,13 @@ from worldprobe.benchmark import Benchmark, Input, Page, Section, find_displays
 from worldprobe.benchmarks.ewok import figures, tables
 from worldprobe.benchmarks.ewok.analysis.reproduction import reproduce
 from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.benchmarks.ewok.learning import LEARNING
 from worldprobe.benchmarks.ewok.outputs import answers, outputs, page_files, refuse_models
 from worldprobe.benchmarks.ewok.report.evaluation import EVALUATION
 from worldprobe.benchmarks.ewok.report.part import compose
 from worldprobe.benchmarks.ewok.settings import Ewok
+from worldprobe.report.learning_curves import SECTION as LEARNING_SECTION
+from worldprobe.report.learning_curves import learning_displays
 
 SECTIONS = (
     Section(
@@ -52,6 +55,7 @@ SECTIONS = (
         "People",
         "The same items asked of people. Whose answers count was decided in the steps that the table of cleaning lists.",
     ),
+    LEARNING_SECTION,
     Section("comparisons", "Pairwise comparisons", "Do two models differ on the same items?"),
     Section("planning", "What a study can find", "How large a study must be to find a difference of this size."),
     Section("reproduction", "Published numbers", "Every number printed in the EWoK paper, next to ours."),
@@ -66,8 +70,9 @@ BENCHMARK = Benchmark(
     answers=answers,
     rule="score",
     complete=refuse_models,
-    displays=find_displays(tables, figures),
+    displays=find_displays(tables, figures) + learning_displays("ewok", "domain", "concept", Summaries),
     page=Page(SECTIONS, Input(Summaries), compose, page_files),
     reproduce=reproduce,
     evaluation=EVALUATION,
+    learning=LEARNING,
 )

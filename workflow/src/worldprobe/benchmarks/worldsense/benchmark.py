@@ -5,12 +5,16 @@ from __future__ import annotations
 from worldprobe.benchmark import Benchmark, Page, Section, find_displays
 from worldprobe.benchmarks.worldsense import figures, tables
 from worldprobe.benchmarks.worldsense.analysis.reproduction import reproduce
+from worldprobe.benchmarks.worldsense.contracts import Summaries
 from worldprobe.benchmarks.worldsense.finetuning.trainings import add_models
+from worldprobe.benchmarks.worldsense.learning import LEARNING
 from worldprobe.benchmarks.worldsense.outputs import answers, extra_models, outputs, page_files
 from worldprobe.benchmarks.worldsense.report.evaluation import EVALUATION
 from worldprobe.benchmarks.worldsense.report.part import compose
 from worldprobe.benchmarks.worldsense.selection import SUMMARIES
 from worldprobe.benchmarks.worldsense.settings import WorldSense, complete_registry
+from worldprobe.report.learning_curves import SECTION as LEARNING_SECTION
+from worldprobe.report.learning_curves import learning_displays
 
 SECTIONS = (
     Section(
@@ -22,6 +26,7 @@ SECTIONS = (
     Section("promptings", "Ways of asking", "The same trials asked in other ways."),
     Section("sets", "Sets", "The test set, the training set as a test, and sets unlike both."),
     Section("finetuning", "Fine-tuning", "Models that were trained on such problems: what they learn, and how far it carries."),
+    LEARNING_SECTION,
     Section("difficulty", "Size, depth and open worlds", "More entities, more relations to combine, more worlds left open."),
     Section("skins", "Words and domains", "The same abstract problems in other words."),
     Section("pairs", "Pairs of models", "Do two models differ on the same tuples?"),
@@ -38,8 +43,9 @@ BENCHMARK = Benchmark(
     extra_models=extra_models,
     adds=add_models,
     complete=complete_registry,
-    displays=find_displays(tables, figures),
+    displays=find_displays(tables, figures) + learning_displays("worldsense", "problem", "problem", Summaries),
     page=Page(SECTIONS, SUMMARIES, compose, page_files),
     reproduce=reproduce,
     evaluation=EVALUATION,
+    learning=LEARNING,
 )

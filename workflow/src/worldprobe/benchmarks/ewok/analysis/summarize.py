@@ -48,7 +48,7 @@ def summarize(
         "n_missing": panel.is_missing.sum(axis=2),
     }
     scored = Scored(panel.series, METRICS, metric_values(panel), panel.items["version"].to_numpy(), counts)
-    table = summarize_scores(scored, _groups(panel.items, cluster, has_own_fillings), are_random=not has_own_fillings)
+    table = summarize_scores(scored, groups_of(panel.items, cluster, has_own_fillings), are_random=not has_own_fillings)
     return _over_domains(table) if average == "domains" else table
 
 
@@ -113,7 +113,7 @@ def metric_values(panel: Panel) -> np.ndarray:
     return np.stack([accuracy, strict, both, np.where(whole, sensitive, np.nan)]).astype(np.float32)
 
 
-def _groups(items: pd.DataFrame, cluster: str, has_own_fillings: bool) -> Iterator[Group]:
+def groups_of(items: pd.DataFrame, cluster: str, has_own_fillings: bool) -> Iterator[Group]:
     """Everything that items are averaged over."""
     codes = {name: cluster_codes(items, name) for name in (cluster, "template")}
     words = {name: drawn_in_words(name, has_own_fillings) for name in codes}

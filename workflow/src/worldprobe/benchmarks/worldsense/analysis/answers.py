@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from worldprobe.benchmarks.worldsense.analysis.questions import ABSENT, INVALID, TYPES, WORDS, Questions
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, problem_type
@@ -156,6 +157,24 @@ def _read_table(path: Path | str, questions: Questions) -> list[Series]:
     model = made.model
     if model is None:
         raise UserError(path, "does not state whose answers it contains.", "Ask the model again with this worldprobe.")
+    return series_of(table, model, questions, path, made.engine == "rule")
+
+
+def series_of(
+    table: pd.DataFrame, model: str, questions: Questions, path: Path | str = "responses", is_rule: bool = False
+) -> list[Series]:
+    """The answers in a table of responses.
+
+    Args:
+        table: ``contracts.Responses`` of one model.
+        model: its name.
+        questions: of the set.
+        path: for messages.
+        is_rule: a rule answered.
+
+    Raises:
+        UserError: they answer no trial of the set.
+    """
     found = []
     for prompting, rows in table.groupby("prompting", sort=True):
         row, is_known = _rows(questions, rows["trial_id"].to_numpy())
@@ -172,7 +191,7 @@ def _read_table(path: Path | str, questions: Questions) -> list[Series]:
             placed.append(answers)
             if n_foreign:
                 counts[FOREIGN] = counts.get(FOREIGN, 0) + n_foreign
-        found.append(Series(str(prompting), model, np.stack(placed), counts, int((~is_known).sum()), made.engine == "rule"))
+        found.append(Series(str(prompting), model, np.stack(placed), counts, int((~is_known).sum()), is_rule))
     return found
 
 

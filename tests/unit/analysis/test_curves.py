@@ -1,0 +1,115 @@
+"""Learning curves: bands, onsets with censoring, falls, agreement between seeds, and pairs of trainings; a short simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from worldprobe.analysis.curves import agree, compare_series, crossing, differences_in_words, estimate, fall_of, onset_of, trace
+from worldprobe.contracts.results import ALL
+from worldprobe.contracts.series import ALL_SEEDS, ALREADY, NEVER, OPEN, REACHED
+from worldprobe.errors import UserError
+
+STEPS = np.array([0.0, 1.0, 10.0, 100.0, 1000.0])
+
+
+def curve_of(means: list[float], spread: float = 0.02):
+    rng = np.random.default_rng(1)
+    cluster, version = np.repeat(np.arange(30), 3), np.tile(np.arange(3), 30)
+    values = np.array(means)[:, None] + rng.normal(0, spread, (1, 90)) + rng.normal(0, spread, (len(means), 90))
+    return estimate(STEPS, values[None], cluster, version)
+
+
+def cells(means: dict[tuple[str, str], list[float]], group: str = "all", grouping: str = "overall") -> pd.DataFrame:
+    rng = np.random.default_rng(2)
+    rows = []
+    for (model, seed), curve in means.items():
+        for step, mean in zip(STEPS, curve, strict=True):
+            for cluster in range(30):
+                row = {"series": model.split(".")[0], "model": model, "seed": seed, "step": step, "eval_type": "logprobs"}
+                row |= {"grouping": grouping, "group": group, "cluster": str(cluster), "condition": "", "stratum": ""}
+                rows.append(row | {"mean": float(np.clip(mean + rng.normal(0, 0.03), 0, 1)), "n": 4})
+    return pd.DataFrame(rows)
+
+
+def test_a_band_is_wider_than_the_interval_at_one_checkpoint():
+    curve = curve_of([0.5, 0.5, 0.5, 0.6, 0.7])
+    assert 1.05 < curve.factor < 1.6
+    assert (curve.half > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("means", "status"),
+    [
+        ([0.5, 0.5, 0.5, 0.7, 0.8], REACHED),
+        ([0.5, 0.5, 0.5, 0.5, 0.5], NEVER),
+        ([0.7, 0.7, 0.7, 0.8, 0.8], ALREADY),
+        ([0.5, 0.5, 0.5, 0.5, 0.56], OPEN),
+    ],
+)
+def test_an_onset_is_found_or_censored(means, status):
+    found = onset_of(curve_of(means), level=0.56)
+    assert found["status"] == status
+    if status == REACHED:
+        assert 10 < found["ci_low"] <= found["onset"] <= found["ci_high"] < 100
+    if status == OPEN:
+        assert np.isnan(found["ci_high"])
+    if status in (NEVER, ALREADY):
+        assert np.isnan(found["onset"])
+
+
+def test_a_curve_that_falls_below_the_level_again_has_no_onset_before():
+    assert crossing(STEPS, np.array([0.5, 0.7, 0.5, 0.5, 0.7]), 0.6) > 100
+
+
+def test_a_fall_is_told_only_where_chance_does_not_explain_it():
+    found = fall_of(curve_of([0.5, 0.6, 0.8, 0.8, 0.7]))
+    assert found["fall"] == pytest.approx(0.1, abs=0.02)
+    assert found["fall_to"] == 1000
+    assert fall_of(curve_of([0.5, 0.6, 0.8, 0.8, 0.799]))["fall"] == 0
+
+
+def test_seeds_have_a_mean_curve_whose_interval_knows_how_far_they_differ():
+    low, high = [0.5, 0.5, 0.5, 0.6, 0.7], [0.5, 0.5, 0.5, 0.7, 0.8]
+    curves, onsets = trace(
+        cells({("a", "0"): low, ("a.seed-1", "1"): high, ("a.seed-2", "2"): low}), "steps", {"overall": "skins"}
+    )
+    last = curves[curves["step"] == 1000].set_index("seed")
+    assert set(onsets["seed"]) == {"0", "1", "2", ALL_SEEDS}
+    assert last.loc[ALL_SEEDS, "between_seeds"] == pytest.approx(0.058, abs=0.01)
+    width = last["ci_high"] - last["ci_low"]
+    assert width[ALL_SEEDS] > 3 * width["0"]
+    assert last.loc[ALL_SEEDS, "interval_over"] == "skins and seeds"
+
+
+def test_trainings_agree_on_the_order_of_onsets():
+    def onsets(model: str, order: list[float]) -> pd.DataFrame:
+        rows = [{"group": str(n), "onset": at, "status": REACHED if np.isfinite(at) else NEVER} for n, at in enumerate(order)]
+        return pd.DataFrame(rows).assign(series="a", model=model, seed=model, eval_type="logprobs", grouping="domain")
+
+    places = [1.0, 2.0, 3.0, 4.0, 5.0, np.nan]
+    same = agree(pd.concat([onsets("0", places), onsets("1", places)])).iloc[0]
+    assert (same["correlation"], same["n"], same["n_onsets"], bool(same["same_series"])) == (pytest.approx(1), 6, 5, True)
+    other = agree(pd.concat([onsets("0", places), onsets("1", [5.0, 4.0, 3.0, 2.0, 1.0, np.nan])])).iloc[0]
+    assert other["ci_low"] < other["correlation"] < 0 < other["ci_high"]
+
+
+def test_two_series_are_compared_at_each_checkpoint_and_over_all_with_one_correction():
+    table = compare_series(cells({("a", "one"): [0.5, 0.5, 0.5, 0.7, 0.8], ("b", "one"): [0.5, 0.5, 0.5, 0.5, 0.8]}))
+    found = table.set_index("condition_a")
+    assert list(found.index) == ["0", "1", "10", "100", "1000", ALL]
+    assert found.loc["100", "p_holm"] < 0.001
+    assert (found.loc[["0", "1", "10", "1000"], "p_holm"] > 0.05).all()
+    assert (found["p_holm"] >= found["p"]).all()
+    assert "they differ at 1 of 5 checkpoints (100)" in differences_in_words(table)[0]
+    with pytest.raises(UserError, match="no two trainings"):
+        compare_series(cells({("a", "one"): [0.5, 0.5, 0.5, 0.7, 0.8]}))
+
+
+def test_bands_and_onsets_hold_what_they_say_in_a_short_simulation(measurement):
+    found = measurement("learning_curves").simulate(100, onset=100.0)
+    assert found["band"] >= 0.9
+    assert found["onset"] >= 0.9
+    assert found["never"] <= 0.05
+    assert found["forgets"] <= 0.08

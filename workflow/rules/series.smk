@@ -1,0 +1,71 @@
+# Checkpoints of trainings, scored one after the other, and the learning curves that they make (docs/learning_curves.md).
+
+
+localrules:
+    trace_series_curves,
+
+
+rule score_series:
+    """The checkpoints of a training, one after the other. Finished ones outlive their job: they are in results/.answers."""
+    input:
+        item_tables=items_of_series,
+        weights=checkpoint_files,
+    output:
+        scores="<results>/{benchmark}/series/{model}/{part}.parquet",
+    log:
+        "<logs>/score_series/{benchmark}/{model}/{part}.log",
+    benchmark:
+        "<benchmarks>/score_series/{benchmark}/{model}/{part}.tsv"
+    wildcard_constraints:
+        benchmark="|".join(LEARNING) or "(?!)",
+        part=r"\d+",
+    conda:
+        "../../envs/scoring.yaml"
+    threads: need("threads")
+    resources:
+        gpu=need("gpus"),
+        gpu_model=on_site("gpu_model"),
+        constraint=on_site("constraint"),
+        slurm_partition=on_site("partition"),
+        mem_mb=need("mem_mb"),
+        runtime=need("runtime"),
+        speed=speed,
+        kept_since=kept_since("score_series"),
+    params:
+        checkpoint=card("checkpoint"),
+        loading=loading,
+        series=series_options,
+        answers=STUDY.answers,
+        asked=series_method,
+        method=methods.CHECKPOINTS,
+    message:
+        "Scoring checkpoints of {wildcards.model} ({wildcards.benchmark}, part {wildcards.part})"
+    shell:
+        "worldprobe series score {wildcards.benchmark:q} {input.item_tables:q} --model {wildcards.model:q}"
+        " --checkpoint {params.checkpoint:q} {params.loading} {resources.speed} {resources.kept_since} {params.series}"
+        " --answers {params.answers:q} --out {output.scores:q} &> {log:q}"
+
+
+rule trace_series_curves:
+    """Learning curves with bands, onsets with intervals, and how far trainings agree on the order of onsets."""
+    input:
+        score_tables=scored_parts,
+    output:
+        onset_table="<results>/{benchmark}/onsets.parquet",
+        agreement_table="<results>/{benchmark}/order_agreements.parquet",
+        curve_table="<results>/{benchmark}/curves.parquet",
+    log:
+        "<logs>/trace_series_curves/{benchmark}.log",
+    benchmark:
+        "<benchmarks>/trace_series_curves/{benchmark}.tsv"
+    wildcard_constraints:
+        benchmark="|".join(LEARNING) or "(?!)",
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        code=CODE,
+    message:
+        "Tracing the learning curves of {wildcards.benchmark}"
+    shell:
+        "worldprobe series curves {input.score_tables:q} --onsets-out {output.onset_table:q}"
+        " --agreements-out {output.agreement_table:q} --out {output.curve_table:q} &> {log:q}"

@@ -1,0 +1,64 @@
+# Which checkpoints of a study's series are scored, by which job, and how.
+
+
+#: The benchmarks in which series are scored.
+LEARNING = {benchmark.name: benchmark for benchmark in benchmarks.with_series(study)}
+#: Training -> its checkpoints, in as many parts as there are jobs.
+PARTS = {
+    model: [places[start : start + size] for start in range(0, len(places), size)]
+    for model in (trainings(study, registry) if LEARNING else [])
+    for places in [places_of(registry[model])]
+    for size in [site["checkpoints_per_job"] or len(places)]
+}
+
+
+def items_of_series(wildcards):
+    """The items that checkpoints are asked about."""
+    return LEARNING[wildcards.benchmark].learning.items(study)
+
+
+def checkpoint_files(wildcards):
+    """What must be there before a part of a series is scored: the folder of a control model, or the checkpoints' files."""
+    entry = registry[wildcards.model]
+    if entry.get("control"):
+        return [entry["checkpoint"]]
+    return [
+        path
+        for place in PARTS[wildcards.model][int(wildcards.part)]
+        if place.revision is None
+        for path in model_files({**entry, "checkpoint": place.checkpoint})
+    ]
+
+
+@asked_often
+def series_options(wildcards):
+    """Which checkpoints are scored, and how they are asked, as options."""
+    entry, part = registry[wildcards.model], PARTS[wildcards.model][int(wildcards.part)]
+    series = entry["series"]
+    return flags(
+        flag("--series", entry["series_of"]),
+        flag("--training-seed", entry["seed"]),
+        flag("--revisions", series["revisions"]),
+        flag("--folders", series["folders"]),
+        flag("--numbers", [str(place.number) for place in part]),
+        flag("--factor", str(series["factor"]) if series["factor"] != 1 else None),
+        flag("--unit", series["unit"]),
+        flag("--fetch", series["revisions"] is not None),
+        flag("--keep-weights", series["keep"]),
+        flag("--prompting", LEARNING[wildcards.benchmark].learning.options(study)),
+    )
+
+
+@asked_often
+def series_method(wildcards):
+    """The version of what checkpoints are asked."""
+    return LEARNING[wildcards.benchmark].learning.method
+
+
+def scored_parts(wildcards):
+    """The scores of all checkpoints of a study in one benchmark."""
+    return [
+        f"{STUDY.root}/{wildcards.benchmark}/series/{model}/{part}.parquet"
+        for model, parts in PARTS.items()
+        for part in range(len(parts))
+    ]

@@ -1,0 +1,430 @@
+"""Learning curves: bands over all checkpoints at once, when a curve rises above a level for good, and whether it falls again.
+
+Standard errors are those of every other mean of ours (``analysis.clusters``). The band is as wide as the largest of all
+deviations of a curve is (max-t): draws multiply what each cluster, each version and each seed adds to the whole curve by one
+normal number (a multiplier bootstrap), and are divided by the draw of a standard error with the curve's degrees of freedom.
+So the band knows that neighbouring checkpoints answer alike. The interval at a checkpoint is the same of one deviation.
+
+The interval of an onset inverts the intervals of the curve: it begins where their upper ends rise above the level for good, and
+ends where their lower ends do. Between two checkpoints curves are straight over the logarithm of the step.
+Simulated: tests/performance/learning_curves.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from worldprobe.analysis.clusters import Estimates, crossed_means, sum_by_code
+from worldprobe.analysis.comparisons import corrected
+from worldprobe.analysis.components import LEVEL, Part
+from worldprobe.analysis.significance import Z95, p_in_words
+from worldprobe.analysis.summaries import Group
+from worldprobe.contracts.results import ALL, OVERALL, Comparisons
+from worldprobe.contracts.series import ALL_SEEDS, ALREADY, NEVER, NONE, OPEN, REACHED, Curves, Onsets, OrderAgreements
+from worldprobe.errors import UserError
+
+CHANCE = 0.5
+DRAWS = 2000
+#: Falls that are smaller than so many standard errors are none, whatever the draws say.
+_LEAST_FALL = 2.0
+_CELL = ["cluster", "condition", "stratum"]
+
+
+def to_cells(values: np.ndarray, condition: np.ndarray, stratum: np.ndarray, groups: Iterable[Group]) -> pd.DataFrame:
+    """Scores of units as means of cells (columns grouping to n of ``contracts.series.CheckpointScores``).
+
+    Args:
+        values: shape (units,); missing (NaN) where a unit has no score.
+        condition: label of each unit's version, shape (units,); empty where versions are no sample of more.
+        stratum: label of each unit's stratum, shape (units,).
+        groups: units that are averaged together.
+    """
+    tables = []
+    for group in groups:
+        units = pd.DataFrame(
+            {
+                "cluster": group.cluster.astype(str),
+                "condition": condition[group.units].astype(str),
+                "stratum": stratum[group.units].astype(str),
+                "value": values[group.units],
+            }
+        ).dropna(subset="value")
+        found = units.groupby(_CELL, sort=True)["value"].agg(mean="mean", n="size").reset_index()
+        tables.append(found.assign(grouping=group.grouping, group=group.name))
+    return pd.concat(tables, ignore_index=True)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve, its intervals, and draws of its error.
+
+    Attributes:
+        steps: shape (checkpoints,), ascending.
+        found: mean, interval and status at each.
+        half: half the width of the bootstrap's interval at each, 0 where no cluster differs from another.
+        factor: how many times as wide as an interval the band is.
+        draws: of the curve's error, shape (draws, checkpoints).
+        between_seeds, between_versions: standard deviations of means, shape (checkpoints,).
+    """
+
+    steps: np.ndarray
+    found: Estimates
+    half: np.ndarray
+    factor: float
+    draws: np.ndarray
+    between_seeds: np.ndarray
+    between_versions: np.ndarray
+
+
+def estimate(
+    steps: np.ndarray,
+    values: np.ndarray,
+    cluster: np.ndarray,
+    version: np.ndarray | None = None,
+    stratum: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
+    n_draws: int = DRAWS,
+    seed: int = 0,
+) -> Curve:
+    """A curve from the scores of cells.
+
+    Args:
+        steps: shape (checkpoints,).
+        values: shape (seeds, checkpoints, cells); several seeds are a sample of more.
+        cluster: label of each cell's cluster; see ``clusters.crossed_means``.
+        version: label of each cell's version.
+        stratum: label of each cell's stratum.
+        weight: units of each cell.
+        n_draws: draws of the bootstrap.
+        seed: of the draws.
+    """
+    n_seeds, mean = len(values), values.mean(axis=0)
+    others, apart = [], np.zeros((len(steps), 0))
+    between_seeds = np.full(len(steps), np.nan)
+    if n_seeds > 1:
+        of_seeds = np.stack([crossed_means(one, cluster, version, stratum, weight, tested=False).mean for one in values])
+        between_seeds = of_seeds.std(axis=0, ddof=1)
+        # What single cells of single seeds add is in the clusters' part already.
+        alone = values - mean - (of_seeds - of_seeds.mean(axis=0))[:, :, None]
+        share = weight**2 / weight.sum() ** 2 if weight is not None else np.full(values.shape[2], values.shape[2] ** -2.0)
+        noise = (np.nan_to_num(alone**2).sum(axis=0) / (n_seeds - 1)) @ share
+        others = [Part(np.maximum(between_seeds**2 - noise, 0) / n_seeds, n_seeds - 1)]
+        apart = (of_seeds - of_seeds.mean(axis=0)).T / n_seeds
+    found = crossed_means(mean, cluster, version, stratum, weight, others, tested=False)
+    of_clusters, of_versions = _influence(mean, cluster, version, stratum, weight)
+    known = ~np.isnan(found.std_error) & (found.std_error > 0)
+    rng = np.random.default_rng([seed, len(steps)])
+    parts = np.concatenate([of_clusters, of_versions / max(of_versions.shape[1], 1), apart], axis=1)
+    draws = rng.standard_normal((n_draws, parts.shape[1])) @ parts.T
+    spread = draws.std(axis=0)
+    draws = np.divide(draws * found.std_error, spread, out=np.zeros_like(draws), where=known & (spread > 0))
+    half, factor = np.where(found.status == "no_spread", 0.0, np.nan), np.nan
+    if known.any():
+        n_others = min([n for n in (n_seeds, of_versions.shape[1]) if n > 1], default=1)
+        df = _degrees_of_freedom(found.std_error[known] ** 2, of_clusters[known], n_others)
+        draws = draws / np.sqrt(rng.chisquare(df, n_draws) / df)[:, None]
+        largest = np.abs(draws[:, known] / found.std_error[known]).max(axis=1)
+        half[known] = stdtrit(df, (1 + LEVEL) / 2) * found.std_error[known]
+        factor = float(np.quantile(largest, LEVEL)) / stdtrit(df, (1 + LEVEL) / 2)
+    between_versions = np.full(len(steps), np.nan)
+    if of_versions.shape[1] > 1:
+        between_versions = of_versions.std(axis=1, ddof=1)
+    return Curve(steps, found, half, factor, draws, between_seeds, between_versions)
+
+
+def _influence(
+    values: np.ndarray,
+    cluster: np.ndarray,
+    version: np.ndarray | None,
+    stratum: np.ndarray | None,
+    weight: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """What each cluster adds to the curve, shape (checkpoints, clusters), and by how much each version's mean differs."""
+    weight = np.ones(values.shape[1]) if weight is None else weight.astype(float)
+    none = np.zeros(values.shape[1], int)
+    versions, strata = (none if one is None else np.unique(one, return_inverse=True)[1] for one in (version, stratum))
+    place = np.unique(np.stack([versions, strata]), axis=1, return_inverse=True)[1].reshape(-1)
+    known = np.where(np.isnan(values), 0.0, 1.0) * weight
+    filled = np.nan_to_num(values)
+    totals = sum_by_code(known, place)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        centre = np.nan_to_num(sum_by_code(filled * known, place) / totals)
+        share = np.nan_to_num(known / totals[:, place]) / totals.shape[1]
+    added = sum_by_code((filled - centre[:, place]) * share, np.unique(cluster, return_inverse=True)[1])
+    if version is None:
+        return added, np.zeros((len(values), 0))
+    of_versions = sum_by_code(filled * share, versions) * (int(versions.max()) + 1)
+    return added, of_versions - of_versions.mean(axis=1, keepdims=True)
+
+
+def _degrees_of_freedom(variance: np.ndarray, of_clusters: np.ndarray, n_others: int) -> float:
+    """Satterthwaite's, of the variances of means: a part of the clusters, and one of versions and seeds.
+
+    Args:
+        variance: shape (checkpoints,).
+        of_clusters: what each cluster adds, shape (checkpoints, clusters).
+        n_others: the number of versions or of seeds, the smaller where both are random.
+    """
+    n = of_clusters.shape[1]
+    clusters = (of_clusters**2).sum(axis=1) * n / max(n - 1, 1)
+    others = np.maximum(variance - clusters, 0)
+    return float(np.median(variance**2 / (clusters**2 / max(n - 1, 1) + others**2 / max(n_others - 1, 1))))
+
+
+def crossing(steps: np.ndarray, values: np.ndarray, level: float) -> float:
+    """From where on values stay above a level: interpolated, -inf where all are, inf where the last is not.
+
+    >>> crossing(np.array([1.0, 10.0, 100.0]), np.array([0.5, 0.7, 0.6]), 0.55)
+    3.1622776601683795
+    """
+    below = np.flatnonzero(~(values > level))
+    if not len(below):
+        return -np.inf
+    last = int(below[-1])
+    if last == len(values) - 1:
+        return np.inf
+    share = (level - values[last]) / (values[last + 1] - values[last])
+    first, then = steps[last], steps[last + 1]
+    return float(first * (then / first) ** share if first > 0 else then * share)
+
+
+def onset_of(curve: Curve, level: float | None = None) -> dict[str, Any]:
+    """When a curve rises above a level for good (columns level to status of ``contracts.series.Onsets``).
+
+    Args:
+        curve: with its intervals.
+        level: None takes chance and the mean half width of the band, from which on a curve differs from chance.
+    """
+    mean, half = curve.found.mean, curve.half
+    if np.isnan(mean).any() or np.isnan(half).any() or not np.isfinite(curve.factor):
+        return {"level": np.nan, "onset": np.nan, "ci_low": np.nan, "ci_high": np.nan, "status": NONE}
+    level = CHANCE + float((half * curve.factor).mean()) if level is None else level
+    low, onset, high = (crossing(curve.steps, mean + sign * half, level) for sign in (1, 0, -1))
+    status = REACHED if high < np.inf else OPEN
+    status = NEVER if low == np.inf else ALREADY if high == -np.inf else status
+    ends = [one if np.isfinite(one) else np.nan for one in (onset, low, high)]
+    return {"level": level, "onset": ends[0], "ci_low": ends[1], "ci_high": ends[2], "status": status}
+
+
+def fall_of(curve: Curve) -> dict[str, float]:
+    """The largest fall between two checkpoints that is beyond the band of all such differences; 0 where there is none."""
+    nothing = {"fall": 0.0, "fall_from": np.nan, "fall_to": np.nan}
+    mean = curve.found.mean
+    if np.isnan(curve.factor) or len(mean) < 2:
+        return nothing | {"fall": np.nan}
+    first, then = np.triu_indices(len(mean), 1)
+    fall = mean[first] - mean[then]
+    covariance = np.cov(curve.draws, rowvar=False)
+    spread = np.sqrt(np.maximum(np.diag(covariance)[first] + np.diag(covariance)[then] - 2 * covariance[first, then], 1e-18))
+    if not (fall > _LEAST_FALL * spread).any():
+        return nothing
+    largest = np.zeros(len(curve.draws), np.float32)
+    for start in range(0, len(first), 4096):
+        part = slice(start, start + 4096)
+        deviation = np.abs(curve.draws[:, first[part]] - curve.draws[:, then[part]]) / spread[part]
+        largest = np.maximum(largest, deviation.max(axis=1))
+    beyond = fall > np.quantile(largest, LEVEL) * spread
+    if not beyond.any():
+        return nothing
+    place = int(np.argmax(np.where(beyond, fall, -1)))
+    return {"fall": float(fall[place]), "fall_from": float(curve.steps[first[place]]), "fall_to": float(curve.steps[then[place]])}
+
+
+def trace(
+    cells: pd.DataFrame, unit: str, over: dict[str, str], level: float | None = None, seed: int = 0
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The curves and onsets of all trainings of one series, and of the mean over its seeds.
+
+    Args:
+        cells: ``contracts.series.CheckpointScores`` of one series.
+        unit: of the steps.
+        over: grouping -> what its intervals take as samples of more, in words.
+        level: see ``onset_of``.
+        seed: of the draws.
+
+    Returns:
+        ``contracts.series.Curves`` and ``contracts.series.Onsets``.
+    """
+    curves, onsets = [], []
+    for (series, eval_type, grouping, group), rows in cells.groupby(
+        ["series", "eval_type", "grouping", "group"], observed=True, sort=True
+    ):
+        wide = rows.pivot_table(index=_CELL, columns=["model", "seed", "step"], values="mean", observed=True, sort=True)
+        weight = rows.groupby(_CELL, observed=True, sort=True)["n"].max().reindex(wide.index).to_numpy(float)
+        cell = wide.index.to_frame(index=False).astype(str)
+        has_versions, has_strata = bool((cell["condition"] != "").any()), cell["stratum"].nunique() > 1
+        design = (
+            cell["cluster"].to_numpy(),
+            cell["condition"].to_numpy() if has_versions else None,
+            cell["stratum"].to_numpy() if has_strata else None,
+            weight,
+        )
+        trainings = list(dict.fromkeys((str(column[0]), str(column[1])) for column in wide.columns))
+        by_training = {key: wide[key] for key in trainings}
+        steps = sorted(set.intersection(*(set(one.columns) for one in by_training.values())))
+        wanted = {key: (one.columns.to_numpy(float), one.to_numpy().T[None]) for key, one in by_training.items()}
+        if len(trainings) > 1 and steps:
+            stacked = np.stack([one[steps].to_numpy().T for one in by_training.values()])
+            wanted[(str(series), ALL_SEEDS)] = (np.array(steps, float), stacked)
+        for (model, of_seed), (at, values) in wanted.items():
+            curve = estimate(at, values, *design, seed=seed)
+            facts = {"series": str(series), "model": model, "seed": of_seed, "eval_type": str(eval_type)}
+            facts |= {"grouping": str(grouping), "group": str(group), "unit": unit}
+            curves.append(_rows(curve, facts, over.get(str(grouping), "") + (" and seeds" if of_seed == ALL_SEEDS else "")))
+            onsets.append(facts | onset_of(curve, level) | fall_of(curve))
+    return pd.concat(curves, ignore_index=True)[list(Curves.columns)], pd.DataFrame(onsets)[list(Onsets.columns)]
+
+
+def _rows(curve: Curve, facts: dict[str, str], interval_over: str) -> pd.DataFrame:
+    found, wide = curve.found, curve.half * curve.factor
+    half = {"ci": curve.half, "band": wide}
+    ends = {f"{name}_{side}": found.mean + sign * by for name, by in half.items() for side, sign in (("low", -1), ("high", 1))}
+    return pd.DataFrame(
+        {
+            "step": curve.steps,
+            "mean": np.clip(found.mean, 0, 1),
+            **{name: np.clip(end, 0, 1) for name, end in ends.items()},
+            "status": found.status,
+            "between_seeds": curve.between_seeds,
+            "between_versions": curve.between_versions,
+            "n_clusters": found.n_clusters,
+        }
+    ).assign(**facts, interval_over=interval_over)
+
+
+def agree(onsets: pd.DataFrame) -> pd.DataFrame:
+    """How far every two trainings agree on the order of onsets, by grouping.
+
+    Args:
+        onsets: ``contracts.series.Onsets``; means over seeds are compared with one another, and single trainings likewise.
+
+    Returns:
+        ``contracts.series.OrderAgreements``.
+    """
+    rows = []
+    kept = onsets[onsets["grouping"] != OVERALL]
+    censored = kept["status"].map({ALREADY: -np.inf, NONE: np.nan}).where(kept["status"].isin([ALREADY, NONE]), np.inf)
+    place = kept["onset"].where(kept["onset"].notna(), censored)
+    for (eval_type, grouping), table in kept.assign(place=place).groupby(["eval_type", "grouping"], observed=True, sort=True):
+        wide = {key: one.set_index("group")["place"] for key, one in table.groupby(["series", "model", "seed"], observed=True)}
+        for (first, a), (second, b) in combinations(wide.items(), 2):
+            if (first[2] == ALL_SEEDS) != (second[2] == ALL_SEEDS) and first[0] == second[0]:
+                continue  # a training and the mean that it is part of
+            both = pd.concat([a, b], axis=1, keys=["a", "b"]).dropna()
+            correlation, low, high = _rank_correlation(both)
+            rows.append(
+                {
+                    "model_a": first[1],
+                    "model_b": second[1],
+                    "eval_type": str(eval_type),
+                    "grouping": str(grouping),
+                    "same_series": first[0] == second[0],
+                    "correlation": correlation,
+                    "ci_low": low,
+                    "ci_high": high,
+                    "n": len(both),
+                    "n_onsets": int(np.isfinite(both).all(axis=1).sum()),
+                }
+            )
+    kinds = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
+    return pd.DataFrame(rows, columns=list(OrderAgreements.columns)).astype(
+        {name: kinds[rules.kind] for name, rules in OrderAgreements.columns.items()}
+    )
+
+
+def _rank_correlation(both: pd.DataFrame) -> tuple[float, float, float]:
+    """Spearman's correlation and its interval; missing with fewer than five groups, or where all tie."""
+    if len(both) < 5 or (both.nunique() < 2).any():
+        return np.nan, np.nan, np.nan
+    ranks = both.rank()
+    found = float(np.clip(np.corrcoef(ranks["a"], ranks["b"])[0, 1], -1, 1))
+    middle = np.arctanh(np.clip(found, -0.999, 0.999))
+    half = Z95 * np.sqrt((1 + found**2 / 2) / (len(both) - 3))
+    return found, min(float(np.tanh(middle - half)), found), max(float(np.tanh(middle + half)), found)
+
+
+def compare_series(cells: pd.DataFrame, models: Sequence[str] = ()) -> pd.DataFrame:
+    """Every pair of trainings at each checkpoint that both have, and over all of these, overall and by group.
+
+    Args:
+        cells: ``contracts.series.CheckpointScores`` of two trainings or more.
+        models: in this order; none: all.
+
+    Returns:
+        ``contracts.results.Comparisons``; the condition is the step, or all. Holm's correction is for all checkpoints of a group.
+
+    Raises:
+        UserError: no two trainings have a checkpoint in common.
+    """
+    names = list(models) or sorted(cells["model"].astype(str).unique())
+    tables = []
+    for (eval_type, grouping, group), rows in cells.groupby(["eval_type", "grouping", "group"], observed=True, sort=True):
+        wide = rows.pivot_table(index=_CELL, columns=["model", "step"], values="mean", observed=True, sort=True)
+        count = rows.groupby(_CELL, observed=True, sort=True)["n"].max().reindex(wide.index).to_numpy()
+        cell = wide.index.to_frame(index=False).astype(str)
+        version = cell["condition"].to_numpy() if (cell["condition"] != "").any() else None
+        stratum = cell["stratum"].to_numpy() if cell["stratum"].nunique() > 1 else None
+        for first, second in combinations([name for name in names if name in wide.columns.get_level_values(0)], 2):
+            a, b = wide[first], wide[second]
+            steps = sorted(set(a.columns) & set(b.columns))
+            if not steps:
+                continue
+            sides = [np.vstack([one[steps].to_numpy().T, one[steps].to_numpy().mean(axis=1)]) for one in (a, b)]
+            known = ~np.isnan(sides[0] - sides[1])
+            design = (cell["cluster"].to_numpy(), version, stratum, count.astype(float))
+            found = crossed_means(sides[0] - sides[1], *design)
+            means = [crossed_means(np.where(known, side, np.nan), *design, tested=False).mean for side in sides]
+            at = [f"{step:g}" for step in steps] + [ALL]
+            columns = {
+                "model_a": first,
+                "model_b": second,
+                "eval_type": str(eval_type),
+                "condition_a": at,
+                "condition_b": at,
+                "grouping": str(grouping),
+                "group": str(group),
+                "mean_a": np.clip(means[0], 0, 1),
+                "mean_b": np.clip(means[1], 0, 1),
+                "difference": np.clip(found.mean, -1, 1),
+                "ci_low": np.clip(found.ci_low, -1, 1),
+                "ci_high": np.clip(found.ci_high, -1, 1),
+                "interval_over": "clusters" + ("" if version is None else " and versions"),
+                "p": found.p,
+                "detectable": found.detectable,
+                "status": found.status,
+                "n": known @ count,
+                "n_clusters": found.n_clusters,
+            }
+            tables.append(pd.DataFrame(columns))
+    if not tables:
+        raise UserError("series", "no two trainings have a checkpoint in common.", "Give two series with equal steps.")
+    table = corrected(pd.concat(tables, ignore_index=True), ["eval_type", "grouping", "group", "model_a", "model_b"])
+    return table[list(Comparisons.columns)]
+
+
+def differences_in_words(comparisons: pd.DataFrame) -> list[str]:
+    """Of every two trainings, whether they differ over all checkpoints and at how many of them.
+
+    Args:
+        comparisons: as ``compare_series`` gives them.
+    """
+    said = []
+    overall = comparisons[comparisons["grouping"] == OVERALL]
+    for (first, second, way), rows in overall.groupby(["model_a", "model_b", "eval_type"], observed=True, sort=False):
+        mean = rows[rows["condition_a"] == ALL].iloc[0]
+        single = rows[rows["condition_a"] != ALL]
+        found = single.loc[single["p_holm"] < 1 - LEVEL, "condition_a"]
+        which = f" ({', '.join(found)})" if 0 < len(found) <= 10 else ""
+        interval = f"{mean['difference']:+.3f} [{mean['ci_low']:+.3f}, {mean['ci_high']:+.3f}]"
+        said.append(
+            f"{first} against {second} ({way}): {interval} over all checkpoints, {p_in_words(mean['p_holm'])}; "
+            f"they differ at {len(found)} of {len(single)} checkpoints{which}."
+        )
+    return said

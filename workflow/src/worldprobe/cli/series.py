@@ -1,0 +1,231 @@
+"""``series``: the checkpoints of a training, scored one after the other, and the curves that they make."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import App
+
+from worldprobe import methods
+from worldprobe.cli.engines import ModelOptions, open_engine
+from worldprobe.cli.options import Seed, between
+from worldprobe.errors import UserError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from worldprobe.models.series import Place
+
+app = App(name="series", help="Score the checkpoints of a training, and compute its learning curves.")
+
+#: Version of ``series curves``.
+CURVES = 1
+#: Begins the problems that a checkpoint has through no fault of its own: the series stops, and goes on later.
+_NOT_ITS_FAULT = ("cannot be fetched", "does not fit into the memory", "is gated")
+
+
+@app.command(name="score")
+def score_(
+    benchmark: str,
+    items: list[Path],
+    /,
+    *,
+    model: ModelOptions,
+    revisions: str | None = None,
+    folders: str | None = None,
+    numbers: Annotated[Sequence[int], between(0, 10**15)] = (),
+    factor: Annotated[float, between(1e-9, 1e15)] = 1.0,
+    unit: str = "steps",
+    series: str | None = None,
+    training_seed: str = "one",
+    prompting: Sequence[str] = (),
+    fetch: bool = False,
+    keep_weights: bool = False,
+    out: Path,
+) -> None:
+    """Score the checkpoints of one training, one after the other.
+
+    What was scored is kept next to the answers: a run that was stopped goes on, and a further checkpoint costs one checkpoint. A
+    checkpoint that cannot be loaded is named and left out.
+
+    Args:
+        benchmark: whose items they are
+        items: tables of items, or of trials
+        revisions: revisions of the hub id, {n} for the number, e.g. "step{n}"
+        folders: folders below --checkpoint, {n} for the number, e.g. "chck_{n}M"
+        numbers: what stands for {n} (default: the numbers of the folders that are there)
+        factor: what one of the numbers stands for
+        unit: what is counted, after multiplication by --factor
+        series: name of the series (default: the model's name)
+        training_seed: name of the training's seed
+        prompting: WorldSense: prompt sets
+        fetch: download checkpoints that are not on this machine, one at a time, and delete each before the next
+        keep_weights: delete no checkpoint
+        out: checkpoint_scores table
+    """
+    import pandas as pd
+
+    from worldprobe.benchmarks import benchmarks
+    from worldprobe.contracts import write_table
+    from worldprobe.contracts.series import CheckpointScores
+    from worldprobe.log import LOGGER, Progress
+    from worldprobe.models.series import find_places
+    from worldprobe.provenance import digests, made
+
+    known = {name: one.learning for name, one in benchmarks().items() if one.learning}
+    if benchmark not in known:
+        raise UserError(
+            f"series score {benchmark}", f"there is no such benchmark{did_you_mean(benchmark, known)}", _choose(known)
+        )
+    name, learning = model.name, known[benchmark]
+    places = find_places(model.checkpoint, list(numbers), revisions, folders, factor)
+    inputs = digests({path.name: path for path in items})
+    measure = learning.prepare(items, prompting)
+    kept = Checkpoints(
+        model, [methods.CHECKPOINTS, benchmark, learning.method, list(prompting), inputs], out, fetch, keep_weights
+    )
+    tables, left_out = [], {}
+    with Progress(f"Scoring checkpoints of {name} ({benchmark})", len(places), "checkpoints") as progress:
+        for place in places:
+            try:
+                cells = kept.score(place, measure, name)
+                tables.append(cells.assign(step=float(place.step)))
+            except UserError as error:
+                if error.problem.startswith(_NOT_ITS_FAULT):
+                    raise
+                LOGGER.warning("checkpoint %d of %s is left out: %s %s", place.number, name, error.where, error.problem)
+                left_out[str(place.number)] = error.problem
+            progress.advance()
+    if not tables:
+        raise UserError(
+            name, f"none of its {len(places)} checkpoints can be scored.", f"The first: {next(iter(left_out.values()))}"
+        )
+    scores = pd.concat(tables, ignore_index=True).assign(series=series or name, model=name, seed=training_seed)
+    details = {"benchmark": benchmark, "series": series or name, "unit": unit, "checkpoints": len(places), "left_out": left_out}
+    made_here = made(
+        methods.CHECKPOINTS, packages=["numpy", "pandas"], digests=inputs, model=name, dtype=model.dtype, details=details
+    )
+    write_table(scores[list(CheckpointScores.columns)], CheckpointScores, out, made_here)
+
+
+def _choose(known: Any) -> str:
+    return f"Choose from {', '.join(known)}."
+
+
+class Checkpoints:
+    """Scores of checkpoints, on disk next to the answers under all that can change them.
+
+    Args:
+        model: how each checkpoint is loaded.
+        asked: what each is asked, as plain values.
+        out: the table, which says where answers are if the options do not.
+        fetch: whether checkpoints that are not here are downloaded, and deleted again.
+        keep: whether they are not deleted.
+    """
+
+    def __init__(self, model: ModelOptions, asked: list[Any], out: Path, fetch: bool, keep: bool) -> None:
+        self.model, self.fetch, self.keep = model, fetch, keep
+        self.answers = model.answers or out.parent / ".answers"
+        how = [model.engine, model.kind, model.pseudo, model.dtype, model.bos, model.plain]
+        self.asked = [*asked, *how]
+
+    def score(self, place: Place, measure: Any, name: str) -> pd.DataFrame:
+        """The scores of a checkpoint by cell: kept, or computed and kept.
+
+        Raises:
+            UserError: it cannot be fetched, loaded or scored.
+        """
+        import pandas as pd
+
+        from worldprobe.files import whole_file
+        from worldprobe.inference.store import open_store
+        from worldprobe.models import checkpoint as hub
+
+        trust = (self.model.allow_pickle, self.model.trust_remote_code)
+        is_hub = place.revision is not None
+        kind = self.model.kind or "causal"
+        identity = f"{place.checkpoint}@{place.revision}" if is_hub else hub.locate(place.checkpoint, None, *trust, kind).digest()
+        key = hashlib.sha256(json.dumps([identity, *self.asked], sort_keys=True).encode()).hexdigest()[:32]
+        path = self.answers / "checkpoints" / f"{key}.parquet"
+        if path.is_file() and path.stat().st_mtime >= self.model.kept_since:
+            return pd.read_parquet(path)
+        was_here = not is_hub or hub.is_fetched(place.checkpoint, place.revision)
+        if not was_here:
+            if not self.fetch:
+                fix = "Add --fetch, or fetch it where there is internet: worldprobe models fetch."
+                raise UserError(place.checkpoint, f"cannot be fetched: revision {place.revision} is not here.", fix)
+            hub.fetch(place.checkpoint, place.revision, *trust)
+        try:
+            since = time.monotonic()
+            engine = open_engine(replace(self.model, checkpoint=place.checkpoint, revision=place.revision))
+            store = open_store(self.answers, engine, since=since, kept_since=self.model.kept_since)
+            cells: pd.DataFrame = measure(engine, store, f"{name}, {place.step:g}")
+            if cells.empty:
+                raise UserError(
+                    place.checkpoint, "gives no finite score: its weights are not those of a working model.", "Train it."
+                )
+            with whole_file(path) as temporary:
+                cells.to_parquet(temporary)
+            return cells
+        finally:
+            if not was_here and not self.keep:
+                hub.forget(hub.locate(hub.HUB_PREFIX + hub.hub_id(place.checkpoint), place.revision, *trust, None))
+
+
+@app.command(name="curves")
+def curves_(
+    scores: list[Path],
+    /,
+    *,
+    level: Annotated[float | None, between(0, 1)] = None,
+    seed: Seed = 0,
+    onsets_out: Path,
+    agreements_out: Path,
+    out: Path,
+) -> None:
+    """Compute learning curves with bands, when they rise above a level for good, and how far trainings agree on the order.
+
+    Args:
+        scores: checkpoint_scores tables of one benchmark
+        level: accuracy from which something counts as learned (default: chance and the half width of the curve's band)
+        onsets_out: onsets table
+        agreements_out: order_agreements table
+        out: curves table
+    """
+    import pandas as pd
+
+    from worldprobe.analysis.curves import agree, trace
+    from worldprobe.benchmarks import benchmarks
+    from worldprobe.contracts import read_provenance, read_tables, write_table
+    from worldprobe.contracts.series import CheckpointScores, Curves, Onsets, OrderAgreements
+    from worldprobe.provenance import made
+
+    told = [read_provenance(path).details for path in scores]
+    names = {str(one.get("benchmark")) for one in told}
+    if len(names) != 1:
+        raise UserError(scores[0], f"and others are of {len(names)} benchmarks.", "Give the tables of one.")
+    units: dict[str, set[str]] = {}
+    for one in told:
+        units.setdefault(str(one["series"]), set()).add(str(one["unit"]))
+    over = dict(learning.over) if (learning := benchmarks()[names.pop()].learning) else {}
+    found = []
+    for series, rows in read_tables(scores, CheckpointScores).groupby("series", observed=True, sort=True):
+        if len(units[str(series)]) != 1:
+            problem = f"has several units: {', '.join(sorted(units[str(series)]))}."
+            raise UserError(f"series {series}", problem, "Score it with one --unit.")
+        found.append(trace(rows, units[str(series)].pop(), over, level, seed))
+    curves, onsets = (pd.concat(tables, ignore_index=True) for tables in zip(*found, strict=True))
+    left_out = {
+        read_provenance(path).model: one["left_out"] for path, one in zip(scores, told, strict=True) if one.get("left_out")
+    }
+    details = {"left_out": left_out} if left_out else {}
+    made_here = made(CURVES, {str(path): path for path in scores}, ["numpy", "pandas", "scipy"], seed=seed, details=details)
+    write_table(agree(onsets), OrderAgreements, agreements_out, made_here)
+    write_table(onsets, Onsets, onsets_out, made_here)
+    write_table(curves, Curves, out, made_here)

@@ -1,0 +1,159 @@
+"""Series of checkpoints: where each checkpoint of a training is, and the same training with other seeds."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worldprobe.contracts.series import ONE_SEED
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.models.checkpoint import folder_of
+from worldprobe.settings.registry import Series
+
+NUMBER = "{n}"
+#: Between the id of a card and a seed.
+SEED = ".seed-"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A checkpoint.
+
+    Attributes:
+        number: what stands for {n}.
+        step: the number in the unit of the series.
+        checkpoint: folder, or hub id.
+        revision: of the hub id.
+    """
+
+    number: int
+    step: float
+    checkpoint: str
+    revision: str | None = None
+
+
+def find_places(
+    checkpoint: str, numbers: Sequence[int], revisions: str | None = None, folders: str | None = None, factor: float = 1
+) -> list[Place]:
+    """The checkpoints of a training, in order.
+
+    Args:
+        checkpoint: hub id, or the folder that the checkpoints are in.
+        numbers: what stands for {n}; without any, those of the folders that are there.
+        revisions: pattern of revisions.
+        folders: pattern of folders.
+        factor: what one of the numbers stands for.
+
+    Raises:
+        UserError: neither or both patterns, or no checkpoint.
+    """
+    if bool(revisions) == bool(folders) or str(revisions or folders).count(NUMBER) != 1:
+        fix = 'Write e.g. --revisions "step{n}" or --folders "chck_{n}M".'
+        raise UserError("series", "needs one pattern, of revisions or of folders, with {n} in it once.", fix)
+    if revisions:
+        return [Place(n, n * factor, checkpoint, revisions.replace(NUMBER, str(n))) for n in numbers]
+    root, pattern = Path(os.path.expanduser(checkpoint)), str(folders)
+    found = list(numbers) or _numbers_below(root, pattern)
+    if not found:
+        raise UserError(checkpoint, f"contains no folder {folders}.", "Correct the path or the pattern.")
+    return [Place(n, n * factor, f"{checkpoint.rstrip('/')}/{pattern.replace(NUMBER, str(n))}") for n in found]
+
+
+def _numbers_below(root: Path, pattern: str) -> list[int]:
+    before, after = map(re.escape, pattern.split(NUMBER))
+    names = [path.name for path in root.iterdir() if path.is_dir()] if root.is_dir() else []
+    return sorted(int(match[1]) for name in names if (match := re.fullmatch(f"{before}(0|[1-9][0-9]*){after}", name)))
+
+
+def places_of(card: Mapping[str, Any]) -> list[Place]:
+    """The checkpoints of a card with a series.
+
+    Raises:
+        UserError: there is none.
+    """
+    series = card["series"]
+    numbers = Series.model_validate(series).numbers()
+    return find_places(card["checkpoint"], numbers, series["revisions"], series["folders"], series["factor"])
+
+
+def trainings(study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The trainings of a study's series, each seed one, in order."""
+    return [model for model, card in registry.items() if card.get("series_of") in study.get("series", ())]
+
+
+def add_trainings(
+    study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]], where: str = "series"
+) -> dict[str, dict[str, Any]]:
+    """The registry with a card for each training of the study's series; ``series_of`` and ``seed`` say which it is.
+
+    Raises:
+        UserError: no such model, one without a series, or a seed that is none.
+    """
+    found = {model: dict(card) for model, card in registry.items()}
+    for model in study.get("series", ()):
+        if model not in registry or not registry[model].get("series"):
+            problem = f"{model} " + (
+                "has no series in the registry."
+                if model in registry
+                else f"is not in the registry{did_you_mean(model, registry)}"
+            )
+            raise UserError(where, problem, "Name a model whose card has a series.")
+        card = found[model]
+        seeds = [one for seed in card["series"]["seeds"] for one in _written_out(seed)]
+        first = str(card["control"].get("seed", study["controls"]["seed"])) if card.get("control") else "0" if seeds else ONE_SEED
+        found[model] = card | {"series_of": model, "seed": first}
+        for number, seed in enumerate(seeds, 1):
+            found |= _seed_card(model, card, seed, number, registry, first)
+    return found
+
+
+def _seed_card(
+    model: str, card: Mapping[str, Any], seed: str, number: int, registry: Mapping[str, Mapping[str, Any]], first: str
+) -> dict[str, dict[str, Any]]:
+    """The card of the same training with another seed."""
+    where = f"series {model}, seeds"
+    if card.get("control"):
+        if seed == first:
+            raise UserError(where, f"{seed} is the seed of {model} itself.", "Leave it out.")
+        return {
+            f"{model}{SEED}{seed}": {**card, "control": {**card["control"], "seed": int(seed)}, "series_of": model, "seed": seed}
+        }
+    if seed in registry:
+        if not registry[seed].get("series"):
+            raise UserError(where, f"{seed} has no series.", "Add one to its card.")
+        return {seed: {**registry[seed], "series_of": model, "seed": str(number)}}
+    return {f"{model}{SEED}{number}": {**card, "checkpoint": seed, "series_of": model, "seed": str(number)}}
+
+
+def _written_out(seed: str) -> list[str]:
+    """A seed, or, of a pattern, all of them.
+
+    >>> _written_out("me/model-seed{1-3}")
+    ['me/model-seed1', 'me/model-seed2', 'me/model-seed3']
+    """
+    match = re.search(r"\{(\d+)-(\d+)\}", seed)
+    if not match:
+        return [seed]
+    return [seed.replace(match[0], str(n)) for n in range(int(match[1]), int(match[2]) + 1)]
+
+
+def check_trainings(study: Mapping[str, Any], registry: Mapping[str, Mapping[str, Any]]) -> None:
+    """The folders of every series are there; those of control models are made.
+
+    Raises:
+        UserError: one is not, so the series has a gap.
+    """
+    for model in trainings(study, registry):
+        card = registry[model]
+        if card.get("control") or card["series"]["revisions"]:
+            continue
+        if folder_of(card["checkpoint"]) is None or not Path(card["checkpoint"]).expanduser().is_dir():
+            raise UserError(f"series {model}", f"there is no folder {card['checkpoint']}.", "Correct checkpoint.")
+        gone = [place.checkpoint for place in places_of(card) if not Path(place.checkpoint).expanduser().is_dir()]
+        if gone:
+            problem = f"{len(gone)} of its folders are not there, e.g. {gone[0]}."
+            raise UserError(f"series {model}", problem, "Correct n or the pattern, or leave n out to take those that are there.")

@@ -1,0 +1,346 @@
+"""Tables and figures of learning curves, the same for every benchmark that scores series of checkpoints."""
+
+from __future__ import annotations
+
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.benchmark import Display, Input, Registry, Section, Study, figure, table
+from worldprobe.contracts import Table
+from worldprobe.contracts.results import OVERALL
+from worldprobe.contracts.series import ALL_SEEDS, ALREADY, NEVER, NONE, OPEN, REACHED, Curves, Onsets, OrderAgreements
+from worldprobe.models.series import trainings
+from worldprobe.report import style
+from worldprobe.report.model_names import HUMAN, Roster
+from worldprobe.report.sentences import counted, listed
+from worldprobe.report.sheet import Column, Sheet, as_text, decimals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SECTION = Section(
+    "learning",
+    "Learning curves",
+    "Accuracy at checkpoints of a training. Chance is 0.5. Bands hold at all checkpoints of a curve at once (95%). An onset is "
+    "where a curve rises above chance and the half width of its band, and stays there.",
+)
+#: What a censored onset is called, and its mark.
+WORDS = {REACHED: "", OPEN: "perhaps later", NEVER: "not yet", ALREADY: "before the first", NONE: "no interval"}
+_MARKS = {REACHED: "o", OPEN: "o", NEVER: ">", ALREADY: "<"}
+#: Rows of a map that can be read; more are the ones with the earliest onsets.
+MOST_ROWS = 60
+
+
+def has_series(study: Study) -> bool:
+    """Whether a study has series of checkpoints."""
+    return bool(study.get("series"))
+
+
+def has_several_trainings(study: Study, registry: Registry) -> bool:
+    """Whether there are trainings whose order of onsets can be compared."""
+    return len(trainings(study, registry)) > 1
+
+
+def learning_displays(prefix: str, panels: str, rows: str, summaries: type[Table]) -> tuple[Display, ...]:
+    """The tables and figures of one benchmark.
+
+    Args:
+        prefix: the benchmark's name.
+        panels: grouping with a panel of curves for each group.
+        rows: grouping with a row of the map for each group.
+        summaries: the benchmark's summaries, which may have people's means.
+    """
+    shared: dict[str, Any] = {"section": SECTION.id, "when": has_series}
+
+    def learning_curves(curves: pd.DataFrame, summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+        kept = _main(curves[curves["grouping"].isin([OVERALL, panels])])
+        people = summaries[(summaries["model"] == HUMAN) & summaries["grouping"].isin([OVERALL, panels])]
+        people = people[(people["condition"] == "all") & (people["metric"] == "accuracy")]
+        return pd.concat([_named(kept, roster), people.assign(name="people").reindex(columns=[*_CURVE, "low", "high"])])
+
+    def onsets(onsets: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+        return _named(_main(onsets[onsets["grouping"].isin([OVERALL, panels])]), roster)
+
+    def curve_map(curves: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+        kept = curves[(curves["grouping"] == rows) & _is_main(curves)]
+        return _named(_main(kept), roster)
+
+    def onset_table(onsets: pd.DataFrame, roster: Roster) -> Sheet:
+        kept = _named(_main(onsets[onsets["grouping"].isin([OVERALL, panels]) & _is_main(onsets)]), roster)
+        kept = kept.assign(state=kept["status"].map(WORDS))
+        columns = (
+            Column("Series", ("name",), is_number=False, once=True),
+            Column("Group", ("group",), is_number=False),
+            Column("Level", ("level",), decimals(3)),
+            Column("Onset", ("onset",), _step),
+            Column("95% interval", ("ci_low", "ci_high"), _between),
+            Column("", ("state",), as_text, is_number=False),
+            Column("Fall", ("fall",), decimals(3)),
+            Column("From", ("fall_from",), _step),
+            Column("To", ("fall_to",), _step),
+        )
+        return Sheet("Onsets and falls", kept, columns, f"{prefix}-onsets", notes=tuple(_onsets_in_words(kept)))
+
+    def order_table(order_agreements: pd.DataFrame) -> Sheet:
+        kept = order_agreements[order_agreements["grouping"] != OVERALL]
+        columns = (
+            Column("Training", ("model_a",), is_number=False, once=True),
+            Column("and", ("model_b",), is_number=False),
+            Column("by", ("grouping",), is_number=False),
+            Column("Rank correlation", ("correlation",), decimals(2)),
+            Column("95% interval", ("ci_low", "ci_high"), _between_correlations),
+            Column("Groups", ("n",), as_text),
+        )
+        note = _agreement_in_words(kept)
+        return Sheet("Agreement on the order of onsets", kept, columns, f"{prefix}-order", notes=(note,) if note else ())
+
+    def spread_table(curves: pd.DataFrame, roster: Roster) -> Sheet:
+        last = curves[(curves["grouping"] == OVERALL) & _is_main(curves)]
+        last = _named(last[last["step"] == last.groupby(["series", "eval_type"], observed=True)["step"].transform("max")], roster)
+        last = last.assign(half=(last["ci_high"] - last["ci_low"]) / 2)
+        columns = (
+            Column("Series", ("name",), is_number=False),
+            Column("Accuracy", ("mean",), decimals(3)),
+            Column("Between seeds", ("between_seeds",), decimals(4)),
+            Column("Between versions", ("between_versions",), decimals(4)),
+            Column("Half the interval", ("half",), decimals(4)),
+        )
+        note = "Standard deviations of the means of seeds and of versions at the last checkpoint, next to half the 95% interval."
+        return Sheet("What curves differ by", last, columns, f"{prefix}-spread", notes=(note,))
+
+    curves_figure = figure(
+        name=f"{prefix}_learning_curves",
+        title="Learning curves",
+        inputs=[Curves, Input(summaries, "summaries.parquet", name="summaries")],
+        caption="Accuracy by checkpoint. Bold: the mean over seeds, or the only training, with its band; thin: single seeds.",
+        **shared,
+    )(learning_curves)
+    curves_figure.drawn_by(draw_curves)
+    onset_figure = figure(
+        name=f"{prefix}_onsets",
+        title="Onsets",
+        inputs=[Onsets],
+        caption="Where curves rise above chance for good, with 95% intervals. Large: mean over seeds; small: seeds. An arrow "
+        "to the right: not by the last checkpoint; to the left: before the first one; an open mark: perhaps after the last one.",
+        **shared,
+    )(onsets)
+    onset_figure.drawn_by(draw_onsets)
+    map_figure = figure(
+        name=f"{prefix}_curve_map",
+        title="Checkpoints by group",
+        inputs=[Curves],
+        caption=f"Accuracy by {rows} and checkpoint, the mean over seeds; the {rows}s in the order of their accuracy over all "
+        "checkpoints. White is chance.",
+        **shared,
+    )(curve_map)
+    map_figure.drawn_by(draw_map)
+    return (
+        curves_figure,
+        onset_figure,
+        map_figure,
+        table(
+            name=f"{prefix}_onset_table",
+            title="Onsets and falls",
+            inputs=[Onsets],
+            caption="When curves rise above a level for good, and the largest fall that chance does not explain.",
+            **shared,
+        )(onset_table),
+        table(
+            name=f"{prefix}_onset_order",
+            title="Order of onsets",
+            inputs=[OrderAgreements],
+            caption="Rank correlation (Spearman) of the onsets in two trainings; the interval is for other groups.",
+            **(shared | {"when": (has_series, has_several_trainings)}),
+        )(order_table),
+        table(
+            name=f"{prefix}_curve_spread",
+            title="Seeds and fillers",
+            inputs=[Curves],
+            caption="Which is large: the spread between seeds, between fillers, or the uncertainty of the concepts or skins?",
+            **shared,
+        )(spread_table),
+    )
+
+
+_CURVE = ["series", "model", "name", "colour", "seed", "grouping", "group", "unit", "step", "mean", "band_low", "band_high"]
+
+
+def _is_main(rows: pd.DataFrame) -> pd.Series:
+    """The mean over seeds of a series, or its only training."""
+    has_mean = rows["series"].isin(rows.loc[rows["seed"] == ALL_SEEDS, "series"])
+    return (rows["seed"] == ALL_SEEDS) | ~has_mean
+
+
+def _main(rows: pd.DataFrame) -> pd.DataFrame:
+    """The first way of asking alone."""
+    return rows[rows["eval_type"] == rows["eval_type"].iloc[0]] if len(rows) else rows
+
+
+def _named(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """With each series' name and colour, overall first."""
+    ids = roster.in_order(rows["series"])
+    colours = style.model_colours(roster, ids)
+    if len({colours[one] for one in ids}) < len(ids):  # no registry knows them
+        colours = dict(zip(ids, cycle(style.FAMILY_COLOURS), strict=False))
+    named = rows.assign(name=[roster[one].name for one in rows["series"]], colour=rows["series"].map(colours))
+    order = {one: n for n, one in enumerate(ids)}
+    named = named.assign(_first=named["grouping"] != OVERALL, _series=named["series"].map(order))
+    return named.sort_values(["_series", "_first"], kind="stable").drop(columns=["_first", "_series"]).reset_index(drop=True)
+
+
+def _step(value: Any) -> str:
+    """A number of steps with three digits."""
+    return "" if value is None or np.isnan(value) else f"{float(f'{value:.3g}'):,g}"
+
+
+def _between(low: Any, high: Any) -> str:
+    if (low is None or np.isnan(low)) and (high is None or np.isnan(high)):
+        return ""
+    return f"{_step(low) or '…'} to {_step(high) or '…'}"
+
+
+def _between_correlations(low: Any, high: Any) -> str:
+    return "" if low is None or np.isnan(low) else f"{low:.2f} to {high:.2f}"
+
+
+def _onsets_in_words(rows: pd.DataFrame) -> list[str]:
+    """One sentence for each series."""
+    said = []
+    for name, one in rows[rows["grouping"] != OVERALL].groupby("name", sort=False):
+        counts = one["status"].value_counts()
+        reached = one[one["status"] == REACHED].sort_values("onset")
+        parts = [f"{counts.get(REACHED, 0)} of {counted(len(one), 'group')} have an onset"]
+        if len(reached) > 1:
+            parts[0] += f", from {_step(reached['onset'].iloc[0])} ({reached['group'].iloc[0]})"
+            parts[0] += f" to {_step(reached['onset'].iloc[-1])} {reached['unit'].iloc[0]} ({reached['group'].iloc[-1]})"
+        parts += [f"{counts[key]} {words}" for key, words in _CENSORED.items() if key in counts]
+        fallen = one.loc[one["fall"] > 0, "group"]
+        parts += [f"{listed(fallen)} {'falls' if len(fallen) == 1 else 'fall'} again"] if len(fallen) else []
+        said.append(f"{name}: {'; '.join(parts)}.")
+    return said
+
+
+_CENSORED = {
+    OPEN: "may have theirs after the last checkpoint",
+    NEVER: "are not learned by the last checkpoint",
+    ALREADY: "are above the level from the first checkpoint on",
+    NONE: "have no interval",
+}
+
+
+def _agreement_in_words(rows: pd.DataFrame) -> str:
+    """The mean correlation of seeds of one series."""
+    seeds = rows[rows["same_series"] & rows["correlation"].notna()]
+    if seeds.empty:
+        return ""
+    means = seeds.groupby("grouping")["correlation"].mean()
+    return "Mean over pairs of seeds: " + listed(f"{value:.2f} by {name}" for name, value in means.items()) + "."
+
+
+def _scale(axes: Axes, steps: np.ndarray, unit: str, size: float) -> None:
+    """A logarithmic axis of steps; below the first step above 0 it is linear, so that 0 has a place."""
+    positive = steps[steps > 0]
+    least = float(positive.min()) if len(positive) else 1.0
+    if (steps == 0).any():
+        axes.set_xscale("symlog", linthresh=least, linscale=0.7)
+    else:
+        axes.set_xscale("log")
+    axes.set_xlim(0 if (steps == 0).any() else least * 0.9, float(steps.max()) * 1.1)
+    axes.minorticks_off()
+    axes.set_xlabel(unit, fontsize=size)
+    axes.tick_params(labelsize=size)
+
+
+def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A panel for each group."""
+    size = style.BODY if width == "double" else style.SMALL
+    curves, people = frame[frame["model"] != HUMAN], frame[frame["model"] == HUMAN]
+    groups = list(dict.fromkeys(zip(curves["grouping"], curves["group"], strict=True)))
+    per_row = min(len(groups), 4 if width == "double" else 2)
+    figure, grid, across = style.grid(width, len(groups), per_row, 1.1, 0.36, head=0.5, foot=0.56)
+    limits = style.fitting_limits(curves, ["mean", "band_low", "band_high"])
+    for number, (axes, (grouping, group)) in enumerate(zip(grid, groups, strict=True)):
+        here = curves[(curves["grouping"] == grouping) & (curves["group"] == group)]
+        style.dash(axes, across=True)
+        style.people(axes, people[(people["grouping"] == grouping) & (people["group"] == group)], across=True)
+        for _, rows in here.groupby(["series", "seed"], sort=False):
+            rows = rows.sort_values("step")
+            colour = rows["colour"].iloc[0]
+            if bool(_is_main(here)[rows.index[0]]):
+                axes.fill_between(rows["step"], rows["band_low"], rows["band_high"], color=colour, alpha=0.25, lw=0, zorder=2)
+                axes.plot(rows["step"], rows["mean"], color=colour, lw=1.3, zorder=4)
+            else:
+                axes.plot(rows["step"], rows["mean"], color=colour, lw=0.4, alpha=0.7, zorder=3)
+        _scale(axes, here["step"].to_numpy(float), here["unit"].iloc[0], size)
+        axes.set_title(style.shortened("all" if grouping == OVERALL else group, size, across), fontsize=size)
+        axes.set_ylim(*limits)
+        axes.tick_params(labelleft=number % per_row == 0)
+        if number % per_row == 0:
+            axes.set_ylabel("accuracy", fontsize=size)
+    names = dict(zip(curves["name"], curves["colour"], strict=True))
+    handles: list[Any] = [style.handle(color=colour, lw=1.3, label=name) for name, colour in names.items()]
+    handles += [style.chance_line("chance")] + ([style.human_patch("people")] if len(people) else [])
+    style.legend(figure, handles, 4 if width == "double" else 2, size)
+    return figure
+
+
+def draw_onsets(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """A row for each group, in the order of onsets; a panel for each series."""
+    size = style.BODY if width == "double" else style.SMALL
+    main = frame[_is_main(frame)]
+    late = main["onset"].fillna(np.inf).mask(main["status"] == ALREADY, -np.inf)
+    groups = list(main.assign(late=late).groupby("group", sort=False)["late"].median().sort_values(kind="stable").index)
+    names = list(dict.fromkeys(frame["name"]))
+    left = style.widest(["all" if one == "all" else one for one in groups], size) + 0.2
+    figure, grid, across = style.grid(width, len(names), len(names), max(0.17 * len(groups), 0.3), left, head=0.3, foot=0.4)
+    known = frame[["onset", "ci_low", "ci_high"]].to_numpy(float).ravel()
+    known = known[np.isfinite(known) & (known > 0)]
+    first, last = (known.min() / 1.5, known.max() * 1.5) if len(known) else (1.0, 10.0)
+    for number, (axes, name) in enumerate(zip(grid, names, strict=True)):
+        here = frame[frame["name"] == name]
+        axes.set_xscale("log")
+        is_large = _is_main(here)
+        for row, large in zip(here.to_dict("records"), is_large, strict=True):
+            if row["status"] == NONE:
+                continue
+            y = groups.index(row["group"]) + (0 if large else 0.22)
+            place = {NEVER: last, ALREADY: first}.get(row["status"], row["onset"] if np.isfinite(row["onset"]) else last)
+            if large and row["status"] in (REACHED, OPEN):
+                low = row["ci_low"] if np.isfinite(row["ci_low"]) else first
+                axes.hlines(y, low, row["ci_high"] if np.isfinite(row["ci_high"]) else last, color=row["colour"], lw=0.9)
+            looks = {"color": row["colour"]} if row["status"] != OPEN else {"facecolors": "white", "edgecolors": row["colour"]}
+            axes.scatter([place], [y], s=18 if large else 3, marker=_MARKS[row["status"]], zorder=3, linewidths=0.7, **looks)
+        style.name_rows(axes, groups, size, is_first=number == 0)
+        axes.set_xlim(first / 1.1, last * 1.1)
+        axes.minorticks_off()
+        axes.set_xlabel(here["unit"].iloc[0], fontsize=size)
+        axes.set_title(style.shortened(name, size, across), fontsize=size)
+    return figure
+
+
+def draw_map(frame: pd.DataFrame, width: str = "double") -> Figure:
+    """Colours: rows are groups, columns checkpoints; a panel for each series."""
+    size = style.SMALL
+    order = list(frame.groupby("group")["mean"].mean().sort_values(ascending=False, kind="stable").index)[:MOST_ROWS]
+    names = list(dict.fromkeys(frame["name"]))
+    left = style.widest(order, size) + 0.2
+    figure, grid, across = style.grid(width, len(names), len(names), max(0.11 * len(order), 0.4), left, head=0.3, foot=0.5)
+    for number, (axes, name) in enumerate(zip(grid, names, strict=True)):
+        here = frame[frame["name"] == name]
+        matrix = here.pivot_table(index="group", columns="step", values="mean").reindex(index=order)
+        steps = matrix.columns.to_numpy(float)
+        axes.imshow(matrix.to_numpy(float), cmap=style.diverging(), vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+        style.name_rows(axes, order, size, is_first=number == 0)
+        axes.set_ylim(len(order) - 0.5, -0.5)
+        shown = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), max(int(across / 0.6), 2))).round().astype(int))
+        axes.set_xticks(shown, [_step(step) or "0" for step in steps[shown]], fontsize=size)
+        axes.set_xlabel(here["unit"].iloc[0], fontsize=size)
+        axes.set_title(style.shortened(name, size, across), fontsize=size)
+    hidden = frame["group"].nunique() - len(order)
+    words = style.AROUND_CHANCE_WORDS + (f"; {hidden} more are not shown" if hidden else "")
+    style.corner_note(figure, words, size)
+    return figure
