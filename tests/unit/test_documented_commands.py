@@ -97,6 +97,8 @@ def place(tmp_path: Path, tiny_checkpoint: Callable[..., Path], monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     shutil.copytree(tiny_checkpoint(), "my_model")
     Path("my_model", "chat_template.jinja").write_text(TEMPLATE)
+    for number in (1, 2):
+        shutil.copytree("my_model", f"trainings/my_babylm/chck_{number}M")
     assert main(["materials", "new-domain", "own", "office-work"]) == 0
     Path("config").symlink_to(ROOT / "config")
     Path("my.yaml").write_text("study: mine\nmodels: [control_untrained]\n")
