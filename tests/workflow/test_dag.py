@@ -226,7 +226,10 @@ def test_every_rule_is_part_of_one_of_the_studies(
     never_a_job |= {"generate_training_set", "start_model", "finetune", "gather_trainings", "ask_external", "gather_external"}
     never_a_job |= {"write_phrases", "write_lessons"}
     never_a_job |= {"summarize_scores", "compare_scores"}  # of other benchmarks: tests/workflow/test_third_benchmark.py
-    studies = (default, paper, rated, from_release, both_benchmarks, worldsense, simulated)
+    experiment = Path(__file__).resolve().parents[2] / "config" / "experiments" / "learning_curves.yaml"
+    learning = snakemake(tmp_path, "--dry-run", configuration=(experiment,))
+    assert jobs(learning)["score_series"] == 20, "two sizes, five seeds, two benchmarks"
+    studies = (default, paper, rated, from_release, both_benchmarks, worldsense, simulated, learning)
     assert set(listed) - {rule for run in studies for rule in jobs(run)} == never_a_job
 
 
