@@ -31,8 +31,17 @@ def test_models_that_cannot_be_told_apart_share_a_rank(make_result):
         ("a", 1, True),
         ("b", 1, True),
         ("c", 3, False),
-        ("d", 4, False),
+        ("d", None, False),
     ]
+
+
+def test_a_model_without_an_interval_has_no_rank_and_takes_none(make_result):
+    """Of few items there is a mean and no interval: nothing says that one model is above another."""
+    results = [make_result("a", 0.8), make_result("b", 0.7), make_result("c", 0.6)]
+    for result in results[:2]:
+        result["accuracy"] |= {"ci_low": None, "ci_high": None, "stderr": None}
+    (ewok, _) = build_rankings([(result, list_scores(result)) for result in results])
+    assert [(row.model, row.rank, row.is_tied) for row in ewok.rows] == [("a", None, False), ("b", None, False), ("c", 1, False)]
 
 
 def test_models_that_were_asked_other_items_are_in_a_ranking_of_their_own(folder, make_result):

@@ -19,7 +19,7 @@ class Row:
     """One model in one ranking.
 
     Attributes:
-        rank: one more than the number of models whose interval is wholly above its own.
+        rank: one more than the number of models whose interval is wholly above its own; None without an interval.
         is_tied: whether another model has the same rank.
         model: its name.
         facts: how it was loaded, in words.
@@ -28,7 +28,7 @@ class Row:
         bias: a second overall number, where the benchmark has one.
     """
 
-    rank: int
+    rank: int | None
     is_tied: bool
     model: str
     facts: str
@@ -64,10 +64,8 @@ class Ranking:
     @property
     def axis(self) -> tuple[float, float]:
         """The least and the largest accuracy on the picture of intervals: tenths around all of them and chance."""
-        ends = [end for row in self.rows for end in (row.score.low, row.score.high, row.score.chance) if end is not None] or [
-            0.0,
-            1.0,
-        ]
+        scores = [row.score for row in self.rows]
+        ends = [end for one in scores for end in (one.low, one.high, one.chance) if end is not None] or [0.0, 1.0]
         return max(0.0, math.floor(10 * min(ends) - 0.1) / 10), min(1.0, math.ceil(10 * max(ends) + 0.1) / 10)
 
     def place(self, value: float) -> str:
@@ -103,23 +101,15 @@ def _group_names(members: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -
 
 def _rank(members: Sequence[tuple[Mapping[str, Any], Sequence[Score]]]) -> list[Row]:
     overall = [next(s for s in scores if s.group == "overall" and s.metric == "accuracy") for _, scores in members]
-    ranks = [1 + sum(_is_above(other, score) for other in overall) for score in overall]
+    lower_ends = [score.low for score in overall if score.low is not None]
+    ranks = [None if score.high is None else 1 + sum(low > score.high for low in lower_ends) for score in overall]
     rows = []
     for (result, scores), score, rank in zip(members, overall, ranks, strict=True):
         groups = {one.group: one for one in scores if one.group != "overall"}
         bias = next((one for one in scores if one.metric == "bias"), None)
         facts = ", ".join(str(fact) for fact in (result["engine"], result["dtype"], result["revision"]) if fact)
-        rows.append(Row(rank, ranks.count(rank) > 1, result["model"], facts, score, groups, bias))
+        rows.append(Row(rank, rank is not None and ranks.count(rank) > 1, result["model"], facts, score, groups, bias))
     return sorted(rows, key=lambda row: (row.score.value is None, -(row.score.value or 0), row.model))
-
-
-def _is_above(other: Score, score: Score) -> bool:
-    """Whether another model's interval is wholly above this one's; a model without a number is below all."""
-    if other.value is None or score.value is None:
-        return score.value is None and other.value is not None
-    lower_end = other.value if other.low is None else other.low
-    upper_end = score.value if score.high is None else score.high
-    return lower_end > upper_end
 
 
 def build_page(rankings: Sequence[Ranking], title: str, names: Mapping[str, str]) -> str:
