@@ -118,7 +118,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "action": ("agentive", "non_agentive", "swappable_variables", "ing_form", "present_3sg_form", "symmetric"),
     "material property": ("object_level", "surface_level"),
     "agent property": (
-        *("comparative", "intent_based", "symmetric"),
+        *("agentive", "comparative", "intent_based", "symmetric"),
         *_AGENT_FLAGS,
         *("ing_form", "present_3sg_form", "present_modal_form"),
     ),
