@@ -25,6 +25,7 @@ DOCUMENTS = [
     "config/README.md",
     "results/README.md",
     "resources/materials/ewok-builtin/README.md",
+    "resources/materials/ewok-builtin-2/README.md",
 ]
 #: What a line of a block begins with, if it is a command.
 PROGRAMS = (

@@ -7,12 +7,12 @@ from worldprobe.training import controls
 
 @cache
 def builtin_files():
-    """The files of the built-in materials."""
+    """The files of the materials that the control models learn from."""
     return [in_repository(path.relative_to(HOME)) for path in files_below(controls.MATERIALS)]
 
 
 def builtin_source(wildcards):
-    """The folder of the built-in materials."""
+    """The folder of the materials that the control models learn from."""
     return in_repository(controls.MATERIALS.relative_to(HOME))
 
 

@@ -66,6 +66,7 @@ def test_the_result_follows_its_schema_and_says_how_it_was_measured(evaluated):
     assert result["tie_rule"] == "half"
     assert result["start_tokens"] is not None
     assert len(result["materials"]["items_digest"]) == 64
+    assert result["materials"]["source"] == result["options"]["ewok"]["materials"] == "builtin@1"
     overall = [score for score in list_scores(result) if score.group == "overall"]
     assert [score.benchmark for score in overall] == ["ewok", "worldsense", "worldsense"]
     assert overall[0].stderr == pytest.approx(result["accuracy"]["stderr"])

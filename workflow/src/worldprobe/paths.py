@@ -11,12 +11,49 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from worldprobe.errors import UserError
+
 PACKAGE = Path(str(files("worldprobe"))).resolve()
 #: The repository's root, or, in an installed package, the folder with the files that it takes along.
 REPOSITORY = PACKAGE / "repository" if (PACKAGE / "repository").is_dir() else PACKAGE.parents[2]
 RESOURCES = REPOSITORY / "resources"
 
+#: The editions of our own materials for EWoK, by the names that settings, commands and results give them.
+EDITIONS = {
+    "builtin@1": RESOURCES / "materials" / "ewok-builtin",
+    "builtin@2": RESOURCES / "materials" / "ewok-builtin-2",
+}
+#: The edition that ``builtin`` means: the default study's numbers in the documents are about it.
+BUILTIN = "builtin@1"
+
 RESULTS = "results"
+
+
+def edition(text: str) -> str:
+    """The full name of an edition of our own materials; any other place of materials as it is.
+
+    >>> edition("builtin"), edition("builtin@2"), edition("mine.zip")
+    ('builtin@1', 'builtin@2', 'mine.zip')
+
+    Raises:
+        UserError: there is no such edition.
+    """
+    if text.startswith("builtin@") and text not in EDITIONS:
+        raise UserError(text, "there is no such edition of the built-in materials.", f"Choose from {', '.join(EDITIONS)}.")
+    return BUILTIN if text == "builtin" else text
+
+
+def materials_place(text: str) -> str:
+    """The folder or archive of the materials that a word names.
+
+    >>> materials_place("mine.zip"), materials_place("builtin").endswith("ewok-builtin")
+    ('mine.zip', True)
+
+    Raises:
+        UserError: there is no such edition of our own.
+    """
+    name = edition(text)
+    return str(EDITIONS[name]) if name in EDITIONS else text
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from dataclasses import replace as changed
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -30,6 +31,7 @@ from worldprobe.cli.options import (
 )
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
+from worldprobe.paths import edition
 
 if TYPE_CHECKING:
     from worldprobe.benchmark import Evaluated, Evaluation
@@ -89,6 +91,7 @@ def evaluate(
     names = benchmark_names(benchmark)
     version_range(options.versions)
     refuse_what_does_nothing(options, names)
+    options = changed(options, materials=edition(options.materials))  # a result says which edition of our materials it is of
     card = look_up(model, registry)
     name = card.get("name") or short_name(model)
     work = work or Path("results/evaluate") / name

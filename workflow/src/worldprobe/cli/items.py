@@ -24,7 +24,6 @@ from worldprobe.cli.options import (
     ReleaseFilter,
     between,
     export_password,
-    materials_place,
     version_range,
 )
 from worldprobe.cli.options import (
@@ -32,6 +31,7 @@ from worldprobe.cli.options import (
 )
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
+from worldprobe.paths import materials_place
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,12 +17,12 @@ from worldprobe.cli.options import (
     Password,
     Seed,
     between,
-    materials_place,
 )
 from worldprobe.cli.options import (
     password as password_of,
 )
 from worldprobe.errors import UserError
+from worldprobe.paths import materials_place
 
 if TYPE_CHECKING:
     from worldprobe.benchmarks.ewok.materials.materials import Materials

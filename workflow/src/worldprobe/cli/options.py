@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from worldprobe.archives import EXPORT_VARIABLE
 from worldprobe.errors import UserError
-from worldprobe.paths import REPOSITORY, RESOURCES
+from worldprobe.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from cyclopts import Token
@@ -152,7 +152,9 @@ ModelName = Annotated[str | None, Parameter(help="the model's name in tables (de
 ConfigFiles = Annotated[Sequence[Path], Parameter(help="configuration files, as given to snakemake")]
 Samples = Annotated[Path, Parameter(help="what lm-eval's --output_path named")]
 
-MaterialsPlace = Annotated[str, Parameter(help="builtin (our own), a folder in EWoK's official layout, or a .zip file of one")]
+MaterialsPlace = Annotated[
+    str, Parameter(help="builtin, builtin@1 or builtin@2 (our own), a folder in EWoK's official layout, or a .zip file of one")
+]
 Password = Annotated[str | None, Parameter(help=f"password of the .zip (or the environment variable {PASSWORD_VARIABLE})")]
 Compat = Annotated[bool, Parameter(help="repeat the original generator, quirks included")]
 ReleaseFilter = Annotated[bool, Parameter(help="keep only the items of the official release")]
@@ -194,15 +196,6 @@ def shipped_file(path: Path) -> Path:
     """
     packaged = REPOSITORY / path
     return packaged if not path.exists() and packaged.is_file() else path
-
-
-def materials_place(text: str) -> str:
-    """The folder or archive that a word names; ``builtin`` are the materials that the package brings.
-
-    >>> materials_place("mine.zip"), materials_place("builtin").endswith("ewok-builtin")
-    ('mine.zip', True)
-    """
-    return str(RESOURCES / "materials" / "ewok-builtin") if text == "builtin" else text
 
 
 def password(given: str | None) -> str | None:

@@ -106,7 +106,7 @@ class ItemsOfResult(Block):
     """The items of EWoK."""
 
     source: str
-    """builtin, a folder or an archive."""
+    """builtin@ and the edition of the built-in materials, a folder or an archive."""
 
     digest: str
     """SHA-256 of the materials."""

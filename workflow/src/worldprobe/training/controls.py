@@ -9,10 +9,10 @@ from typing import Any
 
 from worldprobe.benchmark import Registry, Study
 from worldprobe.files import digest_file
-from worldprobe.paths import RESOURCES, ControlPaths, StudyPaths
+from worldprobe.paths import BUILTIN, EDITIONS, ControlPaths, StudyPaths
 
 #: The materials that the stories are written from, whatever a study evaluates.
-MATERIALS = RESOURCES / "materials" / "ewok-builtin"
+MATERIALS = EDITIONS[BUILTIN]
 
 
 def corpus(study: Study) -> ControlPaths:

@@ -1,4 +1,4 @@
-"""Our own materials: complete, well formed, never at odds with themselves, and enough for five versions.
+"""Both editions of our own materials: complete, well formed, never at odds with themselves, and enough for five versions.
 
 Whether a sentence makes sense is for readers to judge; what a program can see of it is held here.
 """
@@ -22,8 +22,8 @@ from worldprobe.benchmarks.ewok.materials.slots import Fillers, keys
 from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYPES, TARGET_CONTRASTS, contrast_group
 from worldprobe.cli import main
 from worldprobe.contracts import read_table
+from worldprobe.paths import EDITIONS
 
-FOLDER = Path(__file__).parents[5] / "resources" / "materials" / "ewok-builtin"
 CANARY = "worldprobe canary 6f1d2c7a-3b58-4e0b-9a41-5d7e2f90c8b3"
 DOMAINS = {
     "social-interactions",
@@ -51,9 +51,19 @@ _SPOKEN_CONSONANT = re.compile(r"(one|once|uni|use|usual|eu)", re.IGNORECASE)
 _SPOKEN_VOWEL = re.compile(r"(hour|honest|honor|heir)", re.IGNORECASE)
 
 
+@pytest.fixture(scope="module", params=EDITIONS)
+def edition(request) -> str:
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def materials() -> Materials:
-    return read_materials(FOLDER, RIGHT)
+def folder(edition) -> Path:
+    return EDITIONS[edition]
+
+
+@pytest.fixture(scope="module")
+def materials(folder) -> Materials:
+    return read_materials(folder, RIGHT)
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +72,14 @@ def fillers(materials: Materials) -> Fillers:
 
 
 @pytest.fixture(scope="module")
-def build(tmp_path_factory) -> Callable[..., tuple[pd.DataFrame, pd.DataFrame]]:
+def build(tmp_path_factory, edition) -> Callable[..., tuple[pd.DataFrame, pd.DataFrame]]:
     """Runs ``worldprobe items build`` on the built-in materials; gives the templates and the items."""
 
     def run(*options: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-        folder = tmp_path_factory.mktemp("built")
-        arguments = ["items", "build", str(FOLDER), *options, "--templates-out", str(folder / "t.parquet")]
-        assert main([*arguments, "--out", str(folder / "i.parquet")]) == 0
-        return read_table(folder / "t.parquet", Templates), read_table(folder / "i.parquet", Items)
+        built = tmp_path_factory.mktemp("built")
+        arguments = ["items", "build", edition, *options, "--templates-out", str(built / "t.parquet")]
+        assert main([*arguments, "--out", str(built / "i.parquet")]) == 0
+        return read_table(built / "t.parquet", Templates), read_table(built / "i.parquet", Items)
 
     return run
 
@@ -121,11 +131,11 @@ def impersonal(*texts: str) -> tuple[str, ...]:
     return tuple(_SLOT.sub(rename, _COUPLE.sub(lambda m: " and ".join(sorted(m.groups())), text)) for text in texts)
 
 
-def test_the_check_finds_neither_errors_nor_warnings(materials):
-    checked = read_materials(FOLDER, RIGHT)
+def test_the_check_finds_neither_errors_nor_warnings(folder):
+    checked = read_materials(folder, RIGHT)
     assert check_all(checked, len(VERSIONS)) > 0
     assert [str(problem) for problem in checked.problems] == []
-    assert [str(problem) for problem in read_materials(FOLDER, ORIGINAL).problems] == []
+    assert [str(problem) for problem in read_materials(folder, ORIGINAL).problems] == []
 
 
 def test_there_are_enough_concepts_restrictions_and_different_pairs_of_sentences(templates):
@@ -138,9 +148,9 @@ def test_there_are_enough_concepts_restrictions_and_different_pairs_of_sentences
     assert len(restrictions) >= 30
 
 
-def test_no_design_feature_stands_for_a_domain(templates):
+def test_no_design_feature_stands_for_a_domain(edition, templates):
     _, strength = cross_design(templates)
-    assert max(strength.values()) < 0.25, strength
+    assert max(strength.values()) < {"builtin@1": 0.25, "builtin@2": 0.15}[edition], strength
 
 
 def test_both_sides_are_alike_in_length_and_word_frequency_in_every_domain(templates):
@@ -228,11 +238,25 @@ def test_every_template_yields_ten_different_items_on_its_own(templates, sampled
     assert not sampled.duplicated(["domain", "meta_template", "template", *TEXTS]).any()
 
 
-def test_texts_are_single_sentences_with_a_capital_and_a_full_stop(items, sampled):
-    odd = {
-        t for t in sentences(items) | sentences(sampled) if not re.fullmatch(r"[A-Z][A-Za-z0-9' ,-]*[a-z0-9]\.", t) or "  " in t
-    }
-    assert odd == set()
+def test_sentences_have_a_capital_and_a_full_stop_and_a_text_has_one_or_a_context_up_to_three(edition, items, sampled):
+    sentence = r"[A-Z][A-Za-z0-9' ,-]*[a-z0-9]\."
+    several = rf"{sentence}( {sentence}){{0,2}}" if edition == "builtin@2" else sentence
+    for columns, form in ((["context1", "context2"], several), (["target1", "target2"], sentence)):
+        texts = {text for frame in (items, sampled) for column in columns for text in frame[column]}
+        assert {text for text in texts if not re.fullmatch(form, text) or "  " in text} == set()
+
+
+@pytest.mark.parametrize("edition", ["builtin@2"], indirect=True, scope="module")
+def test_the_second_edition_has_25_pairs_of_concepts_a_domain_three_contexts_a_pair_and_no_concept_in_two_domains(templates):
+    two = templates.dropna(subset="concept_b")
+    pairs = two.assign(
+        pair=[tuple(sorted(both)) for both in zip(two["concept_a"], two["concept_b"], strict=True)],
+        context=[tuple(sorted(both)) for both in zip(two["context1"], two["context2"], strict=True)],
+    )
+    assert pairs.groupby("domain")["pair"].nunique().min() >= 25
+    assert pairs.groupby(["domain", "pair"])["context"].nunique().min() >= 3
+    domains = templates.melt("domain", ["concept_a", "concept_b"]).dropna().groupby("value")["domain"].nunique()
+    assert domains[domains > 1].to_dict() == {}
 
 
 def test_a_and_an_agree_with_the_word_that_follows(items, sampled):
@@ -298,14 +322,24 @@ def test_restrictions_are_the_same_wherever_a_variable_occurs_in_a_template(temp
         assert len({key.partition(":")[0] for key in found}) == len(found), t.template_id
 
 
-def test_every_file_carries_our_canary_and_the_tables_have_their_header_next():
-    files = sorted(FOLDER.rglob("*.yml"))
-    tables = sorted(FOLDER.glob("fillers/*.csv"))
+def test_the_name_without_an_edition_is_the_first_and_an_unknown_edition_is_one_error(tmp_path, capsys):
+    command = ["items", "build", "--versions", "0", "--out"]
+    for name in ("builtin", "builtin@1"):
+        assert main([*command, str(tmp_path / name), name]) == 0
+    assert (tmp_path / "builtin").read_bytes() == (tmp_path / "builtin@1").read_bytes()
+    capsys.readouterr()
+    assert main([*command, str(tmp_path / "none"), "builtin@01"]) == 2
+    assert "Choose from builtin@1, builtin@2." in capsys.readouterr().err
+
+
+def test_every_file_carries_our_canary_and_the_tables_have_their_header_next(folder):
+    files = sorted(folder.rglob("*.yml"))
+    tables = sorted(folder.glob("fillers/*.csv"))
     assert len(files) == 3 * len(DOMAINS)
     assert tables
     for file in [*files, *tables]:
         assert file.read_text(encoding="utf-8").splitlines()[0].startswith(f"# {CANARY}: our own materials"), file.name
-    assert CANARY in (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert CANARY in (folder / "README.md").read_text(encoding="utf-8")
     for file in tables:
         assert file.read_text(encoding="utf-8").splitlines()[1].startswith("item"), file.name
 

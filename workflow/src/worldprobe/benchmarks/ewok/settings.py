@@ -11,8 +11,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from worldprobe.benchmarks.ewok.scoring import prompt_file
 from worldprobe.benchmarks.ewok.study import SIMULATED
-from worldprobe.errors import did_you_mean
-from worldprobe.paths import RESOURCES
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.paths import materials_place
 from worldprobe.settings.blocks import (
     Block,
     Count,
@@ -29,7 +29,6 @@ from worldprobe.settings.blocks import (
 
 #: The archive of the official materials, which ``fetch_ewok_config`` downloads.
 ARCHIVE = "resources/downloads/ewok-config.zip"
-BUILTIN = RESOURCES / "materials" / "ewok-builtin"
 MOST_VERSIONS = 1000
 #: What the paper did with people (Appendix A.1), and what it did not do.
 PAPER: Mapping[str, Mapping[str, Any]] = {
@@ -52,8 +51,8 @@ class Materials(Block):
     """Materials that templates are compiled from."""
 
     source: Text = "builtin"
-    """Where the materials are, as `builtin`, a folder in the format of EWoK's config folder, or a .zip of one. Paper: Section
-    3."""
+    """Where the materials are: `builtin`, which is the first edition of our own (`builtin@1`), or `builtin@2`, the second; or a
+    folder in the format of EWoK's config folder, or a .zip of one. Paper: Section 3."""
 
     password: Annotated[str | None, Field(json_schema_extra={"writeOnly": True})] = "ewok"
     """Password of the .zip, in quotes. The environment variable `WORLDPROBE_MATERIALS_PASSWORD` takes precedence, and is the
@@ -67,7 +66,10 @@ class Materials(Block):
 
     def findings(self) -> Iterator[Finding]:
         """Materials that are not there."""
-        yield from _missing(("source",), self.source, ("builtin", ARCHIVE))
+        try:
+            yield from _missing(("source",), materials_place(self.source), (ARCHIVE,))
+        except UserError as error:
+            yield ("source",), f"{self.source}: {error.problem}", error.fix
 
 
 class Items(Block):
@@ -437,8 +439,8 @@ class Ewok(Block):
 
     def findings(self) -> Iterator[Finding]:
         """Swaps of classes that the materials lack, and conditions that are alike."""
-        source = self.materials.source
-        folder = BUILTIN if source == "builtin" else Path(source)  # nothing is known of an archive before it is opened
+        # Nothing is known of an archive before it is opened, nor of an edition that there is not.
+        folder = Path(self.materials.source if any(self.materials.findings()) else materials_place(self.materials.source))
         classes = {path.stem.removeprefix("filler-") for path in folder.glob("fillers/filler-*.csv")}
         yield from (((*("items", "swap"), *keys), problem, fix) for keys, problem, fix in _unknown_classes(self.items, classes))
         asked: dict[str, str] = {}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok.eval_types import is_graded, is_prompted
+from worldprobe.paths import BUILTIN, EDITIONS, edition
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,8 @@ def has_other_materials(study: Study) -> bool:
 
 
 def is_builtin(study: Study) -> bool:
-    """Whether the study uses the built-in materials."""
-    return study["ewok"]["materials"]["source"] == "builtin"
+    """Whether the study uses an edition of the built-in materials."""
+    return edition(study["ewok"]["materials"]["source"]) in EDITIONS
 
 
 def is_released(study: Study) -> bool:
@@ -156,7 +157,8 @@ def control_models(study: Study, registry: Registry) -> list[str]:
 
 def has_generalisation(study: Study, registry: Registry) -> bool:
     """Whether what control models had seen can be distinguished from what is new to them."""
-    return has_logprobs(study) and bool(control_models(study, registry)) and is_builtin(study) and not is_released(study)
+    is_theirs = edition(study["ewok"]["materials"]["source"]) == BUILTIN  # the edition that their stories are written from
+    return has_logprobs(study) and bool(control_models(study, registry)) and is_theirs and not is_released(study)
 
 
 def has_known_sizes(study: Study, registry: Registry) -> bool:

@@ -14,7 +14,7 @@ from worldprobe.contracts import read_provenance, read_table
 from worldprobe.contracts.results import ALL
 from worldprobe.errors import UserError
 from worldprobe.models.model_types import CAUSAL, describe_kind
-from worldprobe.paths import REPOSITORY
+from worldprobe.paths import EDITIONS, REPOSITORY
 from worldprobe.report.origins import told
 from worldprobe.report.results import Score, standard_error
 from worldprobe.report.sentences import counted
@@ -99,7 +99,7 @@ def list_scores(evaluation: dict[str, Any]) -> list[Score]:
         "ties": "count 0.5",
         "average": "over the items of each version, then over versions",
         "start tokens": " ".join(evaluation["start_tokens"] or []) or "none",
-        "items": "EWoK-core-1.0" if materials["is_official_release"] else "not the published ones",
+        "items": "EWoK-core-1.0" if materials["is_official_release"] else _named(materials["source"]),
     }
     is_comparable = materials["is_official_release"] and evaluation.get("kind", CAUSAL) == CAUSAL
     if evaluation.get("kind", CAUSAL) != CAUSAL:
@@ -145,7 +145,7 @@ def describe_evaluation(evaluation: dict[str, Any]) -> str:
     lines += [
         "",
         f"{counted(materials['n_items'], 'item')} of "
-        f"{'the official release' if official else 'other materials than the published ones'}, "
+        f"{'the official release' if official else _named(materials['source'])}, "
         f"{counted(len(materials['versions']), 'version')}, {evaluation['dtype']}; {counted(accuracy['n_ties'], 'tie')}, "
         f"{counted(accuracy['n_near_ties'], 'near tie')}, {counted(accuracy['n_missing'], 'target')} without a score.",
     ]
@@ -157,6 +157,16 @@ def describe_evaluation(evaluation: dict[str, Any]) -> str:
     if not official:
         lines.append("The published numbers are for EWoK-core-1.0: with these items they are a yardstick, not a comparison.")
     return "\n".join(lines)
+
+
+def _named(source: str) -> str:
+    """The items of materials, whose folder or archive is nobody else's business, for readers.
+
+    >>> _named("builtin@2"), _named("secret/place.zip")
+    ('builtin@2, not the published ones', 'other materials than the published ones')
+    """
+    name = "builtin@1" if source == "builtin" else source  # as results of earlier releases call it
+    return f"{name}, not the published ones" if name in EDITIONS else "other materials than the published ones"
 
 
 def _shown(value: float | None) -> str:

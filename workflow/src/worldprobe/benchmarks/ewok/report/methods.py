@@ -9,9 +9,11 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, is_prompted
 from worldprobe.benchmarks.ewok.exports.canaries import is_own, is_protected
+from worldprobe.benchmarks.ewok.materials.materials import Source
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.contracts.results import ALL
 from worldprobe.models.model_types import ENCODER_DECODER, MASKED, ORIGINAL, WITHIN_WORD, describe_kind
+from worldprobe.paths import EDITIONS
 from worldprobe.provenance import Provenance
 from worldprobe.report.model_names import Roster, is_yardstick
 from worldprobe.report.origins import (
@@ -109,10 +111,12 @@ def _conditions(origins: Sequence[TableOrigin]) -> list[str]:
 
 
 def _origin(provenance: Provenance) -> str:
-    digest = provenance.inputs.get("materials", "")[:12]
+    whole = provenance.inputs.get("materials", "")
+    digest = whole[:12]
     name = "a folder of materials"
     if is_own(provenance.canary):
-        name = "worldprobe's own built-in materials"
+        known = [edition for edition, folder in EDITIONS.items() if Source(folder).digest() == whole]
+        name = ", ".join(["worldprobe's own built-in materials", *known])
     elif is_protected(provenance.canary):
         name = "the official EWoK materials"
     return f"{name} (SHA-256 {digest}…)" if digest else name

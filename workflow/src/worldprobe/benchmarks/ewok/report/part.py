@@ -22,6 +22,7 @@ from worldprobe.benchmarks.ewok.selection import (
 )
 from worldprobe.contracts import read_table
 from worldprobe.errors import UserError
+from worldprobe.paths import BUILTIN
 from worldprobe.report.model_names import HUMAN, WORD2VEC, Roster
 from worldprobe.report.origins import read_origins
 from worldprobe.report.page import Material, Notice, Part, notices, render_template
@@ -176,7 +177,7 @@ def _control_notice(summaries: pd.DataFrame, roster: Roster) -> list[Notice]:
         return []
     text = (
         f"{'; '.join(model.name for model in controls)}: small calibration models that this pipeline made from scratch, in "
-        "minutes, of short stories generated from the same materials. They know nothing else."
+        f"minutes, of short stories generated from worldprobe's own materials ({BUILTIN}). They know nothing else."
     )
     if any(model.is_untrained for model in controls):
         text += " An untrained one learned nothing at all and must be at chance."
