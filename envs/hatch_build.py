@@ -10,7 +10,7 @@ TAKEN = (
     *("CITATION.cff", "LICENSE", "config", "envs", "notebooks", "slurm"),
     *(
         f"resources/{name}"
-        for name in ("exports", "materials", "new_domain", "prompts", "published", "skins", "survey", "sources.yaml")
+        for name in ("exports", "materials", "new_domain", "problems", "prompts", "published", "skins", "survey", "sources.yaml")
     ),
     *("resources/rulegraph.dot", "resources/rulegraph.svg"),
     *(f"workflow/{name}" for name in ("Snakefile", "bin", "report", "rules", "schemas")),

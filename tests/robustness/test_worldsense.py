@@ -71,7 +71,7 @@ CASES = {
     "an unknown entity in a description": (pair(descr="[(0, -1)]"), "line 2", "unknown entity"),
     "no description": (pair(descr="[]"), "line 2", "descr is empty"),
     "an unknown problem": (pair(problemname="Infer.norml"), "line 2", 'did you mean "Infer.normal"'),
-    "an unknown complexity": (pair(complexity="Complexity_3"), "line 2", "Complexity_3"),
+    "an unknown complexity": (pair(complexity="Complexity_7"), "line 2", "Complexity_7"),
     "wrong answers": (pair(expectedresp=["TRUE"]), "line 2", "expectedresp"),
 }
 
@@ -189,7 +189,7 @@ def test_the_dialogues_do_not_go_into_the_table_s_file(tmp_path: Path, capsys) -
 def test_empty_cells_are_counted_in_the_log(tmp_path: Path, capsys) -> None:
     few = ["--sizes", "4", "--problems", "Consist.trivial", "--skins", "tall/short", "--per-cell", "1"]
     assert run(["generate", "test", *few, "--out", str(tmp_path / "t.parquet")]) == 0
-    assert "1 cell of the set is empty (the paper admits no such problem): Consist.trivial" in capsys.readouterr().err
+    assert "1 cell of the set is empty (there is no such problem): Consist.trivial" in capsys.readouterr().err
 
 
 def test_a_changed_page_of_a_table_is_noticed(tmp_path: Path, capsys) -> None:

@@ -65,7 +65,8 @@ def test_gold_answers_are_right_by_an_audit_and_balanced(name: str) -> None:
     assert audit.mixed_arity == 0
     assert audit.imbalance["gold_balanced"].all()
     uneven = audit.imbalance[audit.imbalance["least"] != audit.imbalance["most"]]
-    assert set(uneven["property"]) <= {"arity"}
+    few = {"size", "complexity"} if name.endswith("-hard") else set()  # some cells have few problems
+    assert set(uneven["property"]) <= {"arity"} | few
     stated = audit.stated.set_index("problem")["stated"]
     assert stated.get(["Infer.normal", "Infer.trivial", "Consist.normal", "Compl.trivial"], pd.Series(dtype=int)).sum() == 0
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from learning import write_learning
 
 from worldprobe.analysis.reproduction import summary_line
 from worldprobe.benchmarks.worldsense.analysis.answers import Series
@@ -231,6 +232,7 @@ def files(folder: Path, summaries: pd.DataFrame, questions: Questions, series: l
     checked = check_reproduction(read_published(), summaries, released={"test"})
     made = Provenance(details={"summary": summary_line(checked)})
     write_table(checked, Reproduction, folder / "reproduction.parquet", made)
+    write_learning(folder, {"overall": ["all"], "problem": ["Infer.normal", "Consist.normal", "Compl.normal"]}, "basic")
     return folder
 
 

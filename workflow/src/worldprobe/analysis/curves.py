@@ -182,7 +182,7 @@ def crossing(steps: np.ndarray, values: np.ndarray, level: float) -> float:
     """From where on values stay above a level: interpolated, -inf where all are, inf where the last is not.
 
     >>> crossing(np.array([1.0, 10.0, 100.0]), np.array([0.5, 0.7, 0.6]), 0.55)
-    3.1622776601683795
+    1.7782794100389239
     """
     below = np.flatnonzero(~(values > level))
     if not len(below):

@@ -60,7 +60,8 @@ def learning_displays(prefix: str, panels: str, rows: str, summaries: type[Table
         kept = _main(curves[curves["grouping"].isin([OVERALL, panels])])
         people = summaries[(summaries["model"] == HUMAN) & summaries["grouping"].isin([OVERALL, panels])]
         people = people[(people["condition"] == "all") & (people["metric"] == "accuracy")]
-        return pd.concat([_named(kept, roster), people.assign(name="people").reindex(columns=[*_CURVE, "low", "high"])])
+        people = people.assign(name="people", series=HUMAN, colour="", seed="", unit="")
+        return pd.concat([_named(kept, roster)[_CURVE], people.reindex(columns=[*_CURVE, "low", "high"])], ignore_index=True)
 
     def onsets(onsets: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         return _named(_main(onsets[onsets["grouping"].isin([OVERALL, panels])]), roster)

@@ -175,13 +175,6 @@ def test_the_texts_of_the_release_are_protected_whatever_canary_is_stated(built,
     assert read_provenance(built[0]).canary in canary
 
 
-def test_a_name_that_is_not_utf8_is_read(built, tmp_path):
-    odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
-    built[1].rename(odd)
-    found = imported(Path(odd), tmp_path / "back.parquet")
-    assert len(found) == len(read_table(built[0], Items))
-
-
 def test_parquet_files_next_to_csv_files_are_left_out_and_counted(built, tmp_path, caplog):
     hub_file(built[1], built[1] / "hub.parquet")
     imported(built[1], tmp_path / "back.parquet")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from learning import write_learning
 
 from worldprobe.analysis.planning import Variances, plan
 from worldprobe.benchmarks.ewok import contracts
@@ -100,6 +101,8 @@ class Study:
     feature_means: pd.DataFrame
     agreements: pd.DataFrame
     control_accuracies: pd.DataFrame
+    curves: pd.DataFrame
+    onsets: pd.DataFrame
     folder: Path
 
     @property
@@ -281,6 +284,7 @@ def study_of(folder: Path, models: dict, eval_types: tuple[str, ...], versions: 
         points,
         agreements_of(models),
         control_accuracies_of(models),
+        *write_learning(folder, {name: GROUPINGS[name] for name in ("overall", "domain", "concept")}, "logprobs"),
         folder,
     )
     if human:  # as `agree --people` adds them

@@ -444,7 +444,7 @@ def n_that_matter(problem: str, size: int, description: Description, query: Rela
 
     >>> chain = (before(0, 1), before(1, 2), before(2, 3))
     >>> n_that_matter("Infer.motion", 4, (*chain, Relation("move_after", (0, 1)), Relation("exchange", (1, 3))), before(0, 3))
-    1
+    2
     """
     at = [number for number, relation in enumerate(description) if relation.kind in UPDATES]
     answers: dict[frozenset[int], str | None] = {}

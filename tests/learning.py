@@ -1,0 +1,71 @@
+"""Learning curves of two invented trainings, one of them with three seeds, for tests of tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.analysis.curves import agree, trace
+from worldprobe.contracts import write_table
+from worldprobe.contracts.series import Curves, Onsets, OrderAgreements
+from worldprobe.provenance import Provenance
+
+STEPS = (1, 10, 100, 1000, 10000)
+#: Series -> its trainings and their seeds.
+TRAININGS = {"small": {"small": "one"}, "large": {f"large.seed-{seed}": str(seed) for seed in range(3)}}
+
+
+def trace_learning(groups: Mapping[str, Sequence[str]], eval_type: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Curves and onsets: groups are learned one after the other, and the first is forgotten.
+
+    Args:
+        groups: grouping -> its groups.
+        eval_type: how the models were asked.
+    """
+    rng = np.random.default_rng(0)
+    curves, onsets = [], []
+    for series, seeds in TRAININGS.items():
+        rows = []
+        for model, seed in seeds.items():
+            for grouping, names in groups.items():
+                for number, group in enumerate(names):
+                    for place, step in enumerate(STEPS):
+                        learned = 0.35 if place > number % len(STEPS) else 0.0
+                        forgotten = 0.2 if number == 0 and step == STEPS[-1] else 0.0
+                        for cluster in range(6):
+                            key = (series, model, seed, step, eval_type, grouping, group, str(cluster), "", "")
+                            rows.append((*key, float(np.clip(0.5 + learned - forgotten + rng.normal(0, 0.03), 0, 1)), 4))
+        columns = [
+            "series",
+            "model",
+            "seed",
+            "step",
+            "eval_type",
+            "grouping",
+            "group",
+            "cluster",
+            "condition",
+            "stratum",
+            "mean",
+            "n",
+        ]
+        found = trace(pd.DataFrame(rows, columns=columns), "steps", dict.fromkeys(groups, "pairs of concepts"))
+        curves.append(found[0])
+        onsets.append(found[1])
+    return pd.concat(curves, ignore_index=True), pd.concat(onsets, ignore_index=True)
+
+
+def write_learning(folder: Path, groups: Mapping[str, Sequence[str]], eval_type: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The three tables that ``worldprobe series curves`` writes, into a folder; returns curves and onsets."""
+    curves, onsets = trace_learning(groups, eval_type)
+    for name, table, contract in (
+        ("curves", curves, Curves),
+        ("onsets", onsets, Onsets),
+        ("order_agreements", agree(onsets), OrderAgreements),
+    ):
+        keys = list(contract.Config.metadata["key"])
+        write_table(table.sort_values(keys, ignore_index=True), contract, folder / f"{name}.parquet", Provenance())
+    return curves, onsets
