@@ -263,7 +263,7 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
     groups = list(dict.fromkeys(zip(curves["grouping"], curves["group"], strict=True)))
     per_row = min(len(groups), 4 if width == "double" else 2)
     figure, grid, across = style.grid(width, len(groups), per_row, 1.1, 0.36, head=0.5, foot=0.56)
-    limits = style.fitting_limits(curves, ["mean", "band_low", "band_high"])
+    limits = style.fitting_limits(frame, ["mean", "band_low", "band_high", "low", "high"])
     for number, (axes, (grouping, group)) in enumerate(zip(grid, groups, strict=True)):
         here = curves[(curves["grouping"] == grouping) & (curves["group"] == group)]
         style.dash(axes, across=True)
