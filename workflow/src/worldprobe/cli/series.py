@@ -80,9 +80,8 @@ def score_(
 
     known = {name: one.learning for name, one in benchmarks().items() if one.learning}
     if benchmark not in known:
-        raise UserError(
-            f"series score {benchmark}", f"there is no such benchmark{did_you_mean(benchmark, known)}", _choose(known)
-        )
+        problem = f"there is no such benchmark{did_you_mean(benchmark, known)}"
+        raise UserError(f"series score {benchmark}", problem, f"Choose from {', '.join(known)}.")
     name, learning = model.name, known[benchmark]
     places = find_places(model.checkpoint, list(numbers), revisions, folders, factor)
     inputs = digests({path.name: path for path in items})
@@ -112,10 +111,6 @@ def score_(
         methods.CHECKPOINTS, packages=["numpy", "pandas"], digests=inputs, model=name, dtype=model.dtype, details=details
     )
     write_table(scores[list(CheckpointScores.columns)], CheckpointScores, out, made_here)
-
-
-def _choose(known: Any) -> str:
-    return f"Choose from {', '.join(known)}."
 
 
 class Checkpoints:
