@@ -104,7 +104,7 @@ def run(clock: Clock, engine: Any, asked: list[Any], folder: Any) -> None:
 def test_of_scores_whatever_the_kind_of_model(architecture, tiny_checkpoint, gap_checkpoint, clock, tmp_path) -> None:
     make, kind = (gap_checkpoint, KIND[architecture]) if architecture in KIND else (tiny_checkpoint, "causal")
     engine = open_engine(str(make(architecture)), kind=kind)
-    engine.budget.tokens = 1000 if architecture == "t5" else 300  # room for both targets of a context
+    engine.budget.tokens = 1000 if architecture in KIND else 300  # room for a text's rows, or both targets of a context
     parts = [engine.model.get_encoder(), engine.model.get_decoder()] if architecture == "t5" else [engine.model.base_model]
     for part in parts:
         part.register_forward_pre_hook(clock.count, with_kwargs=True)

@@ -25,8 +25,26 @@ CACHE_SHARE = 0.35
 CPU_CACHE_BYTES = 1 << 30
 #: Most prompts that are continued together: a step's logits are as many rows of the vocabulary.
 WRITERS = 256
+#: Multiples of it, modulo 1, are spread evenly however many they are.
+GOLDEN = (5**0.5 - 1) / 2
 Unit = TypeVar("Unit")
 Answer = TypeVar("Answer")
+
+
+def spread(count: int, together: int = 1) -> list[int]:
+    """An order of work that is sorted by length: the longest first, as memory does not suffice for it if for any, then from all
+    lengths in turn, so that the time that the first tenth took tells how long the rest takes.
+
+    Args:
+        count: batches.
+        together: neighbours that stay side by side.
+
+    >>> spread(8), spread(8, together=3)
+    ([0, 5, 2, 7, 4, 1, 6, 3], [0, 1, 2, 6, 7, 3, 4, 5])
+    """
+    blocks = range(-(-count // together))
+    order = sorted(blocks, key=lambda block: block * GOLDEN % 1)
+    return [place for block in order for place in range(block * together, min((block + 1) * together, count))]
 
 
 class Budget:
@@ -68,13 +86,29 @@ class Budget:
         tokens = max(width, min(GPU_TOKENS, 1 << (max(tokens, 1).bit_length() - 1)))
         return cls(tokens, bytes_per_token, int(free * CACHE_SHARE), cached)
 
-    def batches(self, units: Sequence[Unit], size: Callable[[Unit], int]) -> Iterator[list[Unit]]:
-        """Cut units, longest first, into batches that, padded to the first of each, stay within the budget."""
-        at = 0
-        while at < len(units):
-            count = max(1, self.tokens // max(size(units[at]), 1))
-            yield list(units[at : at + count])
-            at += count
+    def batches(self, units: Sequence[Unit], size: Callable[[Unit], int], together: int = 1) -> Iterator[list[Unit]]:
+        """Cut units into batches that, padded to the first of each, stay within the budget.
+
+        Where the budget has become smaller, the units that are left are cut anew.
+
+        Args:
+            units: longest first.
+            size: unit -> tokens.
+            together: batches that stay side by side, see ``spread``.
+        """
+        left = list(units)
+        while left:
+            tokens, cut, at = self.tokens, list[list[Unit]](), 0
+            while at < len(left):
+                count = max(1, tokens // max(size(left[at]), 1))
+                cut.append(left[at : at + count])
+                at += count
+            waiting = dict(enumerate(cut))
+            for place in spread(len(cut), together):
+                yield waiting.pop(place)
+                if self.tokens != tokens:
+                    break
+            left = [unit for batch in waiting.values() for unit in batch]
 
     def writing(
         self, units: Sequence[Unit], read: Callable[[Unit], int] | None, kept: Callable[[Unit], int]

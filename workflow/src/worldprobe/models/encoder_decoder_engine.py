@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from worldprobe.models.answers import add_up
-from worldprobe.models.batching import Budget
+from worldprobe.models.batching import Budget, spread
 from worldprobe.models.chat import Encoder, drops_text
 from worldprobe.models.engine import (
     FIRST_UNSCORED,
@@ -140,7 +140,7 @@ class EncoderDecoderEngine(ScoringEngine):
             (pair for pair in pairs if pair.target), key=lambda p: (-len(p.context), p.context, -len(p.target), p.target)
         )
         if self.mode == "plain":
-            batches: Iterable[list[Pair]] = ([pair] for pair in order)
+            batches: Iterable[list[Pair]] = ([order[k]] for k in spread(len(order)))
         else:
             longest = max((len(pair.target) for pair in order), default=0)
             batches = self.budget.batches(order, lambda pair: len(pair.context) + longest)

@@ -74,7 +74,9 @@ class MaskedEngine(ScoringEngine):
             "%d texts are read once for every token of their targets: %d passes, %d tokens (a causal model reads at most %d)",
             *(len(encoded), len(rows), n_tokens, n_once),
         )
-        for batch in [[row] for row in rows] if self.mode == "plain" else self.budget.batches(rows, lambda row: len(row.ids)):
+        # Neighbours together: a text is answered when the last of its rows is, which may be in the next batch.
+        batches = self.budget.batches(rows, lambda row: len(row.ids), together=4)
+        for batch in [[row] for row in rows] if self.mode == "plain" else batches:
             if all(row.query in skip for row in batch):
                 continue
             for row, value in self.budget.run(batch, self._values):

@@ -11,7 +11,7 @@ from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
 from worldprobe.models import loading, model_provenance, selfcheck, tokenizers
 from worldprobe.models.answers import OPTION_ROOM, Answer, Options, scored
-from worldprobe.models.batching import Budget
+from worldprobe.models.batching import Budget, spread
 from worldprobe.models.chat import Encoder
 from worldprobe.models.checkpoint import Checkpoint, ensure_unchanged, locate
 from worldprobe.models.encoder_decoder_engine import EncoderDecoderEngine, PairEncoder
@@ -243,14 +243,14 @@ class TransformersEngine:
         skip: Collection[int],
         work: Callable[[Sequence[int]], list[tuple[int, Found]]],
     ) -> Iterator[tuple[int, Found]]:
-        """Answers of batches of whole sequences, longest first; one at a time in plain mode."""
+        """Answers of batches of whole sequences of similar length; one at a time in plain mode."""
         order = sorted(chosen, key=lambda i: (-len(sequences[i][0]), tuple(sequences[i][0])))
         for batch in self._batches(order, lambda i: len(sequences[i][0])):
             if any(m not in skip for m in batch):
                 yield from ((m, a) for m, a in self.budget.run(batch, work) if m not in skip)
 
     def _batches(self, order: Sequence[int], size: Callable[[int], int]) -> Iterator[list[int]]:
-        return ([m] for m in order) if self.mode == "plain" else self.budget.batches(order, size)
+        return ([order[k]] for k in spread(len(order))) if self.mode == "plain" else self.budget.batches(order, size)
 
     def _score_members(self, members: Sequence[int], sequences: Sequence[Sequenced]) -> list[tuple[int, list[float]]]:
         if self.mode == "plain":
