@@ -3,16 +3,18 @@
 Simulated models judge items of three domains; contrasts and surface features change nothing on average, but each model has slopes
 of its own, templates, pairs of concepts and versions theirs. Printed, for the intercepts of the paper and for the maximal
 structure: the share of tests of contrasts and of features at 5 % and at 1 % that find something (bar: 4 to 6 % and 1 %), and how
-often which random effect was dropped.
+often which random effect was dropped. A file, where one is named, keeps the fits of each study: a second run goes on from there.
 
-    python tests/performance/random_slopes.py [REPETITIONS [MODELS]]
+    python tests/performance/random_slopes.py [REPETITIONS [MODELS [FILE]]]
 """
 
+import json
 import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from worldprobe.benchmarks.ewok.analysis.regression import build_design, fit_mixed_model
 
@@ -49,23 +51,54 @@ def simulate(number, n_models):
     return simulate_judgements(items, log_odds, [f"model_{i:02}" for i in range(n_models)], "logprobs", number), surface
 
 
-def main(n_repetitions, n_models):
+def fit(number, n_models):
+    """The fits of one study, for JSON: structure -> p, z and df of each tested term, and what the fit says of itself."""
+    design, fits = build_design(*simulate(number, n_models)), {}
+    for structure in ("intercepts", "maximal"):
+        table, details = fit_mixed_model(design, structure=structure)
+        tested = table[table["group"].isin([*CONTRASTS, "surface_features"]) & table["p"].notna()]
+        kept = {name: details[name] for name in ("dropped", "is_converged", "random_sd")}
+        fits[structure] = tested[["group", "term", "p", "z", "df"]].to_dict(orient="list") | kept
+    return {"number": number, "n_models": n_models} | fits
+
+
+def shares(fits, structure):
+    """What one structure found, in words."""
+    tests = pd.concat([pd.DataFrame({name: one[structure][name] for name in ("group", "p")}) for one in fits])
+    is_feature = tests["group"] == "surface_features"
+    parts = [
+        f"{kind} {(p < 0.05).mean():.3f} {(p < 0.01).mean():.3f}"
+        for kind, p in (("contrasts", tests["p"][~is_feature]), ("features", tests["p"][is_feature]))
+    ]
+    failed = sum(not one[structure]["is_converged"] for one in fits)
+    return f"{structure}: {', '.join(parts)}, not converged {failed}"
+
+
+def main(n_repetitions, n_models, file):
     """All repetitions; what is known so far is printed after every tenth."""
-    counts = {(structure, kind): np.zeros(3) for structure in ("intercepts", "maximal") for kind in ("contrasts", "features")}
-    dropped, failed = Counter(), Counter()
+    lines = file.read_text(encoding="utf-8").splitlines() if file and file.exists() else []
+    fits = {one["number"]: one for one in map(json.loads, lines) if one["n_models"] == n_models}
     for number in range(n_repetitions):
-        design = build_design(*simulate(number, n_models))
-        for structure in ("intercepts", "maximal"):
-            table, details = fit_mixed_model(design, structure=structure)
-            dropped.update(details["dropped"])
-            failed[structure] += not details["is_converged"]
-            for kind, groups in (("contrasts", CONTRASTS), ("features", ("surface_features",))):
-                p = table.loc[table["group"].isin(groups), "p"].dropna()
-                counts[structure, kind] += [(p < 0.05).sum(), (p < 0.01).sum(), len(p)]
-        if number % 10 == 9:
-            shares = (f"{structure} {kind} {a / n:.3f} {b / n:.3f}" for (structure, kind), (a, b, n) in counts.items())
-            print(number + 1, "; ".join(shares), dict(failed), dict(dropped), flush=True)
+        if number not in fits:
+            fits[number] = fit(number, n_models)
+            if file:
+                with open(file, "a", encoding="utf-8") as lines:
+                    lines.write(json.dumps(fits[number]) + "\n")
+        if number % 10 == 9 or number == n_repetitions - 1:
+            known = [fits[one] for one in range(number + 1)]
+            dropped = Counter(name for one in known for name in one["maximal"]["dropped"])
+            print(
+                number + 1,
+                "; ".join(shares(known, structure) for structure in ("intercepts", "maximal")),
+                dict(dropped),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 500, int(sys.argv[2]) if len(sys.argv) > 2 else 8)
+    arguments = sys.argv[1:]
+    main(
+        int(arguments[0]) if arguments else 500,
+        int(arguments[1]) if len(arguments) > 1 else 8,
+        Path(arguments[2]) if len(arguments) > 2 else None,
+    )

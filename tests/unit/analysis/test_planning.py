@@ -5,7 +5,14 @@ import pytest
 
 from worldprobe.analysis.clusters import crossed_means
 from worldprobe.analysis.components import Part
-from worldprobe.analysis.planning import Replicates, Variances, plan, variances_of_differences
+from worldprobe.analysis.planning import (
+    Raters,
+    Replicates,
+    Variances,
+    plan,
+    variances_of_differences,
+    variances_with_people,
+)
 from worldprobe.errors import UserError
 
 SD = {"cluster": 0.10, "template": 0.15, "version": 0.05, "cluster_version": 0.08, "item": 0.2}
@@ -78,3 +85,40 @@ def test_a_study_of_replicates_finds_what_was_planned_and_nothing_where_there_is
         found.append(((ends.ci_low > 0) | (ends.ci_high < 0)).mean())
     assert found[0] <= 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / n)
     assert found[1] == pytest.approx(0.8, abs=0.04)
+
+
+def ratings(random, clear, n_raters):
+    """Differences of mean ratings from 1 to 5 in two contexts, and their squared errors, for targets that are so clear."""
+    shape = (*np.shape(clear), n_raters)
+    sides = [np.clip(np.round(3 + sign * clear[..., None] / 2 + 1.4 * random.standard_normal(shape)), 1, 5) for sign in (1, -1)]
+    return sides[0].mean(axis=-1) - sides[1].mean(axis=-1), sum(side.var(axis=-1, ddof=1) / n_raters for side in sides)
+
+
+def right(differences):
+    """Accuracies."""
+    return (np.sign(differences) + 1) / 2
+
+
+@pytest.mark.parametrize("n_raters", [2, 12])
+def test_five_raters_tell_what_fewer_and_more_raters_would_find(n_raters):
+    random = np.random.default_rng(n_raters)
+    clear = 1.5 + 0.8 * random.standard_normal(40_000)
+    mean, between, chance = Raters.of(*ratings(random, clear, 5), 5).accuracy(n_raters)
+    first, second = (right(ratings(random, clear, n_raters)[0]) for _ in range(2))
+    assert mean == pytest.approx(first.mean(), abs=0.015)
+    assert between == pytest.approx(np.cov(first, second)[0, 1], abs=0.01)
+    assert chance == pytest.approx(((first - second) ** 2).mean() / 2, abs=0.01)
+
+
+def test_what_raters_add_goes_down_with_their_number_and_as_many_change_nothing():
+    random = np.random.default_rng(7)
+    clear = 1.5 + 0.4 * random.standard_normal(12)[CLUSTER][:, None] + 0.6 * random.standard_normal((2, len(CLUSTER), 6))
+    differences, errors = ratings(random, clear, 4)
+    raters = Raters.of(differences.ravel(), errors.ravel(), 4)
+    model = (random.random(clear.shape) < 1 / (1 + np.exp(-clear))).mean(axis=0)
+    values = np.stack([right(differences).mean(axis=0), model])
+    same, more = (variances_with_people(values, CLUSTER, raters, n) for n in (4, 40))
+    pilot = variances_of_differences(values, CLUSTER)
+    for name in SD:
+        assert getattr(same, name) == pytest.approx(getattr(pilot, name), abs=1e-12), name
+    assert more.item < 0.9 * same.item

@@ -9,6 +9,10 @@ with a variance of each, estimated without bias by the mean squares of an analys
 halves of the raters, a mean over R of them has what all replicates share and an R-th of what sets them apart, by the same
 model. A study of another size has the same variances; ``analysis.components`` says how often its test, which is that of
 ``compare``, finds D. Checked by simulation: tests/performance/power.py.
+
+People are right about a target where the mean of n ratings in the right context is above that in the wrong one. The difference
+of these means is normal around a target's own, which is normal over targets; so n decides how often chance turns an answer
+(``Raters``). Checked by simulation: tests/performance/raters.py.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from worldprobe.analysis.clusters import bell_mccaffrey, sum_by_code
 from worldprobe.analysis.components import LEVEL, POWER, VERSIONS, Components, Part
@@ -27,6 +31,8 @@ from worldprobe.errors import UserError
 
 #: How many times the pilot's clusters a study might have.
 MULTIPLES = (0.5, 1.0, 2.0, 4.0)
+#: variance of people's accuracy between targets, below which a pilot does not tell how it would grow.
+LEAST_SIGNAL = 0.001
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,80 @@ class Replicates:
         squares = [(known[a].mean() - known[b].mean()) ** 2 for a, b in pairs]
         by_items = items.of_study(len(items.sizes), values.shape[2]).variance[0]
         return cls(items, max(float(np.mean(squares) - by_items), 0.0))
+
+
+@dataclass(frozen=True)
+class Raters:
+    """People's ratings of targets in the right context, less those in the wrong one.
+
+    Attributes:
+        mean, spread: mean and standard deviation of the targets' true differences.
+        noise: variance of the difference of two single ratings of a target.
+        n: ratings of each target in each context, in the pilot.
+    """
+
+    mean: float
+    spread: float
+    noise: float
+    n: float
+
+    @classmethod
+    def of(cls, differences: np.ndarray, errors: np.ndarray, n: float) -> Raters:
+        """Of a pilot.
+
+        Args:
+            differences: of the mean ratings of each target.
+            errors: their squared standard errors.
+            n: ratings that each mean is of.
+        """
+        error = float(errors.mean())
+        spread = max(float(differences.var(ddof=1)) - error, 0.0) ** 0.5
+        return cls(float(differences.mean()), spread, error * n, n)
+
+    def accuracy(self, n: float) -> tuple[float, float, float]:
+        """Of targets with n ratings in each context: the mean, its variance between targets, and the variance that raters add.
+
+        Ratings are whole numbers, so means are equal (and accuracy a half) where their difference is within half a step of 0.
+
+        >>> [round(x, 3) for x in Raters(mean=2.0, spread=0.0, noise=4.0, n=5).accuracy(1)]
+        [0.841, 0.0, 0.103]
+        """
+        places, weights = np.polynomial.hermite_e.hermegauss(80)
+        weights = weights / weights.sum()
+        error = max(self.noise / n, 1e-12) ** 0.5
+        distance = (self.mean + self.spread * places) / error
+        right = ndtr(distance)
+        is_tie = ndtr(distance + 0.5 / n / error) - ndtr(distance - 0.5 / n / error)
+        mean, square, ties = (float(weights @ one) for one in (right, right**2, is_tie))
+        return mean, max(square - mean**2, 0.0), max(mean - square - ties / 4, 0.0)
+
+
+def variances_with_people(values: np.ndarray, cluster: np.ndarray, raters: Raters, n_raters: int) -> Variances:
+    """The variances of the difference of people and a model, averaged over models, with another number of ratings.
+
+    What sets targets apart for people grows with the number as their accuracy does; what raters add goes down with it. Raters are
+    taken to err alone: a rater who errs more than others adds to what is found here.
+
+    Args:
+        values: accuracies of items, which are means over two targets, as in ``variances_of_differences``; people's come first.
+        cluster: as there.
+        raters: of the same pilot.
+        n_raters: ratings of each target in each context.
+    """
+    whole = np.concatenate([values, np.zeros_like(values[:1])])  # the variances of one series are those of its difference from 0
+    last = len(values)
+    kinds = ([(0, last)], [(place, last) for place in range(1, last)], [(0, place) for place in range(1, last)])
+    people, models, both = (variances_of_differences(whole, cluster, pairs) for pairs in kinds)
+    (_, signal, chance), (_, new_signal, new_chance) = raters.accuracy(raters.n), raters.accuracy(n_raters)
+    growth = new_signal / signal if signal > LEAST_SIGNAL else 1.0
+    found = {}
+    for name in (field.name for field in fields(both) if field.name != "sizes"):
+        own, other, difference = (getattr(one, name) for one in (people, models, both))
+        shared = (own + other - difference) / 2
+        drawn = min(chance / 2, own) if name == "item" else 0.0
+        new = (own - drawn) * growth + drawn * (new_chance / chance if chance > 0 else 1.0)
+        found[name] = max(new + other - 2 * shared * growth**0.5, 0.0)
+    return replace(both, **found)
 
 
 def variances_of_differences(

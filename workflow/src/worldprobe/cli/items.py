@@ -239,7 +239,15 @@ def _write(items: pd.DataFrame, made: Provenance, release_filter: bool, out: Pat
     facts = {"release_filter": release_filter, "duplicates": n_duplicates}
     made.details |= {key: value for key, value in facts.items() if value}
     write_table(items, Items, out, made)
+    _warn_of_copies(items)
     _report(len(items), n_duplicates, out)
+
+
+def _warn_of_copies(items: pd.DataFrame) -> None:
+    from worldprobe.benchmarks.ewok.materials.items import copied_versions
+
+    for version, first in copied_versions(items).items():
+        LOGGER.warning("version %d has all texts of version %d: leave it out, as a copy always agrees", version, first)
 
 
 def _report(n_items: int, n_duplicates: int, path: Path) -> None:
@@ -402,6 +410,7 @@ def import_(source: Path, /, *, password: Password = None, out: Path) -> None:
     # The release's texts are protected whatever canary the file states.
     canary = f"{found.canary}\n{RELEASE_CANARY}" if is_official and not is_protected(found.canary) else found.canary
     write_table(found.items, Items, out, made(IMPORT_METHOD, {"source": source}, details=details, canary=canary))
+    _warn_of_copies(found.items)
     if found.made_up:
         LOGGER.warning("%s has no %s: they were counted in the order of its rows", source, " and no ".join(found.made_up))
     whose = "those" if is_official else "not those"

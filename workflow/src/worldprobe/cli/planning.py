@@ -25,12 +25,15 @@ def plan(
     n_versions: Annotated[Sequence[int], between(2, 10_000)] = (),
     replicates: ReplicateModels = (),
     n_replicates: Annotated[Sequence[int], between(1, 1000)] = (1,),
+    people: Path | None = None,
+    n_raters: Annotated[Sequence[int], between(1, 1000)] = (),
     missing: Missing = (),
     out: Path,
 ) -> None:
     """How many pairs of concepts and versions a study needs to find a difference of two models, overall and by domain.
 
-    The variances are those of a pilot: judgements of two models or more on two versions or more.
+    The variances are those of a pilot: judgements of two models or more on two versions or more. With people's ratings of the
+    same items: how many raters, too, to find a difference of people and a model.
 
     Args:
         difference: true difference of the two models' accuracies
@@ -38,25 +41,33 @@ def plan(
         n_clusters: numbers of pairs of concepts (default: half, once, twice and four times the pilot's)
         n_versions: numbers of versions (default: 2 to 50)
         n_replicates: numbers of replicates of each model; 1: about these trained models
+        people: people's ratings (from `human clean`): find a difference of people and a model
+        n_raters: with --people, numbers of raters of each sentence (default: the pilot's)
         out: plans table
     """
     from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
     from worldprobe.benchmarks.ewok.analysis.planning import plan_studies, versions_needed
     from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
+    from worldprobe.benchmarks.ewok.contracts import Ratings
+    from worldprobe.contracts import read_table
     from worldprobe.contracts.results import OVERALL, Plans
     from worldprobe.errors import UserError
 
-    step = Step(PLANS, judgements, missing)
+    step = Step(PLANS, judgements, missing, {"people": people} if people else None)
     rows = step.read(COLUMNS)
+    rated = read_table(people, Ratings) if people else None
     if has_own_fillings(judgements):
         problem = "each item has fillings of its own, so versions are no sample of more."
         raise UserError(judgements[0], problem, "Plan with items of mode fixed.")
-    plans = plan_studies(rows, difference, eval_type, cluster, n_clusters, n_versions, named_groups(replicates), n_replicates)
+    size = (n_clusters, n_versions, named_groups(replicates), n_replicates)
+    plans = plan_studies(rows, difference, eval_type, cluster, *size, rated, n_raters)
     found = versions_needed(plans, power)
     print(f"A difference of {100 * difference:g} points is found in {power:.0%} of studies with:")
     most = plans["n_versions"].max()
     for row in found[found["grouping"] == OVERALL].to_dict("records"):
-        runs = f"{row['n_replicates']} replicates, " if replicates else ""
+        what = "replicate" if replicates else "rater"
+        ending = "s" if row["n_replicates"] > 1 else ""
+        runs = f"{row['n_replicates']} {what}{ending}, " if replicates or people else ""
         clusters = f"{row['n_clusters']} {cluster.replace('_', ' ')}s"
         print(f"  {runs}{clusters}, {row['n_templates']} templates: {row['n_versions'] or f'over {most}'} versions")
     step.write(plans, Plans, out, ["scipy"], {"cluster": cluster, "power": power})

@@ -124,11 +124,14 @@ class Plans(Table):
     eval_type: str = column(min_length=1, description="How the models of the pilot were asked.")
     grouping: str = column(min_length=1)
     group: str
-    n_replicates: int = column(ge=1, description="Of each model, such as training runs; 1: about these trained models.")
+    n_replicates: int = column(
+        ge=1,
+        description="Of each model, such as training runs; 1: about these trained models. Of people: ratings of each sentence.",
+    )
     n_clusters: int = column(gt=1, description="Pairs of concepts, ...")
     n_templates: int = column(gt=1)
     n_versions: int = column(gt=1)
-    difference: float = column(gt=0, le=1, description="True difference of two models.")
+    difference: float = column(gt=0, le=1, description="True difference of two models, or of people and a model.")
     power: float = column(ge=0, le=1, description="Share of such studies whose test finds it (p < 0.05).")
     detectable: float = column(gt=0, description="The difference that 80% of such studies find.")
     detectable_if_independent: float = column(gt=0, description="The same by the formula that takes items as independent.")

@@ -1,10 +1,11 @@
 """Templates of one pair of concepts share sentences, so they are drawn and flipped together."""
 
 import numpy as np
+import pandas as pd
 
 from simulated_judgements import simulate_items, simulate_judgements
 from worldprobe.benchmarks.ewok.analysis.compare import compare_models
-from worldprobe.benchmarks.ewok.analysis.panel import cluster_codes
+from worldprobe.benchmarks.ewok.analysis.panel import build_panel, cluster_codes, copied_versions
 
 
 def test_a_cluster_is_a_pair_of_concepts_of_one_domain_also_where_a_concept_has_no_partner():
@@ -28,3 +29,23 @@ def test_models_that_differ_by_their_luck_with_concepts_are_not_told_apart_by_ch
         found[cluster] = (table["p"] < 0.05).mean()
     assert found["concept_pair"] <= 0.08
     assert found["template"] > 2 * found["concept_pair"]
+
+
+def test_a_version_that_is_another_one_again_is_warned_of(caplog):
+    items = simulate_items(60, 2, seed=1)
+    judgements = simulate_judgements(items, np.zeros((2, len(items), 2)), ["ant", "bee"], "logprobs", 4)
+    build_panel(judgements)
+    assert not caplog.messages
+    again = judgements[judgements["version"] == 1].assign(version=2)
+    again["item_id"] = again["item_id"].str.replace("_v1", "_v2")
+    build_panel(pd.concat([judgements, again], ignore_index=True))
+    assert [message.split(" have ")[0] for message in caplog.messages] == ["versions 1 and 2"]
+
+
+def test_equal_accuracies_say_nothing_where_all_or_few_are_right():
+    items = simulate_items(60, 2, seed=1)
+    right = np.ones((1, len(items), 2), np.float32)
+    assert copied_versions(items, right) == []
+    few = items["meta_template"] < 4
+    assert copied_versions(items[few], np.tile(np.float32([1, 0]), (1, few.sum(), 1))) == []
+    assert copied_versions(items, np.tile(np.float32([1, 0]), (1, len(items), 1))) == [(0, 1)]

@@ -7,7 +7,7 @@ import pytest
 from simulated_judgements import DOMAINS, simulate_items, simulate_judgements
 from worldprobe import cli
 from worldprobe.benchmarks.ewok.analysis.planning import plan_studies, pool_means, versions_needed
-from worldprobe.benchmarks.ewok.contracts import Judgements
+from worldprobe.benchmarks.ewok.contracts import Judgements, Ratings
 from worldprobe.benchmarks.ewok.tables.planning import pooled_domains, study_sizes
 from worldprobe.contracts import read_provenance, read_table, validate, write_table
 from worldprobe.contracts.results import Orders, Plans, PooledMeans
@@ -100,3 +100,42 @@ def test_replicates_are_planned_for_where_the_pilot_has_some(judgements):
         plan_studies(judgements, 0.05, n_replicates=[3])
     with pytest.raises(UserError, match="all models are replicates of one"):
         plan_studies(both[both["model"].str.startswith("ant")], 0.05, replicates={"ant": named["ant"]})
+
+
+@pytest.fixture
+def rated(judgements):
+    """Ratings of five people who err: contracts.Ratings of the same items."""
+    rng = np.random.default_rng(5)
+    rows = judgements.loc[judgements["model"] == "ant", ["item_id", "target"]]
+    rows = pd.concat([rows.assign(context=context) for context in (1, 2)], ignore_index=True)
+    middle = np.where(rows["target"] == rows["context"], 3.7, 2.3)
+    single = np.clip(np.round(middle[:, None] + 1.5 * rng.standard_normal((len(rows), 5))), 1, 5)
+    return rows.assign(rating=single.mean(axis=1), n_raters=5.0, sd=single.std(axis=1, ddof=1))
+
+
+def test_more_raters_find_a_difference_of_people_and_models_more_often(judgements, rated, tmp_path, capsys):
+    files = []
+    for model, rows in judgements.groupby("model"):
+        files.append(str(tmp_path / f"{model}.parquet"))
+        write_table(rows, Judgements, files[-1], Provenance(model=model))
+    write_table(rated, Ratings, tmp_path / "ratings.parquet", Provenance())
+    out = str(tmp_path / "plans.parquet")
+    command = ["plan", *files, "--people", str(tmp_path / "ratings.parquet"), "--difference", "0.2", "--out", out]
+    assert cli.main([*command, "--n-raters", "1", "20"]) == 0
+    assert "1 rater, " in capsys.readouterr().out
+    plans = read_table(out, Plans).set_index(["group", "n_clusters", "n_versions"])
+    few, many = (plans.loc[plans["n_replicates"] == n, "detectable"] for n in (1, 20))
+    assert (many < few).mean() > 0.9
+    assert cli.main(command) == 0
+    assert set(read_table(out, Plans)["n_replicates"]) == {5}
+
+
+def test_raters_who_are_not_counted_or_did_not_rate_these_items_are_refused(judgements, rated):
+    with pytest.raises(UserError, match="nothing says how raters vary"):
+        plan_studies(judgements, 0.05, n_raters=[3])
+    with pytest.raises(UserError, match="no two targets have two ratings"):
+        plan_studies(judgements, 0.05, ratings=rated.assign(sd=np.nan))
+    with pytest.raises(UserError, match="of none of the judged items"):
+        plan_studies(judgements, 0.05, ratings=rated.assign(item_id=rated["item_id"] + "9"))
+    with pytest.raises(UserError, match="does not go with --replicates"):
+        plan_studies(judgements, 0.05, ratings=rated, replicates={"ant": ["ant"], "bee": ["bee"]})

@@ -13,6 +13,7 @@ from worldprobe.benchmarks.ewok.materials.items import (
     FixedSampler,
     IndependentSampler,
     apply_release_filter,
+    copied_versions,
     fill_fixed,
     filter_tags,
     flag_duplicates,
@@ -359,6 +360,13 @@ def test_an_item_with_the_texts_of_another_names_the_first_of_them():
     rows[-1]["target2"] = "e"
     flagged = flag_duplicates(pd.DataFrame(rows)).set_index("item_id")["duplicate_of"].fillna("").to_dict()
     assert flagged == {"m1v1": "", "m1v2": "m1v1", "m2v0": "m1v1", "m3v0": ""}
+
+
+def test_versions_with_the_same_fillings_are_named(garden):
+    items = build(garden, "--versions", "0-1")
+    assert copied_versions(items) == {}
+    copy = items[items["version"] == 1].assign(version=2)
+    assert copied_versions(pd.concat([items, copy])) == {2: 1}
 
 
 def test_the_release_filter_reverses_whole_templates_first_but_the_original_excludes_them(garden):

@@ -19,6 +19,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.vocabulary import DESIGN, contrast_group
 from worldprobe.errors import UserError
+from worldprobe.log import LOGGER
 from worldprobe.provenance import Provenance
 
 #: unit that is a sample of more -> columns that identify it.
@@ -69,6 +70,8 @@ def cluster_codes(items: pd.DataFrame, cluster: str) -> np.ndarray:
     return items.groupby(list(CLUSTERS[cluster]), sort=True, dropna=False).ngroup().to_numpy()
 
 
+#: templates that two versions must have in common to be taken for copies.
+FEWEST = 20
 #: columns of contracts.Judgements that a panel is built from.
 COLUMNS = ("item_id", "target", "model", "eval_type", "accuracy", "is_tie", "is_near_tie", "status", *DESIGN)
 
@@ -108,7 +111,7 @@ class Panel:
 
 
 def build_panel(judgements: pd.DataFrame) -> Panel:
-    """Arrange judgements as arrays.
+    """Arrange judgements as arrays; versions that are copies of one another by all appearances are warned of.
 
     Args:
         judgements: contracts.Judgements, of any number of series; text may be categorical.
@@ -138,15 +141,47 @@ def build_panel(judgements: pd.DataFrame) -> Panel:
         cube.ravel()[flat] = values
         return cube
 
+    accuracy = spread(judgements["accuracy"].to_numpy(np.float32), np.nan)
+    for first, copy in copied_versions(items, accuracy):
+        LOGGER.warning(
+            "versions %d and %d have the same accuracies everywhere. If their fillings are the same, give one of them: a copy "
+            "makes versions look alike, and intervals narrow",
+            first,
+            copy,
+        )
     return Panel(
         series=series,
         items=items,
-        accuracy=spread(judgements["accuracy"].to_numpy(np.float32), np.nan),
+        accuracy=accuracy,
         is_present=is_present,
         is_tie=spread(judgements["is_tie"].to_numpy(bool), False),
         is_near_tie=spread(judgements["is_near_tie"].to_numpy(bool), False),
         is_missing=spread((judgements["status"] != "ok").to_numpy(bool), False),
     )
+
+
+def copied_versions(items: pd.DataFrame, accuracy: np.ndarray) -> list[tuple[int, int]]:
+    """Versions in which every series has the accuracies that it has in an earlier one, template by template.
+
+    Args:
+        items: as in ``Panel``.
+        accuracy: as in ``Panel``.
+
+    Returns:
+        The earlier version and its copy. With fewer than ``FEWEST`` templates, and where no series is right in some and wrong in
+        others, equal accuracies say nothing.
+    """
+    template, version = cluster_codes(items, "template"), items["version"].to_numpy()
+    known: dict[tuple[bytes, bytes], int] = {}
+    found = []
+    for number in np.unique(version):
+        places = np.flatnonzero(version == number)
+        places = places[np.argsort(template[places], kind="stable")]
+        values = accuracy[:, places].reshape(len(accuracy), -1)
+        first = known.setdefault((template[places].tobytes(), values.tobytes()), int(number))
+        if first != number and len(places) >= FEWEST and (np.fmin.reduce(values, 1) < np.fmax.reduce(values, 1)).any():
+            found.append((first, int(number)))
+    return found
 
 
 def _factorize(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from worldprobe.analysis.planning import Replicates, plan, variances_of_differences
+from worldprobe.analysis.planning import Raters, Replicates, plan, variances_of_differences, variances_with_people
 from worldprobe.analysis.pooling import Pooled, pool
 from worldprobe.benchmarks.ewok.analysis.panel import CLUSTERS, DEFAULT_CLUSTER, Panel, build_panel, cluster_codes
 from worldprobe.benchmarks.ewok.analysis.summarize import metric_values
+from worldprobe.benchmarks.ewok.human.statistics import people_differ
 from worldprobe.contracts.results import ALL, JOINT, OVERALL, Orders
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
@@ -30,8 +31,12 @@ def plan_studies(
     n_versions: Sequence[int] = (),
     replicates: Mapping[str, Sequence[str]] | None = None,
     n_replicates: Sequence[int] = (1,),
+    ratings: pd.DataFrame | None = None,
+    n_raters: Sequence[int] = (),
 ) -> pd.DataFrame:
     """The power of studies of several sizes to find a difference of two models, overall and in each domain.
+
+    With people's ratings: a difference of people and a model.
 
     Args:
         judgements: contracts.Judgements of the pilot: two models or more, two versions or more, whose templates share fillings.
@@ -42,15 +47,22 @@ def plan_studies(
         n_versions: numbers of versions (2 to 50).
         replicates: name -> the models that are replicates of one another, such as training runs from several seeds.
         n_replicates: numbers of replicates of each model.
+        ratings: contracts.Ratings of people of the same items.
+        n_raters: with ratings, numbers of raters that each target has in each context (the pilot's).
 
     Returns:
-        contracts.Plans; domains with a single cluster have no rows.
+        contracts.Plans; domains with a single cluster have no rows. With ratings, n_replicates are raters.
 
     Raises:
         UserError: the pilot cannot tell how differences vary.
     """
     if max(n_replicates) > 1 and not replicates:
         raise UserError("--n-replicates", "nothing says how replicates vary.", "Name those of the pilot with --replicates.")
+    if n_raters and ratings is None:
+        raise UserError("--n-raters", "nothing says how raters vary.", "Give the ratings of a pilot with --people.")
+    if ratings is not None and replicates:
+        problem = "does not go with --replicates: people are compared with single models."
+        raise UserError("--people", problem, "Leave one of them out.")
     rows = judgements[judgements["eval_type"] == eval_type]
     if rows.empty:
         raise UserError("judgements", f"there are none by {eval_type}.", "Give judgements of two models or more.")
@@ -62,16 +74,50 @@ def plan_studies(
         for models in (replicates or {}).values()
         for a, b in combinations(models, 2)
     ]
-    options: dict[str, Any] = {"n_clusters": n_clusters, "n_replicates": n_replicates}
-    options |= {"n_versions": n_versions} if n_versions else {}
-    tables = [_plan(values, codes, difference, alike, options).assign(grouping=OVERALL, group=ALL)]
+    options: dict[str, Any] = {"n_clusters": n_clusters} | ({"n_versions": n_versions} if n_versions else {})
+    if ratings is None:
+        options |= {"n_replicates": n_replicates}
+
+        def planned(places: np.ndarray) -> pd.DataFrame:
+            return _plan(values[:, places], codes[places], difference, alike, options)
+    else:
+        people, raters = _people(panel, ratings)
+        values = np.concatenate([people[None], values])
+        numbers = n_raters or [max(round(raters.n), 1)]
+
+        def planned(places: np.ndarray) -> pd.DataFrame:
+            found = {n: variances_with_people(values[:, places], codes[places], raters, n) for n in numbers}
+            return pd.concat([plan(one, difference, **options).assign(n_replicates=n) for n, one in found.items()])
+
+    tables = [planned(np.arange(len(templates))).assign(grouping=OVERALL, group=ALL)]
     for domain, places in templates.groupby("domain", sort=True).indices.items():
         if len(np.unique(codes[places])) > 1:
-            found = _plan(values[:, places], codes[places], difference, alike, options)
-            tables.append(found.assign(grouping="domain", group=str(domain)))
+            tables.append(planned(np.asarray(places)).assign(grouping="domain", group=str(domain)))
         else:
             LOGGER.warning("%s has one cluster: nothing says how others would vary", domain)
     return pd.concat(tables, ignore_index=True).assign(eval_type=eval_type)
+
+
+def _people(panel: Panel, ratings: pd.DataFrame) -> tuple[np.ndarray, Raters]:
+    """People's accuracies, shape (templates, versions), and what their ratings are like.
+
+    Raises:
+        UserError: the ratings are of other items, or do not say how raters differ.
+    """
+    found = people_differ(ratings)
+    is_first = found.index.get_level_values("target") == 1
+    found["people"] = found["people"].where(is_first, -found["people"])  # target 1 fits context 1, target 2 context 2
+    known = found.dropna(subset=["error"])
+    if len(known) < 2:
+        raise UserError("ratings", "no two targets have two ratings in each context.", "Give ratings with n_raters and sd.")
+    right = ((np.sign(found["people"]) + 1) / 2).unstack("target").reindex(columns=[1, 2]).mean(axis=1, skipna=False)
+    values = right.reindex(panel.items["item_id"]).to_numpy(float)
+    if np.isnan(values).all():
+        raise UserError("ratings", "are of none of the judged items.", "Give ratings of the items that models judged.")
+    n = ratings["n_raters"].to_numpy(float)
+    n = n[n > 0]
+    raters = Raters.of(known["people"].to_numpy(float), known["error"].to_numpy(float), len(n) / (1 / n).sum())
+    return _spread_by_template(panel, values[None])[0], raters
 
 
 def _plan(
@@ -143,11 +189,16 @@ def pool_means(judgements: pd.DataFrame, has_own_fillings: bool = False) -> tupl
 
 def _by_template(panel: Panel) -> tuple[pd.DataFrame, np.ndarray]:
     """One row per template, and its accuracies, shape (series, templates, versions); missing where an item has none."""
-    items = panel.items
-    code, version = cluster_codes(items, "template"), np.unique(items["version"], return_inverse=True)[1]
-    values = np.full((len(panel.series), int(code.max()) + 1, int(version.max()) + 1), np.nan)
-    values[:, code, version] = metric_values(panel)[0]
-    return items.iloc[np.unique(code, return_index=True)[1]].reset_index(drop=True), values
+    first = np.unique(cluster_codes(panel.items, "template"), return_index=True)[1]
+    return panel.items.iloc[first].reset_index(drop=True), _spread_by_template(panel, metric_values(panel)[0])
+
+
+def _spread_by_template(panel: Panel, values: np.ndarray) -> np.ndarray:
+    """Values of items, shape (series, items), as (series, templates, versions); missing where there is no item."""
+    code, version = cluster_codes(panel.items, "template"), np.unique(panel.items["version"], return_inverse=True)[1]
+    spread = np.full((len(values), int(code.max()) + 1, int(version.max()) + 1), np.nan)
+    spread[:, code, version] = values
+    return spread
 
 
 def _rows(found: Pooled) -> pd.DataFrame:

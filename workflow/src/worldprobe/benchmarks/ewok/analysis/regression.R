@@ -128,13 +128,15 @@ fit_whitened <- function(formula, rows) {
 # least variance goes.
 fit_reduced <- function(fixed, terms, is_optional, rows, n_terms, method) {
   dropped <- character()
+  start <- NULL
   repeat {
     formula <- as.formula(paste(c(fixed, terms), collapse = " + "))
-    fitted <- if (method == "plain") fit_plain(formula, rows) else fit_slopes(formula, rows)
+    fitted <- if (method == "plain") fit_plain(formula, rows) else fit_slopes(formula, rows, start)
     place <- match(gsub("[() ]", "", terms), fitted$groups)
     fitted$theta <- fitted$theta[place]
     fitted$groups <- terms
     goes <- is_optional & fitted$theta < no_variance
+    start <- if (any(goes)) setNames(fitted$theta, gsub("[() ]", "", terms)) # without them the maximum is where it was
     if (!any(goes) && any(is_optional) && any(grepl("converge", fitted$messages))) {
       goes <- seq_along(terms) == which(is_optional)[which.min(fitted$theta[is_optional])]
     }
@@ -150,24 +152,26 @@ no_variance <- 0.005
 
 # As fit_whitened, for ten or twelve random effects: there, a quadratic model of the deviance is what takes evaluations. In whitened
 # coordinates the coefficients' part of it is known (two times the identity), so that a few quasi-Newton steps end the search.
-fit_slopes <- function(formula, rows) {
+# start: standard deviations by name where the first stage's are known.
+fit_slopes <- function(formula, rows, start = NULL) {
   parsed <- lme4::glFormula(formula, data = rows, family = binomial)
   deviance <- do.call(lme4::mkGlmerDevfun, parsed)
   inner <- environment(deviance)
   n_theta <- length(parsed$reTrms$theta)
   evaluations <- 0
-  first <- minqa::bobyqa(
-    rep(0.3, n_theta), function(theta) { evaluations <<- evaluations + 1; deviance(theta) },
-    lower = rep(0, n_theta), control = list(rhobeg = 0.15, rhoend = 2e-3, maxfun = 2000)
-  )
   groups <- names_of(parsed$reTrms$cnms)
-  theta <- first$par
-  deviance(theta)
+  theta <- if (is.null(start)) {
+    minqa::bobyqa(
+      rep(0.3, n_theta), function(theta) { evaluations <<- evaluations + 1; deviance(theta) },
+      lower = rep(0, n_theta), control = list(rhobeg = 0.15, rhoend = 2e-3, maxfun = 2000)
+    )$par
+  } else start[groups]
+  lowest <- deviance(theta)
   beta <- inner$pp$beta(1)
   spread <- t(chol(chol2inv(inner$pp$RX())))
   found <- list(
     estimate = beta, std_error = rep(NA_real_, length(beta)), df = rep(NA_real_, length(beta)), theta = theta, groups = groups,
-    deviance = first$fval, evaluations = evaluations, gradient = NA_real_, messages = character()
+    deviance = lowest, evaluations = evaluations, gradient = NA_real_, messages = character()
   )
   moves <- which(theta >= no_variance)
   is_needed <- grepl("^1[|](item|model)$", groups)

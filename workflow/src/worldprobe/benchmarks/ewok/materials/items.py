@@ -497,6 +497,17 @@ def flag_duplicates(items: pd.DataFrame) -> pd.DataFrame:
     return items.assign(duplicate_of=pd.Series(duplicate_of, index=items.index, dtype="str"))
 
 
+def copied_versions(items: pd.DataFrame) -> dict[int, int]:
+    """Versions whose texts are all those of an earlier version, template by template -> the earlier one."""
+    known: dict[tuple[object, ...], int] = {}
+    found = {}
+    for version, rows in items.sort_values(["domain", "meta_template", "template"]).groupby("version", sort=True):
+        first = known.setdefault(tuple(rows[list(TEXTS)].to_numpy().ravel()), int(str(version)))
+        if first != version:
+            found[int(str(version))] = first
+    return found
+
+
 def shortfalls(made: Mapping[str, int], templates: pd.DataFrame, asked: int) -> dict[str, int]:
     """Template id -> its number of items, for templates that have fewer than were asked for.
 
