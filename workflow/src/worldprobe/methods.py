@@ -14,8 +14,8 @@ from worldprobe.files import digest_file, files_below
 from worldprobe.paths import PACKAGE, RESOURCES
 
 #: EWoK: templates, items, and a model's scores and responses.
-TEMPLATES = 1
-ITEMS = 1
+TEMPLATES = 2
+ITEMS = 2
 SCORE = 3
 #: WorldSense: trials and a model's responses.
 TRIALS = 3

@@ -42,6 +42,7 @@ def write_corpus(
     compat: Compat = False,
     stories: Count = 24000,
     sentences: Annotated[int, between(0)] = 7000,
+    hold_out: Literal["templates", "situations"] = "templates",
     held_out_templates: Share = 0.25,
     held_out_fillers: Share = 0.25,
     seed: Seed = 0,
@@ -55,7 +56,9 @@ def write_corpus(
         templates: templates table
         stories: approximate number of stories
         sentences: approximate number of single sentences
-        held_out_templates: share of each domain's templates that is held out
+        hold_out: templates: a share of them, whose sentences occur alone; situations: the test part of the materials' split,
+            of which no document says anything
+        held_out_templates: templates: share of each domain's templates that is held out
         held_out_fillers: share of each class's fillers that is held out
         out: folder for documents.parquet, templates.parquet and fillers.parquet
     """
@@ -66,7 +69,8 @@ def write_corpus(
     from worldprobe.provenance import made
 
     read = read_and_check(materials, password, compat)
-    corpus = build_corpus(read_table(templates, Templates), read, held_out_templates, held_out_fillers, stories, sentences, seed)
+    shares = held_out_templates, held_out_fillers
+    corpus = build_corpus(read_table(templates, Templates), read, *shares, stories, sentences, seed, hold_out)
     provenance = made(
         methods.CORPUS,
         {"templates": templates},
@@ -75,7 +79,8 @@ def write_corpus(
         seed=seed,
         canary=read.canary,
         details={
-            "held_out_templates": held_out_templates,
+            "hold_out": hold_out,
+            "held_out_templates": held_out_templates if hold_out == "templates" else None,
             "held_out_fillers": held_out_fillers,
             "compat": compat,
         }

@@ -157,14 +157,21 @@ def _fill_and_write(
     made: Provenance,
     out: Path,
 ) -> None:
-    from worldprobe.benchmarks.ewok.materials.items import Filling, fill_items, filling_details, finish_items, stream_items
+    from worldprobe.benchmarks.ewok.materials.items import (
+        Filling,
+        fill_items,
+        filling_details,
+        finish_items,
+        sizes_of,
+        stream_items,
+    )
 
     is_independent = how.mode == "independent"
     many = [version] if version is not None else list(range(how.per_template)) if is_independent else versions
     filling = Filling(how.mode, many, how.seed, tuple(how.swap), how.filter)
     made.method = methods.ITEMS
     made.seed = how.seed if is_independent else None
-    made.details |= filling_details(filling, version is not None)
+    made.details |= filling_details(filling, version is not None) | sizes_of(templates)
     if is_independent and not (how.flags or how.release_filter):
         processes = min(how.processes, os.cpu_count() or 1)
         _report(*stream_items(templates, materials, filling, out, made, processes), out)

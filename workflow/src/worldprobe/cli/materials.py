@@ -129,6 +129,27 @@ def stats(materials: MaterialsPlace, /, *, password: Password = None, seed: Seed
 
 
 @app.command
+def split(materials: MaterialsPlace, /, *, password: Password = None, seed: Seed = 0, out: Path) -> None:
+    """Split pairs of concepts into train and test, which share no situation and no concept.
+
+    Materials that contain the file as utils/split.csv ship this split: `controls write-corpus --hold-out situations` uses it.
+
+    Args:
+        out: CSV file with the part of each pair of concepts
+    """
+    from worldprobe.benchmarks.ewok.materials.items import compile_all
+    from worldprobe.benchmarks.ewok.materials.split import split_by_situation, split_text
+    from worldprobe.files import write_text
+    from worldprobe.log import LOGGER
+
+    read = read_and_check(materials, password, False)
+    parts = split_by_situation(compile_all(read), seed)
+    write_text(out, split_text(parts, read.canary))
+    n_train = int((parts["part"] == "train").sum())
+    LOGGER.info("%d pairs of concepts for training, %d for testing: %s", n_train, len(parts) - n_train, out)
+
+
+@app.command
 def preview(
     materials: MaterialsPlace,
     concept: str,

@@ -38,6 +38,7 @@ class Column:
     str_startswith: str | None
     min_length: int | None
     description: str
+    optional: bool
 
 
 def column(
@@ -51,6 +52,7 @@ def column(
     str_startswith: str | None = None,
     min_length: int | None = None,
     description: str = "",
+    optional: bool = False,
 ) -> Any:
     """The rules of a column, written next to its name and type in the body of a contract.
 
@@ -64,9 +66,11 @@ def column(
         str_startswith: what the text starts with.
         min_length: characters that the text has at least.
         description: what the values mean, where the name does not say it.
+        optional: rows may be written without it; the file then has the column without values.
     """
     values = None if isin is None else tuple(isin)
-    return Column("", nullable, ge, gt, le, values, str_matches, str_startswith, min_length, description)
+    is_nullable = nullable or optional
+    return Column("", is_nullable, ge, gt, le, values, str_matches, str_startswith, min_length, description, optional)
 
 
 class Table:
@@ -246,6 +250,7 @@ def validate(frame: pd.DataFrame, contract: type[Table]) -> pd.DataFrame:
 
 def _check(frame: pd.DataFrame, contract: type[Table]) -> tuple[pd.DataFrame, arrow.Table]:
     """The rows in order, as pandas and as Arrow have them."""
+    frame = frame.assign(**{name: None for name, column in contract.columns.items() if column.optional and name not in frame})
     if missing := [name for name in contract.columns if name not in frame]:
         raise ContractError(f'{contract.Config.name} lacks the column "{missing[0]}"')
     known = list(contract.columns)

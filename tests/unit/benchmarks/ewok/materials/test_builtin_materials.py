@@ -141,6 +141,7 @@ def test_the_check_finds_neither_errors_nor_warnings(folder):
 def test_there_are_enough_concepts_restrictions_and_different_pairs_of_sentences(templates):
     counts = count_templates(templates).set_index("domain").loc["all"]
     assert counts["concepts"] >= 220
+    assert counts["situations"] >= 700
     assert counts["target_pairs"] >= 420
     assert counts["context_pairs"] >= 700
     asked = {key for text in sentences(templates) for key in keys(text)}

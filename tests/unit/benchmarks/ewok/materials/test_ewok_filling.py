@@ -233,14 +233,9 @@ def test_items_of_a_domain_do_not_depend_on_other_domains(garden):
             f"{kind}s/{kind}-attic-work.yml", garden.files[f"{kind}s/{kind}-garden-work.yml"].replace("garden-work", "attic-work")
         )
     for options in ([], ["--mode", "independent", "--per-template", "4"]):
-        both = build(garden, *options)
-        alone = build(garden.without("context-attic"), *options)
-        assert (
-            both[both["domain"] == "garden-work"]
-            .drop(columns="duplicate_of")
-            .reset_index(drop=True)
-            .equals(alone.drop(columns="duplicate_of"))
-        )
+        both = build(garden, *options).drop(columns=["duplicate_of", "situation"])  # these look across domains
+        alone = build(garden.without("context-attic"), *options).drop(columns=["duplicate_of", "situation"])
+        assert both[both["domain"] == "garden-work"].reset_index(drop=True).equals(alone)
         garden.with_("contexts/context-attic-work.yml", garden.files["contexts/context-garden-work.yml"])
 
 

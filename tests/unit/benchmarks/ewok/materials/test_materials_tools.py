@@ -60,6 +60,7 @@ def many_templates(rng, n_concepts=24, **columns) -> pd.DataFrame:
     for i in range(n_concepts):
         row = {text: f"{{agent1}} {sentence()}" for text in ("context1", "context2", "target1", "target2")}
         row |= {"domain": "garden-work", "concept_a": f"a{i}", "concept_b": f"b{i}", "template_id": f"garden-work_{i + 1}_1"}
+        row |= {"situation": f"garden-work_{i + 1}"}
         row |= {"context_type": "direct", "context_contrast": "antonym", "target_contrast": "concept swap"}
         rows.append(row | {name: make(row) for name, make in columns.items()})
     return pd.DataFrame(rows)
@@ -121,7 +122,8 @@ def test_templates_and_different_pairs_are_counted():
     templates = many_templates(np.random.default_rng(0), n_concepts=3)
     twice = pd.concat([templates, templates.assign(context1=templates["context1"] + " now")])
     counts = count_templates(twice).set_index("domain").loc["garden-work"]
-    assert counts.to_dict() == {"templates": 6, "concepts": 6, "target_pairs": 3, "context_pairs": 6}
+    parts = {"concept_pairs": 3, "situations": 3, "context_pairs": 6, "target_pairs": 3, "concepts": 6, "templates": 6}
+    assert counts.to_dict() == parts
 
 
 def test_a_feature_that_follows_the_domain_has_an_association_of_one():

@@ -170,7 +170,7 @@ def test_a_fit_that_the_table_does_not_have_is_named(paper_study):
 
 
 def test_the_dataset_table_counts_designs_and_reads_no_text(tmp_path):
-    design = {"domain": "d", "concept_b": None, "context_type": "direct", "target_contrast": "concept swap"}
+    design = {"domain": "d", "concept_b": None, "context_type": "direct", "target_contrast": "concept swap", "situation": "d_1"}
     templates = pd.DataFrame(
         [
             design | {"concept_a": "warm", "concept_b": "cold", "context_contrast": "antonym"},
@@ -180,6 +180,8 @@ def test_the_dataset_table_counts_designs_and_reads_no_text(tmp_path):
     )
     items = pd.DataFrame({"domain": ["d", "d", "e"], "version": [0, 1, 0]})
     frame = dataset.dataset(templates, items).frame.set_index("domain")
+    assert frame.loc["d", ["n_concept_pairs", "n_situations"]].tolist() == [2, 1]
+    assert frame.loc["all", ["n_concept_pairs", "n_situations"]].tolist() == [3, 1]
     assert frame.loc["d", ["n_concepts", "n_templates", "n_items", "context_antonym", "context_other"]].tolist() == [
         2,
         2,
@@ -234,6 +236,7 @@ def garden_templates() -> pd.DataFrame:
                     "context2": f"Nobody calls {{object1}} {one}.",
                     "context_contrast": "antonym",
                     "context_type": kind,
+                    "situation": f"{domain}_{number}",
                 }
             )
     return pd.DataFrame(rows)
@@ -249,7 +252,7 @@ def test_the_tables_of_the_materials_show_what_goes_with_what_and_no_text(garden
     assert sides.loc[("context", "garden-work"), "words_difference"] == -1.0
     assert [domain for _, domain in sides.index[:3]] == ["garden-work", "kitchen-work", "all"]
     words = materials.materials_words(garden_templates).frame.set_index("domain")
-    assert words.loc["all", ["templates", "target_pairs", "context_pairs", "shared_words"]].tolist() == [4, 4, 4, 0.0]
+    assert words.loc["all", ["templates", "target_pairs", "context_pairs", "shared_words"]].tolist() == [4, 2, 2, 0.0]
     cues = materials.materials_cues(garden_templates).frame.set_index("part")
     assert cues.loc["target", ["n_words", "n_above"]].tolist() == [0, 0]
     for build in (materials.materials_design, materials.materials_sides, materials.materials_words, materials.materials_cues):

@@ -28,11 +28,12 @@ class Templates(Table):
     context2: str
     context_contrast: str = column(nullable=True, description="The materials' label; contrast_group groups it.")
     context_type: str = column(isin=CONTEXT_TYPES)
+    situation: str = column(description="Templates whose contexts say nearly the same share it; named after the first.")
 
     class Config(Table.Config):
         name = "templates"
         unique = ["template_id"]
-        metadata = {"version": 1, "key": ["domain", "meta_template", "template"]}
+        metadata = {"version": 2, "key": ["domain", "meta_template", "template"]}
 
 
 class Items(Table):
@@ -52,6 +53,7 @@ class Items(Table):
     context_contrast: str = column(nullable=True, description="How the two contexts differ.")
     context_type: str = column(isin=CONTEXT_TYPES, description="Whether the context names the concept or implies it.")
     target_contrast: str = column(isin=TARGET_CONTRASTS, description="How the two targets differ.")
+    situation: str = column(optional=True, description="Items whose contexts say nearly the same share it.")
     fillers: str = column(description="JSON object: slot key -> filler text, keys in code-point order.")
     tags: str = column(description="The slot keys in code-point order, joined by commas.")
     duplicate_of: str = column(nullable=True, description="item_id of an earlier item with the same four texts.")
@@ -59,7 +61,7 @@ class Items(Table):
     class Config(Table.Config):
         name = "items"
         unique = ["item_id"]
-        metadata = {"version": 1, "key": ["version", "domain", "meta_template", "template"]}
+        metadata = {"version": 2, "key": ["version", "domain", "meta_template", "template"]}
 
 
 class SurfaceFeatures(Table):
@@ -364,14 +366,15 @@ class ControlTemplates(Table):
     domain: str
     group: int = column(ge=0, description="Templates that share a right pairing of texts are held out together.")
     status: str = column(
-        isin=["held_in", "new_pairing", "new_context"],
-        description="new_pairing: no story joins its contexts and targets; new_context: one of its contexts is in no story.",
+        isin=["held_in", "new_pairing", "new_context", "new_situation"],
+        description="new_pairing: no story joins its contexts and targets; new_context: one of its contexts is in no story; "
+        "new_situation: no document has its situation, its concepts or anything that it says.",
     )
 
     class Config(Table.Config):
         name = "control_templates"
         unique = ["template_id"]
-        metadata = {"version": 1, "key": ["domain", "group", "template_id"]}
+        metadata = {"version": 2, "key": ["domain", "group", "template_id"]}
 
 
 class ControlFillers(Table):
@@ -407,7 +410,8 @@ class ControlAccuracies(Table):
 
     model: str
     templates: str = column(
-        isin=["all", "held_in", "held_out", "new_pairing", "new_context"], description="held_out: the last two together."
+        isin=["all", "held_in", "held_out", "new_pairing", "new_context", "new_situation"],
+        description="held_out: the last three together.",
     )
     fillers: str = column(isin=["all", "seen", "some_unseen"], description="some_unseen: with a held-out filler.")
     targets: str = column(isin=["all", *TARGET_CONTRASTS], description="How the two targets differ.")
@@ -419,4 +423,4 @@ class ControlAccuracies(Table):
     class Config(Table.Config):
         name = "control_accuracies"
         unique = ["model", "templates", "fillers", "targets"]
-        metadata = {"version": 2, "key": ["model", "templates", "fillers", "targets"]}
+        metadata = {"version": 3, "key": ["model", "templates", "fillers", "targets"]}

@@ -1,7 +1,8 @@
 """What the control models' corpus leaves out, so that accuracy above chance means generalisation.
 
 Two things are held out. *Templates*: no story joins their contexts with their targets, although each of these sentences
-is in other stories (``new_pairing``), or at least the targets and not every context (``new_context``); all occur alone.
+is in other stories (``new_pairing``), or at least the targets and not every context (``new_context``); all occur alone. Or they
+are the test part of the materials' split by situation, of which no document says anything (``new_situation``).
 *Fillers*: they occur in single sentences only, so that their words are known, never in a story.
 """
 
@@ -23,6 +24,7 @@ import pandas as pd
 from worldprobe.benchmarks.ewok.materials import items as filling
 from worldprobe.benchmarks.ewok.materials.materials import Materials
 from worldprobe.benchmarks.ewok.materials.slots import KEY, FillerClass, Fillers, open_slots, restrictions_of
+from worldprobe.benchmarks.ewok.materials.split import parts_of
 from worldprobe.benchmarks.ewok.vocabulary import TARGET_CONTRASTS, slot_class
 from worldprobe.errors import UserError
 from worldprobe.log import LOGGER
@@ -33,9 +35,10 @@ FILLERS_KEPT = 3
 TEMPLATE_GROUPS = {
     "all": {"held_in", "new_pairing", "new_context"},
     "held_in": {"held_in"},
-    "held_out": {"new_pairing", "new_context"},
+    "held_out": {"new_pairing", "new_context", "new_situation"},
     "new_pairing": {"new_pairing"},
     "new_context": {"new_context"},
+    "new_situation": {"new_situation"},
 }
 FILLER_GROUPS = {"all": {"seen", "some_unseen"}, "seen": {"seen"}, "some_unseen": {"some_unseen"}}
 TARGET_GROUPS = {"all": set(TARGET_CONTRASTS)} | {contrast: {contrast} for contrast in TARGET_CONTRASTS}
@@ -130,6 +133,17 @@ def split_templates(templates: pd.DataFrame, share: float, seed: int) -> pd.Data
         if held < wanted:
             LOGGER.info("%s: %d of %d templates can be held out (wanted %d)", domain, held, len(rows), wanted)
     return chosen.assign(status=statuses.astype(str))
+
+
+def held_out_situations(templates: pd.DataFrame, part: pd.Series) -> pd.DataFrame:
+    """The test part held out, as a ControlTemplates table.
+
+    Args:
+        templates: a Templates table.
+        part: ``train`` or ``test`` of each template.
+    """
+    chosen = templates[["template_id", "domain"]].assign(group=template_groups(templates).astype("int64"))
+    return chosen.assign(status=part.map({"train": "held_in", "test": "new_situation"}))
 
 
 def split_fillers(fillers: Mapping[str, FillerClass], slots: Iterable[str], share: float, seed: int) -> pd.DataFrame:
@@ -284,7 +298,7 @@ def write_corpus(
     seed: int,
     fill: Fill,
 ) -> pd.DataFrame:
-    """Write stories from the templates and fillers that are kept, and single sentences from all.
+    """Write stories from the templates and fillers that are kept, and single sentences from all but those of new situations.
 
     Args:
         templates: a Templates table.
@@ -301,6 +315,8 @@ def write_corpus(
     """
     held_in = held_out_templates.template_id[held_out_templates.status == "held_in"]
     kept = templates[templates.template_id.isin(set(held_in))]
+    unknown = held_out_templates.template_id[held_out_templates.status == "new_situation"]
+    templates = templates[~templates.template_id.isin(set(unknown))]
     per_story = -(-n_stories // (2 * max(len(kept), 1)))
     per_sentence = -(-n_sentences // (4 * max(len(templates), 1)))
     seeds = [int(np.random.SeedSequence([seed, stream]).generate_state(1)[0]) for stream in (STORY_STREAM, SENTENCE_STREAM)]
@@ -384,20 +400,22 @@ def build_corpus(
     n_stories: int,
     n_sentences: int,
     seed: int,
+    hold_out: str = "templates",
 ) -> Corpus:
     """Hold out templates and fillers, and write stories and single sentences with what is kept.
 
     Args:
         templates: a Templates table of the materials.
         materials: the materials.
-        held_out_templates: share of each domain's templates.
+        held_out_templates: share of each domain's templates, with ``hold_out="templates"``.
         held_out_fillers: share of each class's fillers.
         n_stories: stories to write, rounded up so that every template has the same number.
         n_sentences: single sentences to write, rounded up alike.
         seed: seed of all draws.
+        hold_out: ``templates``, or ``situations``: the test part of the materials' own split.
 
     Raises:
-        UserError: the templates are of other materials.
+        UserError: the templates are of other materials, or these have no split.
     """
     known = Fillers(materials.fillers, materials.rules)
     slots = {key for rows in open_slots(templates, known).values() for row in rows for key in row.keys}
@@ -407,7 +425,10 @@ def build_corpus(
         fillers = Fillers(dict(allowed), materials.rules)
         return filling.items_table(filling.fill_independent(open_slots(chosen, fillers), fillers, range(per_template), seed))
 
-    out_templates = split_templates(templates, held_out_templates, seed)
+    if hold_out == "situations":
+        out_templates = held_out_situations(templates, parts_of(templates, materials.source))
+    else:
+        out_templates = split_templates(templates, held_out_templates, seed)
     out_fillers = split_fillers(materials.fillers, slots, held_out_fillers, seed)
     documents = write_corpus(templates, materials.fillers, out_templates, out_fillers, n_stories, n_sentences, seed, fill)
     return Corpus(documents, out_templates, out_fillers)

@@ -47,19 +47,26 @@ class Pairs:
 
 
 def count_templates(templates: pd.DataFrame) -> pd.DataFrame:
-    """One row per domain, then one named ``all``: templates, concepts, different pairs of targets and of contexts."""
-    counted: list[tuple[str, int, int, int, int]] = [
-        (
-            str(domain),
-            len(rows),
-            len({*rows["concept_a"], *rows["concept_b"].dropna()}),
-            len(rows[["target1", "target2"]].drop_duplicates()),
-            len(rows[["context1", "context2"]].drop_duplicates()),
-        )
-        for domain, rows in templates.groupby("domain", sort=True)
-    ]
-    total = ("all", *(sum(numbers) for numbers in zip(*(row[1:] for row in counted), strict=True)))
-    return pd.DataFrame([*counted, total], columns=["domain", "templates", "concepts", "target_pairs", "context_pairs"])
+    """One row per domain, then one named ``all``, where what several domains share counts once.
+
+    Returns:
+        domain, and the numbers of different pairs of concepts, situations, pairs of contexts, pairs of targets, concepts, and
+        templates.
+    """
+    parts = [*((str(domain), rows) for domain, rows in templates.groupby("domain", sort=True)), ("all", templates)]
+    return pd.DataFrame([{"domain": domain} | count_parts(rows) for domain, rows in parts])
+
+
+def count_parts(templates: pd.DataFrame) -> dict[str, int]:
+    """What the templates consist of, each different part once: the columns of ``count_templates``."""
+    return {
+        "concept_pairs": len(templates[_PAIR].drop_duplicates()),
+        "situations": templates["situation"].nunique(),
+        "context_pairs": len(templates[["context1", "context2"]].drop_duplicates()),
+        "target_pairs": len(templates[["target1", "target2"]].drop_duplicates()),
+        "concepts": len({*templates["concept_a"], *templates["concept_b"].dropna()}),
+        "templates": len(templates),
+    }
 
 
 def cross_design(templates: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
@@ -315,7 +322,7 @@ def overview(
     telling = cues.table[cues.table["pmi"] > cues.table["bound"]]
     bounds = ", ".join(f"{part}s {bound:.2f}" for part, bound in cues.bounds.items())
     parts = [
-        ("Templates, concepts and different pairs of sentences", _text(tables["counts"])),
+        ("Pairs of concepts, situations, and what is made of them", _text(tables["counts"])),
         ("Share of each design feature's values in each domain", _text(_short(design))),
         (f"Association of design feature and domain (Cramer's V; below {LARGEST_V})", _text(associations)),
         (

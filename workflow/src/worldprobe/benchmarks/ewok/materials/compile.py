@@ -21,6 +21,7 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     surface_form,
 )
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
+from worldprobe.benchmarks.ewok.materials.situations import name_situations
 from worldprobe.benchmarks.ewok.materials.slots import all_restrictions, braces, slot_pattern, variable_type, variables
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
@@ -126,7 +127,7 @@ def compile_templates(materials: Materials) -> pd.DataFrame:
             LOGGER.warning("%s yields no template: no context fits a target", domain.name)
     columns = ["template_id", "domain", "meta_template", "template", *Template._fields]
     frame = pd.DataFrame(rows, columns=columns)
-    return frame.astype({"meta_template": "int64", "template": "int64"})
+    return frame.assign(situation=name_situations(frame)).astype({"meta_template": "int64", "template": "int64"})
 
 
 def compile_domain(domain: Domain, rules: Rules) -> list[tuple[str | int | None, ...]]:

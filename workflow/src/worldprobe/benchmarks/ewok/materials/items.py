@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as arrow
 
 from worldprobe.benchmarks.ewok.contracts import Items
+from worldprobe.benchmarks.ewok.materials.balance import count_parts
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
 from worldprobe.benchmarks.ewok.materials.materials import Materials, Source
@@ -636,6 +637,8 @@ def _texts(source: Source, name: str) -> Iterator[tuple[str, ...]]:
 
 #: What an items table states about its filling, as details of its provenance.
 _SHARED = ("compat", "mode", "swap", "filter", "flags")
+#: How large its templates are: these say more than their number, because templates of one pair of concepts are alike.
+SIZES = ("concept_pairs", "situations")
 
 
 @dataclass(frozen=True)
@@ -798,6 +801,12 @@ def filling_details(filling: Filling, is_part: bool) -> dict[str, Any]:
     return {"mode": filling.mode, **counted, **{key: value for key, value in options.items() if value}}
 
 
+def sizes_of(templates: pd.DataFrame) -> dict[str, int]:
+    """How many pairs of concepts and situations the templates are about."""
+    counts = count_parts(templates)
+    return {name: counts[name] for name in SIZES}
+
+
 def gather_provenance(parts: Sequence[tuple[str, Provenance]]) -> Provenance:
     """What the versions' tables have in common, with the versions of all of them.
 
@@ -831,7 +840,7 @@ def gather_provenance(parts: Sequence[tuple[str, Provenance]]) -> Provenance:
         for template, count in part.details.get("fewer_items", {}).items():
             missing[template] = missing.get(template, 0) + len(own) - count
     asked = sorted(numbers)
-    details = {key: first.details[key] for key in _SHARED if key in first.details}
+    details = {key: first.details[key] for key in (*_SHARED, *SIZES) if key in first.details}
     is_whole_sample = details["mode"] == "independent" and asked == list(range(len(asked)))
     details |= {"per_template": len(asked)} if is_whole_sample else {"versions": asked}
     if missing:

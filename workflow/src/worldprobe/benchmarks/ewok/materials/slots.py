@@ -393,7 +393,7 @@ def _apply_as_original(text: str, swap: Swap) -> str:
     return text
 
 
-DESIGN = ("concept_a", "concept_b", "context_contrast", "context_type", "target_contrast")
+DESIGN = ("concept_a", "concept_b", "context_contrast", "context_type", "target_contrast", "situation")
 #: What pandas reads as a missing value, and so what the original lost from its tables.
 _MISSING_WORDS = frozenset(
     [

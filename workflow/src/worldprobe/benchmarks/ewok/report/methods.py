@@ -73,11 +73,13 @@ def _materials(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> list[
     overall = summaries[(summaries.grouping == "overall") & (summaries.condition == ALL) & ~summaries.model.map(is_yardstick)]
     n_items = int(overall.n.max()) if len(overall) else 0
     n_domains = summaries[summaries.grouping == "domain"].group.nunique()
-    n_concepts = summaries[summaries.grouping == "concept"].group.nunique()
     items = _of(origins, "items")
     origin = _origin(items[0].provenance) if items else "the materials named in the configuration"
     text = f"The test set had {counted(n_items, 'item')}" + (f" in {counted(n_domains, 'domain')}" if n_domains else "")
-    text += f" ({counted(n_concepts, 'concept')})" if n_concepts else ""
+    sizes = items[0].provenance.details if items else {}
+    if "situations" in sizes:
+        parts = counted(sizes["concept_pairs"], "pair"), counted(sizes["situations"], "situation")
+        text += f", from templates of {parts[0]} of concepts and {parts[1]}"
     sentences = [f"{text}, compiled from {origin} in the format of EWoK (Ivanova et al., 2024)."]
     if items:
         details = items[0].provenance.details

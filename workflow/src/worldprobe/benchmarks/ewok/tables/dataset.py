@@ -12,18 +12,20 @@ from worldprobe.benchmarks.ewok.vocabulary import CONTEXT_CONTRASTS, CONTEXT_TYP
 from worldprobe.report.sentences import counted
 from worldprobe.report.sheet import Column, Sheet, whole_number
 
+_COLUMNS = ("domain", "concept_a", "concept_b", "context_contrast", "context_type", "target_contrast", "situation")
+
 
 @table(
     inputs=[  # the design alone: item text is never read
-        Input(Templates, columns=("domain", "concept_a", "concept_b", "context_contrast", "context_type", "target_contrast")),
+        Input(Templates, columns=_COLUMNS),
         Input(Items, item_table, columns=("domain", "version")),
     ],
-    title="Templates and items",
+    title="Pairs of concepts, situations and items",
     section="materials",
-    caption="Concepts, templates, items and contrasts by domain.",
+    caption="Pairs of concepts, situations, templates, items and contrasts by domain.",
 )
 def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
-    """Concepts, templates, items and contrasts per domain, with a line of totals.
+    """Pairs of concepts, situations, templates, items and contrasts per domain, with a line of totals.
 
     Args:
         templates: Templates, at least the columns of the design.
@@ -44,10 +46,12 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
     ]
     types = [Column(name, (f"type_{name}",), whole_number, over="Context type") for name in CONTEXT_TYPES]
     return Sheet(
-        title=f"The materials by domain: concepts, templates, items in {counted(versions, 'version')}.",
+        title=f"The materials by domain: pairs of concepts, situations, templates, items in {counted(versions, 'version')}.",
         frame=frame,
         columns=(
             Column("Domain", ("domain",), in_words, is_number=False),
+            Column("Pairs of concepts", ("n_concept_pairs",), whole_number),
+            Column("Situations", ("n_situations",), whole_number),
             Column("Concepts", ("n_concepts",), whole_number),
             Column("Templates", ("n_templates",), whole_number),
             Column("Items", ("n_items",), whole_number),
@@ -56,7 +60,10 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
             *types,
         ),
         label="dataset",
-        notes=("Contrasts and context types count templates. A concept that two domains share counts once in the last line.",),
+        notes=(
+            "Contrasts and context types count templates. Situations: pairs of contexts that share six words in ten count once. "
+            "What two domains share counts once in the last line.",
+        ),
         group="part",
         hidden=("part",),
     )
@@ -65,8 +72,10 @@ def dataset(templates: pd.DataFrame, items: pd.DataFrame) -> Sheet:
 def _line(domain: str, templates: pd.DataFrame, items: pd.DataFrame) -> dict[str, object]:
     contrast = templates.context_contrast.map(lambda label: contrast_group(label if isinstance(label, str) else None))
     concepts = set(templates.concept_a.dropna()) | set(templates.concept_b.dropna())
+    pairs = templates[["domain", "concept_a", "concept_b"]].drop_duplicates()
     return (
-        {"domain": domain, "n_concepts": len(concepts), "n_templates": len(templates), "n_items": len(items)}
+        {"domain": domain, "n_concept_pairs": len(pairs), "n_situations": templates.situation.nunique()}
+        | {"n_concepts": len(concepts), "n_templates": len(templates), "n_items": len(items)}
         | {f"context_{name.replace(' ', '_')}": int((contrast == name).sum()) for name in CONTEXT_CONTRASTS}
         | {f"target_{name.replace(' ', '_')}": int((templates.target_contrast == name).sum()) for name in TARGET_CONTRASTS}
         | {f"type_{name}": int((templates.context_type == name).sum()) for name in CONTEXT_TYPES}

@@ -125,9 +125,11 @@ def materials_words(templates: pd.DataFrame) -> Sheet:
         frame=frame.drop(columns="concepts"),
         columns=(
             Column("Domain", ("domain",), _domain, is_number=False),
-            Column("Templates", ("templates",), whole_number),
-            Column("targets", ("target_pairs",), whole_number, over="Different pairs of"),
+            Column("concepts", ("concept_pairs",), whole_number, over="Different pairs of"),
             Column("contexts", ("context_pairs",), whole_number, over="Different pairs of"),
+            Column("targets", ("target_pairs",), whole_number, over="Different pairs of"),
+            Column("Situations", ("situations",), whole_number),
+            Column("Templates", ("templates",), whole_number),
             Column("shared words", ("shared_words",), decimals(3), over="Accuracy from"),
             Column("sides' words", ("side_words",), decimals(3), over="Accuracy from"),
         ),

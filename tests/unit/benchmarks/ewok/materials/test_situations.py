@@ -1,0 +1,54 @@
+"""Contexts that say nearly the same are one situation, whatever the slots, the side and the ending."""
+
+import pandas as pd
+import pytest
+
+from worldprobe.benchmarks.ewok.materials.balance import spelt
+from worldprobe.benchmarks.ewok.materials.items import Filling, compile_all, fill_items
+from worldprobe.benchmarks.ewok.materials.materials import read_materials
+from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
+from worldprobe.benchmarks.ewok.materials.situations import NEAR, name_situations, number_situations
+from worldprobe.paths import EDITIONS
+
+PAIRS = [
+    ("{agent1} waters the roses", "{agent1} burns the roses"),
+    ("{agent2} burns a rose", "{agent2} waters a rose"),  # sides, slots, articles and number differ
+    ("{agent1} digs up the bed with {object1}", "{agent1} leaves the bed to {object1}"),
+    ("{agent1} waters the roses again", "{agent1} burns the roses again"),  # near the first
+]
+
+
+def templates(pairs) -> pd.DataFrame:
+    rows = [("garden-work", unit, one, other) for unit, (one, other) in enumerate(pairs, start=1)]
+    return pd.DataFrame(rows, columns=["domain", "meta_template", "context1", "context2"])
+
+
+def test_near_contexts_share_a_situation_and_others_do_not():
+    assert number_situations(templates(PAIRS)).tolist() == [0, 0, 1, 0]
+    assert name_situations(templates(PAIRS)) == ["garden-work_1", "garden-work_1", "garden-work_3", "garden-work_1"]
+
+
+def test_a_chain_of_near_contexts_is_one_situation():
+    words = [f"w{i}" for i in range(8)]
+    chain = [(" ".join(words[i : i + 5]), " ".join(words[i : i + 5])) for i in range(4)]  # 4 of 6 shared with the next
+    assert number_situations(templates(chain)).tolist() == [0, 0, 0, 0]
+    assert number_situations(templates(chain[::3])).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("edition", sorted(EDITIONS))
+def test_contexts_of_two_situations_of_our_materials_share_less(edition):
+    compiled = compile_all(read_materials(str(EDITIONS[edition]), RIGHT))
+    rows = compiled.drop_duplicates("situation").sample(80, random_state=0)
+    bags = [
+        {word.removesuffix("s") for word in spelt(f"{one} . {other}")} - {"a", "an", "the"}
+        for one, other in zip(rows.context1, rows.context2, strict=True)
+    ]
+    nearest = max(len(a & b) / len(a | b) for i, a in enumerate(bags) for b in bags[:i])
+    assert 0 < nearest < NEAR
+
+
+def test_items_keep_the_situation_of_their_template(garden):
+    templates = garden.compile()
+    items, _ = fill_items(templates, garden.read(), Filling(numbers=[0, 1]))
+    names = dict(zip(templates["template_id"], templates["situation"], strict=True))
+    assert items["situation"].tolist() == [names[item_id.rpartition("_v")[0]] for item_id in items["item_id"]]
