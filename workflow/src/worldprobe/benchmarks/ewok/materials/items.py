@@ -22,6 +22,7 @@ from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.balance import count_parts
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
+from worldprobe.benchmarks.ewok.materials.forms import FormSampler, in_frame, shared_fillers
 from worldprobe.benchmarks.ewok.materials.materials import Materials, Source
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.slots import (
@@ -305,6 +306,55 @@ def _warn_of_lost_items(domain: str, lost: Mapping[int, int], short: Mapping[str
     versions_lost = ", ".join(f"version {version}: {count}" for version, count in lost.items() if count)
     reasons = ", ".join(f"{{{key}}} is met by {n}, enough for {enough_for(n)} versions" for key, n in sorted(short.items()))
     LOGGER.warning("%s: templates without an item (%s); %s", domain, versions_lost, reasons or "fillers are used up")
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Parallel forms of all templates.
+
+    Attributes:
+        tables: an Items table per form, without ``duplicate_of``; the version is the number of the form, from 1.
+        n_apart: templates whose forms share no filler.
+        n_templates: all templates.
+    """
+
+    tables: list[pd.DataFrame]
+    n_apart: int
+    n_templates: int
+
+
+def fill_forms(
+    templates: pd.DataFrame, materials: Materials, count: int, seed: int, framed: bool, besides: pd.DataFrame | None = None
+) -> Forms:
+    """Parallel forms: each template once per form, with fillings that differ from form to form.
+
+    Args:
+        templates: the templates table, compiled from these materials.
+        materials: where the fillers come from; free of errors.
+        count: number of forms.
+        seed: of the fillings.
+        framed: whether the contexts of a template also begin with another neutral sentence in each form.
+        besides: an Items table of the same templates whose fillings the forms are to avoid.
+
+    Raises:
+        UserError: as ``fill_items``, or a form has no item.
+    """
+    slots, fillers = _open_slots(templates, materials, Filling())
+    earlier: dict[str, list[dict[str, str]]] = {}
+    for item_id, filled in [] if besides is None else zip(besides["item_id"], besides["fillers"], strict=True):
+        earlier.setdefault(item_id.rpartition("_v")[0], []).append(json.loads(filled))
+    rows: list[list[Row]] = [[] for _ in range(count)]
+    n_apart = n_templates = 0
+    for template in _in_order(slots):
+        known = earlier.get(template.template_id, [])
+        fillings = FormSampler(fillers, template, seed).sample(count, known)
+        n_apart += shared_fillers([*fillings, *known]) == 0
+        n_templates += 1
+        for form, filling in enumerate(fillings):
+            if filling is not None:
+                shown = in_frame(template, form) if framed else template
+                rows[form].append(_row(shown, form + 1, filling, fillers.rules))
+    return Forms([items_table(made) for made in rows], n_apart, n_templates)
 
 
 class IndependentRows:
