@@ -222,7 +222,7 @@ def forms(
         seed: seed of the fillings
         frames: other: contexts also begin with a neutral sentence, another one in each form of a template; same: bare contexts
         besides: items table whose fillings no form may have, e.g. items that may have been read
-        out: folder for form-1.parquet, form-2.parquet, ...
+        out: folder of a table per form, form-1.parquet, form-2.parquet and so on
     """
     from worldprobe.benchmarks.ewok.contracts import Items, Templates
     from worldprobe.benchmarks.ewok.materials.items import compile_all, fill_forms, finish_items, sizes_of
