@@ -131,10 +131,19 @@ def impersonal(*texts: str) -> tuple[str, ...]:
     return tuple(_SLOT.sub(rename, _COUPLE.sub(lambda m: " and ".join(sorted(m.groups())), text)) for text in texts)
 
 
-def test_the_check_finds_neither_errors_nor_warnings(folder):
+#: What readers found in the first edition, which stays as it is, and what the check has known since then.
+_FOUND_BY_READERS = re.compile(
+    "is no English possessive|has a comparative in -er|brings its own article|counts spoons|in its context only"
+)
+
+
+def test_the_check_finds_neither_errors_nor_warnings(edition, folder):
     checked = read_materials(folder, RIGHT)
     assert check_all(checked, len(VERSIONS)) > 0
-    assert [str(problem) for problem in checked.problems] == []
+    found = [str(problem) for problem in checked.problems]
+    known = [problem for problem in found if _FOUND_BY_READERS.search(problem)]
+    assert found == (known if edition == "builtin@1" else [])
+    assert bool(known) == (edition == "builtin@1")
     assert [str(problem) for problem in read_materials(folder, ORIGINAL).problems] == []
 
 

@@ -85,6 +85,11 @@ def test_a_garden_without_faults_has_no_warning(garden):
         ({"pattern": "[agent1] moves the [object1] {segment1}"}, "bring their own article"),
         ({"pattern": "[agent1] moves [object1] the {segment1}", "a": "upward", "b": "downward"}, "says nearly the same as line"),
         ({"pattern": "[agent1] moves [object1] {segment1} now", "a": "upward", "b": "downward"}, "says nearly the same"),
+        ({"a": "towards the cart"}, '"towards" is British'),
+        ({"a": "onto the cart of [agent1]"}, '"the cart of NAME" is no English possessive'),
+        ({"a": "onto a heap of [object1]"}, "{object1} brings its own article"),
+        ({"a": "onto two spoons of salt"}, '"spoons of" counts spoons'),
+        ({"a": "onto a more shaky cart"}, '"more shaky" has a comparative in -er'),
     ],
 )
 def test_each_fault_of_a_sentence_is_told_with_its_line(garden, changes, said):
@@ -92,6 +97,21 @@ def test_each_fault_of_a_sentence_is_told_with_its_line(garden, changes, said):
     assert len(found) == 1
     assert said in found[0]
     assert "context-garden-work.yml, line " in found[0]
+
+
+@pytest.mark.parametrize("kept", ["ahead of [agent1]", "onto the hat of [agent1]'s son", "with more energy", "more slowly"])
+def test_what_only_resembles_a_fault_is_left_alone(garden, kept):
+    assert problems(add_probe(garden, a=kept)) == []
+
+
+def test_a_target_with_a_word_of_its_own_context_only_is_told(garden):
+    (found,) = problems(add_probe(garden, a="onto the lifter"))
+    assert "templates (garden-work_2_1)" in found
+    assert 'has "lifts" in one target and in its context only' in found
+
+
+def test_a_word_that_both_contexts_have_gives_nothing_away(garden):
+    assert problems(add_probe(garden, a="onto the lifter", b="off the lifter")) == []
 
 
 def test_domains_that_differ_only_in_capitals_are_refused(garden, capsys):

@@ -23,6 +23,7 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     attributes_of,
 )
 from worldprobe.benchmarks.ewok.materials.slots import KEY, UNSEEN, Fillers, Slots, open_slots, split_restrictions
+from worldprobe.benchmarks.ewok.materials.wording import check_giveaways, check_wording
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
 from worldprobe.errors import UserError, did_you_mean
 
@@ -94,6 +95,7 @@ def check_sentences(materials: Materials) -> None:
     for domain in materials.domains:
         for place, text in dict.fromkeys(_sentences(domain, materials)):
             _check_articles(text, place, fillers, materials.problems)
+            check_wording(text, place, fillers, materials.problems)
         for meta in domain.meta_templates:
             _check_labels(meta, materials.problems)
             _check_likeness(meta, materials.problems)
@@ -222,6 +224,7 @@ def check_all(materials: Materials, versions: int) -> int:
     check_versions(slots, fillers, versions, materials.problems)
     check_sentences(materials)
     check_templates(templates, materials.problems)
+    check_giveaways(templates, materials.problems)
     return len(templates)
 
 
