@@ -23,6 +23,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
 N_PAIRS, N_TEMPLATES, N_VERSIONS = 158, 1906, 3
 #: of versions in log odds; their means then differ by 0.02, as in the default study.
 SD_VERSION = 0.066
+#: of domains, and of versions in these studies, in log odds.
+SD_DOMAIN, SD_OF_ORDERED = 0.3, 0.1
 PAIR = power.sizes(N_PAIRS, N_TEMPLATES)
 CLUSTER, VERSION = np.repeat(PAIR, N_VERSIONS), np.tile(np.arange(N_VERSIONS), N_TEMPLATES)
 
@@ -65,7 +67,7 @@ def ordered(n):
     """Is the domain with the lowest of eleven means the hardest? Are orders of two domains right?"""
     random, counts = np.random.default_rng(3), np.zeros(6)
     for number in range(n // 5):
-        values, domain, pair, truth = pooling.simulate(random, 0.3, 5, 0.1)
+        values, domain, pair, truth = pooling.simulate(random, SD_DOMAIN, 5, SD_OF_ORDERED)
         found, upper = pool(values, domain, pair, number), truth[:, None] < truth[None, :]
         above, sure = found.mean[:, None] < found.mean[None, :], found.lower >= 0.95
         counts += [found.mean.argmin() == truth.argmin(), 1, (above & upper).sum(), above.sum(), (sure & upper).sum(), sure.sum()]
@@ -115,9 +117,22 @@ def _one_model(random, n_versions):
     return sum((random.random(right.shape, dtype=np.float32) < right) / np.float32(2) for _ in range(2))
 
 
+def given():
+    """What is simulated, and how wide intervals are: nothing that depends on chance."""
+    quantile = lambda n: f"{stats.t.ppf(0.975, n - 1):.1f}"  # noqa: E731
+    sizes = {"n_templates": f"{N_TEMPLATES:,}", "n_pairs": str(N_PAIRS), "n_versions": str(N_VERSIONS)}
+    widths = {"t_2": quantile(2), "t_3": quantile(3), "t_5": quantile(5), "t_20": quantile(20)}
+    places = stats.norm.ppf((np.arange(1000) + 0.5) / 1000)
+    right = 1 / (1 + np.exp(-_log_odds(np.random.default_rng(5), 100_000)))
+    spread = np.sqrt(pooling.SD_PAIR**2 + pooling.SD_TEMPLATE**2 + pooling.SD_CELL**2 + 2 * SD_OF_ORDERED**2)
+    domains = (1 / (1 + np.exp(-0.5 - SD_DOMAIN * places[:, None] - spread * places))).mean(axis=1)
+    spreads = {"domain_spread": domains.std(), "version_spread": 2 * SD_VERSION * (right * (1 - right)).mean()}
+    return sizes | widths | {name: f"{100 * value:.0f}" for name, value in spreads.items()}
+
+
 def numbers(n):
     """Name of a number in the page -> what is written there."""
-    return rejected(n) | missed(n) | ordered(n) | best_of_many(n) | one_version(n)
+    return given() | rejected(n) | missed(n) | ordered(n) | best_of_many(n) | one_version(n)
 
 
 def write(page, found):
