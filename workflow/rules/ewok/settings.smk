@@ -55,7 +55,7 @@ def filling(wildcards):
     items = ewok["conditions"][wildcards.condition]["items"]
     return flags(
         flag("--mode", items["mode"]),
-        flag("--seed", str(items["seed"])) if items["mode"] == "independent" else "",
+        flag("--seed", str(items["seed"])) if items["mode"] != "fixed" else "",
         *(flag("--swap", swap) for swap in items["swap"]),
         flag("--filter", items["filter"]),
         compat(wildcards),

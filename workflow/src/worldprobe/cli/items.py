@@ -56,16 +56,17 @@ class FillingOptions:
     """How templates are filled.
 
     Attributes:
-        mode: fixed: one constant filling per domain and version; independent: each item on its own
-        versions: fixed: first and last version
+        mode: fixed: one constant filling per domain and version; balanced: all fillers about equally often in a version;
+            independent: each item on its own; auto: balanced for builtin@2, else fixed
+        versions: fixed, balanced: first and last version
         per_template: independent: number of items per template
-        seed: independent: seed of the fillings; with --compat, what the original calls version
+        seed: balanced, independent: seed of the fillings; with --compat, what the original calls version
         swap: fillers to use instead of others, e.g. object->nonword; may be repeated
         filter: keep items in whose slots (e.g. agent1:sex=male,object1) this regular expression is found
         flags: templates to exclude or reverse: flags from `materials review --read`, or the filled spreadsheet
     """
 
-    mode: Literal["fixed", "independent"] = "fixed"
+    mode: Literal["auto", "fixed", "balanced", "independent"] = "auto"
     versions: str = "0-4"
     per_template: Annotated[int, between(1, MOST)] = 5
     seed: Annotated[int, between(0, 2**32 - 1)] = 0
@@ -123,7 +124,7 @@ def fill(
 
     Args:
         templates: templates table, from `templates compile`
-        version: single version to fill, for `items gather` (fixed: a version; independent: each template's N-th sample, from 0)
+        version: single version to fill, for `items gather` (independent: each template's N-th sample, from 0)
         out: items table (Parquet)
     """
     from worldprobe.benchmarks.ewok.contracts import Templates
@@ -165,12 +166,16 @@ def _fill_and_write(
         sizes_of,
         stream_items,
     )
+    from worldprobe.benchmarks.ewok.study import chosen_mode
 
-    is_independent = how.mode == "independent"
+    mode = chosen_mode(how.mode, str(materials.source.path), how.compat)
+    if mode == "balanced" and how.compat:
+        raise UserError("--mode balanced", "is no mode of the original, which --compat repeats.", "Leave one of the two out.")
+    is_independent = mode == "independent"
     many = [version] if version is not None else list(range(how.per_template)) if is_independent else versions
-    filling = Filling(how.mode, many, how.seed, tuple(how.swap), how.filter)
+    filling = Filling(mode, many, how.seed, tuple(how.swap), how.filter)
     made.method = methods.ITEMS
-    made.seed = how.seed if is_independent else None
+    made.seed = None if mode == "fixed" else how.seed
     made.details |= filling_details(filling, version is not None) | sizes_of(templates)
     if is_independent and not (how.flags or how.release_filter):
         processes = min(how.processes, os.cpu_count() or 1)

@@ -37,13 +37,14 @@ def _prepare(paths: Sequence[Path], _prompts: Sequence[str]) -> Callable[[Engine
     from worldprobe.benchmarks.ewok.analysis.summarize import groups_of, metric_values
     from worldprobe.benchmarks.ewok.contracts import Items
     from worldprobe.benchmarks.ewok.scoring import check_texts, score_logprobs
+    from worldprobe.benchmarks.ewok.vocabulary import OWN_FILLINGS
     from worldprobe.contracts import read_provenance, read_table
 
     tables, has_own_fillings = [], False
     for path in paths:
         tables.append(read_table(path, Items))
         check_texts(tables[-1], path)
-        has_own_fillings |= read_provenance(path).details.get("mode") == "independent"
+        has_own_fillings |= read_provenance(path).details.get("mode") in OWN_FILLINGS
     items = pd.concat(tables, ignore_index=True)
     canaries = [read_provenance(path).canary for path in paths]
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from worldprobe.benchmarks.ewok.scoring import prompt_file
-from worldprobe.benchmarks.ewok.study import SIMULATED
+from worldprobe.benchmarks.ewok.study import SIMULATED, chosen_mode
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.paths import materials_place
 from worldprobe.settings.blocks import (
@@ -44,7 +44,7 @@ PAPER: Mapping[str, Mapping[str, Any]] = {
     },
 }
 #: Settings of items that a way of filling does not use.
-_UNUSED = {"fixed": {"per_template", "seed"}, "independent": {"versions"}}
+_UNUSED = {"fixed": {"per_template", "seed"}, "balanced": {"per_template"}, "independent": {"versions"}}
 
 
 class Materials(Block):
@@ -75,20 +75,23 @@ class Materials(Block):
 class Items(Block):
     """How templates are filled."""
 
-    mode: Literal["fixed", "independent"] = "fixed"
-    """How slots are filled. `fixed` is one constant substitution for a whole version, as in the paper; `independent` samples
-    every item on its own. Paper: Section 3."""
+    mode: Literal["auto", "fixed", "balanced", "independent"] = "auto"
+    """How slots are filled. `fixed` is one constant substitution for a whole version, as in the paper: a version is then also a
+    few names of one sex and origin. `balanced` gives every template fillings of its own, so that each version uses the fillers
+    that are listed about equally often, and names of each sex and origin in each domain and role. `independent` samples every
+    item on its own. `auto` is `balanced` for `builtin@2`, whose fillers suit every template, and else `fixed`, as printed numbers
+    are. Paper: Section 3."""
 
     versions: Annotated[
         str, Field(pattern=r"^\d+(-\d+)?$"), BeforeValidator(lambda value: str(value) if type(value) is int else value)
     ] = "0-2"
-    """Versions of the fixed filling, first and last, such as "0-4". Paper: Section 4."""
+    """Versions of the fixed or balanced filling, first and last, such as "0-4". Paper: Section 4."""
 
     per_template: Annotated[int, Field(ge=1, le=1000)] = 5
     """Number of items per template in the independent mode. Paper: Section 3."""
 
     seed: Seed = 0
-    """Seed of the independent mode; with `compat`, what the original calls version. Paper: Section 3."""
+    """Seed of the balanced and the independent mode; with `compat`, what the original calls version. Paper: Section 3."""
 
     swap: Distinct[Annotated[str, Field(pattern=r"^\s*[^\s,>-][^,>]*->\s*[^\s,>-][^,>]*$")]] = []
     """Filler swaps such as `agent->agent:western=false` or `object->nonword`. Paper: Section 3."""
@@ -435,6 +438,9 @@ class Ewok(Block):
                 whole = getattr(self, key)
                 setattr(condition, key, whole.model_copy(update=changes) if changes else whole)
         self.conditions = self.conditions or {"main": Condition(items=self.items, prompting=self.prompting)}
+        for condition in self.conditions.values():
+            mode = chosen_mode(condition.items.mode, self.materials.source, self.materials.compat)
+            condition.items = condition.items.model_copy(update={"mode": mode})
         return self
 
     def findings(self) -> Iterator[Finding]:
@@ -443,6 +449,9 @@ class Ewok(Block):
         folder = Path(self.materials.source if any(self.materials.findings()) else materials_place(self.materials.source))
         classes = {path.stem.removeprefix("filler-") for path in folder.glob("fillers/filler-*.csv")}
         yield from (((*("items", "swap"), *keys), problem, fix) for keys, problem, fix in _unknown_classes(self.items, classes))
+        if self.materials.compat and any(condition.items.mode == "balanced" for condition in self.conditions.values()):
+            problem = "balanced is no mode of the original, which materials.compat repeats."
+            yield ("items", "mode"), problem, "Set another mode, or compat: false."
         asked: dict[str, str] = {}
         is_prompted = self.eval_types != ["logprobs"]
         for key, condition in self.conditions.items():

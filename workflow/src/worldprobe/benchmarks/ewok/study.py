@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from worldprobe.benchmark import Registry, Study
 from worldprobe.benchmarks.ewok.eval_types import is_graded, is_prompted
 from worldprobe.paths import BUILTIN, EDITIONS, edition
+
+
+def chosen_mode(mode: str, materials: str, compat: bool) -> str:
+    """How templates are filled, where ``auto`` leaves it to the materials: the second edition of ours is made to be balanced; all
+    others are filled as in the paper, so that numbers can be set beside printed ones.
+
+    >>> [chosen_mode("auto", materials, False) for materials in ("builtin", "builtin@2", "mine.zip")]
+    ['fixed', 'balanced', 'fixed']
+    """
+    if mode != "auto":
+        return mode
+    is_second = (EDITIONS.get(materials) or Path(materials)).resolve() == EDITIONS["builtin@2"].resolve()
+    return "balanced" if is_second and not compat else "fixed"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,9 @@ OFFICIAL_TEXTS = ("Context1", "Context2", "Target1", "Target2")
 
 CONTEXT_TYPES = ("direct", "indirect")
 
+#: Modes of filling in which the templates of a version share no fillings.
+OWN_FILLINGS = ("balanced", "independent")
+
 #: what one item is counted and grouped by.
 DESIGN = (
     "domain",

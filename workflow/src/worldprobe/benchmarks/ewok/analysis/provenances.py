@@ -13,6 +13,7 @@ import pandas as pd
 
 from worldprobe.benchmarks.ewok.contracts import Judgements
 from worldprobe.benchmarks.ewok.eval_types import title_of
+from worldprobe.benchmarks.ewok.vocabulary import OWN_FILLINGS
 from worldprobe.contracts import read_provenance, read_tables
 from worldprobe.errors import UserError
 from worldprobe.files import digest_file
@@ -79,8 +80,8 @@ def items_of(paths: Sequence[Path]) -> dict[str, str]:
 
 
 def has_own_fillings(paths: Sequence[Path]) -> bool:
-    """Whether the items of these judgements were each filled on their own (mode independent), so that versions share nothing."""
-    return any(read_provenance(path).details.get("mode") == "independent" for path in paths)
+    """Whether the items of these judgements have fillings of their own (any mode but fixed), so that versions share nothing."""
+    return any(read_provenance(path).details.get("mode") in OWN_FILLINGS for path in paths)
 
 
 def kinds_of(paths: Sequence[Path]) -> dict[str, dict[str, Any]]:

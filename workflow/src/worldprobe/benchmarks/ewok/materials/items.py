@@ -20,6 +20,7 @@ import pyarrow as arrow
 
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.balance import count_parts
+from worldprobe.benchmarks.ewok.materials.balanced_filling import BalancedSampler, domain_number
 from worldprobe.benchmarks.ewok.materials.compile import compile_templates
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
 from worldprobe.benchmarks.ewok.materials.forms import FormSampler, in_frame, shared_fillers
@@ -148,7 +149,7 @@ class IndependentSampler:
         self.keys = tuple(keys)
         self.options = [list(dict.fromkeys(filler.text for filler in fillers.options(key))) for key in keys]
         study, domain, meta_template, template = seed
-        self._seed = [study, int.from_bytes(hashlib.sha256(domain.encode()).digest()[:4], "big"), meta_template, template]
+        self._seed = [study, domain_number(domain), meta_template, template]
 
     def sample(self, count: int) -> Iterator[dict[str, str]]:
         """Up to ``count`` distinct fillings, no filler twice within one; fewer only if there are no more."""
@@ -355,6 +356,38 @@ def fill_forms(
                 shown = in_frame(template, form) if framed else template
                 rows[form].append(_row(shown, form + 1, filling, fillers.rules))
     return Forms([items_table(made) for made in rows], n_apart, n_templates)
+
+
+def fill_balanced(
+    domains: Mapping[str, list[Slots]],
+    fillers: Fillers,
+    versions: Sequence[int],
+    seed: int,
+    advance: Callable[[], None] = lambda: None,
+) -> list[Row]:
+    """One item per template and version, each with fillings of its own; a version uses what is listed about equally often.
+
+    Args:
+        domains: from ``open_slots``.
+        fillers: the fillers.
+        versions: from 0; a version depends on those before it.
+        seed: the study's.
+        advance: called after each domain.
+    """
+    rows: list[Row] = []
+    for domain, templates in domains.items():
+        sampler = BalancedSampler(fillers, domain, seed)
+        lost: dict[int, int] = {}
+        for version in range(max(versions, default=-1) + 1):
+            filled = [(template, sampler.fill(template, version)) for template in templates]
+            if version in versions:
+                made = [_row(template, version, fillings, fillers.rules) for template, fillings in filled if fillings is not None]
+                lost[version] = len(filled) - len(made)
+                rows += made
+        if any(lost.values()):
+            _warn_of_lost_items(domain, lost, {})
+        advance()
+    return rows
 
 
 class IndependentRows:
@@ -696,9 +729,10 @@ class Filling:
     """How slots are filled.
 
     Attributes:
-        mode: "fixed" (one constant filling per domain and version) or "independent" (each item sampled on its own).
-        numbers: versions of the fixed mode; in the independent mode, which of a template's samples, counted from 0.
-        seed: of the independent mode.
+        mode: "fixed" (one constant filling per domain and version), "balanced" (a version uses all fillers about equally often)
+            or "independent" (each item sampled on its own).
+        numbers: versions; in the independent mode, which of a template's samples, counted from 0.
+        seed: of the balanced and the independent mode.
         swap: other fillers, e.g. ``object->nonword``.
         tag_filter: keep items in whose tags this regular expression is found.
     """
@@ -729,6 +763,9 @@ def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) 
     if filling.mode == "fixed":
         with Progress("Filling", len(slots) * len(filling.numbers), "domains' versions") as progress:
             rows = fill_fixed(slots, fillers, filling.numbers, progress.advance)
+    elif filling.mode == "balanced":
+        with Progress("Filling", len(slots), "domains") as progress:
+            rows = fill_balanced(slots, fillers, filling.numbers, filling.seed, progress.advance)
     else:
         with Progress("Sampling", max(filling.numbers) + 1, "samples of each template") as progress:
             rows = fill_independent(slots, fillers, filling.numbers, filling.seed, progress.advance)

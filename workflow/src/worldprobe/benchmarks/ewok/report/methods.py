@@ -87,6 +87,11 @@ def _materials(summaries: pd.DataFrame, origins: Sequence[TableOrigin]) -> list[
             named = [str(version) for version in details.get("versions", [])]
             noun = "version" if len(named) == 1 else "versions"
             sentences.append(f"Each version filled all templates from one fixed set of fillers ({noun} {listed(named)}).")
+        elif details.get("mode") == "balanced":
+            n, seed = len(details.get("versions", [])), items[0].provenance.seed
+            often = "once" if n == 1 else f"{n} times"
+            balance = "so that names of each sex and origin and all listed fillers were used about equally often"
+            sentences.append(f"Each template was filled {often}, {balance} in every version (seed {seed}).")
         elif details.get("mode") == "independent":
             per, seed = details.get("per_template"), items[0].provenance.seed
             often = "once" if per == 1 else f"{per} times"
