@@ -432,16 +432,19 @@ class Ewok(Block):
     @model_validator(mode="after")
     def _complete_conditions(self) -> Ewok:
         """Each condition complete; a study that names none has the single condition "main"."""
+        self.items = self._choose_mode(self.items)
         for condition in self.conditions.values():
             for key in ("items", "prompting"):
                 changes = getattr(condition, key).model_dump(exclude_unset=True)
                 whole = getattr(self, key)
                 setattr(condition, key, whole.model_copy(update=changes) if changes else whole)
+            condition.items = self._choose_mode(condition.items)
         self.conditions = self.conditions or {"main": Condition(items=self.items, prompting=self.prompting)}
-        for condition in self.conditions.values():
-            mode = chosen_mode(condition.items.mode, self.materials.source, self.materials.compat)
-            condition.items = condition.items.model_copy(update={"mode": mode})
         return self
+
+    def _choose_mode(self, items: Items) -> Items:
+        mode = chosen_mode(items.mode, self.materials.source, self.materials.compat)
+        return items if mode == items.mode else items.model_copy(update={"mode": mode})
 
     def findings(self) -> Iterator[Finding]:
         """Swaps of classes that the materials lack, and conditions that are alike."""
