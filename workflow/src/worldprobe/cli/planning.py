@@ -80,12 +80,15 @@ def pool(judgements: Judgements, /, *, missing: Missing = (), orders_out: Path, 
         orders_out: orders table: of every two domains the one that is probably harder
         out: pooled_means table
     """
-    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS, DEFAULT_CLUSTER, drawn_in_words
     from worldprobe.benchmarks.ewok.analysis.planning import pool_means
     from worldprobe.benchmarks.ewok.analysis.provenances import has_own_fillings
     from worldprobe.contracts.results import Orders, PooledMeans
 
     step = Step(POOLED, judgements, missing)
-    means, orders = pool_means(step.read(COLUMNS), has_own_fillings(judgements))
-    step.write(orders, Orders, orders_out, ["scipy"])
-    step.write(means, PooledMeans, out, ["scipy"])
+    rows, is_own = step.read(COLUMNS), has_own_fillings(judgements)
+    means, orders = pool_means(rows, is_own)
+    is_one_version = not is_own and rows["version"].nunique() == 1
+    details = {"drawn": drawn_in_words(DEFAULT_CLUSTER, is_own or is_one_version), "one_version": is_one_version}
+    step.write(orders, Orders, orders_out, ["scipy"], details)
+    step.write(means, PooledMeans, out, ["scipy"], details)

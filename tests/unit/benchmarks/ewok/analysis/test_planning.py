@@ -74,10 +74,22 @@ def test_commands_write_tables_that_are_printed(judgements, tmp_path, capsys):
     roster = Roster({name: Model(id=name, name=name) for name in ("ant", "bee")})
     sizes = study_sizes(read_table(paths["plans"], Plans), read_provenance(paths["plans"]))
     assert sizes.title == "Studies that find a difference of 10 points in 80% of cases."
-    pooled = pooled_domains(read_table(paths["means"], PooledMeans), read_table(paths["orders"], Orders), roster)
+    tables = read_table(paths["means"], PooledMeans), read_table(paths["orders"], Orders)
+    pooled = pooled_domains(*tables, roster, read_provenance(paths["means"]))
     assert pooled.frame["rank_low"].tolist() == [1, 2, 3] * 2
     assert pooled.frame["easier"].tolist() == [2, 1, 0] * 2
     assert "6 of 6 orders" in " ".join(pooled.notes)
+    assert "are for other pairs of concepts and versions than these. " in " ".join(pooled.notes)
+
+
+def test_pooled_means_of_one_version_are_about_its_fillings(judgements, tmp_path):
+    write_table(judgements[judgements["version"] == 0], Judgements, tmp_path / "one.parquet", Provenance())
+    paths = [str(tmp_path / name) for name in ("one.parquet", "orders.parquet", "means.parquet")]
+    assert cli.main(["pool", paths[0], "--orders-out", paths[1], "--out", paths[2]]) == 0
+    roster = Roster({name: Model(id=name, name=name) for name in ("ant", "bee")})
+    tables = read_table(paths[2], PooledMeans), read_table(paths[1], Orders)
+    notes = pooled_domains(*tables, roster, read_provenance(paths[2])).notes
+    assert "are for other pairs of concepts than these, with the fillings of this one version. " in " ".join(notes)
 
 
 def test_a_pilot_of_one_model_is_refused(judgements):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from worldprobe.benchmark import Input, table
+from worldprobe.benchmarks.ewok.analysis.panel import drawn_units
 from worldprobe.benchmarks.ewok.selection import EVAL_TYPE, in_words
 from worldprobe.benchmarks.ewok.study import has_logprobs, has_versions
 from worldprobe.contracts.results import OVERALL, Orders, Plans, PooledMeans
@@ -77,13 +78,16 @@ def study_sizes(plans: pd.DataFrame, provenance: Provenance) -> Sheet:
     when=has_logprobs,
     options=[EVAL_TYPE],
 )
-def pooled_domains(means: pd.DataFrame, orders: pd.DataFrame, roster: Roster, eval_type: str = "logprobs") -> Sheet:
+def pooled_domains(
+    means: pd.DataFrame, orders: pd.DataFrame, roster: Roster, provenance: Provenance | None = None, eval_type: str = "logprobs"
+) -> Sheet:
     """Plain and pooled accuracy by domain, with the interval, possible ranks and the domains that are certainly harder or easier.
 
     Args:
         means: the PooledMeans table.
         orders: the Orders table.
         roster: names and order of the models.
+        provenance: of the PooledMeans table, with what its intervals are over.
         eval_type: way of asking.
 
     Raises:
@@ -120,7 +124,8 @@ def pooled_domains(means: pd.DataFrame, orders: pd.DataFrame, roster: Roster, ev
         ),
         label="pooled-domains",
         notes=(
-            "Interval and ranks (95%) are for other pairs of concepts and versions than these. "
+            f"Interval and ranks (95%) are for other {drawn_units(provenance)} than these"
+            f"{', with the fillings of this one version' if provenance and provenance.details.get('one_version') else ''}. "
             f"Surely: with a probability of {SURE:.0%} or more; {len(sure)} of {n_pairs} orders of two domains are sure. "
             "An order of two means that is not sure should not be stated.",
         ),
