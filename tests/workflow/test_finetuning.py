@@ -103,6 +103,19 @@ def test_a_fine_tuned_model_is_asked_by_every_rule_and_its_job_asks_for_what_its
     assert re.search(r"^ask_external +4$", external.stdout + external.stderr, re.MULTILINE)
 
 
+def test_sets_in_the_words_of_training_are_no_tests_to_training(snakemake: Snakemake, tmp_path: Path) -> None:
+    """They are training data by design, or may be drawn for both; the others must not be trained on."""
+    kinds = ("", "-hard", "-motion")
+    block = {
+        **LARGE["worldsense"],
+        "sets": [f"{name}{kind}" for kind in kinds for name in ("test", "memorisation", "same-skins")],
+    }
+    done = snakemake(tmp_path, "--dry-run", "--printshellcmds", configuration=written(tmp_path, {**LARGE, "worldsense": block}))
+    tests = set(re.findall(r"--tests (.*?) --", done.stdout + done.stderr))
+    assert tests
+    assert {name for line in tests for name in re.findall(r"trials/(\S+)\.parquet", line)} == {"test", "test-hard", "test-motion"}
+
+
 def test_a_mistake_in_the_settings_stops_the_study_before_any_job(snakemake: Snakemake, tmp_path: Path) -> None:
     wrong = {**LARGE, "worldsense": {"finetuning": {**LARGE["worldsense"]["finetuning"], "bases": ["gemma_1.1_2bb"]}}}
     done = snakemake(tmp_path, "--dry-run", configuration=written(tmp_path, wrong))

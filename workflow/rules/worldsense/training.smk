@@ -125,9 +125,9 @@ def tuning_speed(wildcards):
 
 
 def forbidden_sets():
-    """EWoK's items, and all sets that are asked but the one that is training data by design, and the one whose trials in the words of
+    """EWoK's items, and all sets that are asked but those that are training data by design, and those whose trials in the words of
     training may be drawn for both."""
-    known = [name for name in worldsense_outputs.asked_sets(study) if name not in ("memorisation", "same-skins")]
+    known = [name for name in worldsense_outputs.asked_sets(study) if not name.startswith(("memorisation", "same-skins"))]
     sets = [worldsense_outputs.trial_table(study, name) for name in known]
     return [*sets, *(ewok_outputs.item_tables(study) if study["ewok"] else [])]
 

@@ -31,7 +31,7 @@ TOKENIZER = 1
 TRAINING = 1
 VECTORS = 2
 #: Fine-tuning on WorldSense's problems.
-PHRASES = 3
+PHRASES = 4
 LESSONS = 3
 START_MODEL = 1
 FINETUNING = 1

@@ -69,6 +69,26 @@ def test_descriptions_of_given_tests_are_found_whatever_is_asked_about_them(test
     assert set(in_dialogues(dialogues(texts), tests)) == set(asked["tuple_id"])
 
 
+@pytest.mark.parametrize("kind", ["hard", "motion"])
+def test_hard_problems_and_worlds_in_motion_are_found_by_their_words_and_by_their_stories(kind: str) -> None:
+    trials = make(f"test-{kind}", [5]).groupby(["problem", "complexity", "skin"]).head(3)
+    by_words = in_dialogues(dialogues(trials["text"].tolist()), read_tests([], SKINS))
+    assert len(by_words) == len(trials)
+    train = make(f"train-{kind}", [5]).groupby(["problem", "complexity", "skin"]).head(3)
+    assert not in_trials(train, read_tests([], SKINS))
+
+
+def test_a_story_is_found_whatever_is_asked_about_it(tmp_path: Path) -> None:
+    path = tmp_path / "same-skins.parquet"
+    skins = ["births", "louder/quieter"]
+    written = ["--sizes", "4", "--problems", "Infer.motion", "--skins", *skins, "--per-cell", "2", "--out", str(path)]
+    assert main(["worldsense", "generate", "same-skins-motion", *written]) == 0
+    given = read_trials(path)
+    told = [text.partition("Is the ")[0].partition("Answer with")[0] for text in given["text"]]
+    assert any("right after the" in text for text in told)
+    assert set(in_dialogues(dialogues(told), read_tests([path], []))) == set(given["tuple_id"])
+
+
 def test_training_sets_and_ordinary_texts_are_not_found(trials: pd.DataFrame, test_table: Path) -> None:
     tests = read_tests([test_table], SKINS)
     train = make("train-10k")

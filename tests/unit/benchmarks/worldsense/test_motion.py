@@ -4,11 +4,19 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from itertools import permutations
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from worldprobe.benchmarks.worldsense.analysis.answers import Series
+from worldprobe.benchmarks.worldsense.analysis.questions import add_properties, from_frame
+from worldprobe.benchmarks.worldsense.analysis.summarize import summarize
+from worldprobe.benchmarks.worldsense.benchmark import BENCHMARK
+from worldprobe.benchmarks.worldsense.contracts import Summaries
 from worldprobe.benchmarks.worldsense.inference.reference_solvers import RuleEngine
+from worldprobe.benchmarks.worldsense.outputs import has_controls, has_motion, has_normal_problems, has_places
 from worldprobe.benchmarks.worldsense.problems.motion import Story, view_incomplete, view_moving
 from worldprobe.benchmarks.worldsense.problems.problems import Cell, cells, cores, solve, stated_in
 from worldprobe.benchmarks.worldsense.problems.worlds import (
@@ -25,11 +33,15 @@ from worldprobe.benchmarks.worldsense.problems.worlds import (
 )
 from worldprobe.benchmarks.worldsense.skins.rendering import StatementReader
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
-from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, MOTION, answers_of
+from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWER_OF, MOTION, SETS, answers_of, problems_of_set
 from worldprobe.benchmarks.worldsense.trials.audit import audit_trials
-from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
+from worldprobe.benchmarks.worldsense.trials.sets import PLANS, blocks_of, plan_set, stream_set
 from worldprobe.benchmarks.worldsense.trials.trial_maker import n_facts
+from worldprobe.contracts import write_table
 from worldprobe.models.engine import Decoding, Message
+from worldprobe.provenance import Provenance
+from worldprobe.report.model_names import Roster
+from worldprobe.report.render import draw_figure, print_table
 
 KEPT = [cell for cell in cells((4, 5, 6), MOTION) if (cell.size < 6 or cell.complexity == 2) and cores(cell)]
 MOVED = [cell for cell in KEPT if cell.problem in ("Infer.motion", "Consist.motion") and cell.complexity]
@@ -169,6 +181,62 @@ def test_sets_are_right_by_their_texts_and_tuples_are_minimal(set_name: str) -> 
     for _, (first, second) in consistency["text"]:
         differ = [a != b for a, b in zip(first.split("\n"), second.split("\n"), strict=True)]
         assert sum(differ) == 1
+
+
+@pytest.fixture(scope="module")
+def summaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a model that is right up to two changes, and wrong beyond."""
+    plan = plan_set("test-motion", per_cell=1)
+    skins = ["trips", "old/young", "people_AboveBelow"]
+    trials = pd.concat(stream_set(plan, blocks_of(plan, read_skins(), skins), seed=0), ignore_index=True)
+    questions = add_properties(from_frame(trials, "test-motion"), trials)
+    gold = questions.gold["corrected"]
+    is_right = (questions.tuples["updates"].to_numpy(int) <= 2)[questions.tuple_of]
+    answers = np.where(is_right, gold, np.choose(gold, [1, 0, 3, 2, 6, 6, 4])).astype(np.int8)
+    found = summarize("test-motion", questions, [Series("constrained", "short", answers[None, :], {})])
+    path = tmp_path_factory.mktemp("motion") / "summaries.parquet"
+    keys = list(Summaries.Config.metadata["key"])
+    write_table(found.sort_values(keys, ignore_index=True)[list(Summaries.columns)], Summaries, path, Provenance())
+    return path
+
+
+def test_accuracy_by_changes_is_in_a_table_and_a_figure(summaries: Path, tmp_path: Path) -> None:
+    shown = {display.kind: display for display in BENCHMARK.displays if display.name == "worldsense_motion"}
+    print_table(shown["table"], [summaries], Roster(), [tmp_path / "table.csv", tmp_path / "table.md"])
+    table = pd.read_csv(tmp_path / "table.csv").query("axis == 'changes'").set_index("problem")
+    for problem in MOTION:
+        means = [table.loc[problem, f"{number}_mean"] for number in range(7)]
+        none = [float("nan")] if problem in ("Consist.motion", "Infer.before") else [1.0]
+        assert means == pytest.approx([*none, 1, 1, 0, 0, 0, 0], nan_ok=True)
+    assert "changes that matter" in (tmp_path / "table.md").read_text()
+    drawn = [[tmp_path / f"{n}.{suffix}" for suffix in ("svg", "csv")] for n in (1, 2)]
+    for both in drawn:
+        draw_figure(shown["figure"], [summaries], Roster(), both)
+    assert drawn[0][0].read_bytes() == drawn[1][0].read_bytes()
+    figure = pd.read_csv(drawn[0][1]).query("axis == 'changes that matter' and panel == 'Inference, in motion'")
+    assert figure["x"].min() == 0
+    assert figure["x"].max() >= 3
+    assert figure.set_index("x")["mean"].loc[3:].max() == 0  # three changes that matter are at least three that are stated
+
+
+@pytest.mark.parametrize(
+    ("sets", "wanted"),
+    [
+        (["test"], {has_controls, has_normal_problems, has_places}),
+        (["test-motion"], {has_motion, has_normal_problems}),
+        (["memorisation-hard"], {has_normal_problems}),
+        (["test-motion", "test"], {has_controls, has_motion, has_normal_problems, has_places}),
+        (["ood-query", "test-motion"], {has_motion, has_normal_problems}),
+    ],
+)
+def test_a_study_has_the_displays_of_its_problems(sets: list[str], wanted: set[Callable[..., bool]]) -> None:
+    study = {"worldsense": {"sets": sets, "problems": []}}
+    assert {of for of in (has_controls, has_motion, has_normal_problems, has_places) if of(study)} == wanted
+
+
+def test_a_sets_problems_follow_from_its_name() -> None:
+    assert all(plan.problems == problems_of_set(name) for name, plan in PLANS.items())
+    assert {name for name in PLANS if not name.startswith("train-")} == {*SETS}
 
 
 def test_the_solver_as_a_model_reads_every_skin() -> None:

@@ -20,9 +20,10 @@ from worldprobe.benchmarks.worldsense.finetuning.reading_lessons import (
 )
 from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
 from worldprobe.benchmarks.worldsense.problems.worlds import before
-from worldprobe.benchmarks.worldsense.skins.rendering import render_clause
+from worldprobe.benchmarks.worldsense.skins.rendering import StatementReader, read_by_any, render_clause
 from worldprobe.benchmarks.worldsense.skins.skins import read_skins
 from worldprobe.benchmarks.worldsense.skins.vocabulary import CANARY
+from worldprobe.benchmarks.worldsense.trials.sets import blocks_of, plan_set, stream_set
 from worldprobe.cli import main
 from worldprobe.errors import UserError
 from worldprobe.training.tokenizer import UNKNOWN, phrase_tokenizer
@@ -111,6 +112,37 @@ def test_what_is_asked_has_the_words_and_the_answers_of_the_benchmark() -> None:
             assert answer in (("TRUE", "FALSE") if "TRUE or FALSE" in text else ("1", "2", "3"))
             seen.add(answer)
     assert seen == {"TRUE", "FALSE", "1", "2", "3"}
+
+
+STORIES = ReadingLessons(
+    kinds={"asked": 1}, number=150, sizes=[4, 5], statements=2, ternary=0, unknown=0, updates=[0, 1, 2, 3], seed=5
+)
+
+
+def test_what_is_said_of_stories_is_what_the_solver_reads_in_them() -> None:
+    readers = [StatementReader(skin) for skin in SKINS if skin.use == "train"]
+    n_changes, check = set(), LessonCheck(SKINS)
+    for lesson in draw_lessons(STORIES, SKINS):
+        check.checked(lesson)
+        text = asked(lesson)[0].removesuffix("\nAnswer:")
+        assert read_by_any(readers, text).answer() == said(lesson)[0]
+        n_changes.add(text.count(" change: "))
+    assert n_changes == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("wrong", [{"invented": 0.5}, {"sizes": [3]}])
+def test_stories_in_invented_words_or_about_three_are_refused(wrong: dict[str, object]) -> None:
+    how = ReadingLessons(**({"kinds": {"judge": 1}, "number": 1, "sizes": [4], "updates": [1]} | wrong))
+    assert list(how.findings())
+
+
+def test_a_phrase_tokenizer_knows_every_word_of_every_story_and_hard_problem() -> None:
+    tokenizer = phrase_tokenizer(tokens_of(SKINS))
+    for name in ("test-motion", "train-motion", "train-hard"):
+        plan = plan_set(name, [5], per_cell=1)
+        for batch in stream_set(plan, blocks_of(plan, SKINS), 0):
+            for text in batch["text"]:
+                assert UNKNOWN not in tokenizer.encode(text).tokens, text
 
 
 def test_no_lesson_has_a_relation_an_entity_or_a_description_of_a_test() -> None:

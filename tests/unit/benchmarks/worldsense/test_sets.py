@@ -31,10 +31,12 @@ SIZES = {
     "test-hard": 49104,
     "train-hard": 49104,
     "memorisation-hard": 6336,
+    "same-skins-hard": 49104,
     "ood-size-hard": 15120,
     "test-motion": 50976,
     "train-motion": 99360,
     "memorisation-motion": 6624,
+    "same-skins-motion": 50976,
     "ood-size-motion": 25488,
 }
 

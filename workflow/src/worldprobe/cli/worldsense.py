@@ -141,8 +141,7 @@ def generate(
 
     Args:
         set: test, test-new, train-10k, train-100k, train-1m, memorisation, same-skins, ood-size, ood-query or ood-problem;
-            test-hard, train-hard, memorisation-hard or ood-size-hard; test-motion, train-motion, memorisation-motion or
-            ood-size-motion
+            test-hard, train-hard, memorisation-hard, same-skins-hard or ood-size-hard; or the same with motion
         sizes: numbers of entities, 3 to 8 (default: those of the set)
         problems: problems to generate, e.g. Infer.normal (default: those of the set)
         skins: names of the skins to use (default: those of the set)

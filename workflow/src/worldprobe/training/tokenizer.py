@@ -57,6 +57,9 @@ def phrase_tokenizer(tokens: Mapping[str, str]) -> Tokenizer:
     ['<0>', '<0>', '<1>']
     """
     shared = {phrase: token for phrase, token in tokens.items() if token != phrase}
+    # What contains such a phrase is written as a mark too, before its part would be.
+    part = re.compile(_any_of(shared)) if shared else None
+    shared |= {phrase: phrase for phrase in tokens if part and phrase not in shared and part.search(phrase)}
     marks = {token: f"<{number}>" for number, token in enumerate(sorted(set(shared.values())))}
     own = sorted({*tokens, *MARKS} - set(shared))
     ids = {word: number for number, word in enumerate((END_OF_TEXT, PADDING, UNKNOWN, *own, *marks.values()))}

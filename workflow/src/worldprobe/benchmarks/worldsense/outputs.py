@@ -8,7 +8,14 @@ from pathlib import Path
 from worldprobe.benchmark import PageFiles, Registry, Study
 from worldprobe.benchmarks.worldsense.finetuning.trainings import made_models, model_folder, trainings
 from worldprobe.benchmarks.worldsense.finetuning.trainings import root as tuning_root
-from worldprobe.benchmarks.worldsense.skins.vocabulary import NORMAL
+from worldprobe.benchmarks.worldsense.skins.vocabulary import (
+    HARD,
+    MOTION,
+    NORMAL,
+    SETS,
+    TRIVIAL,
+    problems_of_set,
+)
 from worldprobe.paths import StudyPaths
 
 
@@ -167,22 +174,31 @@ def has_trainings(study: Study) -> bool:
 
 
 def has_normal_problems(study: Study) -> bool:
-    """Whether there is a problem that needs a world in mind."""
-    return _has_any(study, NORMAL)
+    """Whether the main set has a problem that needs a world in mind."""
+    return _has_any(study, _main_set(study), (*NORMAL, *HARD, *MOTION, "Infer.extrema", "Infer.parallel"))
 
 
 def has_places(study: Study) -> bool:
-    """Whether questions are about two places in a line."""
-    return _has_any(study, ("Infer.normal", "Consist.normal"))
+    """Whether questions of the main set are about two places in a line."""
+    return _has_any(study, _main_set(study), ("Infer.normal", "Consist.normal"))
 
 
 def has_controls(study: Study) -> bool:
-    """Whether problems come with controls, so that the two can be compared."""
+    """Whether problems of the main set come with controls, so that the two can be compared."""
+    return _has_any(study, _main_set(study), (*NORMAL, *TRIVIAL))
+
+
+def has_motion(study: Study) -> bool:
+    """Whether things change in any set."""
+    return any(_has_any(study, [name], MOTION) for name in asked_sets(study))
+
+
+def _main_set(study: Study) -> list[str]:
+    """The set that most tables show; none where none is asked."""
+    return sorted(asked_sets(study), key=SETS.index)[:1]
+
+
+def _has_any(study: Study, sets: Sequence[str], problems: Collection[str]) -> bool:
+    """Whether a study asks one of some problems in some sets; one that names none asks all of a set."""
     wanted = study["worldsense"]["problems"]
-    return not wanted or any(".normal" in name or ".trivial" in name for name in wanted)
-
-
-def _has_any(study: Study, problems: Collection[str]) -> bool:
-    """Whether a study has one of some problems; one that names none has all."""
-    wanted = set(study["worldsense"]["problems"])
-    return not wanted or bool(wanted & set(problems))
+    return any(problem in problems and (not wanted or problem in wanted) for name in sets for problem in problems_of_set(name))

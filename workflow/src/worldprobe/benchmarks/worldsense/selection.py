@@ -9,7 +9,7 @@ import pandas as pd
 
 from worldprobe.benchmark import Input
 from worldprobe.benchmarks.worldsense.contracts import Summaries
-from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, DOMAINS, PROBLEMS
+from worldprobe.benchmarks.worldsense.skins.vocabulary import DISGUISE, DOMAINS, PROBLEMS, SETS
 from worldprobe.contracts.results import JOINT
 from worldprobe.errors import UserError
 from worldprobe.report.model_names import Roster
@@ -17,16 +17,6 @@ from worldprobe.report.model_names import Roster
 SUMMARIES = Input(Summaries, name="summaries")
 #: In the order of tables; any other prompting follows by name.
 PROMPTINGS = ("basic", "constrained", "constrained_sum", "cot", "icl_iid", "icl_ood", "basic_exchanged")
-_PAPER_SETS = ("test", "test-new", "memorisation", "same-skins", "ood-size", "ood-query", "ood-problem")
-SETS: tuple[str, ...] = (
-    *_PAPER_SETS,
-    "test-hard",
-    "memorisation-hard",
-    "ood-size-hard",
-    "test-motion",
-    "memorisation-motion",
-    "ood-size-motion",
-)
 PROBLEM_NAMES = {
     "Infer.trivial": "Inference, trivial",
     "Infer.normal": "Inference",

@@ -87,10 +87,12 @@ class WorldSense(Block):
                 "test-hard",
                 "train-hard",
                 "memorisation-hard",
+                "same-skins-hard",
                 "ood-size-hard",
                 "test-motion",
                 "train-motion",
                 "memorisation-motion",
+                "same-skins-motion",
                 "ood-size-motion",
             ]
         ],

@@ -11,7 +11,6 @@ from worldprobe.benchmarks.worldsense.outputs import has_several_promptings, has
 from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
     PROMPTINGS,
-    SETS,
     SUMMARIES,
     interval_ends,
     main_promptings,
@@ -22,6 +21,7 @@ from worldprobe.benchmarks.worldsense.selection import (
     problems_of,
     prompting_name,
 )
+from worldprobe.benchmarks.worldsense.skins.vocabulary import SETS
 from worldprobe.contracts.results import OVERALL
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from worldprobe.benchmark import figure
-from worldprobe.benchmarks.worldsense.outputs import has_controls, has_normal_problems, is_asked
+from worldprobe.benchmarks.worldsense.outputs import has_controls, has_motion, has_normal_problems, is_asked
 from worldprobe.benchmarks.worldsense.selection import PROBLEM_NAMES, SUMMARIES, of_main, pick
 from worldprobe.benchmarks.worldsense.skins.vocabulary import HARD, MOTION
+from worldprobe.benchmarks.worldsense.tables.accuracy import by_changes
 from worldprobe.errors import UserError
 from worldprobe.report import style
 from worldprobe.report.model_names import Roster
@@ -74,6 +75,23 @@ def depth(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     return _tidy(both, roster)
 
 
+@figure(
+    name="worldsense_motion",
+    inputs=[SUMMARIES],
+    title="Changes",
+    section="difficulty",
+    caption="Accuracy in worlds in motion by number of changes that are stated and of changes that matter, with 95% intervals "
+    "over skins.",
+    when=(is_asked, has_motion),
+)
+def motion(summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """By changes that are stated and changes that matter, in the first set in motion."""
+    rows = of_main(by_changes(summaries))
+    order = {name: number for number, name in enumerate(MOTION)}
+    rows = rows.sort_values("problem", key=lambda column: column.map(order), kind="stable")
+    return _tidy(rows.assign(panel=rows["problem"].map(PROBLEM_NAMES), x=rows["number"]), roster)
+
+
 def _tidy(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     rows = rows.assign(order=pd.factorize(rows["panel"] + rows["axis"])[0])
     named = style.with_identity(rows, roster).sort_values(["order"], kind="stable")
@@ -82,6 +100,7 @@ def _tidy(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 
 @size.drawn_by
 @depth.drawn_by
+@motion.drawn_by
 def draw(frame: pd.DataFrame, width: str = "double") -> Figure:
     """A panel for each problem and axis, a line per model."""
     from matplotlib.ticker import MaxNLocator

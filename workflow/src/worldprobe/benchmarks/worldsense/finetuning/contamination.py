@@ -18,6 +18,7 @@ from pathlib import Path
 import pandas as pd
 
 from worldprobe.benchmarks.worldsense.finetuning.training_files import Dialogue
+from worldprobe.benchmarks.worldsense.problems.worlds import MOMENTS
 from worldprobe.benchmarks.worldsense.skins.skins import TEST_SKINS, Skin
 from worldprobe.benchmarks.worldsense.trials.files import read_trials
 from worldprobe.contracts import table_name
@@ -29,6 +30,8 @@ _INSIDE = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]|</?\w+>|(?<=\w)-\n\s*(?
 #: How JSON writes marks and the ends of lines.
 _ESCAPE = re.compile(r"\\(?:[nrt]|u([0-9a-f]{4}))", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
+#: An entity in the official notation; the number of a change that a moment names is none.
+_MENTION = re.compile("".join(rf"(?<!{kind}\()" for kind in MOMENTS) + r"-?\d+")
 _NUMBERS = dict(
     zip("0123456789", ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], strict=True)
 ) | {"10": "ten"}
@@ -170,7 +173,9 @@ def read_tests(paths: Iterable[Path | str], skins: Iterable[Skin]) -> TestedTupl
         skins: of the repository or the user.
     """
     used = [skin for skin in skins if skin.use != "train"]
-    tests = TestedTuples(skins=frozenset({*TEST_SKINS, *(skin.name for skin in used)}), words=[TestWords(skin) for skin in used])
+    names = frozenset({*TEST_SKINS, *(skin.name for skin in used)})
+    moving = [one for skin in used if skin.motion for one in [skin.in_motion()] if one.clauses != skin.clauses]
+    tests = TestedTuples(skins=names, words=[TestWords(skin) for skin in (*used, *moving)])
     for path in paths:
         if str(path).endswith(".parquet") and table_name(path) == "items":
             _add_items(path, tests.content)
@@ -181,7 +186,7 @@ def read_tests(paths: Iterable[Path | str], skins: Iterable[Skin]) -> TestedTupl
         columns = ["tuple_id", "problem", "description", "entities", "text"]
         for tuple_id, problem, description, entities, text in trials[columns].itertuples(index=False, name=None):
             names = json.loads(entities)
-            n_described = len(names) if problem == "Infer.trivial" else len(re.findall(r"-?\d+", description))
+            n_described = len(names) if problem == "Infer.trivial" else len(_MENTION.findall(description))
             tests.content.add(tuple_id, *_passages(text, names, n_described, problem == "Infer.trivial"))
     return tests
 

@@ -18,10 +18,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 
+import numpy as np
+
 from worldprobe.benchmarks.worldsense.finetuning.trainings import ReadingLessons
+from worldprobe.benchmarks.worldsense.problems.motion import draw_story
 from worldprobe.benchmarks.worldsense.problems.problems import base_descriptions, incomplete_descriptions
-from worldprobe.benchmarks.worldsense.problems.worlds import UNKNOWN, Description, Relation, before, between, decide
-from worldprobe.benchmarks.worldsense.skins.rendering import NUMBERS, render_clause, render_opposite
+from worldprobe.benchmarks.worldsense.problems.worlds import (
+    UNKNOWN,
+    UPDATES,
+    Description,
+    Relation,
+    before,
+    between,
+    decide,
+)
+from worldprobe.benchmarks.worldsense.skins.rendering import (
+    NUMBERS,
+    STORY_TEXTS,
+    render_clause,
+    render_moment,
+    render_opposite,
+    render_story,
+)
 from worldprobe.benchmarks.worldsense.skins.skins import Skin, entities_needed
 from worldprobe.benchmarks.worldsense.skins.vocabulary import ANSWERS, CANARY, WORDINGS
 from worldprobe.errors import UserError
@@ -51,21 +69,27 @@ def tokens_of(skins: Iterable[Skin]) -> dict[str, str]:
     skins = list(skins)
     questions = {line for skin in skins for of in skin.questions.values() for text in of.values() for line in text.split("\n")}
     answers = {answer for of in ANSWERS.values() for answer in of}
-    known = {*NUMBERS.values(), *OWN, *GRAMMAR, *answers, *pieces_of(questions)}
+    known = {*NUMBERS.values(), *OWN, *GRAMMAR, *answers, *pieces_of(questions), *pieces_of(STORY_TEXTS)}
     for skin in skins:
-        known |= set(pieces_of(words_of(skin))) if skin.use == "train" else set()
+        known |= set(pieces_of(spoken(skin))) if skin.use == "train" else set()
     found = {phrase: phrase for phrase in sorted(known)}
     for skin in skins:
         _share(found, skin.entities, "entity", ENTITIES)
         _share(found, dict.fromkeys(pieces_of(words_of(skin))), "word", OTHERS)
+        _share(found, dict.fromkeys(pieces_of(skin.motion.values())), "change", OTHERS)
     for word in invented_words():
         _share(found, [word], "word", OTHERS)
     return found
 
 
 def words_of(skin: Skin) -> list[str]:
-    """Every text of a skin that is its own, but for its entities."""
+    """Every text of a skin that is its own where nothing changes, but for its entities."""
     return [*skin.clauses.values(), *skin.foreign.values(), skin.situation, skin.listing]
+
+
+def spoken(skin: Skin) -> list[str]:
+    """The same, and what it says where things change."""
+    return [*words_of(skin), *skin.motion.values()]
 
 
 @cache
@@ -199,15 +223,18 @@ def _copied(rng: random.Random, skin: Skin, tokens: dict[str, str]) -> ReadingLe
 
 
 def _told(rng: random.Random, how: ReadingLessons, is_asked: bool, size: int, names: Sequence[str], skin: Skin) -> ReadingLesson:
-    description = rng.choice(_descriptions(size, rng.choice(how.complexities)))
+    description, changes, there = _drawn(rng, how, size)
+    skin = skin.in_motion() if changes else skin
     stated = rng.sample(description, len(description))
     flips = [rng.random() < how.converse for _ in stated]
     clauses = [render_clause(relation, names[:size], skin, flip) for relation, flip in zip(stated, flips, strict=True)]
     begun = ", ".join(clauses[:-1])
-    told = f"{skin.situation.format(number=NUMBER_WORDS[size])}: {begun}{' and ' if begun else ''}{clauses[-1]}."
+    n_described = len(clauses) + 1 if changes else size
+    told = f"{skin.situation.format(number=NUMBER_WORDS[n_described])}: {begun}{' and ' if begun else ''}{clauses[-1]}."
+    told = render_story(told, changes, names, skin, "", render_moment(None, len(changes)))
     lesson: ReadingLesson = []
     for _ in range(how.statements):
-        query, verdict = _statement(rng, how, size, description)
+        query, verdict = _statement(rng, how, size, (*description, *changes), there)
         named = [*names[:size], rng.choice(names[size:])]
         flip = rng.random() < how.converse
         if how.changes == 1 and size == 2:
@@ -226,14 +253,30 @@ def _told(rng: random.Random, how: ReadingLessons, is_asked: bool, size: int, na
     return lesson
 
 
-def _statement(rng: random.Random, how: ReadingLessons, size: int, description: Description) -> tuple[Relation, str]:
+def _drawn(rng: random.Random, how: ReadingLessons, size: int) -> tuple[Description, Description, tuple[int, ...]]:
+    """A description, what changes after it, and the entities that are there at last."""
+    number = rng.choice(sorted(how.updates)) if any(how.updates) else 0
+    if not number:
+        return rng.choice(_descriptions(size, rng.choice(how.complexities))), (), tuple(range(size))
+    drawn = None
+    draws = np.random.default_rng(rng.getrandbits(63))
+    while drawn is None:
+        drawn = draw_story(draws, size, number)
+    told, there = drawn
+    facts = tuple(relation for relation in told if relation.kind not in UPDATES)
+    return facts, told[len(facts) :], there
+
+
+def _statement(
+    rng: random.Random, how: ReadingLessons, size: int, description: Description, there: Sequence[int]
+) -> tuple[Relation, str]:
     """A statement about a description, and what is to be said of it."""
     if size > 2 and rng.random() < how.ternary:
-        query = between(*rng.sample(range(size), 3))
+        query = between(*rng.sample(there, 3))
     else:
-        query = before(*rng.sample(range(size), 2))
+        query = before(*rng.sample(there, 2))
         while size > 2 and abs(query.entities[0] - query.entities[1]) == 1 and rng.random() < how.indirect:
-            query = before(*rng.sample(range(size), 2))
+            query = before(*rng.sample(there, 2))
     if rng.random() < how.unknown:
         entities = list(query.entities)
         entities[rng.randrange(len(entities))] = UNKNOWN
@@ -266,7 +309,7 @@ class LessonCheck:
         """Read the tests' entities and words, and take from them what a training skin says too."""
         skins = list(skins)
         tested, trained = (
-            {_words(text) for skin in skins if skin.use in uses for text in (*skin.entities, *pieces_of(words_of(skin)))}
+            {_words(text) for skin in skins if skin.use in uses for text in (*skin.entities, *pieces_of(spoken(skin)))}
             for uses in (TESTED, ("train",))
         )
         self.tested = tested - trained - set(map(_words, (*GRAMMAR, *FUNCTION)))

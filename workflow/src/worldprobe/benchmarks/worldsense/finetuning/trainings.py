@@ -32,6 +32,8 @@ from worldprobe.settings.blocks import (
 )
 from worldprobe.training.settings import TrainingSettings
 
+#: Fewest entities of a world in motion.
+SMALLEST_MOVING = 4
 _OF_SETS = ("sizes", "problems", "skins", "per_cell", "seed")
 
 
@@ -55,7 +57,7 @@ Changes = Annotated[FinetuningSettings, PlainSerializer(lambda settings: setting
 class Part(Block):
     """What is trained on: one of a set that is generated, a file, and lessons by name."""
 
-    set: Literal["train-10k", "train-100k", "train-1m"] | None = absent()
+    set: Literal["train-10k", "train-100k", "train-1m", "train-hard", "train-motion"] | None = absent()
     """Set that is generated, with the skins of training."""
 
     sizes: Distinct[Annotated[int, Field(ge=3, le=8)]] | None = absent()
@@ -206,8 +208,19 @@ class ReadingLessons(Block):
     invented: Share = 0
     """Share of the lessons whose relation is invented words."""
 
+    updates: Annotated[Distinct[Annotated[int, Field(ge=0, le=6)]], Field(min_length=1)] = [0]
+    """Numbers of changes after a description; of one that changes, everything is known at first, and two entities that are there
+    in the end are asked about. Invented words have no changes."""
+
     seed: Seed = 0
     """Seed of all draws."""
+
+    def findings(self) -> Iterator[Finding]:
+        """Changes that cannot be made or said."""
+        if any(self.updates) and self.invented:
+            yield ("updates",), "are not said in invented words.", "Set invented: 0, or updates: [0]."
+        if any(self.updates) and min(self.sizes) < SMALLEST_MOVING:
+            yield ("sizes",), f"{min(self.sizes)} entities are too few for changes.", f"Choose sizes from {SMALLEST_MOVING}."
 
 
 _ADVICE = "Use letters, digits, dot, dash and underscore"

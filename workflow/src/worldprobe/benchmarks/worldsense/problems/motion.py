@@ -102,6 +102,21 @@ def draw_updates(rng: np.random.Generator, size: int, number: int) -> tuple[int,
     return size - len(joins), tuple(found)
 
 
+def draw_story(rng: np.random.Generator, size: int, number: int) -> tuple[Description, tuple[int, ...]] | None:
+    """An arrangement of the entities in the order of the indices with updates, and who is there at last; None where it fails."""
+    drawn = draw_updates(rng, size, number)
+    if drawn is None:
+        return None
+    absent = {update.entities[0] for update in drawn[1] if update.kind.startswith("join")}
+    there = [entity for entity in range(size) if entity not in absent]
+    initial = tuple(there[i] for i in rng.permutation(len(there)))
+    if not _does_change(initial, drawn[1]):
+        return None
+    names = _names(initial, size)
+    told = _description(initial, Story(drawn[1], None), names)
+    return told, tuple(sorted(names[entity] for entity in run(initial, drawn[1]) or ()))
+
+
 def _does_change(order: tuple[int, ...], updates: Sequence[Relation]) -> bool:
     """Whether each update can be made and changes something."""
     for update in updates:

@@ -39,6 +39,11 @@ _MOMENTS = {
     ),
 }
 _SEEN = "In the end, {clause}."
+#: Everything that stories say whatever the skin.
+STORY_TEXTS = (
+    *(_ONE, _SEVERAL, _SEEN, *ORDINALS, *(f"{ordinal.capitalize()} change:" for ordinal in ORDINALS)),
+    *(text for texts in _MOMENTS.values() for text in texts),
+)
 
 
 def render_clause(relation: Relation, names: Sequence[str], skin: Skin, flip: bool) -> str:

@@ -17,6 +17,24 @@ PROBLEMS = (*LINEAR_PROBLEMS, "Infer.extrema", "Infer.parallel", *HARD, *MOTION)
 #: Acceptable answers by problem type, in the official order; their number is the number of a tuple's trials.
 ANSWERS = {"Infer": ("TRUE", "FALSE"), "Consist": ("POSSIBLE", "IMPOSSIBLE"), "Compl": ("1", "2", "3")}
 
+#: Sets that are asked, in the order of tables: a study's main set is the first that it has.
+_PAPER_SETS = ("test", "test-new", "memorisation", "same-skins", "ood-size", "ood-query", "ood-problem")
+SETS = (
+    *_PAPER_SETS,
+    *(f"{name}-{kind}" for kind in ("hard", "motion") for name in ("test", "memorisation", "same-skins", "ood-size")),
+)
+
+
+def problems_of_set(name: str) -> tuple[str, ...]:
+    """A set's problems by its name.
+
+    >>> problems_of_set("ood-query"), problems_of_set("train-hard") == HARD
+    (('Infer.extrema',), True)
+    """
+    kinds = {"-hard": HARD, "-motion": MOTION, "ood-query": ("Infer.extrema",), "ood-problem": ("Infer.parallel",)}
+    return next((problems for end, problems in kinds.items() if name.endswith(end)), LINEAR_PROBLEMS)
+
+
 #: The official disguise, so that a crawl of a file does not learn answers in plain text (specification, Section 2).
 DISGUISE = {
     "TRUE": "Emmanuel",

@@ -12,6 +12,7 @@ from worldprobe.benchmark import table
 from worldprobe.benchmarks.worldsense.analysis.reproduction import published_name, read_published
 from worldprobe.benchmarks.worldsense.outputs import (
     has_controls,
+    has_motion,
     has_several_promptings,
     has_several_sets,
     has_tuned_models,
@@ -20,7 +21,6 @@ from worldprobe.benchmarks.worldsense.outputs import (
 from worldprobe.benchmarks.worldsense.selection import (
     PROBLEM_NAMES,
     PROMPTINGS,
-    SETS,
     SUMMARIES,
     domains_of,
     main_promptings,
@@ -33,6 +33,7 @@ from worldprobe.benchmarks.worldsense.selection import (
     sorted_by,
     split_tuned,
 )
+from worldprobe.benchmarks.worldsense.skins.vocabulary import MOTION, SETS
 from worldprobe.contracts.results import OVERALL
 from worldprobe.errors import UserError
 from worldprobe.report.model_names import Roster
@@ -40,6 +41,8 @@ from worldprobe.report.sheet import ABSENT, Column, Sheet, as_text, decimals, is
 
 OURS, PAPERS = "this run", "paper"
 UNITS = "Accuracy is a share, chance is 0.5; bias from −1 to 1; ± is 1.96 standard errors over tuples, as in the paper."
+TERNARY = "Cx.: ternary relations of the description: none, exactly one, all but one."
+CHANGES = "Cx.: changes that are stated."
 PUBLISHED = "Rows of the paper: its printed numbers as shares, of its own test set."
 
 
@@ -234,7 +237,7 @@ def complexity(summaries: pd.DataFrame, roster: Roster) -> Sheet:
             *columns,
         ),
         label="worldsense-complexity",
-        notes=("Cx.: ternary relations of the description: none, exactly one, all but one.", *_notes(frame)),
+        notes=(CHANGES if set(rows["problem"]) & set(MOTION) else TERNARY, *_notes(frame)),
         group="problem",
     )
 
@@ -268,6 +271,53 @@ def domains(summaries: pd.DataFrame, roster: Roster) -> Sheet:
 
 
 _SET = Column("Set", ("condition",), is_number=False)
+#: Grouping of the summaries -> its column, and what that counts.
+BY_CHANGES = {"problem_updates": ("updates", "changes"), "problem_depth": ("depth", "changes that matter")}
+
+
+def by_changes(summaries: pd.DataFrame) -> pd.DataFrame:
+    """Rows of problems in motion by how many changes are stated and how many matter (``axis``, ``number``)."""
+    parts = []
+    for grouping, (column, axis) in BY_CHANGES.items():
+        rows = pick(summaries, grouping, columns=("problem", column))
+        rows = rows[rows["problem"].isin(MOTION)]
+        parts.append(rows.assign(axis=axis, number=rows[column].astype(int)))
+    return pd.concat(parts, ignore_index=True)
+
+
+@table(
+    name="worldsense_motion",
+    inputs=[SUMMARIES],
+    title="Changes",
+    section="difficulty",
+    caption="Accuracy in worlds in motion by set, problem, number of changes that are stated, and number of changes that matter.",
+    when=(is_asked, has_motion),
+)
+def motion(summaries: pd.DataFrame, roster: Roster) -> Sheet:
+    """Accuracy by set, problem, changes that are stated and changes that matter."""
+    rows = by_changes(summaries)
+    rows = rows[rows["eval_type"] == rows["model"].map(main_promptings(rows))]
+    numbers = [str(number) for number in sorted(set(rows["number"]))]
+    rows = rows.assign(number=rows["number"].astype(str))
+    frame, columns = _grid(rows, ["axis", "condition", "problem", "model"], "number", numbers, roster, "")
+    return Sheet(
+        title="WorldSense in motion: accuracy by changes that are stated, and by changes that matter.",
+        frame=frame,
+        columns=(
+            Column("By", ("axis",), is_number=False, once=True),
+            Column("Set", ("condition",), is_number=False, once=True),
+            Column("Problem", ("problem",), lambda name: PROBLEM_NAMES[str(name)], is_number=False, once=True),
+            *_model(frame),
+            *columns,
+        ),
+        label="worldsense-motion",
+        notes=(
+            "Changes that matter: the size of the smallest set of changes with which the answer stays the same, whichever of the "
+            "others are made as well; of a tuple, the least among its trials.",
+            UNITS,
+        ),
+        group="axis",
+    )
 
 
 def _both_metrics(summaries: pd.DataFrame) -> pd.DataFrame:

@@ -77,10 +77,12 @@ PLANS = {
         SetPlan("test-hard", "test-hard", "test", HARD, (4, 5, 6), 31, 31),
         SetPlan("train-hard", "train-hard", "train", HARD, (4, 5, 6), 31, 31),
         SetPlan("memorisation-hard", "train-hard", "train", HARD, (4, 5, 6), 4, 31),
+        SetPlan("same-skins-hard", "same-skins-hard", "train", HARD, (4, 5, 6), 31, 31),
         SetPlan("ood-size-hard", "ood-size-hard", "test", HARD, (7, 8), 10, 10),
         SetPlan("test-motion", "test-motion", "test", MOTION, (4, 5), 12, 12),
         SetPlan("train-motion", "train-motion", "train", MOTION, (4, 5), 60, 12, (0, 1, 2)),
         SetPlan("memorisation-motion", "train-motion", "train", MOTION, (4, 5), 4, 12, (0, 1, 2)),
+        SetPlan("same-skins-motion", "same-skins-motion", "train", MOTION, (4, 5), 12, 12),
         SetPlan("ood-size-motion", "ood-size-motion", "test", MOTION, (6,), 12, 12),
     )
 }
