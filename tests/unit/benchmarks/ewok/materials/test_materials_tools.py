@@ -104,6 +104,12 @@ def test_what_only_resembles_a_fault_is_left_alone(garden, kept):
     assert problems(add_probe(garden, a=kept)) == []
 
 
+def test_a_british_filler_is_told_with_its_file(garden):
+    (found,) = problems(garden.replace("filler-object.csv", "the pot0,", "the washing powder,"))
+    assert "filler-object.csv" in found
+    assert '"washing powder" is British' in found
+
+
 def test_a_target_with_a_word_of_its_own_context_only_is_told(garden):
     (found,) = problems(add_probe(garden, a="onto the lifter"))
     assert "templates (garden-work_2_1)" in found

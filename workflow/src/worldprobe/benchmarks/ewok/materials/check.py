@@ -90,8 +90,11 @@ _NEAR = 0.8
 
 
 def check_sentences(materials: Materials) -> None:
-    """Note in ``materials.problems`` what looks wrong in the sentences of all domains."""
+    """Note in ``materials.problems`` what looks wrong in the fillers and in the sentences of all domains."""
     fillers = Fillers(materials.fillers, materials.rules)
+    for filler_class in fillers.classes.values():
+        for filler in filler_class.fillers:
+            check_wording(filler.text, Place(filler_class.place.file), fillers, materials.problems)
     for domain in materials.domains:
         for place, text in dict.fromkeys(_sentences(domain, materials)):
             _check_articles(text, place, fillers, materials.problems)

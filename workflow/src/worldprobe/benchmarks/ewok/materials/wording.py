@@ -15,20 +15,15 @@ from worldprobe.benchmarks.ewok.vocabulary import TEXTS
 #: British word or spelling -> American one.
 _AMERICAN = {
     **{"afterwards": "afterward", "aluminium": "aluminum", "backwards": "backward", "banknote": "bill", "bookshop": "bookstore"},
-    **{
-        "centre": "center",
-        "cheque": "check",
-        "cinema": "movie theater",
-        "colour": "color",
-        "cosy": "cozy",
-        "cotton wool": "cotton",
-    },
-    **{"favourite": "favorite", "fill in a form": "fill out a form", "fills in a form": "fills out a form"},
-    **{"flavour": "flavor", "fortnight": "two weeks", "forwards": "forward", "grey": "gray", "hairdresser's": "hair salon"},
-    **{"harbour": "harbor", "jewellery": "jewelry", "kerb": "curb", "learnt": "learned", "lorry": "truck", "metre": "meter"},
-    **{"mould": "mold", "neighbour": "neighbor", "pavement": "sidewalk", "petrol": "gas", "plough": "plow", "pyjamas": "pajamas"},
-    **{"railway": "railroad", "rubbish": "trash", "spilt": "spilled", "tea towel": "dish towel", "theatre": "theater"},
-    **{"towards": "toward", "tyre": "tire", "upwards": "upward", "washing powder": "detergent", "whilst": "while"},
+    **{"bouncy castle": "bounce house", "centre": "center", "cheque": "check", "cinema": "movie theater", "colour": "color"},
+    **{"cosy": "cozy", "cotton wool": "cotton", "favourite": "favorite", "fill in a form": "fill out a form"},
+    **{"fills in a form": "fills out a form", "flavour": "flavor", "fortnight": "two weeks", "forwards": "forward"},
+    **{"grey": "gray", "hairdresser's": "hair salon", "harbour": "harbor", "jewellery": "jewelry", "kerb": "curb"},
+    **{"learnt": "learned", "lorry": "truck", "metre": "meter", "mould": "mold", "neighbour": "neighbor"},
+    **{"pavement": "sidewalk", "petrol": "gas", "plough": "plow", "pyjamas": "pajamas", "racing car": "race car"},
+    **{"railway": "railroad", "rubbish": "trash"},
+    **{"spilt": "spilled", "tea towel": "dish towel", "theatre": "theater", "towards": "toward", "tram": "streetcar"},
+    **{"tyre": "tire", "upwards": "upward", "washing powder": "detergent", "whilst": "while"},
 }
 _BRITISH = re.compile(rf"\b({'|'.join(map(re.escape, _AMERICAN))})s?\b", re.IGNORECASE)
 #: "the boss of NAME", but not "the back of NAME's head", "in front of NAME" or "all four sides of NAME".
@@ -66,27 +61,10 @@ def check_wording(text: str, place: Place, fillers: Fillers, problems: Problems)
 
 #: Words that say nothing by themselves, or that any comparison needs.
 _EMPTY = frozenset(
-    {"a", "all", "an", "and", "are", "as", "at", "be", "been", "but", "by", "for", "from", "had", "has", "have", "in", "into"}
-    | {
-        "is",
-        "it",
-        "less",
-        "more",
-        "no",
-        "not",
-        "of",
-        "on",
-        "one",
-        "out",
-        "than",
-        "that",
-        "the",
-        "to",
-        "was",
-        "were",
-        "will",
-        "with",
-    }
+    words(
+        "a all an and are as at be been but by for from had has have in into is it less more no not of on one out than that the "
+        "to was were will with"
+    )
 )
 
 
