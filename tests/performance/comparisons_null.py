@@ -3,8 +3,8 @@
 Two equally good models (or one model in two conditions) judge items of the built-in materials' shape: 1,906 templates of 158
 pairs of concepts, or a domain of few pairs, each target right or wrong by chance (tests/performance/power.py). Fillings of a
 version are shared by all templates and favour one side by its own amount, with a standard deviation of 0, 0.01, 0.02 (the default
-study: 0.022 to 0.025) and 0.06. Bar: 4 to 6 % of tests at 5 % where that is possible, never more; 94 % of intervals. The last
-lines are intervals of means with few pairs of concepts.
+study: 0.022 to 0.025) and 0.06. Bar: 4 to 6 % of tests at 5 % where that is possible, never more; 94 % of intervals. Then
+intervals of means with few pairs of concepts, and nulls of studies with gaps or with versions that differ by domain.
 
     python tests/performance/comparisons_null.py [REPETITIONS]
 """
@@ -79,7 +79,53 @@ def cover(n_repetitions):
         print(f"{n_pairs:5} {n_templates:9} {n_versions:8} {logit:14} {covered / n_repetitions:.3f} {width:.3f}", flush=True)
 
 
+def drop_items(random, values, domain):
+    """A fifth of the items has no answer."""
+    values[:, random.random(values.shape[1:]) < 0.2] = np.nan
+
+
+def drop_half(random, values, domain):
+    """The last version has half of the templates."""
+    values[:, random.permutation(values.shape[1])[: values.shape[1] // 2], -1] = np.nan
+
+
+def drop_most(random, values, domain):
+    """The last version has a twentieth of the templates."""
+    values[:, random.permutation(values.shape[1])[values.shape[1] // 20 :], -1] = np.nan
+
+
+def drop_domain(random, values, domain):
+    """The last version lacks a domain."""
+    values[:, domain == 0, -1] = np.nan
+
+
+def disturb(n_repetitions):
+    """Nulls of two models with 40 pairs of concepts in eight domains, where studies are not as they should be."""
+    pair, n_domains = power.sizes(40, 400), 8
+    domain = pair % n_domains
+    cases = {"differ_by_domain": (0.0, 0.2, None), "differ_in_one_domain": (0.0, 0.6, None)}
+    cases |= {gap.__name__: (0.2, 0.0, gap) for gap in (drop_items, drop_half, drop_most, drop_domain)}
+    print("case versions rejected")
+    for name, (sd_version, sd_domain, gap) in cases.items():
+        for n_versions in (2, 3, 5, 20):
+            random, found = np.random.default_rng([n_versions, len(name)]), 0
+            cluster, version = np.repeat(pair, n_versions), np.tile(np.arange(n_versions), len(pair))
+            for _ in range(n_repetitions // power.CHUNK):
+                moved = [sd_domain * random.standard_normal((power.CHUNK, n_domains, n_versions)) for _ in range(2)]
+                if name == "differ_in_one_domain":
+                    moved = [effect * (np.arange(n_domains) == 0)[:, None] for effect in moved]
+                shifts = [effect[:, domain].astype(np.float32) for effect in moved]
+                first, second = power.simulate(random, power.CHUNK, pair, n_versions, sd_version=sd_version, moved=shifts)
+                values = first - second
+                if gap:
+                    gap(random, values, domain)
+                way = crossed_means(values.reshape(power.CHUNK, -1), cluster, version, tested=False)
+                found += int(((way.ci_low > 0) | (way.ci_high < 0)).sum())
+            print(f"{name:20} {n_versions:8} {found / (n_repetitions // power.CHUNK * power.CHUNK):.3f}", flush=True)
+
+
 if __name__ == "__main__":
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     compare(number)
     cover(number)
+    disturb(number)

@@ -28,14 +28,14 @@ def sizes(n_pairs, n_templates):
     return np.concatenate([np.arange(n_pairs), random.choice(n_pairs, n_templates - n_pairs, p=share)])
 
 
-def simulate(random, n, pair, n_versions, shift=0.0, sd_version=SD_VERSION):
-    """Accuracies of two models on items, each shape (n, templates, versions)."""
+def simulate(random, n, pair, n_versions, shift=0.0, sd_version=SD_VERSION, moved=(0.0, 0.0)):
+    """Accuracies of two models on items, each shape (n, templates, versions); ``moved`` is added to the log odds of each."""
     n_pairs, n_templates = pair.max() + 1, len(pair)
     normal = lambda *shape: random.standard_normal((n, *shape), dtype=np.float32)  # noqa: E731
     base = SD_BASE * normal(n_pairs)[:, pair] + SD_TEMPLATE * normal(n_templates)
     models = []
-    for better in (shift / 2, -shift / 2):
-        log_odds = (base + SD_PAIR * normal(n_pairs)[:, pair] + better)[:, :, None] + sd_version * normal(1, n_versions)
+    for better, own in zip((shift / 2, -shift / 2), moved, strict=True):
+        log_odds = (base + SD_PAIR * normal(n_pairs)[:, pair] + better)[:, :, None] + sd_version * normal(1, n_versions) + own
         right = 1 / (1 + np.exp(-log_odds))
         models.append(sum((random.random(right.shape, dtype=np.float32) < right) / np.float32(2) for _ in range(2)))
     return models

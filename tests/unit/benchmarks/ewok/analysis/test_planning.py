@@ -142,6 +142,12 @@ def test_more_raters_find_a_difference_of_people_and_models_more_often(judgement
     assert set(read_table(out, Plans)["n_replicates"]) == {5}
 
 
+def test_versions_that_nobody_rated_are_left_out(judgements, rated):
+    of_two = rated.assign(rating=rated["rating"].where(~rated["item_id"].str.endswith("_v2")))
+    plans = plan_studies(judgements, 0.2, ratings=of_two)
+    pd.testing.assert_frame_equal(plans, plan_studies(judgements[judgements["version"] < 2], 0.2, ratings=of_two.dropna()))
+
+
 def test_raters_who_are_not_counted_or_did_not_rate_these_items_are_refused(judgements, rated):
     with pytest.raises(UserError, match="nothing says how raters vary"):
         plan_studies(judgements, 0.05, n_raters=[3])

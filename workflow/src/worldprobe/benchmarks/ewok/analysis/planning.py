@@ -47,7 +47,7 @@ def plan_studies(
         n_versions: numbers of versions (2 to 50).
         replicates: name -> the models that are replicates of one another, such as training runs from several seeds.
         n_replicates: numbers of replicates of each model.
-        ratings: contracts.Ratings of people of the same items.
+        ratings: contracts.Ratings of people of the same items, of two versions or more.
         n_raters: with ratings, numbers of raters that each target has in each context (the pilot's).
 
     Returns:
@@ -66,6 +66,11 @@ def plan_studies(
     rows = judgements[judgements["eval_type"] == eval_type]
     if rows.empty:
         raise UserError("judgements", f"there are none by {eval_type}.", "Give judgements of two models or more.")
+    if ratings is not None:
+        is_rated = rows["item_id"].isin(ratings.loc[ratings["rating"].notna(), "item_id"])
+        if not is_rated.any():
+            raise UserError("ratings", "are of none of the judged items.", "Give ratings of the items that models judged.")
+        rows = rows[rows["version"].isin(rows.loc[is_rated, "version"].unique())]
     panel = build_panel(rows)
     templates, values = _by_template(panel)
     codes = cluster_codes(templates, cluster)
@@ -102,7 +107,7 @@ def _people(panel: Panel, ratings: pd.DataFrame) -> tuple[np.ndarray, Raters]:
     """People's accuracies, shape (templates, versions), and what their ratings are like.
 
     Raises:
-        UserError: the ratings are of other items, or do not say how raters differ.
+        UserError: the ratings do not say how raters differ.
     """
     found = people_differ(ratings)
     is_first = found.index.get_level_values("target") == 1
@@ -112,8 +117,6 @@ def _people(panel: Panel, ratings: pd.DataFrame) -> tuple[np.ndarray, Raters]:
         raise UserError("ratings", "no two targets have two ratings in each context.", "Give ratings with n_raters and sd.")
     right = ((np.sign(found["people"]) + 1) / 2).unstack("target").reindex(columns=[1, 2]).mean(axis=1, skipna=False)
     values = right.reindex(panel.items["item_id"]).to_numpy(float)
-    if np.isnan(values).all():
-        raise UserError("ratings", "are of none of the judged items.", "Give ratings of the items that models judged.")
     n = ratings["n_raters"].to_numpy(float)
     n = n[n > 0]
     raters = Raters.of(known["people"].to_numpy(float), known["error"].to_numpy(float), len(n) / (1 / n).sum())
