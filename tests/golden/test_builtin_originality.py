@@ -7,7 +7,7 @@ import re
 import pandas as pd
 import pytest
 
-from worldprobe.benchmarks.ewok.materials.compile import compile_templates
+from worldprobe.benchmarks.ewok.materials.compile import compile_families, compile_templates
 from worldprobe.benchmarks.ewok.materials.materials import read_materials
 from worldprobe.benchmarks.ewok.materials.original_quirks import ORIGINAL, RIGHT
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS
@@ -20,7 +20,8 @@ PASSWORD = "ewok"
 def templates(reference, request) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Ours and the official ones."""
     official = read_materials(reference / "ewok-config.zip", ORIGINAL, PASSWORD, is_lenient=True)
-    return compile_templates(read_materials(EDITIONS[request.param], RIGHT)), compile_templates(official)
+    materials = read_materials(EDITIONS[request.param], RIGHT)
+    return pd.concat([compile_templates(materials), compile_families(materials)]), compile_templates(official)
 
 
 def normalised(text: str) -> str:

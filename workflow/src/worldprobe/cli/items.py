@@ -17,6 +17,7 @@ from worldprobe.cli.options import (
     MOST,
     Compat,
     Encrypt,
+    Families,
     MaterialsPlace,
     OutFolder,
     Password,
@@ -85,6 +86,7 @@ def build(
     *,
     password: Password = None,
     how: FillingOptions = FillingOptions(),
+    families: Families = False,
     templates_out: Path | None = None,
     out: Path,
 ) -> None:
@@ -101,7 +103,7 @@ def build(
     versions = version_range(how.versions)
     read = read_and_check(materials, password, how.compat)
     made = made_from_materials(read, how.compat)
-    templates = compile_all(read)
+    templates = compile_all(read, families)
     if templates_out:
         write_table(templates, Templates, templates_out, made)
     # The same bytes as of the two commands: the items state the digest of the templates, written or not.
@@ -163,6 +165,7 @@ def _fill_and_write(
         fill_items,
         filling_details,
         finish_items,
+        of_families,
         sizes_of,
         stream_items,
     )
@@ -171,13 +174,14 @@ def _fill_and_write(
     mode = chosen_mode(how.mode, str(materials.source.path), how.compat)
     if mode == "balanced" and how.compat:
         raise UserError("--mode balanced", "is no mode of the original, which --compat repeats.", "Leave one of the two out.")
+    many = [version] if version is not None else list(range(how.per_template)) if mode == "independent" else versions
+    mode = "independent" if of_families(templates) else mode  # each base is filled on its own
     is_independent = mode == "independent"
-    many = [version] if version is not None else list(range(how.per_template)) if is_independent else versions
     filling = Filling(mode, many, how.seed, tuple(how.swap), how.filter)
     made.method = methods.ITEMS
     made.seed = None if mode == "fixed" else how.seed
     made.details |= filling_details(filling, version is not None) | sizes_of(templates)
-    if is_independent and not (how.flags or how.release_filter):
+    if is_independent and not (how.flags or how.release_filter or of_families(templates)):
         processes = min(how.processes, os.cpu_count() or 1)
         _report(*stream_items(templates, materials, filling, out, made, processes), out)
         return

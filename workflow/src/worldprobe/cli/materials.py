@@ -12,6 +12,7 @@ from worldprobe.cli.options import (
     MOST,
     Compat,
     Count,
+    Families,
     MaterialsPlace,
     OutFolder,
     Password,
@@ -61,7 +62,15 @@ def made_from_materials(materials: Materials, is_compat: bool) -> Provenance:
 
 
 @templates.command(name="compile")
-def compile_(materials: MaterialsPlace, /, *, password: Password = None, compat: Compat = False, out: Path) -> None:
+def compile_(
+    materials: MaterialsPlace,
+    /,
+    *,
+    password: Password = None,
+    compat: Compat = False,
+    families: Families = False,
+    out: Path,
+) -> None:
     """Compile every concept pair's targets with every fitting context, and their swaps.
 
     Args:
@@ -73,7 +82,7 @@ def compile_(materials: MaterialsPlace, /, *, password: Password = None, compat:
     from worldprobe.log import LOGGER
 
     read = read_and_check(materials, password, compat)
-    table = compile_all(read)
+    table = compile_all(read, families)
     write_table(table, Templates, out, made_from_materials(read, compat))
     LOGGER.info("%d templates in %d domains: %s", len(table), table["domain"].nunique(), out)
 

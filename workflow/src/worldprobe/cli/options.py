@@ -157,6 +157,7 @@ MaterialsPlace = Annotated[
 ]
 Password = Annotated[str | None, Parameter(help=f"password of the .zip (or the environment variable {PASSWORD_VARIABLE})")]
 Compat = Annotated[bool, Parameter(help="repeat the original generator, quirks included")]
+Families = Annotated[bool, Parameter(help="the families, whose templates differ in a level, in place of the domains")]
 ReleaseFilter = Annotated[bool, Parameter(help="keep only the items of the official release")]
 Versions = Annotated[str, Parameter(help="first and last version, FIRST-LAST")]
 

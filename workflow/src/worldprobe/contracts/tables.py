@@ -66,7 +66,7 @@ def column(
         str_startswith: what the text starts with.
         min_length: characters that the text has at least.
         description: what the values mean, where the name does not say it.
-        optional: rows may be written without it; the file then has the column without values.
+        optional: a file lacks it where no row has a value; it is then read without values.
     """
     values = None if isin is None else tuple(isin)
     is_nullable = nullable or optional
@@ -101,7 +101,7 @@ class ContractError(ValueError):
 
 
 def check_columns(schema: arrow.Schema, contract: type[Table]) -> None:
-    """Check a file's columns: all of the contract's, no others, each once and of its type.
+    """Check a file's columns: all of the contract's that are not optional, no others, each once and of its type.
 
     Args:
         schema: the file's columns.
@@ -115,7 +115,7 @@ def check_columns(schema: arrow.Schema, contract: type[Table]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ContractError(f'it has the column "{name}" {names.count(name)} times')
-    if missing := [name for name in wanted if name not in names]:
+    if missing := [name for name, column in wanted.items() if not column.optional and name not in names]:
         raise ContractError(f'it lacks the column "{missing[0]}"')
     if surplus := [name for name in names if name not in wanted]:
         raise ContractError(f'it has a column "{surplus[0]}" that does not belong to the table')
@@ -136,7 +136,8 @@ def check_rows(table: arrow.Table, contract: type[Table], columns: Sequence[str]
     Raises:
         ContractError: naming the column and the first value that fails, or the key that is repeated.
     """
-    names = list(columns) if columns is not None else list(contract.columns)
+    wanted = contract.columns if columns is None else columns
+    names = [name for name in wanted if name in table.column_names]
     for name in names:
         _check_values(name, table.column(name), contract.columns[name])
     keys = contract.Config.unique
@@ -250,10 +251,11 @@ def validate(frame: pd.DataFrame, contract: type[Table]) -> pd.DataFrame:
 
 def _check(frame: pd.DataFrame, contract: type[Table]) -> tuple[pd.DataFrame, arrow.Table]:
     """The rows in order, as pandas and as Arrow have them."""
-    frame = frame.assign(**{name: None for name, column in contract.columns.items() if column.optional and name not in frame})
-    if missing := [name for name in contract.columns if name not in frame]:
+    if missing := [name for name, column in contract.columns.items() if not column.optional and name not in frame]:
         raise ContractError(f'{contract.Config.name} lacks the column "{missing[0]}"')
-    known = list(contract.columns)
+    unused = [n for n, column in contract.columns.items() if column.optional and n in frame and frame[n].isna().all()]
+    frame = frame.drop(columns=unused)
+    known = [name for name in contract.columns if name in frame]
     ordered = frame[known + [name for name in frame if name not in contract.columns]]
     ordered = ordered.sort_values(contract.Config.metadata["key"], kind="stable").reset_index(drop=True)
     try:
@@ -418,7 +420,10 @@ def _read(
         raise _breaks(path, contract, str(error)) from error
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise _damaged(path, error) from error
-    return table if columns is None else table.select(list(columns))
+    for name, column in contract.columns.items():
+        if column.optional and name not in table.column_names:
+            table = table.append_column(name, arrow.nulls(len(table), _EMPTY.get(column.kind, arrow.large_string())))
+    return table.select(list(columns or contract.columns))
 
 
 def check_kind(path: Path | str, contract: type[Table]) -> None:

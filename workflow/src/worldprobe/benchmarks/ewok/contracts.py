@@ -29,6 +29,9 @@ class Templates(Table):
     context_contrast: str = column(nullable=True, description="The materials' label; contrast_group groups it.")
     context_type: str = column(isin=CONTEXT_TYPES)
     situation: str = column(description="Templates whose contexts say nearly the same share it; named after the first.")
+    family: str = column(optional=True, description="Templates that differ from others of their base in one thing, the level.")
+    base: str = column(optional=True, description="Its name in the family.")
+    level: int = column(optional=True, description="How much of that thing: steps of inference, negations, ...")
 
     class Config(Table.Config):
         name = "templates"
@@ -54,6 +57,9 @@ class Items(Table):
     context_type: str = column(isin=CONTEXT_TYPES, description="Whether the context names the concept or implies it.")
     target_contrast: str = column(isin=TARGET_CONTRASTS, description="How the two targets differ.")
     situation: str = column(optional=True, description="Items whose contexts say nearly the same share it.")
+    family: str = column(optional=True, description="Items that differ from others of their base in one thing, the level.")
+    base: str = column(optional=True, description="Its name in the family.")
+    level: int = column(optional=True, description="How much of that thing: steps of inference, negations, ...")
     fillers: str = column(description="JSON object: slot key -> filler text, keys in code-point order.")
     tags: str = column(description="The slot keys in code-point order, joined by commas.")
     duplicate_of: str = column(nullable=True, description="item_id of an earlier item with the same four texts.")

@@ -27,6 +27,8 @@ DESIGN = (
     "context_type",
     "target_contrast",
 )
+#: what templates of families have besides.
+FAMILY = ("family", "base", "level")
 #: Where EWoK's authors keep EWoK-core-1.0 on the hub.
 RELEASE = {"id": "ewok-core/ewok-core-1.0", "task_id": "default", "revision": "34d912a608066c92e2990a0328ffc3bd9a716042"}
 #: surface features of an item, and how they are printed.

@@ -10,7 +10,13 @@ from itertools import combinations
 import pandas as pd
 
 from worldprobe.benchmarks.ewok.frequency import words
-from worldprobe.benchmarks.ewok.materials.compile import compile_templates, context_sentence, target_sentence, targets_for
+from worldprobe.benchmarks.ewok.materials.compile import (
+    compile_families,
+    compile_templates,
+    context_sentence,
+    target_sentence,
+    targets_for,
+)
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
 from worldprobe.benchmarks.ewok.materials.items import check_slots, enough_for
 from worldprobe.benchmarks.ewok.materials.materials import (
@@ -22,7 +28,7 @@ from worldprobe.benchmarks.ewok.materials.materials import (
     Segment,
     attributes_of,
 )
-from worldprobe.benchmarks.ewok.materials.slots import KEY, UNSEEN, Fillers, Slots, open_slots, split_restrictions
+from worldprobe.benchmarks.ewok.materials.slots import KEY, UNSEEN, Fillers, Slots, braces, open_slots, split_restrictions
 from worldprobe.benchmarks.ewok.materials.wording import check_giveaways, check_wording
 from worldprobe.benchmarks.ewok.vocabulary import TEXTS, slot_class
 from worldprobe.errors import UserError, did_you_mean
@@ -102,6 +108,11 @@ def check_sentences(materials: Materials) -> None:
         for meta in domain.meta_templates:
             _check_labels(meta, materials.problems)
             _check_likeness(meta, materials.problems)
+    for base in (base for bases in materials.families.values() for base in bases):
+        for pair, place in ((base.targets, base.place), *((level.contexts, level.place) for level in base.levels)):
+            for text in pair:
+                _check_articles(braces(text), place, fillers, materials.problems)
+                check_wording(braces(text), place, fillers, materials.problems)
 
 
 def _sentences(domain: Domain, materials: Materials) -> Iterator[tuple[Place, str]]:
@@ -228,7 +239,13 @@ def check_all(materials: Materials, versions: int) -> int:
     check_sentences(materials)
     check_templates(templates, materials.problems)
     check_giveaways(templates, materials.problems)
-    return len(templates)
+    if not materials.families:
+        return len(templates)
+    of_families = compile_families(materials)
+    check_slots(open_slots(of_families, fillers), fillers, materials.problems)
+    check_templates(of_families, materials.problems)
+    check_giveaways(of_families, materials.problems)
+    return len(templates) + len(of_families)
 
 
 def check_materials(materials: Materials) -> None:
@@ -249,6 +266,26 @@ def check_materials(materials: Materials) -> None:
                         problems.refuse(
                             segment.place, f"says the same as line {first.line} for the same concepts.", "Remove one."
                         )
+    _check_families(materials, slots)
+
+
+def _check_families(materials: Materials, slots: _SlotCheck) -> None:
+    problems = materials.problems
+    domains = [domain.name for domain in materials.domains]
+    for bases in materials.families.values():
+        for number, base in enumerate(bases):
+            if base.domain not in domains:
+                near = did_you_mean(base.domain, domains)
+                problems.error(base.place, f'there is no domain "{base.domain}"{near}', "Correct the name, or add the domain.")
+            if base.name in (other.name for other in bases[:number]):
+                problems.error(base.place, f'the base "{base.name}" is there already.', "Give it another name, or remove one.")
+            if len({level.level for level in base.levels}) < len(base.levels):
+                problems.error(base.place, "two of its levels are the same.", "Number them differently.")
+            for pair, place in ((base.targets, base.place), *((level.contexts, level.place) for level in base.levels)):
+                if pair[0] == pair[1]:
+                    problems.error(place, "the two sentences are the same.", "Write two that differ.")
+                for text in pair:
+                    slots.check(text, place)
 
 
 def check_versions(domains: dict[str, list[Slots]], fillers: Fillers, versions: int, problems: Problems) -> None:

@@ -22,7 +22,8 @@ from worldprobe.benchmarks.ewok.materials.materials import (
 )
 from worldprobe.benchmarks.ewok.materials.original_quirks import Rules
 from worldprobe.benchmarks.ewok.materials.situations import name_situations
-from worldprobe.benchmarks.ewok.materials.slots import all_restrictions, braces, slot_pattern, variable_type, variables
+from worldprobe.benchmarks.ewok.materials.slots import KEY, all_restrictions, braces, slot_pattern, variable_type, variables
+from worldprobe.benchmarks.ewok.vocabulary import FAMILY, slot_class
 from worldprobe.errors import UserError, did_you_mean
 from worldprobe.log import LOGGER
 
@@ -128,6 +129,39 @@ def compile_templates(materials: Materials) -> pd.DataFrame:
     columns = ["template_id", "domain", "meta_template", "template", *Template._fields]
     frame = pd.DataFrame(rows, columns=columns)
     return frame.assign(situation=name_situations(frame)).astype({"meta_template": "int64", "template": "int64"})
+
+
+#: Where the numbers of bases begin, so that no template of a family has the id of another template of its domain.
+FIRST_BASE = 1001
+
+
+def compile_families(materials: Materials) -> pd.DataFrame:
+    """The templates of all families: one for each level of each base, whose two targets are the same at all levels.
+
+    Returns:
+        A templates table that also says family, base and level. The unit of a template is its base, counted per domain from
+        ``FIRST_BASE`` and one situation, its number within the unit the place of its level.
+    """
+    rows: list[tuple[str | int | None, ...]] = []
+    numbers: Counter[str] = Counter()
+    for family, bases in materials.families.items():
+        for base in bases:
+            unit = FIRST_BASE + numbers[base.domain]
+            numbers[base.domain] += 1
+            target1, target2 = map(braces, base.targets)
+            bare = {KEY.sub(lambda found: slot_class(found[1]), target) for target in (target1, target2)}
+            contrast = "variable swap" if len(bare) == 1 else "concept swap"
+            for number, level in enumerate(base.levels, start=1):
+                context1, context2 = map(braces, level.contexts)
+                label = contrast_label(base.contrast, materials.rules)
+                template = Template(
+                    *base.concepts, target1, target2, contrast, context1, context2, label, base.context_type or "indirect"
+                )
+                place = (f"{base.domain}_{unit}_{number}", base.domain, unit, number)
+                rows.append((*place, *template, f"{base.domain}_{unit}", family, base.name, level.level))
+    columns = ["template_id", "domain", "meta_template", "template", *Template._fields, "situation", *FAMILY]
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame.astype({"meta_template": "int64", "template": "int64", "level": "int64"})
 
 
 def compile_domain(domain: Domain, rules: Rules) -> list[tuple[str | int | None, ...]]:

@@ -21,7 +21,7 @@ import pyarrow as arrow
 from worldprobe.benchmarks.ewok.contracts import Items
 from worldprobe.benchmarks.ewok.materials.balance import count_parts
 from worldprobe.benchmarks.ewok.materials.balanced_filling import BalancedSampler, domain_number
-from worldprobe.benchmarks.ewok.materials.compile import compile_templates
+from worldprobe.benchmarks.ewok.materials.compile import compile_families, compile_templates
 from worldprobe.benchmarks.ewok.materials.documents import Place, Problems
 from worldprobe.benchmarks.ewok.materials.forms import FormSampler, in_frame, shared_fillers
 from worldprobe.benchmarks.ewok.materials.materials import Materials, Source
@@ -39,7 +39,7 @@ from worldprobe.benchmarks.ewok.materials.slots import (
     restrictions_of,
     variable_of,
 )
-from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS
+from worldprobe.benchmarks.ewok.vocabulary import FAMILY, OFFICIAL_TEXTS, TEXTS
 from worldprobe.commented_csv import read_frame
 from worldprobe.contracts import ROWS_TOGETHER, open_table
 from worldprobe.errors import UserError
@@ -387,6 +387,30 @@ def fill_balanced(
         if any(lost.values()):
             _warn_of_lost_items(domain, lost, {})
         advance()
+    return rows
+
+
+def fill_families(domains: Mapping[str, list[Slots]], fillers: Fillers, numbers: Sequence[int], seed: int) -> list[Row]:
+    """Items of families: each base is sampled on its own, and all its levels have the same fillers.
+
+    Args:
+        domains: from ``open_slots``, of templates of families alone.
+        fillers: the fillers.
+        numbers: which of each base's samples, counted from 0.
+        seed: the study's.
+    """
+    rows = []
+    for templates in domains.values():
+        for unit, levels in itertools.groupby(templates, key=lambda template: template.meta_template):
+            base = list(levels)
+            keys = sorted({key for level in base for key in level.keys})
+            samples = IndependentSampler(fillers, keys, (seed, base[0].domain, unit, 0)).sample(max(numbers) + 1)
+            rows += [
+                _row(level, number, {key: filling[key] for key in level.keys}, fillers.rules)
+                for number, filling in enumerate(samples)
+                if number in numbers
+                for level in base
+            ]
     return rows
 
 
@@ -760,7 +784,9 @@ def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) 
             filter, or no item is left.
     """
     slots, fillers = _open_slots(templates, materials, filling)
-    if filling.mode == "fixed":
+    if of_families(templates):
+        rows = fill_families(slots, fillers, filling.numbers, filling.seed)
+    elif filling.mode == "fixed":
         with Progress("Filling", len(slots) * len(filling.numbers), "domains' versions") as progress:
             rows = fill_fixed(slots, fillers, filling.numbers, progress.advance)
     elif filling.mode == "balanced":
@@ -770,6 +796,9 @@ def fill_items(templates: pd.DataFrame, materials: Materials, filling: Filling) 
         with Progress("Sampling", max(filling.numbers) + 1, "samples of each template") as progress:
             rows = fill_independent(slots, fillers, filling.numbers, filling.seed, progress.advance)
     items = items_table(rows)
+    if of_families(templates):
+        place = ["domain", "meta_template", "template"]
+        items = items.merge(templates[[*place, *FAMILY]], on=place, how="left", validate="many_to_one")
     made = Counter(items["item_id"].str.rpartition("_v")[0])
     fewer = shortfalls(made, templates, len(filling.numbers))
     if filling.tag_filter:
@@ -839,12 +868,22 @@ def check_slots(domains: dict[str, list[Slots]], fillers: Fillers, problems: Pro
                 problems.refuse(place, f"it is unclear which filler a slot without restriction means ({slots}).", "Number them.")
 
 
-def compile_all(materials: Materials) -> pd.DataFrame:
-    """All templates of materials that are free of errors.
+def of_families(templates: pd.DataFrame) -> bool:
+    """Whether the templates are those of families."""
+    return "family" in templates and bool(templates["family"].notna().all())
+
+
+def compile_all(materials: Materials, families: bool = False) -> pd.DataFrame:
+    """All templates of materials that are free of errors: the domains', or the families'.
 
     Raises:
         UserError: there is none; or as ``compile_templates``.
     """
+    if families:
+        if not materials.families:
+            problem = "these materials have no families."
+            raise UserError(materials.source.path, problem, "Leave out --families, or add families/family-<name>.yml.")
+        return compile_families(materials)
     templates = compile_templates(materials)
     if templates.empty:
         fix = "`worldprobe materials check` lists what is wrong; contexts need entries, and targets that fit them."

@@ -38,7 +38,7 @@ _PASSWORD_HINT = (
     f"Give --password, or set {PASSWORD_VARIABLE} or materials.password; for EWoK's own materials, their README states it."
 )
 #: Folders of the layout; nothing else in a folder of materials is read, or moves its digest.
-_FOLDERS = ("concepts", "contexts", "fillers", "targets", "utils")
+_FOLDERS = ("concepts", "contexts", "families", "fillers", "targets", "utils")
 
 
 class Source:
@@ -283,6 +283,34 @@ class MetaTemplate(Entry):
     probes: tuple[Probe, ...]
 
 
+class Level(Entry):
+    """One level of a base: the two contexts, the first of which fits the first target."""
+
+    level: int
+    contexts: Annotated[tuple[Text, Text], BeforeValidator(texts)]
+
+
+class Base(Entry):
+    """Templates that differ in one thing only, the level: the same targets after other contexts.
+
+    Attributes:
+        name: of the base, distinct within its family.
+        domain: one of the materials' domains.
+        concepts: what the targets ask about.
+        targets: the first fits the first context of each level.
+        contrast: how the contexts of a level differ.
+        levels: at least two.
+    """
+
+    name: Text = Field(alias="base")
+    domain: Text
+    concepts: Annotated[tuple[Text, Text], BeforeValidator(texts)]
+    targets: Annotated[tuple[Text, Text], BeforeValidator(texts)]
+    contrast: OptionalText = None
+    context_type: ContextType = Field("indirect", alias="type")
+    levels: Annotated[tuple[Level, ...], Field(min_length=2)]
+
+
 @dataclass(frozen=True)
 class Domain:
     """All that one domain's templates are compiled from."""
@@ -305,6 +333,7 @@ class Materials:
         fillers: by class.
         canary: the files' canary lines, to be carried wherever their text goes.
         problems: what is wrong so far.
+        families: bases by the family that they are of.
     """
 
     source: Source
@@ -313,6 +342,7 @@ class Materials:
     fillers: dict[str, FillerClass]
     canary: str | None
     problems: Problems
+    families: dict[str, tuple[Base, ...]] = field(default_factory=dict)
 
 
 def read_materials(path: Path | str | Source, rules: Rules, password: str | None = None, is_lenient: bool = False) -> Materials:
@@ -366,7 +396,16 @@ def read_materials(path: Path | str | Source, rules: Rules, password: str | None
             concepts, targets, contexts = (_Reader(found, problems, rules) for found in documents.values() if found)
             meta_templates, read_targets = contexts.entries(MetaTemplate), targets.entries(Target, name)
             domains.append(Domain(name, meta_templates, concepts.concepts(), read_targets, files["targets"]))
-    return Materials(source, rules, tuple(domains), fillers, "\n".join(canaries) or None, problems)
+    families = {}
+    for file in source.names:
+        if not file.startswith("families/"):
+            continue
+        found = re.fullmatch(r"families/family-([a-z]+)\.yml", file)
+        if not found:
+            problems.error(Place(file), "is not named family-<name>.yml.", "Rename it; the name consists of letters a-z.")
+        elif document := read_document(file, content(file), problems):
+            families[found[1]] = _Reader(document, problems, rules).entries(Base)
+    return Materials(source, rules, tuple(domains), fillers, "\n".join(canaries) or None, problems, families)
 
 
 def canary_lines(content: bytes) -> list[str]:
