@@ -6,6 +6,7 @@ localrules:
     summarize,
     compare,
     compare_conditions,
+    measure_families,
     plan_studies,
     pool_domains,
     agree,
@@ -102,6 +103,29 @@ rule compare_conditions:
     shell:
         "worldprobe compare-conditions {params.conditions} {params.titles} {params.missing}"
         " --out {output.comparison_table:q} &> {log:q}"
+
+
+rule measure_families:
+    """Accuracy at each level of each family of items, and its slope over levels within bases."""
+    input:
+        item_table=ewok_outputs.family_items(study),
+        judgement_tables=ewok_outputs.family_judgements(study, MODELS_WITH_ANSWERS),
+    output:
+        level_table="<ewok>/families.parquet",
+    log:
+        "<logs>/measure_families.log",
+    benchmark:
+        "<benchmarks>/measure_families.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        missing=missing,
+        code=CODE,
+    message:
+        "Measuring accuracy by level of families"
+    shell:
+        "worldprobe families {input.item_table:q} {input.judgement_tables:q} {params.missing}"
+        " --out {output.level_table:q} &> {log:q}"
 
 
 rule plan_studies:

@@ -31,14 +31,14 @@ rule train_vectors:
 rule judge_word2vec:
     """Accuracy of word2vec bags of words: the cosine of target and context instead of a score."""
     input:
-        item_table=ewok_outputs.item_table(study),
+        item_table="<ewok>/items/{condition}.parquet",
         vectors=vectors(),
     output:
-        judgement_table=f"<ewok>/judgements/{ewok_outputs.reference(study)}/word2vec/word2vec.parquet",
+        judgement_table="<ewok>/judgements/{condition}/word2vec/word2vec.parquet",
     log:
-        "<logs>/judge_word2vec.log",
+        "<logs>/judge_word2vec/{condition}.log",
     benchmark:
-        "<benchmarks>/judge_word2vec.tsv"
+        "<benchmarks>/judge_word2vec/{condition}.tsv"
     conda:
         "../../../envs/analysis.yaml"
     params:

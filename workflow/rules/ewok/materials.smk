@@ -10,6 +10,7 @@ SOURCES = HOME / "resources" / "sources.yaml"
 localrules:
     fetch_ewok_config,
     compile_templates,
+    compile_families,
     fill_items,
     gather_items,
 
@@ -57,10 +58,33 @@ rule compile_templates:
         "worldprobe templates compile {params.source:q} {params.compat} --out {output.template_table:q} &> {log:q}"
 
 
+rule compile_families:
+    """Templates of the families: for each base a template per level, which differ in the level alone."""
+    input:
+        materials=material_files,
+    output:
+        template_table="<ewok>/family_templates.parquet",
+    log:
+        "<logs>/compile_families.log",
+    benchmark:
+        "<benchmarks>/compile_families.tsv"
+    conda:
+        "../../../envs/analysis.yaml"
+    params:
+        source=material_source,
+        compat=compat,
+        contents=contents(own_materials),
+        method=methods.TEMPLATES,
+    message:
+        "Compiling families from {params.source}"
+    shell:
+        "worldprobe templates compile {params.source:q} {params.compat} --families --out {output.template_table:q} &> {log:q}"
+
+
 rule fill_items:
     """Items of one version of one condition: templates with their slots filled."""
     input:
-        template_table="<ewok>/templates.parquet",
+        template_table=template_table,
         materials=material_files,
     output:
         item_table="<ewok>/items/{condition}/version_{version}.parquet",

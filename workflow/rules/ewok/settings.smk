@@ -2,7 +2,7 @@
 
 
 from worldprobe.benchmarks.ewok import outputs as ewok_outputs
-from worldprobe.benchmarks.ewok.study import is_simulated
+from worldprobe.benchmarks.ewok.study import compared_conditions, is_simulated
 from worldprobe.benchmarks.ewok.scoring import prompt_file as ewok_prompt_file
 from worldprobe.benchmarks.ewok.settings import ARCHIVE
 from worldprobe.paths import EDITIONS, edition
@@ -60,6 +60,11 @@ def filling(wildcards):
         flag("--filter", items["filter"]),
         compat(wildcards),
     )
+
+
+def template_table(wildcards):
+    """The templates of a condition: the domains', or the families'."""
+    return ewok_outputs.template_table(study, wildcards.condition)
 
 
 def version_tables(wildcards):
@@ -128,9 +133,7 @@ def published_files():
 
 def judgements_by_condition(wildcards):
     """Every condition with its judgements, the reference first, as options."""
-    by_name = {
-        name: ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, condition=name) for name in ewok_outputs.conditions(study)
-    }
+    by_name = {name: ewok_outputs.judgements(study, MODELS_WITH_ANSWERS, condition=name) for name in compared_conditions(study)}
     return flags(*(flag("--judgements", [name, *tables]) for name, tables in by_name.items()))
 
 

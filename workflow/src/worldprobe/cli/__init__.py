@@ -49,6 +49,7 @@ STAGES = {
     "agree": ("analysis:agree", "confusion matrices of Choice and the choice that Likert ratings imply"),
     "compare": ("analysis:compare", "paired test between models"),
     "compare-conditions": ("analysis:compare_conditions", "paired test between conditions of a study, model by model"),
+    "families": ("analysis:families", "accuracy by level of families of items, and its slope"),
     "plan": ("planning:plan", "how large a study must be to find a difference, from the results of one"),
     "pool": ("planning:pool", "domains and concepts by partial pooling, and what holds of their order"),
     "evaluate": ("evaluate:evaluate", "score one model and print it next to the published numbers"),

@@ -288,6 +288,29 @@ def agree(judgements: Judgements, /, *, people: Path | None = None, missing: Mis
     step.write(pd.concat(matrices, ignore_index=True), Agreements, out)
 
 
+#: Version of ``families``.
+FAMILIES = 1
+
+
+def families(items: Path, judgements: Judgements, /, *, missing: Missing = (), out: Path) -> None:
+    """Accuracy at each level of each family, and its slope over levels within bases, with intervals over bases.
+
+    Args:
+        items: items table, built with --families
+        out: family_levels table
+    """
+    from worldprobe.benchmarks.ewok.analysis.families import measure_families
+    from worldprobe.benchmarks.ewok.analysis.panel import COLUMNS
+    from worldprobe.benchmarks.ewok.analysis.provenances import check_items
+    from worldprobe.benchmarks.ewok.contracts import FamilyLevels, Items
+    from worldprobe.contracts import read_table
+
+    check_items(items, judgements)
+    step = Step(FAMILIES, judgements, missing, {"items": items})
+    rows = step.read(COLUMNS)
+    step.write(measure_families(rows, read_table(items, Items)), FamilyLevels, out, ["scipy"])
+
+
 #: Version of ``judge``: 2 takes the tolerance of near ties from the dtype.
 JUDGEMENTS = 2
 

@@ -112,6 +112,19 @@ class Study:
         return plan(variances, 0.02).assign(eval_type="logprobs", grouping="overall", group="all")
 
     @property
+    def family_levels(self) -> pd.DataFrame:
+        """Of our six families; levels are those of the materials."""
+        at = {"negation": (0, 1, 2), "belief": (0, 1, 2), "distraction": (0, 1, 2), "entities": (2, 3, 4), "depth": (1, 2, 3)}
+        rng, rows = np.random.default_rng(19), []
+        for model in self.roster.models:
+            for family, levels in (at | {"ratio": (1, 3, 5, 7, 8)}).items():
+                for level in (*levels, np.nan):
+                    mean = rng.normal(-0.05, 0.02) if np.isnan(level) else rng.uniform(0.4, 0.95)
+                    rows.append((model, "logprobs", family, level, mean, mean - 0.05, mean + 0.05, 0.1, "ok", 24, 72, 0, 0))
+        table = pd.DataFrame(rows, columns=list(contracts.FamilyLevels.columns)).astype({"level": "Int64"})
+        return validate(table, contracts.FamilyLevels)
+
+    @property
     def human_agreements(self) -> pd.DataFrame:
         """Of people asked both ways: all but one cell are seen."""
         kinds = [kind for kind in contracts.PREFERENCES if kind != "missing"]
@@ -291,7 +304,7 @@ def study_of(folder: Path, models: dict, eval_types: tuple[str, ...], versions: 
         study.agreements = pd.concat([study.agreements, study.human_agreements], ignore_index=True)
     made_by = Provenance(seed=7, details={"notes": ["The fit converged.", "It is not singular."]})
     names = ("summaries", "coefficients", "correlations", "feature_means", "agreements", "control_accuracies")
-    for name in (*names, "human_agreements", "human_statistics"):
+    for name in (*names, "human_agreements", "human_statistics", "family_levels"):
         words = "agreements" if name == "human_agreements" else name
         contract = getattr(contracts, "".join(word.capitalize() for word in words.split("_")))
         write_table(getattr(study, name), contract, folder / f"{name}.parquet", made_by)

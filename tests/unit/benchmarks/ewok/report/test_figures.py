@@ -372,6 +372,7 @@ def test_the_columns_that_tables_and_figures_read_hold_no_item_text():
         "materials_sides",
         "materials_words",
         "materials_cues",
+        "materials_families",
     }  # they read texts, and show counts of them
     for display in (display for display in EWOK.displays if display.name not in counted):
         for one in display.inputs:

@@ -37,6 +37,12 @@ SECTIONS = (
         "Some pairings of context and target, and some fillers, were left out of the stories that the control models were "
         "trained on. Accuracy above chance on these shows generalisation; on the others it may be memory.",
     ),
+    Section(
+        "families",
+        "Families with a level",
+        "Templates that differ in one thing alone, the level, with matched words. A model that knows what a family is about may "
+        "still lose accuracy from level to level.",
+    ),
     Section("scale", "Model size", "Accuracy against the number of parameters."),
     Section(
         "design",

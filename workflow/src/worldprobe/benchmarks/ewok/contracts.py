@@ -211,6 +211,29 @@ class Summaries(results.Summaries):
     n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
 
 
+class FamilyLevels(Table):
+    """Accuracy at each level of a family of templates, and its slope over levels; intervals over bases (not in the papers)."""
+
+    model: str
+    eval_type: str = column(isin=JUDGED_TYPES)
+    family: str
+    level: int = column(nullable=True, description="Missing: the row is about the slope, accuracy per unit of the level.")
+    mean: float = column(nullable=True, description="Over items, ties 0.5; of the slope: over bases and versions.")
+    ci_low: float = column(nullable=True, description="95%, for other bases.")
+    ci_high: float = column(nullable=True)
+    p: float = column(ge=0, le=1, nullable=True, description="Of the slope: two-sided, that it is 0.")
+    status: str = column(description="As in summaries: ok, one_cluster, no_spread, no_values.")
+    n_bases: int = column(ge=0)
+    n_items: int = column(ge=0)
+    n_ties: int = column(ge=0, description="Target rows that were exact ties.")
+    n_missing: int = column(ge=0, description="Target rows without an answer or a score.")
+
+    class Config(Table.Config):
+        name = "family_levels"
+        unique = ["model", "eval_type", "family", "level"]
+        metadata = {"version": 1, "key": ["family", "model", "eval_type", "level"]}
+
+
 class Coefficients(Table):
     """Fixed effects of a logistic regression on accuracy (EWoK, Appendix A.5); notes and variances are in the provenance."""
 

@@ -13,7 +13,9 @@ from worldprobe.benchmarks.ewok.eval_types import is_graded, is_prompted
 from worldprobe.benchmarks.ewok.figures.paradigms import human_agreement
 from worldprobe.benchmarks.ewok.study import (
     EwokPaths,
+    compared_conditions,
     control_models,
+    family_conditions,
     has_both_ways,
     has_generalisation,
     has_logprobs,
@@ -235,7 +237,25 @@ def outputs(study: Study, registry: Registry) -> list[str]:
 def judgements_of_conditions(study: Study, models: Iterable[str]) -> list[str]:
     """Judgements of models under every condition, the reference first."""
     chosen = list(models)
-    return [path for condition in conditions(study) for path in judgements(study, chosen, condition=condition)]
+    return [path for condition in compared_conditions(study) for path in judgements(study, chosen, condition=condition)]
+
+
+def template_table(study: Study, condition: str) -> str:
+    """The templates that a condition's items are filled from."""
+    return paths(study).table("family_templates" if condition in family_conditions(study) else "templates")
+
+
+def family_items(study: Study) -> list[str]:
+    """The items of families, where a study has them."""
+    return [paths(study).items(condition) for condition in family_conditions(study)]
+
+
+def family_judgements(study: Study, models: Iterable[str]) -> list[str]:
+    """Judgements about families: of models, and of word2vec."""
+    chosen = list(models)
+    found = [path for condition in family_conditions(study) for path in judgements(study, chosen, condition=condition)]
+    with_words = family_conditions(study) if has_word2vec(study) else []
+    return found + [paths(study).judgements(condition, "word2vec", "word2vec") for condition in with_words]
 
 
 def refuse_models(study: Study, registry: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -100,6 +100,10 @@ class Items(Block):
     """A regular expression (items in whose slots, like `agent1:sex=male,object1`, it is found are kept), or null to keep all.
     Paper: Section 3."""
 
+    families: bool = False
+    """Whether these are items of the materials' families, whose templates differ in a level alone, in place of the domains'. Each
+    base is then filled on its own, with the same fillers at all levels, and `mode` says only how many times."""
+
     def findings(self) -> Iterator[Finding]:
         """Versions that cannot be, and a filter that is no regular expression."""
         first, _, last = self.versions.partition("-")
@@ -469,6 +473,17 @@ class Ewok(Block):
                 problem = f"asks the same questions as {asked[questions]}{hint}."
                 yield ("conditions", key), problem, "Change what it says of items or prompting, or remove it."
             asked.setdefault(questions, key)
+        of_families = [key for key, condition in self.conditions.items() if condition.items.families]
+        if of_families and (of_families[0] == next(iter(self.conditions)) or len(of_families) > 1):
+            problem = "only one condition may have families, and not the first."
+            yield ("conditions", of_families[-1], "items", "families"), problem, "Name a condition without families before it."
+        if of_families and classes and not any(folder.glob("families/family-*.yml")):
+            problem = "the materials have no families."
+            yield (
+                ("conditions", of_families[0], "items", "families"),
+                problem,
+                "Use builtin@2, or add families/family-<name>.yml.",
+            )
         if len({condition.title or key for key, condition in self.conditions.items()}) < len(self.conditions):
             yield ("conditions",), "two conditions have the same title.", "Give each its own."
 

@@ -115,9 +115,24 @@ def has_likeness(study: Study) -> bool:
     return asked and has_people_rated(study) and bool(study["models"]) and not is_released(study)
 
 
+def compared_conditions(study: Study) -> list[str]:
+    """The conditions whose items are of the same templates, the reference first."""
+    return [name for name, condition in study["ewok"]["conditions"].items() if not condition["items"]["families"]]
+
+
+def family_conditions(study: Study) -> list[str]:
+    """The conditions whose items are the materials' families; at most one."""
+    return [name for name, condition in study["ewok"]["conditions"].items() if condition["items"]["families"]]
+
+
+def has_families(study: Study) -> bool:
+    """Whether models are asked about families of items."""
+    return bool(family_conditions(study)) and not is_released(study)
+
+
 def has_conditions(study: Study) -> bool:
     """Whether there are several conditions to compare."""
-    return len(study["ewok"]["conditions"]) > 1 and not is_released(study)
+    return len(compared_conditions(study)) > 1 and not is_released(study)
 
 
 def has_pairs(study: Study) -> bool:
