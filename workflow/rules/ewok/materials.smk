@@ -10,7 +10,7 @@ SOURCES = HOME / "resources" / "sources.yaml"
 localrules:
     fetch_ewok_config,
     compile_templates,
-    compile_families,
+    compile_family_templates,
     fill_items,
     gather_items,
 
@@ -58,16 +58,16 @@ rule compile_templates:
         "worldprobe templates compile {params.source:q} {params.compat} --out {output.template_table:q} &> {log:q}"
 
 
-rule compile_families:
+rule compile_family_templates:
     """Templates of the families: for each base a template per level, which differ in the level alone."""
     input:
         materials=material_files,
     output:
         template_table="<ewok>/family_templates.parquet",
     log:
-        "<logs>/compile_families.log",
+        "<logs>/compile_family_templates.log",
     benchmark:
-        "<benchmarks>/compile_families.tsv"
+        "<benchmarks>/compile_family_templates.tsv"
     conda:
         "../../../envs/analysis.yaml"
     params:
