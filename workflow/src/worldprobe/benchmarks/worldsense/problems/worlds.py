@@ -467,11 +467,25 @@ def _with_updates(description: Description, kept: Sequence[int]) -> Description:
 @lru_cache(maxsize=1 << 16)
 def _depth(kind: str, size: int, relations: frozenset[Relation], length: int, query: Relation) -> int:
     ordered = sorted(relations)
+    if not _is_decided(kind, size, (*ordered, query)):
+        return length  # then no part decides either
     for number in range(len(ordered) + 1):
         for chosen in combinations(ordered, number):
-            if kind == "Consist":
-                if not count_worlds(size, chosen):
-                    return number
-            elif decide(size, chosen, query) != "some":
+            if _is_decided(kind, *_among_themselves(size, (*chosen, query))):
                 return number
     return length
+
+
+def _is_decided(kind: str, size: int, relations: Description) -> bool:
+    """Whether relations contradict each other (consistency), or say whether the query, the last one, is true."""
+    *stated, query = relations
+    return not count_worlds(size, tuple(stated)) if kind == "Consist" else decide(size, tuple(stated), query) != "some"
+
+
+def _among_themselves(size: int, relations: Description) -> tuple[int, Description]:
+    """Relations with only the entities that they mention, numbered anew: they decide the same, and many are alike."""
+    if any(relation.kind in ("first", "last") for relation in relations):
+        return size, relations  # of all
+    names = {entity: number for number, entity in enumerate(sorted(entities_of(relations) - {UNKNOWN}))}
+    renamed = (Relation(kind, tuple(names.get(e, UNKNOWN) for e in entities)) for kind, entities in relations)
+    return max(len(names), 1), tuple(renamed)
