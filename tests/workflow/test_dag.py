@@ -233,6 +233,21 @@ def test_every_rule_is_part_of_one_of_the_studies(
     assert set(listed) - {rule for run in studies for rule in jobs(run)} == never_a_job
 
 
+def test_a_series_is_split_into_jobs_of_as_many_checkpoints_as_the_site_says(
+    snakemake: Snakemake, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLDPROBE_CHECKPOINTS_PER_JOB", "7")
+    experiment = repository / "config" / "experiments" / "learning_curves.yaml"
+    target = "results/learning_curves/worldsense/curves.parquet"
+    planned = snakemake(tmp_path, "--dry-run", "--printshellcmds", target, configuration=(experiment,))
+    assert jobs(planned)["score_series"] == 30, "ten trainings, and 7, 7 and 6 of 20 checkpoints"
+    calls = [parse(shlex.split(line)[1:-2]) for line in commands(planned) if line.startswith("worldprobe series score")]
+    of_one = [list(call.values["numbers"]) for call in calls if call.values["model"] == "control_steps_small.seed-2"]
+    cards = yaml.safe_load((repository / "config" / "models.yaml").read_text())
+    assert [len(part) for part in of_one] == [7, 7, 6]
+    assert [number for part in of_one for number in part] == cards["control_steps_small"]["series"]["n"]
+
+
 @pytest.fixture
 def change_a_card(
     snakemake: Snakemake, reduced: tuple[Path, ...], finished: Path, tmp_path: Path

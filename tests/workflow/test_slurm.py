@@ -19,11 +19,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import psutil
 import pytest
 
 from worldprobe.benchmarks import complete_registry, settings_classes
 from worldprobe.benchmarks.ewok import outputs
+from worldprobe.contracts import read_table
+from worldprobe.contracts.series import CheckpointScores, Curves, Onsets
 from worldprobe.operations.resources import list_requests
 from worldprobe.operations.settings import Settings, read_settings, source_key
 from worldprobe.settings import merge, read_registry, read_yaml
@@ -479,3 +482,25 @@ def pending(slurm: Any) -> dict[str, tuple[int, int, int]]:
             model = fields["Comment"].removeprefix("rule_score_wildcards_")
             found[model] = (gpus, mem_mb, (days * 24 + int(hours)) * 60 + int(minutes))
     return found
+
+
+def test_a_series_in_several_jobs_has_the_curves_of_one_job(slurm: Any, repository: Path, tmp_path: Path) -> None:
+    study = Study(tmp_path, repository, slurm)
+    study.configuration.append(str(tmp_path / "series.yaml"))
+    (tmp_path / "series.yaml").write_text("series: [in_steps]\n")
+    study.environment["WORLDPROBE_CHECKPOINTS_PER_JOB"] = "2"
+    results = tmp_path / "results" / "slurm" / "ewok"
+    done = study.run("results/slurm/ewok/curves.parquet")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    parts = sorted(results.glob("series/in_steps/*.parquet"))
+    assert len(re.findall(r"SLURM jobid \d+ \(log: \S*/rule_score_series/", done.stdout + done.stderr)) == len(parts) == 2
+    assert [read_table(part, CheckpointScores)["step"].unique().tolist() for part in parts] == [[0, 10], [20]]
+    in_jobs = [read_table(results / f"{name}.parquet", table) for name, table in (("curves", Curves), ("onsets", Onsets))]
+    shutil.rmtree(results / "series")
+    del study.environment["WORLDPROBE_CHECKPOINTS_PER_JOB"]
+    done = study.run("results/slurm/ewok/curves.parquet", how=("--executor", "local", "--cores", "2"))
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert len(list(results.glob("series/in_steps/*.parquet"))) == 1
+    in_one = [read_table(results / f"{name}.parquet", table) for name, table in (("curves", Curves), ("onsets", Onsets))]
+    for split, whole in zip(in_jobs, in_one, strict=True):
+        pd.testing.assert_frame_equal(split, whole)

@@ -333,6 +333,8 @@ class Learning:
             and gives mean scores by cell (``analysis.curves.to_cells``), with eval_type.
         over: grouping -> what its intervals take as samples of more.
         method: what a higher number asks again.
+        people: paths of such tables -> people's published means on exactly these items, if there are any: plain values with
+            grouping, group, mean, low and high.
     """
 
     items: Callable[[Study], list[str]]
@@ -340,6 +342,7 @@ class Learning:
     prepare: Callable[[Sequence[Path], Sequence[str]], Callable[[Any, Any, str], Any]]
     over: Mapping[str, str]
     method: str
+    people: Callable[[Sequence[Path]], list[dict[str, Any]]] = lambda _paths: []
 
 
 def curve_files(folder: str) -> list[str]:

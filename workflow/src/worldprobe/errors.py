@@ -24,11 +24,18 @@ class UserError(Exception):
         self.fix = fix
 
     def __reduce__(self) -> tuple[type[UserError], tuple[str, str, str]]:
-        return UserError, (self.where, self.problem, self.fix)
+        return type(self), (self.where, self.problem, self.fix)
 
     def lines(self) -> str:
         """The message as it is printed."""
         return printable(f"error: {self.where}\n  problem: {self.problem}\n  fix: {self.fix}")
+
+
+class MachineError(UserError):
+    """Nothing is wrong with the file or model concerned: this machine lacks memory, disk, a device, a connection or a permission.
+
+    The same may work elsewhere, or later.
+    """
 
 
 #: What Arrow, PyTorch's CPU allocator and the libraries of a GPU say where memory lacks: few raise an error of its own kind.
@@ -57,7 +64,7 @@ def lack_of_memory(error: BaseException) -> UserError | None:
     if cause is None or (isinstance(error, UserError) and "memory" in error.problem):  # told already
         return None
     where = error.where if isinstance(error, UserError) else "memory"
-    return UserError(
+    return MachineError(
         where, f"needs more memory than this process gets ({type(cause).__name__}).", "Give it more (ulimit -v, mem_mb)."
     )
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from worldprobe.errors import UserError
+from worldprobe.errors import MachineError, UserError
 
 #: Errors of the disk while a file is written; any other OSError is a mistake of ours and keeps its traceback.
 _DISK_ERRORS = {errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -210,7 +210,7 @@ def check_place(path: Path | str, is_folder: bool = False, command: str = "", so
         if not nearest.is_dir():
             raise UserError(path, f"cannot be written: {nearest} is a file.", "Give a path in a folder.")
         if not os.access(nearest, os.W_OK | os.X_OK):
-            raise UserError(
+            raise MachineError(
                 path, f"cannot be written: no permission to write in {nearest}.", "Choose a folder that you may write in."
             )
     except OSError as error:
@@ -333,7 +333,7 @@ def _disk_errors(path: Path, always: bool = False) -> Iterator[None]:
 
 def _unwritable(path: Path, error: OSError) -> UserError:
     reason = os.strerror(error.errno) if error.errno else str(error)
-    return UserError(path, f"cannot be written ({reason}).", "Free some disk space, or choose a place where you may write.")
+    return MachineError(path, f"cannot be written ({reason}).", "Free some disk space, or choose a place where you may write.")
 
 
 def _is_running(process: int) -> bool:

@@ -46,19 +46,21 @@ def to_cells(values: np.ndarray, condition: np.ndarray, stratum: np.ndarray, gro
         stratum: label of each unit's stratum, shape (units,).
         groups: units that are averaged together.
     """
-    tables = []
-    for group in groups:
-        units = pd.DataFrame(
-            {
-                "cluster": group.cluster.astype(str),
-                "condition": condition[group.units].astype(str),
-                "stratum": stratum[group.units].astype(str),
-                "value": values[group.units],
-            }
-        ).dropna(subset="value")
-        found = units.groupby(_CELL, sort=True)["value"].agg(mean="mean", n="size").reset_index()
-        tables.append(found.assign(grouping=group.grouping, group=group.name))
-    return pd.concat(tables, ignore_index=True)
+    taken = list(groups)
+    units = [np.arange(len(values))[group.units] for group in taken]
+    places = np.concatenate(units)
+    table = pd.DataFrame(
+        {
+            "number": np.repeat(np.arange(len(taken)), [len(one) for one in units]),
+            "cluster": np.concatenate([group.cluster.astype(str) for group in taken]),
+            "condition": condition.astype(str)[places],
+            "stratum": stratum.astype(str)[places],
+            "value": values[places],
+        }
+    ).dropna(subset="value")
+    found = table.groupby(["number", *_CELL], sort=True)["value"].agg(mean="mean", n="size").reset_index()
+    names = pd.DataFrame({"grouping": [group.grouping for group in taken], "group": [group.name for group in taken]})
+    return found.drop(columns="number").join(names.iloc[found["number"]].reset_index(drop=True))
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,21 @@ def open_engine(options: ModelOptions, skin_folder: Path | None = None) -> Engin
     Raises:
         UserError: the engine is unknown, or a flag does not go with it.
     """
+    check_options(options)
+    claim_gpus(options.gpus)  # before torch looks for them
+    if options.engine == "rule":
+        from worldprobe.benchmarks.worldsense.inference import reference_solvers
+
+        return reference_solvers.open_engine(options.checkpoint, skin_folder)
+    return {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[options.engine](options)
+
+
+def check_options(options: ModelOptions) -> None:
+    """Refuse options that contradict each other.
+
+    Raises:
+        UserError: the engine is unknown, or a flag does not go with it.
+    """
     if options.engine not in ENGINES:
         raise UserError(
             f"--engine {options.engine}",
@@ -125,12 +140,6 @@ def open_engine(options: ModelOptions, skin_folder: Path | None = None) -> Engin
     if options.engine == "openai":
         _check_server_flags(options)
     _check_kind(options)
-    claim_gpus(options.gpus)  # before torch looks for them
-    if options.engine == "rule":
-        from worldprobe.benchmarks.worldsense.inference import reference_solvers
-
-        return reference_solvers.open_engine(options.checkpoint, skin_folder)
-    return {"transformers": _transformers, "vllm": _vllm, "openai": _openai}[options.engine](options)
 
 
 def _check_server_flags(options: ModelOptions) -> None:

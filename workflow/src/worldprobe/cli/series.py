@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App
 
 from worldprobe import methods
-from worldprobe.cli.engines import ModelOptions, open_engine
+from worldprobe.cli.engines import ModelOptions, check_options, open_engine
 from worldprobe.cli.options import Seed, between
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.errors import MachineError, UserError, did_you_mean, lack_of_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +27,6 @@ app = App(name="series", help="Score the checkpoints of a training, and compute 
 
 #: Version of ``series curves``.
 CURVES = 1
-#: Begins the problems that a checkpoint has through no fault of its own: the series stops, and goes on later.
-_NOT_ITS_FAULT = ("cannot be fetched", "does not fit into the memory", "is gated")
 
 
 @app.command(name="score")
@@ -52,7 +51,7 @@ def score_(
     """Score the checkpoints of one training, one after the other.
 
     What was scored is kept next to the answers: a run that was stopped goes on, and a further checkpoint costs one checkpoint. A
-    checkpoint that cannot be loaded is named and left out.
+    checkpoint that cannot be loaded is named and left out; where memory, disk or a connection lacks, the series stops.
 
     Args:
         benchmark: whose items they are
@@ -82,9 +81,11 @@ def score_(
     if benchmark not in known:
         problem = f"there is no such benchmark{did_you_mean(benchmark, known)}"
         raise UserError(f"series score {benchmark}", problem, f"Choose from {', '.join(known)}.")
+    check_options(model)
     name, learning = model.name, known[benchmark]
     places = find_places(model.checkpoint, list(numbers), revisions, folders, factor)
-    inputs = digests({path.name: path for path in items})
+    # Released sets of WorldSense differ in their folders alone.
+    inputs = digests({path.name if len(items) == 1 else f"{path.parent.name}/{path.name}": path for path in items})
     measure = learning.prepare(items, prompting)
     kept = Checkpoints(
         model, [methods.CHECKPOINTS, benchmark, learning.method, list(prompting), inputs], out, fetch, keep_weights
@@ -95,9 +96,11 @@ def score_(
             try:
                 cells = kept.score(place, measure, name)
                 tables.append(cells.assign(step=float(place.step)))
+            except MachineError:
+                raise
             except UserError as error:
-                if error.problem.startswith(_NOT_ITS_FAULT):
-                    raise
+                if told := lack_of_memory(error):
+                    raise told from error
                 LOGGER.warning("checkpoint %d of %s is left out: %s %s", place.number, name, error.where, error.problem)
                 left_out[str(place.number)] = error.problem
             progress.advance()
@@ -106,7 +109,16 @@ def score_(
             name, f"none of its {len(places)} checkpoints can be scored.", f"The first: {next(iter(left_out.values()))}"
         )
     scores = pd.concat(tables, ignore_index=True).assign(series=series or name, model=name, seed=training_seed)
-    details = {"benchmark": benchmark, "series": series or name, "unit": unit, "checkpoints": len(places), "left_out": left_out}
+    details = {
+        "benchmark": benchmark,
+        "series": series or name,
+        "unit": unit,
+        "checkpoints": len(places),
+        "left_out": left_out,
+        "weights": kept.weights,
+    }
+    if people := learning.people(items):
+        details["people"] = people
     made_here = made(
         methods.CHECKPOINTS, packages=["numpy", "pandas"], digests=inputs, model=name, dtype=model.dtype, details=details
     )
@@ -115,6 +127,9 @@ def score_(
 
 class Checkpoints:
     """Scores of checkpoints, on disk next to the answers under all that can change them.
+
+    A checkpoint of the hub is known by its commit, any other by the digest of its files: ``weights`` has that of each that was
+    scored, by its number.
 
     Args:
         model: how each checkpoint is loaded.
@@ -125,52 +140,62 @@ class Checkpoints:
     """
 
     def __init__(self, model: ModelOptions, asked: list[Any], out: Path, fetch: bool, keep: bool) -> None:
-        self.model, self.fetch, self.keep = model, fetch, keep
+        from worldprobe.models.borrowing import Revisions
+
+        self.model = model
         self.answers = model.answers or out.parent / ".answers"
+        self.folder = self.answers / "checkpoints"
+        self.revisions = Revisions(model.checkpoint, self.folder, fetch, keep, model.allow_pickle, model.trust_remote_code)
         how = [model.engine, model.kind, model.pseudo, model.dtype, model.bos, model.plain]
         self.asked = [*asked, *how]
+        self.weights: dict[str, str] = {}
 
     def score(self, place: Place, measure: Any, name: str) -> pd.DataFrame:
         """The scores of a checkpoint by cell: kept, or computed and kept.
 
         Raises:
-            UserError: it cannot be fetched, loaded or scored.
+            MachineError: it cannot be fetched, or memory or disk lacks.
+            UserError: it is not there, not whole, or cannot be scored.
         """
         import pandas as pd
 
         from worldprobe.files import whole_file
-        from worldprobe.inference.store import open_store
-        from worldprobe.models import checkpoint as hub
+        from worldprobe.models.checkpoint import locate
 
-        trust = (self.model.allow_pickle, self.model.trust_remote_code)
-        is_hub = place.revision is not None
-        kind = self.model.kind or "causal"
-        identity = f"{place.checkpoint}@{place.revision}" if is_hub else hub.locate(place.checkpoint, None, *trust, kind).digest()
-        key = hashlib.sha256(json.dumps([identity, *self.asked], sort_keys=True).encode()).hexdigest()[:32]
-        path = self.answers / "checkpoints" / f"{key}.parquet"
-        if path.is_file() and path.stat().st_mtime >= self.model.kept_since:
-            return pd.read_parquet(path)
-        was_here = not is_hub or hub.is_fetched(place.checkpoint, place.revision)
-        if not was_here:
-            if not self.fetch:
-                fix = "Add --fetch, or fetch it where there is internet: worldprobe models fetch."
-                raise UserError(place.checkpoint, f"cannot be fetched: revision {place.revision} is not here.", fix)
-            hub.fetch(place.checkpoint, place.revision, *trust)
-        try:
-            since = time.monotonic()
-            engine = open_engine(replace(self.model, checkpoint=place.checkpoint, revision=place.revision))
-            store = open_store(self.answers, engine, since=since, kept_since=self.model.kept_since)
-            cells: pd.DataFrame = measure(engine, store, f"{name}, {place.step:g}")
-            if cells.empty:
-                raise UserError(
-                    place.checkpoint, "gives no finite score: its weights are not those of a working model.", "Train it."
-                )
-            with whole_file(path) as temporary:
-                cells.to_parquet(temporary)
-            return cells
-        finally:
-            if not was_here and not self.keep:
-                hub.forget(hub.locate(hub.HUB_PREFIX + hub.hub_id(place.checkpoint), place.revision, *trust, None))
+        if place.revision is None:
+            trust = (self.model.allow_pickle, self.model.trust_remote_code)
+            weights = locate(place.checkpoint, None, *trust, self.model.kind or "causal").digest()
+        else:
+            weights = self.revisions.commit(place.revision)
+        if not self._is_kept(weights):
+            with self.revisions.at_hand(place.revision) if place.revision else nullcontext(None) as commit:
+                weights = commit or weights
+                if not self._is_kept(weights):
+                    model = replace(self.model, checkpoint=place.checkpoint, revision=commit)
+                    cells = self._measured(model, measure, f"{name}, {place.step:g}")
+                    with whole_file(self._path(weights)) as temporary:
+                        cells.to_parquet(temporary)
+        self.weights[str(place.number)] = weights
+        return pd.read_parquet(self._path(weights))
+
+    def _measured(self, model: ModelOptions, measure: Any, name: str) -> pd.DataFrame:
+        from worldprobe.inference.store import open_store
+
+        since = time.monotonic()
+        engine = open_engine(model)
+        store = open_store(self.answers, engine, since=since, kept_since=self.model.kept_since)
+        cells: pd.DataFrame = measure(engine, store, name)
+        if cells.empty:
+            raise UserError(model.checkpoint, "gives no finite score: its weights are not those of a working model.", "Train it.")
+        return cells
+
+    def _path(self, weights: str) -> Path:
+        key = hashlib.sha256(json.dumps([weights, *self.asked], sort_keys=True).encode()).hexdigest()[:32]
+        return self.folder / f"{key}.parquet"
+
+    def _is_kept(self, weights: str) -> bool:
+        path = self._path(weights)
+        return path.is_file() and path.stat().st_mtime >= self.model.kept_since
 
 
 @app.command(name="curves")
@@ -219,7 +244,9 @@ def curves_(
     left_out = {
         read_provenance(path).model: one["left_out"] for path, one in zip(scores, told, strict=True) if one.get("left_out")
     }
-    details = {"left_out": left_out} if left_out else {}
+    details: dict[str, Any] = {"left_out": left_out} if left_out else {}
+    if told[0].get("people") and all(one.get("people") == told[0]["people"] for one in told):
+        details["people"] = told[0]["people"]
     made_here = made(CURVES, {str(path): path for path in scores}, ["numpy", "pandas", "scipy"], seed=seed, details=details)
     write_table(agree(onsets), OrderAgreements, agreements_out, made_here)
     write_table(onsets, Onsets, onsets_out, made_here)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from worldprobe.errors import UserError, lacks_memory
+from worldprobe.errors import MachineError, lacks_memory
 from worldprobe.log import LOGGER
 from worldprobe.models.forward import BLOCK
 
@@ -168,7 +168,7 @@ class Budget:
         if not is_out_of_memory(error):
             raise error
         if len(units) < 2:
-            raise UserError(
+            raise MachineError(
                 "memory",
                 f"cannot fit even the longest text on its own: {(str(error).splitlines() or ['no message'])[0]}",
                 "Give the model more GPUs (tensor_parallel in its card), or GPUs with more memory, or a smaller dtype.",

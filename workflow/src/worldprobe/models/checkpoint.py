@@ -6,12 +6,13 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.errors import MachineError, UserError, did_you_mean
 from worldprobe.files import digest_file
 from worldprobe.log import LOGGER
 from worldprobe.models.model_types import CAUSAL, ENCODER_DECODER, NAMES, stated_kind, with_article
@@ -20,6 +21,8 @@ HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?", re.ASCII)
 #: Before a hub id that is not to be looked for among the folders here.
 HUB_PREFIX = "hub:"
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tekken.json")
+#: Ends of the names of weights and of their indices.
+WEIGHTS = (".safetensors", ".bin", ".pt", ".index.json")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 #: What a model needs, and nothing that can run code.
 SAFE_FILES = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.model", "*.txt", "*.tiktoken", "*.jinja")
@@ -59,9 +62,16 @@ class Checkpoint:
 
         A hub snapshot links to files that are named after their digests, which saves reading them.
         """
+        return self._digest(self._files())
+
+    def digest_without_weights(self) -> str:
+        """The same without weights: of what a tokenizer is made from."""
+        return self._digest([path for path in self._files() if not path.name.endswith(WEIGHTS)])
+
+    def _digest(self, files: list[Path]) -> str:
         digest = hashlib.sha256()
         try:
-            for path in self._files():
+            for path in files:
                 blob = os.path.basename(os.readlink(path)) if path.is_symlink() else ""
                 content = blob if re.fullmatch(r"[0-9a-f]{64}", blob) else digest_file(path)
                 digest.update(f"{os.path.relpath(path, self.folder)}\0{content}\n".encode())
@@ -334,57 +344,90 @@ def fetch(name: str, revision: str | None = None, allow_pickle: bool = False, tr
         UserError: not there, gated, no network, or unsafe.
     """
     name = check_hub_id(name)
-    from huggingface_hub import HfApi, errors, snapshot_download
+    from huggingface_hub import HfApi, snapshot_download
 
-    #: Error -> what to say; the first that fits.
-    said: dict[type[Exception], tuple[str, str]] = {
-        errors.GatedRepoError: (
-            "is gated: its owner asks you to accept terms, and this machine has no token that did.",
-            f"Accept them on {HUB}/{name}, make a token on {HUB}/settings/tokens, and set it as HF_TOKEN.",
-        ),
-        errors.RevisionNotFoundError: (f"has no revision {revision}.", f"Look at {HUB}/{name}/commits/main."),
-        errors.RepositoryNotFoundError: (
-            "is not on the hub, or private and this machine has no token for it.",
-            f"Check the spelling on {HUB}/{name}; for a private model set HF_TOKEN.",
-        ),
-        errors.OfflineModeIsEnabled: ("cannot be fetched: HF_HUB_OFFLINE is set.", "Unset it for this command only."),
-        errors.HFValidationError: (f"is not a valid hub id, or {revision} not a valid revision.", "Check the spelling."),
-    }
-    try:
+    with _asking_the_hub(name, revision):
         files = [sibling.rfilename for sibling in HfApi().model_info(name, revision=revision).siblings or []]
         patterns = _patterns(name, files, allow_pickle, trust_remote_code)
         LOGGER.info("fetching %s", name)
         snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"])
+    return locate(HUB_PREFIX + name, revision, allow_pickle, trust_remote_code, kind=None)
+
+
+@contextmanager
+def _asking_the_hub(name: str, revision: str | None = None) -> Iterator[None]:
+    """What the hub refuses, as a message that says what to do."""
+    from huggingface_hub import errors
+
+    #: Error -> its kind and what to say; the first that fits.
+    said: dict[type[Exception], tuple[type[UserError], str, str]] = {
+        errors.GatedRepoError: (
+            MachineError,
+            "is gated: its owner asks you to accept terms, and this machine has no token that did.",
+            f"Accept them on {HUB}/{name}, make a token on {HUB}/settings/tokens, and set it as HF_TOKEN.",
+        ),
+        errors.RevisionNotFoundError: (UserError, f"has no revision {revision}.", f"Look at {HUB}/{name}/commits/main."),
+        errors.RepositoryNotFoundError: (
+            MachineError,
+            "is not on the hub, or private and this machine has no token for it.",
+            f"Check the spelling on {HUB}/{name}; for a private model set HF_TOKEN.",
+        ),
+        errors.OfflineModeIsEnabled: (
+            MachineError,
+            "cannot be fetched: HF_HUB_OFFLINE is set.",
+            "Unset it for this command only.",
+        ),
+        errors.HFValidationError: (
+            UserError,
+            f"is not a valid hub id, or {revision} not a valid revision.",
+            "Check the spelling.",
+        ),
+    }
+    try:
+        yield
     except tuple(said) as error:
-        raise UserError(name, *next(words for kind, words in said.items() if isinstance(error, kind))) from error
+        kind, problem, fix = next(words for one, words in said.items() if isinstance(error, one))
+        raise kind(name, problem, fix) from error
     except Exception as error:
         expected = (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError, ValueError)
         if not isinstance(error, expected) and type(error).__module__.partition(".")[0] not in TRANSPORTS:
             raise
-        raise UserError(
+        raise MachineError(
             name,
             f"cannot be fetched ({type(error).__name__}).",
             f"Check that this machine reaches {HUB} and that HF_TOKEN, if set, is one line of ASCII, then run it again.",
         ) from error
-    return locate(HUB_PREFIX + name, revision, allow_pickle, trust_remote_code)
 
 
-def is_fetched(name: str, revision: str | None) -> bool:
-    """Whether a hub model's files are in the local cache."""
+def commits_on_hub(name: str) -> dict[str, str]:
+    """Branch or tag -> its commit, of a hub model; one request for all.
+
+    Raises:
+        UserError: not there, gated, or no network.
+    """
+    name = check_hub_id(name)
+    from huggingface_hub import HfApi
+
+    with _asking_the_hub(name):
+        refs = HfApi().list_repo_refs(name)
+        return {ref.name: ref.target_commit for ref in (*refs.tags, *refs.branches)}
+
+
+def cached_commit(name: str, revision: str) -> str | None:
+    """The commit that a hub model's branch, tag or commit is in the local cache; None where it is not there."""
     try:
-        _cached_snapshot(hub_id(name), revision)
+        return _cached_snapshot(hub_id(name), revision).name
     except UserError:
-        return False
-    return True
+        return None
 
 
-def forget(checkpoint: Checkpoint) -> None:
-    """Delete a hub model's snapshot from the local cache, with all files that no other snapshot has."""
+def forget(name: str, revision: str) -> None:
+    """Delete a revision of a hub model from the local cache, with all files that no other revision has."""
     from huggingface_hub import scan_cache_dir
 
-    if checkpoint.revision:
-        cache = checkpoint.folder.parents[2]  # cache/models--owner--name/snapshots/commit
-        scan_cache_dir(cache).delete_revisions(checkpoint.revision).execute()
+    if (commit := cached_commit(name, revision)) is not None:
+        cache = _cached_snapshot(hub_id(name), commit).parents[2]  # cache/models--owner--name/snapshots/commit
+        scan_cache_dir(cache).delete_revisions(commit).execute()
 
 
 def check_hub_id(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from worldprobe.errors import UserError, did_you_mean
+from worldprobe.errors import MachineError, UserError, did_you_mean
 from worldprobe.log import LOGGER
 from worldprobe.models import tokenizers
 from worldprobe.models.checkpoint import Checkpoint
@@ -67,7 +67,7 @@ def load(checkpoint: Checkpoint, dtype: str, device: str = "auto") -> tuple[Any,
 
         if is_out_of_memory(error):
             problem = f"does not fit into the memory of {'the GPUs given' if placement else 'this machine'}."
-            raise UserError(checkpoint.name, problem, "Give it more GPUs, or a smaller dtype.") from error
+            raise MachineError(checkpoint.name, problem, "Give it more GPUs, or a smaller dtype.") from error
         raise UserError(
             checkpoint.name,
             f"cannot be loaded as {with_article(checkpoint.kind)}: {_first_line(error)}",
@@ -112,13 +112,22 @@ def _read_configuration(checkpoint: Checkpoint) -> Any:
     return config
 
 
+#: The tokenizer that was loaded last, by what it is made from: checkpoints of one training share it.
+_LATEST: dict[tuple[str, bool], Any] = {}
+
+
 def load_tokenizer(checkpoint: Checkpoint) -> Any:
-    """The checkpoint's tokenizer.
+    """The checkpoint's tokenizer: the one that was loaded last, if it is made from equal files.
 
     Raises:
         UserError: its files cannot be loaded.
     """
-    return tokenizers.load(str(checkpoint.folder), checkpoint.name, checkpoint.trust_remote_code)
+    key = (checkpoint.digest_without_weights(), checkpoint.trust_remote_code)
+    if key not in _LATEST:
+        loaded = tokenizers.load(str(checkpoint.folder), checkpoint.name, checkpoint.trust_remote_code)
+        _LATEST.clear()
+        _LATEST[key] = loaded
+    return _LATEST[key]
 
 
 def _placement(torch: Any, device: str) -> dict[str, Any]:
@@ -130,7 +139,7 @@ def _placement(torch: Any, device: str) -> dict[str, Any]:
         wanted = torch.device(device)
         torch.empty(1, device=wanted)
     except (RuntimeError, AssertionError) as error:
-        raise UserError(f"--device {device}", "is not a device of this machine.", "Use auto or cpu.") from error
+        raise MachineError(f"--device {device}", "is not a device of this machine.", "Use auto or cpu.") from error
     return {} if wanted.type == "cpu" else {"device_map": {"": device}}
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from worldprobe.errors import UserError
+from worldprobe.errors import MachineError, UserError
 from worldprobe.log import LOGGER
 from worldprobe.models.answers import ensure_finite
 from worldprobe.models.batching import is_out_of_memory
@@ -54,7 +54,7 @@ def cannot_compute(name: str, error: Exception) -> UserError:
     """What to say of a model that was loaded and fails at its first pass."""
     reason = _first_line(error)
     if is_out_of_memory(error):
-        return UserError(
+        return MachineError(
             name,
             f"was loaded, but memory does not suffice for its first text ({reason}).",
             "Give it more GPUs, GPUs that nothing else uses, or a smaller dtype.",
@@ -74,7 +74,9 @@ def refuse_lack_of_memory(error: Exception) -> None:
     """Raise UserError where memory lacks: what else a machine does must not decide how a model is computed."""
     if is_out_of_memory(error):
         problem = f"memory does not suffice to check the loaded model ({_first_line(error)})."
-        raise UserError("self-check", problem, "Give it more GPUs, GPUs that nothing else uses, or a smaller dtype.") from error
+        raise MachineError(
+            "self-check", problem, "Give it more GPUs, GPUs that nothing else uses, or a smaller dtype."
+        ) from error
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from worldprobe.errors import UserError
+from worldprobe.errors import MachineError, UserError
 from worldprobe.log import LOGGER
 
 #: Locks that this process has taken; they end with it.
@@ -104,7 +104,7 @@ def claim_gpus(number: int | None, environment: MutableMapping[str, str] | None 
         return []
     if number > len(gpus):
         fix = f"Ask for {len(gpus)} at most, or make more visible in CUDA_VISIBLE_DEVICES."
-        raise UserError("--gpus", f"{number} are wanted, and {len(gpus)} can be used here.", fix)
+        raise MachineError("--gpus", f"{number} are wanted, and {len(gpus)} can be used here.", fix)
     job = environment.get("SLURM_JOB_ID")
     folder = folder or Path(tempfile.gettempdir()) / "worldprobe-gpus"
     folder = folder.with_name(f"{folder.name}-slurm-{_as_name(job)}") if job else folder
@@ -145,5 +145,5 @@ def _try_lock(path: Path) -> FileLock | None:
         return None
     except (OSError, NotImplementedError) as error:  # a disk without locks, on which it would be waited for ever
         problem = f"cannot be used to keep GPUs apart ({error})."
-        raise UserError(path, problem, "Remove it, or name another place for temporary files: TMPDIR.") from error
+        raise MachineError(path, problem, "Remove it, or name another place for temporary files: TMPDIR.") from error
     return lock

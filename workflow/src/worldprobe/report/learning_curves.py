@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from worldprobe.contracts import Table
 from worldprobe.contracts.results import OVERALL
 from worldprobe.contracts.series import ALL_SEEDS, ALREADY, NEVER, NONE, OPEN, REACHED, Curves, Onsets, OrderAgreements
 from worldprobe.models.series import trainings
+from worldprobe.provenance import Provenance
 from worldprobe.report import style
 from worldprobe.report.model_names import HUMAN, Roster
 from worldprobe.report.sentences import counted, listed
@@ -30,8 +32,10 @@ SECTION = Section(
 )
 #: What a censored onset is called, and its mark.
 WORDS = {REACHED: "", OPEN: "perhaps later", NEVER: "not yet", ALREADY: "before the first", NONE: "no interval"}
+#: Whose means a figure shows besides the models': those of the study's ratings, or the paper's where its items are asked.
+PEOPLE, PEOPLE_OF_PAPER = "people", "people (paper)"
 _MARKS = {REACHED: "o", OPEN: "o", NEVER: ">", ALREADY: "<"}
-#: Rows of a map that can be read; more are the ones with the earliest onsets.
+#: Rows of a map that can be read; of more, those with the highest accuracy over all checkpoints.
 MOST_ROWS = 60
 
 
@@ -45,33 +49,39 @@ def has_several_trainings(study: Study, registry: Registry) -> bool:
     return len(trainings(study, registry)) > 1
 
 
-def learning_displays(prefix: str, panels: str, rows: str, summaries: type[Table]) -> tuple[Display, ...]:
+def learning_displays(prefix: str, panels: Sequence[str], rows: str, summaries: type[Table]) -> tuple[Display, ...]:
     """The tables and figures of one benchmark.
 
     Args:
         prefix: the benchmark's name.
-        panels: grouping with a panel of curves for each group.
+        panels: groupings with a panel of curves for each group.
         rows: grouping with a row of the map for each group.
         summaries: the benchmark's summaries, which may have people's means.
     """
     shared: dict[str, Any] = {"section": SECTION.id, "when": has_series}
 
-    def learning_curves(curves: pd.DataFrame, summaries: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-        kept = _main(curves[curves["grouping"].isin([OVERALL, panels])])
-        people = summaries[(summaries["model"] == HUMAN) & summaries["grouping"].isin([OVERALL, panels])]
+    def learning_curves(
+        curves: pd.DataFrame, summaries: pd.DataFrame, roster: Roster, provenance: Provenance | None = None
+    ) -> pd.DataFrame:
+        kept = _main(curves[curves["grouping"].isin([OVERALL, *panels])])
+        people = summaries[(summaries["model"] == HUMAN) & summaries["grouping"].isin([OVERALL, *panels])]
         people = people[(people["condition"] == "all") & (people["metric"] == "accuracy")]
-        people = people.assign(name="people", series=HUMAN, colour="", seed="", unit="")
+        people = people.assign(name=PEOPLE)
+        published = provenance.details.get("people") if provenance else None
+        if people.empty and published:
+            people = pd.DataFrame(published).assign(name=PEOPLE_OF_PAPER, model=HUMAN)
+        people = people.assign(series=HUMAN, colour="", seed="", unit="")
         return pd.concat([_named(kept, roster)[_CURVE], people.reindex(columns=[*_CURVE, "low", "high"])], ignore_index=True)
 
     def onsets(onsets: pd.DataFrame, roster: Roster) -> pd.DataFrame:
-        return _named(_main(onsets[onsets["grouping"].isin([OVERALL, panels])]), roster)
+        return _named(_main(onsets[onsets["grouping"].isin([OVERALL, *panels])]), roster)
 
     def curve_map(curves: pd.DataFrame, roster: Roster) -> pd.DataFrame:
         kept = curves[(curves["grouping"] == rows) & _is_main(curves)]
         return _named(_main(kept), roster)
 
     def onset_table(onsets: pd.DataFrame, roster: Roster) -> Sheet:
-        kept = _named(_main(onsets[onsets["grouping"].isin([OVERALL, panels]) & _is_main(onsets)]), roster)
+        kept = _named(_main(onsets[onsets["grouping"].isin([OVERALL, *panels]) & _is_main(onsets)]), roster)
         kept = kept.assign(state=kept["status"].map(WORDS))
         columns = (
             Column("Series", ("name",), is_number=False, once=True),
@@ -194,8 +204,19 @@ def _named(rows: pd.DataFrame, roster: Roster) -> pd.DataFrame:
 
 
 def _step(value: Any) -> str:
-    """A number of steps with three digits."""
-    return "" if value is None or np.isnan(value) else f"{float(f'{value:.3g}'):,g}"
+    """A number of steps with three digits.
+
+    >>> _step(1234.5), _step(83_900_000_000)
+    ('1,230', '83.9 billion')
+    """
+    if value is None or np.isnan(value):
+        return ""
+    rounded = float(f"{value:.3g}")
+    unit, name = next(((one, name) for one, name in _LARGE if rounded >= one), (1.0, ""))
+    return f"{rounded / unit:,g}{name}"
+
+
+_LARGE = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"))
 
 
 def _between(low: Any, high: Any) -> str:
@@ -242,17 +263,34 @@ def _agreement_in_words(rows: pd.DataFrame) -> str:
     return "Mean over pairs of seeds: " + listed(f"{value:.2f} by {name}" for name, value in means.items()) + "."
 
 
-def _scale(axes: Axes, steps: np.ndarray, unit: str, size: float) -> None:
-    """A logarithmic axis of steps; below the first step above 0 it is linear, so that 0 has a place."""
+#: Width that a label of an axis takes, in inches, and the decades that 0 is left of the first step.
+_LABEL, _DECADES_TO_ZERO = 0.36, 0.7
+
+
+def _decades(steps: np.ndarray) -> tuple[np.ndarray, float]:
+    """Places of steps on a logarithmic axis, in decades from the first one above 0, where 0 has a place left of it; that step."""
     positive = steps[steps > 0]
     least = float(positive.min()) if len(positive) else 1.0
-    if (steps == 0).any():
-        axes.set_xscale("symlog", linthresh=least, linscale=0.7)
-    else:
-        axes.set_xscale("log")
-    axes.set_xlim(0 if (steps == 0).any() else least * 0.9, float(steps.max()) * 1.1)
-    axes.minorticks_off()
-    axes.set_xlabel(unit, fontsize=size)
+    with np.errstate(divide="ignore"):
+        return np.where(steps > 0, np.log10(steps / least), -_DECADES_TO_ZERO), least
+
+
+def _label_steps(axes: Axes, steps: np.ndarray, size: float, across: float) -> None:
+    """Ticks at powers of ten that do not touch each other, on an axis in decades (``_decades``) that is as wide as stated."""
+    places, least = _decades(steps)
+    has_zero = bool((steps == 0).any())
+    inches = across / max(float(np.ptp(places)), 0.1)
+    first, last = (int(end(np.log10(one))) for end, one in ((np.ceil, least), (np.floor, steps.max() or 1.0)))
+    powers = np.arange(last, first - 1, -max(int(np.ceil(_LABEL / inches)), 1))[::-1]
+    if has_zero:
+        powers = powers[(powers - np.log10(least) + _DECADES_TO_ZERO) * inches >= _LABEL]
+    at, labels = list(powers - np.log10(least)), [f"$10^{{{power}}}$" for power in powers]
+    if len(powers) < 2:  # steps of one order of magnitude
+        ends = sorted({float(steps.max()), float(steps.max()) if has_zero else least} - {0.0})
+        at, labels = list(_decades(np.array([least, *ends]))[0][1:]), [_step(one) for one in ends]
+    if has_zero:
+        at, labels = [-_DECADES_TO_ZERO, *at], ["0", *labels]
+    axes.set_xticks(at, labels, fontsize=size)
     axes.tick_params(labelsize=size)
 
 
@@ -262,7 +300,7 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
     curves, people = frame[frame["model"] != HUMAN], frame[frame["model"] == HUMAN]
     groups = list(dict.fromkeys(zip(curves["grouping"], curves["group"], strict=True)))
     per_row = min(len(groups), 4 if width == "double" else 2)
-    figure, grid, across = style.grid(width, len(groups), per_row, 1.1, 0.36, head=0.5, foot=0.56)
+    figure, grid, across = style.grid(width, len(groups), per_row, 1.1, 0.36, head=0.38, foot=0.56)
     limits = style.fitting_limits(frame, ["mean", "band_low", "band_high", "low", "high"])
     for number, (axes, (grouping, group)) in enumerate(zip(grid, groups, strict=True)):
         here = curves[(curves["grouping"] == grouping) & (curves["group"] == group)]
@@ -270,13 +308,17 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
         style.people(axes, people[(people["grouping"] == grouping) & (people["group"] == group)], across=True)
         for _, rows in here.groupby(["series", "seed"], sort=False):
             rows = rows.sort_values("step")
+            place = _decades(rows["step"].to_numpy(float))[0]
             colour = rows["colour"].iloc[0]
             if bool(_is_main(here)[rows.index[0]]):
-                axes.fill_between(rows["step"], rows["band_low"], rows["band_high"], color=colour, alpha=0.25, lw=0, zorder=2)
-                axes.plot(rows["step"], rows["mean"], color=colour, lw=1.3, zorder=4)
+                axes.fill_between(place, rows["band_low"], rows["band_high"], color=colour, alpha=0.25, lw=0, zorder=2)
+                axes.plot(place, rows["mean"], color=colour, lw=1.3, zorder=4)
             else:
-                axes.plot(rows["step"], rows["mean"], color=colour, lw=0.4, alpha=0.7, zorder=3)
-        _scale(axes, here["step"].to_numpy(float), here["unit"].iloc[0], size)
+                axes.plot(place, rows["mean"], color=colour, lw=0.4, alpha=0.7, zorder=3)
+        _label_steps(axes, here["step"].to_numpy(float), size, across)
+        axes.margins(x=0.02)
+        if number + per_row >= len(groups):
+            axes.set_xlabel(here["unit"].iloc[0], fontsize=size)
         axes.set_title(style.shortened("all" if grouping == OVERALL else group, size, across), fontsize=size)
         axes.set_ylim(*limits)
         axes.tick_params(labelleft=number % per_row == 0)
@@ -284,7 +326,7 @@ def draw_curves(frame: pd.DataFrame, width: str = "double") -> Figure:
             axes.set_ylabel("accuracy", fontsize=size)
     names = dict(zip(curves["name"], curves["colour"], strict=True))
     handles: list[Any] = [style.handle(color=colour, lw=1.3, label=name) for name, colour in names.items()]
-    handles += [style.chance_line("chance")] + ([style.human_patch("people")] if len(people) else [])
+    handles += [style.chance_line("chance")] + ([style.human_patch(people["name"].iloc[0])] if len(people) else [])
     style.legend(figure, handles, 4 if width == "double" else 2, size)
     return figure
 
@@ -334,11 +376,14 @@ def draw_map(frame: pd.DataFrame, width: str = "double") -> Figure:
         here = frame[frame["name"] == name]
         matrix = here.pivot_table(index="group", columns="step", values="mean").reindex(index=order)
         steps = matrix.columns.to_numpy(float)
-        axes.imshow(matrix.to_numpy(float), cmap=style.diverging(), vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+        places = _decades(steps)[0]
+        middles = (places[1:] + places[:-1]) / 2
+        edges = [2 * places[0] - middles[0], *middles, 2 * places[-1] - middles[-1]] if len(middles) else [-0.5, 0.5]
+        looks: dict[str, Any] = {"cmap": style.diverging(), "vmin": 0, "vmax": 1, "rasterized": True}
+        axes.pcolormesh(edges, np.arange(len(order) + 1) - 0.5, matrix.to_numpy(float), **looks)
         style.name_rows(axes, order, size, is_first=number == 0)
         axes.set_ylim(len(order) - 0.5, -0.5)
-        shown = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), max(int(across / 0.6), 2))).round().astype(int))
-        axes.set_xticks(shown, [_step(step) or "0" for step in steps[shown]], fontsize=size)
+        _label_steps(axes, steps, size, across)
         axes.set_xlabel(here["unit"].iloc[0], fontsize=size)
         axes.set_title(style.shortened(name, size, across), fontsize=size)
     hidden = frame["group"].nunique() - len(order)

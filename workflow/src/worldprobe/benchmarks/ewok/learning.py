@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from worldprobe import methods
 from worldprobe.benchmark import Learning, Study
@@ -63,4 +63,20 @@ def _prepare(paths: Sequence[Path], _prompts: Sequence[str]) -> Callable[[Engine
     return measure
 
 
-LEARNING = Learning(_items, lambda _study: [], _prepare, OVER, f"ewok {methods.SCORE}")
+def _people(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """The paper's participants, where the items are the paper's."""
+    import pandas as pd
+
+    from worldprobe.benchmarks.ewok.analysis.reproduction import are_official, people_of_paper, read_published
+    from worldprobe.benchmarks.ewok.contracts import Items
+    from worldprobe.contracts import read_table
+    from worldprobe.paths import RESOURCES
+
+    published = read_published(RESOURCES / "published")
+    if not are_official(pd.concat([read_table(path, Items) for path in paths]), published):
+        return []
+    rows = people_of_paper(published).to_dict("records")
+    return [{str(name): value for name, value in row.items() if pd.notna(value)} for row in rows]
+
+
+LEARNING = Learning(_items, lambda _study: [], _prepare, OVER, f"ewok {methods.SCORE}", _people)

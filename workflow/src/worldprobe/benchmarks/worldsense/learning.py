@@ -1,4 +1,7 @@
-"""How WorldSense scores the checkpoints of a training: the trials of the first set, by every prompting without examples."""
+"""How WorldSense scores the checkpoints of a training: the trials of all sets, by every prompting without examples.
+
+The curve overall is that of the first set, the test set where it is asked; a problem's is that of the first set that has it.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,14 @@ if TYPE_CHECKING:
     from worldprobe.inference.store import Store
     from worldprobe.models.engine import Engine
 
-OVER = {OVERALL: "skins", "problem": "skins"}
+OVER = {OVERALL: "skins", "problem": "skins", "set": "skins"}
 
 
 def _items(study: Study) -> list[str]:
     from worldprobe.benchmarks.worldsense.outputs import asked_sets, trial_table
 
-    return [trial_table(study, name) for name in asked_sets(study)[:1]]
+    sets = asked_sets(study)
+    return [trial_table(study, name) for name in sorted(sets, key=lambda name: (name != "test", sets.index(name)))]
 
 
 def _prepare(paths: Sequence[Path], promptings: Sequence[str]) -> Callable[[Engine, Store, str], pd.DataFrame]:
@@ -38,33 +42,44 @@ def _prepare(paths: Sequence[Path], promptings: Sequence[str]) -> Callable[[Engi
     from worldprobe.benchmarks.worldsense.analysis.statistics import score_tuples
     from worldprobe.benchmarks.worldsense.inference.ask import Asking, ask
     from worldprobe.benchmarks.worldsense.inference.prompts import load_prompt_set
+    from worldprobe.benchmarks.worldsense.outputs import set_of
     from worldprobe.benchmarks.worldsense.trials.files import read_trials
     from worldprobe.contracts import read_provenance
 
-    if len(paths) != 1:
-        raise UserError("series", "takes one set of trials.", "Score sets one by one.")
     prompt_sets = [load_prompt_set(name) for name in promptings or ("constrained",)]
     for one in prompt_sets:
         if one.examples:
             raise UserError(f"prompting {one.name}", "shows examples, and checkpoints are asked without.", "Leave it out.")
-    trials = read_trials(str(paths[0]))
-    canary = read_provenance(paths[0]).canary if paths[0].suffix == ".parquet" else None
-    questions = from_frame(trials, str(paths[0]))
-    tuples = questions.tuples
-    skin, none = tuples["skin"].astype(str).to_numpy(), np.full(len(tuples), "")
-    stratum = (tuples["problem"].astype(str) + "|" + tuples["size"].astype(str)).to_numpy()
-    groups = [Group(OVERALL, ALL, np.arange(len(tuples)), skin, "skins")]
-    for name, found in tuples.groupby("problem", observed=True, sort=True).indices.items():
-        groups.append(Group("problem", str(name), np.asarray(found), skin[found], "skins"))
+    names = [set_of(path) for path in paths]
+    if len(set(names)) < len(names):
+        raise UserError("series", "takes each set of trials once.", "Leave one out, or rename its file.")
+    prepared, known = [], set()
+    for number, (path, name) in enumerate(zip(paths, names, strict=True)):
+        trials = read_trials(str(path))
+        questions = from_frame(trials, str(path))
+        tuples = questions.tuples
+        skin, everything = tuples["skin"].astype(str).to_numpy(), np.arange(len(tuples))
+        groups = [Group(OVERALL, ALL, everything, skin, "skins")] if number == 0 else []
+        groups += [Group("set", name, everything, skin, "skins")] if len(paths) > 1 else []
+        for problem, found in tuples.groupby("problem", observed=True, sort=True).indices.items():
+            if problem not in known:
+                groups.append(Group("problem", str(problem), np.asarray(found), skin[found], "skins"))
+        known |= set(tuples["problem"])
+        stratum = (tuples["problem"].astype(str) + "|" + tuples["size"].astype(str)).to_numpy()
+        prepared.append((trials, questions, stratum, groups))
+    canaries = [read_provenance(path).canary for path in paths if path.suffix == ".parquet"]
 
     def measure(engine: Engine, store: Store, model: str) -> pd.DataFrame:
-        store.add_canary(canary)
+        for canary in canaries:
+            store.add_canary(canary)
         tables = []
-        for prompts in prompt_sets:
-            frame, _ = ask(trials, engine, prompts, store, Asking(), None, methods.ASK, model)
-            (answered,) = series_of(frame, model, questions)
-            values = score_tuples(questions, answered.answers)["accuracy"]
-            tables.append(to_cells(values, none, stratum, groups).assign(eval_type=prompts.name))
+        for trials, questions, stratum, groups in prepared:
+            none = np.full(len(stratum), "")
+            for prompts in prompt_sets:
+                frame, _ = ask(trials, engine, prompts, store, Asking(), None, methods.ASK, model)
+                (answered,) = series_of(frame, model, questions)
+                values = score_tuples(questions, answered.answers)["accuracy"]
+                tables.append(to_cells(values, none, stratum, groups).assign(eval_type=prompts.name))
         return pd.concat(tables, ignore_index=True)
 
     return measure

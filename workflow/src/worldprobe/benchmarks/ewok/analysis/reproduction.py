@@ -16,7 +16,7 @@ from worldprobe.benchmarks.ewok.analysis.provenances import check_items, check_s
 from worldprobe.benchmarks.ewok.contracts import Coefficients, Items, Reproduction, Summaries
 from worldprobe.benchmarks.ewok.eval_types import is_rated
 from worldprobe.contracts import read_provenance, read_table
-from worldprobe.contracts.results import ALL
+from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.errors import UserError
 from worldprobe.settings.documents import read_yaml
 
@@ -74,6 +74,16 @@ def read_published(folder: Path) -> Published:
     if unknown := set(numbers["block"]) - set(published.sources):
         raise UserError(path, f"names no source for {', '.join(sorted(unknown))}.", "Add the source.")
     return published
+
+
+def people_of_paper(published: Published) -> pd.DataFrame:
+    """Accuracy of the paper's participants (Tables 1 and 2): columns grouping, group, mean, and overall low and high."""
+    table1, table2 = (published.numbers[published.numbers["block"] == name] for name in ("table1", "table2"))
+    overall = table1[table1["model"] == "human"].set_index("quantity")["printed"].astype(float)
+    domains = table2[table2["quantity"] == "human"]
+    first = {"grouping": OVERALL, "group": ALL, **overall[["mean", "low", "high"]]}
+    others = domains[["grouping", "group"]].assign(mean=domains["printed"].astype(float))
+    return pd.concat([pd.DataFrame([first]), others], ignore_index=True)
 
 
 def texts_digest(items: pd.DataFrame) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-
 import pandas as pd
 
 from worldprobe.benchmark import Input, table
 from worldprobe.benchmarks.ewok.analysis.panel import drawn_units
+from worldprobe.benchmarks.ewok.analysis.reproduction import people_of_paper, read_published
 from worldprobe.benchmarks.ewok.contracts import HumanStatistics, Likeness
 from worldprobe.benchmarks.ewok.eval_types import EVAL_TYPES, way_of
 from worldprobe.benchmarks.ewok.selection import in_words
 from worldprobe.benchmarks.ewok.study import has_likeness, has_responses
+from worldprobe.contracts.results import ALL, OVERALL
 from worldprobe.human.cleaning import FEWEST, MERGED, UNKNOWN
 from worldprobe.human.contracts import CleaningSteps, PeopleCounts
 from worldprobe.paths import RESOURCES
@@ -238,13 +238,7 @@ def _notes(statistics: pd.DataFrame) -> list[str]:
 
 
 def _read_paper() -> dict[tuple[str, str], float]:
-    """The paper's accuracies of people, by grouping and group (Tables 1 and 2)."""
-    with open(RESOURCES / "published" / "ewok.csv", encoding="utf-8", newline="") as stream:
-        lines = [line for line in csv.DictReader(stream) if line["model"] == "human"]
-    found = {}
-    for line in lines:
-        if line["block"] == "table2":
-            found["domain", line["group"]] = float(line["printed"])
-        elif line["block"] == "table1" and line["quantity"] == "mean":
-            found["overall", "overall"] = float(line["printed"])
-    return found
+    """The paper's accuracies of people, by grouping and group."""
+    found = people_of_paper(read_published(RESOURCES / "published"))
+    groups = found["group"].replace(ALL, OVERALL)
+    return dict(zip(zip(found["grouping"], groups, strict=True), found["mean"], strict=True))

@@ -1,0 +1,124 @@
+"""Displays of learning curves show what the analysis computed, and can be read with few and with many checkpoints."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from learning import trace_learning
+from worldprobe.analysis.curves import agree
+from worldprobe.benchmarks.ewok.analysis.reproduction import people_of_paper, read_published
+from worldprobe.benchmarks.ewok.contracts import Summaries
+from worldprobe.contracts.series import ALL_SEEDS
+from worldprobe.paths import RESOURCES
+from worldprobe.provenance import Provenance
+from worldprobe.report.learning_curves import (
+    PEOPLE,
+    PEOPLE_OF_PAPER,
+    _between,
+    _step,
+    draw_curves,
+    draw_map,
+    learning_displays,
+)
+from worldprobe.report.model_names import HUMAN, Roster
+
+DISPLAYS = {one.name: one for one in learning_displays("ewok", ["domain"], "concept", Summaries)}
+GROUPS = {"overall": ["all"], "domain": ["early", "later", "last"], "concept": ["left", "right"]}
+NOBODY = pd.DataFrame(columns=["model", "condition", "metric", "grouping", "group", "mean", "low", "high"])
+
+
+@pytest.fixture(scope="module")
+def traced() -> tuple[pd.DataFrame, pd.DataFrame]:
+    return trace_learning(GROUPS, "logprobs")
+
+
+def test_a_figure_shows_the_means_and_bands_that_were_computed(traced):
+    curves = traced[0]
+    shown = DISPLAYS["ewok_learning_curves"](curves, NOBODY, roster=Roster())
+    key = ["model", "seed", "grouping", "group", "step"]
+    computed = curves[curves["grouping"] != "concept"].set_index(key).sort_index()
+    columns = ["mean", "band_low", "band_high"]
+    shown = shown.set_index(key).sort_index()
+    assert shown.index.tolist() == computed.index.tolist()
+    assert np.array_equal(shown[columns].to_numpy(float), computed[columns].to_numpy())
+    mapped = DISPLAYS["ewok_curve_map"](curves, roster=Roster())
+    assert set(mapped["group"]) == set(GROUPS["concept"])
+    assert set(mapped["seed"]) == {"one", ALL_SEEDS}, "the mean over seeds, or the only training"
+
+
+def test_tables_print_the_onsets_spreads_and_agreements_that_were_computed(traced):
+    curves, onsets = traced
+    sheet = DISPLAYS["ewok_onset_table"](onsets, roster=Roster())
+    printed = {column.heading: column for column in sheet.columns}
+    computed = onsets.set_index(["series", "seed", "group"])
+    assert len(sheet.frame) == 2 * 4
+    for _, row in sheet.frame.iterrows():
+        one = computed.loc[(row["series"], row["seed"], row["group"])]
+        assert printed["Onset"].show(row["onset"]) == _step(one["onset"])
+        assert printed["95% interval"].show(row["ci_low"], row["ci_high"]) == _between(one["ci_low"], one["ci_high"])
+        assert printed["Fall"].show(row["fall"]) == f"{one['fall']:.3f}"
+    agreements = agree(onsets)
+    order = DISPLAYS["ewok_onset_order"](agreements).frame
+    assert len(order) == len(agreements) > 0
+    spread = DISPLAYS["ewok_curve_spread"](curves, roster=Roster()).frame
+    last = curves[(curves["grouping"] == "overall") & (curves["step"] == 10000) & (curves["seed"] == ALL_SEEDS)].iloc[0]
+    assert spread.set_index("series").loc["large", "between_seeds"] == last["between_seeds"]
+    assert spread.set_index("series").loc["large", "half"] == pytest.approx((last["ci_high"] - last["ci_low"]) / 2)
+
+
+def test_people_are_those_of_the_study_or_else_of_the_paper_where_its_items_are_asked(traced):
+    own = {"model": HUMAN, "condition": "all", "metric": "accuracy", "grouping": "overall", "group": "all"}
+    asked = pd.DataFrame([{**own, "mean": 0.9, "low": 0.8, "high": 1.0}])
+    papers = Provenance(details={"people": [{"grouping": "overall", "group": "all", "mean": 0.951, "low": 0.942, "high": 0.957}]})
+    build = DISPLAYS["ewok_learning_curves"]
+
+    def people(summaries, provenance):
+        shown = build(traced[0], summaries, roster=Roster(), provenance=provenance)
+        return shown.loc[shown["model"] == HUMAN, ["name", "mean"]].to_numpy().tolist()
+
+    assert people(asked, papers) == [[PEOPLE, 0.9]]
+    assert people(NOBODY, papers) == [[PEOPLE_OF_PAPER, 0.951]]
+    assert people(NOBODY, Provenance()) == []
+
+
+def test_the_papers_people_have_a_mean_overall_and_in_each_domain():
+    found = people_of_paper(read_published(RESOURCES / "published")).set_index("group")["mean"]
+    assert (len(found), found["all"], found["spatial-relations"]) == (12, 0.951, 0.958)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [0, 10, 100, 500, 1000],
+        [0, 10, 20, 30, 40, 60, 80, 100, 130, 160, 200, 250, 300, 360, 430, 520, 620, 730, 860, 1000],
+        [n * 2_097_152 for n in [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, *range(1000, 140_000, 1000)]],
+        [100, 200, 300],
+        [0, 5],
+        [7],
+        [0],
+    ],
+)
+def test_labels_of_steps_do_not_touch(steps):
+    rows = [
+        {"series": "a", "model": "a", "seed": "one", "eval_type": "logprobs", "grouping": grouping, "group": group, "step": step}
+        for grouping, group in (("overall", "all"), *(("domain", f"d{n}") for n in range(4)), ("concept", "left"))
+        for step in steps
+    ]
+    numbers = {"mean": 0.6, "band_low": 0.5, "band_high": 0.7, "unit": "tokens"}
+    curves = pd.DataFrame(rows).assign(**numbers)
+    for name, draw, frame in (
+        ("curves", draw_curves, DISPLAYS["ewok_learning_curves"](curves, NOBODY, roster=Roster())),
+        ("map", draw_map, DISPLAYS["ewok_curve_map"](curves, roster=Roster())),
+    ):
+        figure = draw(frame, "single")
+        figure.canvas.draw()
+        for axes in figure.axes:
+            boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+            assert boxes, name
+            assert all(left.x1 < right.x0 for left, right in pairwise(boxes)), (name, [one.x0 for one in boxes])
+            low, high = axes.get_xlim()
+            assert all(low <= tick <= high for tick in np.asarray(axes.get_xticks()))
