@@ -52,6 +52,7 @@ STAGES = {
     "families": ("analysis:families", "accuracy by level of families of items, and its slope"),
     "plan": ("planning:plan", "how large a study must be to find a difference, from the results of one"),
     "pool": ("planning:pool", "domains and concepts by partial pooling, and what holds of their order"),
+    "leak": ("leak:leak", "was a model trained on these items? given items against parallel forms"),
     "evaluate": ("evaluate:evaluate", "score one model and print it next to the published numbers"),
     "results": ("evaluate:results", "check and export what `evaluate` wrote"),
     "leaderboard": ("evaluate:leaderboard", "rank the models of a folder of results on one page"),

@@ -367,6 +367,29 @@ class Likeness(Table):
         metadata = {"version": 1, "key": ["model", "eval_type"]}
 
 
+class Leaks(Table):
+    """What given items have more than parallel forms of their templates, and a file's order more than others, for a model."""
+
+    model: str
+    measure: str = column(
+        isin=["logprob", "accuracy", "order"],
+        description="logprob: nats, of an item's contexts and of its targets after their own; order: nats per shard of a file.",
+    )
+    estimate: float = column(
+        description="Given minus forms, within templates and after unusually frequent fillers; own order minus others."
+    )
+    low: float = column(description="95 %, pairs of concepts (order: shards) being a sample.")
+    high: float
+    p: float = column(ge=0, le=1, description="One-sided: how often so much more would come by chance.")
+    n_pairs: int = column(gt=0, description="Pairs of concepts; order: shards.")
+    n_templates: int = column(gt=0, description="Templates; order: shards.")
+
+    class Config(Table.Config):
+        name = "leaks"
+        unique = ["model", "measure"]
+        metadata = {"version": 1, "key": ["model", "measure"]}
+
+
 class HumanStatistics(Table):
     """Numbers about people, with intervals over templates and the people asked (EWoK, Section 4.4 and Appendix B.1)."""
 

@@ -1,0 +1,159 @@
+"""What `worldprobe leak` detects: false alarms on items that were never read, and power by how often items were read.
+
+Small models (Llama's architecture, one layer of width 64) are trained here on neutral stories: a template of each pair of
+concepts of builtin@2 with sixteen other fillings. Pairs of concepts are drawn to have their given items in the stories 0, 1, 4 or
+16 times, so one model gives all doses. Four files of lines in random order are read 0, 1, 4 and 16 times besides. Prints, per
+dose, what the given items have more than four parallel forms, and the power with so many pairs of concepts (pairs of a dose
+drawn again, with replacement, over models); then false alarms: in 100 runs which form is "given" is drawn anew for each
+template among those that no model has read. Half a minute of one core per model; models that the
+folder has are not trained again.
+
+    python tests/performance/leak.py /tmp/leak [--seeds 3]
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from worldprobe import load_model, score_texts
+from worldprobe.benchmarks.ewok.analysis.leak import (
+    compare_forms,
+    compare_orders,
+    measure_items,
+    questions_of,
+    shuffled_shards,
+)
+from worldprobe.benchmarks.ewok.materials.items import compile_all, fill_forms
+from worldprobe.benchmarks.ewok.materials.materials import read_materials
+from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
+from worldprobe.paths import EDITIONS
+from worldprobe.training import scratch
+from worldprobe.training.tokenizer import save_tokenizer, train_tokenizer
+
+DOSES = (0, 1, 4, 16)
+SHARES = (0.625, 0.125, 0.125, 0.125)
+#: Forms that are scored (the first is given), forms of the neutral stories, and one for each file.
+SCORED, TOLD = 6, 16
+PER_SHARD, SHUFFLES, N_LINES = 4, 10, 240
+PAIR = ["domain", "concept_a", "concept_b"]
+
+
+def make_forms(seed: int) -> list[pd.DataFrame]:
+    """Forms of a template of each pair of concepts."""
+    materials = read_materials(str(EDITIONS["builtin@2"]), RIGHT)
+    templates = compile_all(materials)
+    chosen = templates.sample(frac=1, random_state=seed).groupby(PAIR, dropna=False).head(1).sort_index()
+    return fill_forms(chosen, materials, SCORED + TOLD + len(DOSES), seed, framed=False).tables
+
+
+def stories(items: pd.DataFrame) -> list[str]:
+    return [f"{row[f'context{n}']} {row[f'target{n}']}" for row in items.to_dict("records") for n in (1, 2)]
+
+
+def lines_of_files(forms: list[pd.DataFrame], seed: int) -> list[list[str]]:
+    """The lines of the file of each dose, in random order."""
+    rng = np.random.default_rng([seed, 2])
+    return [[str(line) for line in rng.permutation(stories(form))[:N_LINES]] for form in forms[SCORED + TOLD :]]
+
+
+def train(forms: list[pd.DataFrame], doses: dict, folder: Path, seed: int) -> None:
+    """Train one model and write it."""
+    rng = np.random.default_rng([seed, 1])
+    given = forms[0]
+    texts = [text for form in forms[SCORED : SCORED + TOLD] for text in stories(form)]
+    for dose in DOSES[1:]:
+        read = [doses[pair] == dose for pair in zip(*(given[column].fillna("") for column in PAIR), strict=True)]
+        texts += stories(given[read]) * dose
+    files = lines_of_files(forms, seed)
+    for dose, lines in zip(DOSES, files, strict=True):
+        texts += ["\n".join(lines[i : i + PER_SHARD]) for i in range(0, len(lines), PER_SHARD)] * dose
+    tokenizer = train_tokenizer(texts, 3000)
+    folder.mkdir(parents=True, exist_ok=True)
+    save_tokenizer(tokenizer, folder)
+    settings = scratch.Settings("llama", 1, 64, 2, len(texts) // 32, 32, 5e-3, seed, 1, 256)
+    model, losses = scratch.train([texts[i] for i in rng.permutation(len(texts))], tokenizer, settings, "leak")
+    scratch.write_weights(model, folder)
+    print(f"seed {seed}: {len(texts)} texts, {settings.steps} steps, loss {scratch.last_loss(losses)}", flush=True)
+
+
+def ask(engine, questions) -> np.ndarray:
+    return score_texts(engine, [q.target for q in questions], [q.context for q in questions])["logprob"].to_numpy()
+
+
+def measure_model(seed: int, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Measures of every item of the scored forms, with form and dose; and the gains of the files' orders."""
+    forms = make_forms(seed)
+    pairs = sorted({tuple(row) for row in forms[0][PAIR].fillna("").to_numpy()})
+    drawn = dict(zip(pairs, np.random.default_rng(seed).choice(DOSES, len(pairs), p=SHARES).tolist(), strict=True))
+    files = lines_of_files(forms, seed)
+    if not (folder / "model.safetensors").exists():
+        train(forms, drawn, folder, seed)
+    engine = load_model(folder, dtype="float32")
+    rows = []
+    for number, form in enumerate(forms[:SCORED]):
+        measured = measure_items(form, ask(engine, questions_of(form)))
+        dose = ["\0".join(pair) for pair in pairs]
+        measured["dose"] = measured["pair"].map(dict(zip(dose, drawn.values(), strict=True)))
+        rows.append(measured.assign(form=number, seed=seed))
+    orders = []
+    for dose, lines in zip(DOSES, files, strict=True):
+        logprobs = ask(engine, shuffled_shards(lines, PER_SHARD, SHUFFLES, seed)).reshape(-1, 1 + SHUFFLES)
+        orders.append({"seed": seed, "dose": dose} | vars(compare_orders(logprobs)))
+    return pd.concat(rows, ignore_index=True), pd.DataFrame(orders)
+
+
+def effects(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of each seed and dose."""
+    found = []
+    for (seed, dose), part in rows.groupby(["seed", "dose"]):
+        given, forms = part[part["form"] == 0], part[part["form"].between(1, 4)]
+        for measure in ("logprob", "accuracy"):
+            found.append({"seed": seed, "dose": dose, "measure": measure} | vars(compare_forms(given, forms, measure)))
+        found[-1]["accuracy"] = given["accuracy"].mean()
+    return pd.DataFrame(found)
+
+
+def power(rows: pd.DataFrame, n_pairs: int, draws: int, rng: np.random.Generator) -> dict[int, float]:
+    """Share of draws of pairs of a dose, over all models, with p below 0.05, by a t-test: the forms are filled alike."""
+    found = {}
+    for dose, part in rows[(rows["form"] <= 4) & (rows["dose"] > 0)].groupby("dose"):
+        means = part.groupby(["seed", "pair", part["form"] == 0])["logprob"].mean().unstack()
+        gains = (means[True] - means[False]).to_numpy()
+        drawn = gains[rng.integers(len(gains), size=(draws, n_pairs))]
+        found[int(dose)] = float((stats.ttest_1samp(drawn, 0, axis=1, alternative="greater").pvalue < 0.05).mean())
+    return found
+
+
+def false_alarms(rows: pd.DataFrame, runs: int, rng: np.random.Generator) -> list[float]:
+    """p of runs in which, template by template, one unread form is drawn as given and four others as its parallel forms."""
+    found = []
+    clean = rows[rows["dose"] == 0]
+    seeds = sorted(clean["seed"].unique())
+    for run in range(runs):
+        part = clean[clean["seed"] == seeds[run % len(seeds)]]
+        place = part.assign(lot=rng.random(len(part))).groupby("template_id")["lot"].rank().to_numpy()
+        found.append(compare_forms(part[place == 1], part[(place > 1) & (place <= 5)], "logprob").p)
+    return found
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    options = parser.parse_args()
+    measured, ordered = [], []
+    for seed in range(options.seeds):
+        rows, orders = measure_model(seed, options.folder / str(seed))
+        measured.append(rows)
+        ordered.append(orders)
+        print(effects(rows).to_string(float_format="%.3f"), orders.to_string(float_format="%.3f"), sep="\n", flush=True)
+        rows.to_parquet(options.folder / f"rows{seed}.parquet")
+    rows, rng = pd.concat(measured, ignore_index=True), np.random.default_rng(0)
+    for n_pairs in (20, 50, 100, 366):
+        print("power with", n_pairs, "pairs of concepts:", json.dumps(power(rows, n_pairs, 2000, rng)), flush=True)
+    alarms = np.array(false_alarms(rows, 100, rng))
+    print(f"false alarms: {(alarms < 0.05).sum()} of {len(alarms)} at 0.05, {(alarms < 0.01).sum()} at 0.01")

@@ -1,0 +1,82 @@
+"""``leak``: a table and sentences about given items and forms, and clear refusals."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from worldprobe.benchmarks.ewok.contracts import Items, Leaks
+from worldprobe.cli import main
+from worldprobe.contracts import read_provenance, read_table, write_table
+from worldprobe.provenance import Provenance
+
+pytest.importorskip("torch")
+
+WORDS = ["heavy", "light", "wet", "dry", "old", "new", "red", "blue", "near", "far", "hot", "cold", "soft", "hard"]
+
+
+def write_items(folder, names, version):
+    """Items of twelve pairs of concepts about one name each."""
+    rows = []
+    for i in range(12):
+        one, other, name = WORDS[i], WORDS[i + 2], names[i % len(names)]
+        texts = {"context1": f"{name} sees a {one} box.", "context2": f"{name} sees a {other} box."}
+        texts |= {"target1": f"{name}'s box is {one}.", "target2": f"{name}'s box is {other}."}
+        design = {"concept_a": one, "concept_b": other, "context_contrast": "antonym", "context_type": "direct"}
+        place = {"item_id": f"test-things_{i + 1}_1_v{version}", "domain": "test-things", "version": version}
+        place |= {"meta_template": i + 1, "template": 1, "target_contrast": "concept swap", "tags": "agent1"}
+        rows.append(texts | design | place | {"fillers": json.dumps({"agent1": name}), "duplicate_of": None})
+    path = folder / f"items-{version}.parquet"
+    write_table(pd.DataFrame(rows).astype({"duplicate_of": "str"}), Items, path, Provenance())
+    return path
+
+
+@pytest.fixture
+def tables(tmp_path):
+    people = (["Ana", "Ben", "Cora"], ["Dan", "Eva", "Ana"], ["Cora", "Dan", "Ben"])
+    return [str(write_items(tmp_path, names, version)) for version, names in enumerate(people)]
+
+
+def test_items_are_compared_with_forms_and_a_file_with_other_orders(tables, tiny_checkpoint, tmp_path, capsys):
+    file, out = tmp_path / "lines.txt", tmp_path / "leaks.parquet"
+    file.write_text("".join(f"Line {i} is about a box.\n" for i in range(20)))
+    command = ["leak", *tables, "--checkpoint", str(tiny_checkpoint()), "--model", "tiny"]
+    assert main([*command, "--file", str(file), "--lines-per-shard", "2", "--shuffles", "3", "--out", str(out)]) == 0
+    leaks = read_table(out, Leaks).set_index("measure")
+    assert set(leaks.index) == {"logprob", "accuracy", "order"}
+    assert leaks["n_pairs"].to_dict() == {"logprob": 12, "accuracy": 12, "order": 10}
+    assert (leaks["low"] <= leaks["estimate"]).all()
+    assert read_provenance(out).inputs.keys() >= {"items", "form 1", "form 2", "file"}
+    printed = capsys.readouterr().out
+    assert "12 templates of 12 pairs of concepts against 2 parallel forms" in printed
+    assert "does not see whether it has read their templates" in printed
+    first = out.read_bytes()
+    assert main([*command, "--file", str(file), "--lines-per-shard", "2", "--shuffles", "3", "--out", str(out)]) == 0
+    assert out.read_bytes() == first
+
+
+def test_a_form_that_has_given_items_is_refused(tables, tiny_checkpoint, tmp_path, capsys):
+    command = [
+        "leak",
+        tables[0],
+        tables[1],
+        tables[0],
+        "--checkpoint",
+        str(tiny_checkpoint()),
+        "--out",
+        str(tmp_path / "x.parquet"),
+    ]
+    assert main(command) == 2
+    printed = capsys.readouterr().err
+    assert "12 of its items are among those of" in printed
+    assert "--besides ITEMS" in printed
+
+
+def test_lines_that_do_not_fit_into_the_context_are_refused(tables, tiny_checkpoint, tmp_path, capsys):
+    file = tmp_path / "lines.txt"
+    file.write_text(("A box that is very heavy. " * 40 + "\n") * 40)
+    command = ["leak", *tables, "--checkpoint", str(tiny_checkpoint()), "--out", str(tmp_path / "x.parquet")]
+    assert main([*command, "--file", str(file), "--lines-per-shard", "4", "--shuffles", "2"]) == 2
+    assert "do not fit into the model's context" in capsys.readouterr().err

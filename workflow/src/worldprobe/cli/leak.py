@@ -1,0 +1,160 @@
+"""``leak``: was a model trained on these items?"""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from worldprobe.cli.engines import ModelOptions, open_engine
+from worldprobe.cli.options import Seed, between
+from worldprobe.cli.score import open_answers
+from worldprobe.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from worldprobe.benchmarks.ewok.analysis.leak import Effect
+    from worldprobe.models.engine import Engine, Loglikelihood, Scored
+
+#: Version of the questions and of the statistics.
+METHOD = 1
+LIMITS = (
+    "It sees whether the model has read these items, with these fillings. It does not see whether it has read their templates "
+    "with other fillings, paraphrases or translations: these raise the accuracy of all forms alike. A p that is not small does "
+    "not show that the model has read nothing (docs/leak.md: power by the number of times that items were read)."
+)
+
+
+def leak(
+    items: Path,
+    forms: list[Path],
+    /,
+    *,
+    model: ModelOptions,
+    file: Path | None = None,
+    lines_per_shard: Annotated[int, between(2, 1000)] = 6,
+    shuffles: Annotated[int, between(2, 1000)] = 20,
+    seed: Seed = 0,
+    out: Path,
+) -> None:
+    """Was a model trained on these items, and how much did it gain?
+
+    Compares them with parallel forms of the same templates, which nobody has published (`items forms MATERIALS --besides ITEMS
+    --frames same`). Besides, compares the order of a published file's lines with other orders (Oren et al., 2023).
+
+    Args:
+        items: items that the model may have read
+        forms: parallel forms of them, items tables
+        file: text file as it was published, a line per item in an order that was drawn at random
+        lines_per_shard: number of lines that are read together; they must fit into the model's context
+        shuffles: number of other orders of each shard
+        seed: seed of these orders
+        out: leaks table
+    """
+    import pandas as pd
+
+    from worldprobe.benchmarks.ewok.analysis.leak import compare_forms, compare_orders, measure_items, questions_of
+    from worldprobe.benchmarks.ewok.contracts import Items, Leaks
+    from worldprobe.benchmarks.ewok.scoring import check_texts
+    from worldprobe.contracts import read_table, write_table
+    from worldprobe.inference.requests import run_requests
+    from worldprobe.models.model_provenance import made_by_model
+    from worldprobe.provenance import digests
+
+    paths = {"items": items} | {f"form {number}": path for number, path in enumerate(forms, start=1)}
+    tables = [read_table(path, Items) for path in paths.values()]
+    for table, path in zip(tables, paths.values(), strict=True):
+        check_texts(table, path)
+    _refuse_shared_items(tables, list(paths.values()))
+    since = time.monotonic()
+    engine = open_engine(model)
+    questions = [questions_of(table) for table in tables]
+    if file:
+        questions.append(_orders_of(file, lines_per_shard, shuffles, seed, engine, model.name))
+    store = open_answers(model, engine, since, list(paths.values()), out)
+    asked = [question for part in questions for question in part]
+    answers = run_requests(asked, engine, store, f"leak {METHOD}", what=f"Scoring texts ({model.name})")
+    values = iter(answers.values)
+    parts = [list(islice(values, len(part))) for part in questions]
+    measured = [measure_items(table, [one.logprob for one in part]) for table, part in zip(tables, parts, strict=False)]
+    given, others = measured[0], pd.concat(measured[1:], ignore_index=True)
+    found = {measure: compare_forms(given, others, measure) for measure in ("logprob", "accuracy")}
+    if file:
+        paths["file"] = file
+        found["order"] = compare_orders(_whole(parts[-1], lines_per_shard, file).reshape(-1, 1 + shuffles))
+    rows = [{"model": model.name, "measure": measure} | vars(effect) for measure, effect in found.items()]
+    details = {"forms": len(forms), "answers": answers.origins}
+    details |= {"lines_per_shard": lines_per_shard, "shuffles": shuffles} if file else {}
+    made = made_by_model(engine.facts, METHOD, model.name, digests(paths), details)
+    made.seed = seed if file else None
+    write_table(pd.DataFrame(rows), Leaks, out, made)
+    mean = given.loc[given["template_id"].isin(set(others["template_id"])), "accuracy"].mean()
+    print(_in_words(model.name, found, float(mean), len(forms)))
+
+
+def _whole(answers: list[Scored], lines_per_shard: int, file: Path) -> np.ndarray:
+    """Log probabilities of shards that were read whole.
+
+    Raises:
+        UserError: one was not.
+    """
+    import numpy as np
+
+    from worldprobe.models.engine import TRUNCATED
+
+    if any(answer.logprob is None or TRUNCATED in answer.flags for answer in answers):
+        problem = f"{lines_per_shard} lines of {file} do not fit into the model's context."
+        raise UserError("--lines-per-shard", problem, "Give fewer.")
+    return np.array([answer.logprob for answer in answers])
+
+
+def _refuse_shared_items(tables: list[pd.DataFrame], paths: list[Path]) -> None:
+    """A form that has given items would hide what was learned from them.
+
+    Raises:
+        UserError: one has.
+    """
+    texts = ["context1", "context2", "target1", "target2"]
+    given = set(map(tuple, tables[0][texts].to_numpy()))
+    for table, path in zip(tables[1:], paths[1:], strict=True):
+        if n_shared := sum(row in given for row in map(tuple, table[texts].to_numpy())):
+            fix = "Make forms beside the items: worldprobe items forms MATERIALS --besides ITEMS --frames same --out FOLDER."
+            raise UserError(path, f"{n_shared} of its items are among those of {paths[0]}.", fix)
+
+
+def _orders_of(file: Path, lines_per_shard: int, shuffles: int, seed: int, engine: Engine, name: str) -> list[Loglikelihood]:
+    """Questions about the order of a file.
+
+    Raises:
+        UserError: it cannot be read or is too short, or the model gives an order no probability.
+    """
+    from worldprobe.benchmarks.ewok.analysis.leak import shuffled_shards
+    from worldprobe.files import read_text
+    from worldprobe.models.model_types import CAUSAL
+
+    if engine.facts.kind != CAUSAL:
+        problem = f"{name} does not read from left to right: an order has no probability."
+        raise UserError("--file", problem, "Leave it out.")
+    lines = [line for line in read_text(file, "Name a text file.").splitlines() if line.strip()]
+    return shuffled_shards(lines, lines_per_shard, shuffles, seed)
+
+
+def _in_words(name: str, found: dict[str, Effect], mean: float, n_forms: int) -> str:
+    read, gain = found["logprob"], found["accuracy"]
+    lines = [
+        f"{name}: items of {read.n_templates} templates of {read.n_pairs} pairs of concepts against {n_forms} parallel forms",
+        f"  log probability of an item's texts: {read.estimate:+.3f} nats (95% {read.low:+.3f} to {read.high:+.3f}), "
+        f"p = {read.p:.2g} (one-sided: the given items are likelier)",
+        f"  gain in accuracy: {gain.estimate:+.4f} (95% {gain.low:+.4f} to {gain.high:+.4f}); "
+        f"accuracy {mean:.4f} on the given items, {mean - gain.estimate:.4f} without the gain",
+    ]
+    if "order" in found:
+        order = found["order"]
+        lines.append(
+            f"  order of the file: {order.estimate:+.3f} nats per shard of {order.n_pairs} (95% {order.low:+.3f} to "
+            f"{order.high:+.3f}), p = {order.p:.2g}; of two tests, double the smaller p"
+        )
+    return "\n".join([*lines, LIMITS])
