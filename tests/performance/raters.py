@@ -72,7 +72,7 @@ def accuracy(differences):
 def shift_for(n_raters, difference):
     """How much the model's log odds are shifted so that people's accuracy is above the model's by this, and people's accuracy."""
     random = np.random.default_rng(1)
-    clear = CLEAR + np.sqrt(SD_PAIR**2 + SD_TEMPLATE**2 + SD_VERSION**2 + SD_TARGET**2) * random.standard_normal(100_000)
+    clear = CLEAR + np.sqrt(SD_PAIR**2 + SD_TEMPLATE**2 + SD_VERSION**2 + SD_TARGET**2) * random.standard_normal(1_000_000)
     log_odds = SLOPE * clear + np.hypot(SD_OF_MODEL, SD_OF_VERSION) * random.standard_normal(len(clear))
     people = accuracy(answer(random, clear, log_odds, n_raters)[0]).mean()
     return brentq(lambda shift: (1 / (1 + np.exp(-log_odds - shift))).mean() - people + difference, -5, 5), people
