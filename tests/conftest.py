@@ -1,7 +1,10 @@
 """Fixtures that all tests may use."""
 
 import gc
+import io
 import os
+import subprocess
+import tarfile
 from pathlib import Path
 
 import hypothesis
@@ -22,6 +25,24 @@ def reference() -> Path:
     if not (folder / "ewok-expected.json").is_file():
         pytest.skip(f"the reference data are not at {folder.name}/ next to the repository; they may not be passed on in the open")
     return folder
+
+
+#: The commit of https://github.com/babylm-org/babylm-eval that we follow, and what names a clone of it.
+BABYLM_COMMIT = "45fe2c1"
+BABYLM_VARIABLE = "WORLDPROBE_BABYLM_EVAL"
+
+
+@pytest.fixture(scope="session")
+def babylm_challenge(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder strict/ of the BabyLM challenge's own code, from a clone; tests that need it are skipped where there is none."""
+    clone = os.environ.get(BABYLM_VARIABLE) or str(Path(__file__).resolve().parents[2] / "shared" / "babylm-eval")
+    packed = subprocess.run(["git", "-C", clone, "archive", BABYLM_COMMIT, "strict/evaluation_pipeline"], capture_output=True)
+    if packed.returncode:
+        pytest.skip(f"a peer for comparison only: {BABYLM_VARIABLE} names no clone of babylm-org/babylm-eval")
+    folder = tmp_path_factory.mktemp("babylm_eval")
+    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "strict"
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """The compiler in compat mode repeats the original generator on the official archive, digest by digest."""
 
+import ast
 import csv
 import hashlib
 import io
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import pyzipper
 
+from worldprobe.benchmarks.ewok import babylm
 from worldprobe.benchmarks.ewok.analysis.reproduction import is_release, read_published, texts_digest
 from worldprobe.benchmarks.ewok.exports.canaries import is_protected
 from worldprobe.benchmarks.ewok.exports.packing import check_members, read_notices, read_release, write_release
@@ -135,6 +137,22 @@ def test_the_release_filter_leaves_4374_items_and_4357_distinct_texts(filtered, 
     texts = filtered[["context1", "context2", "target1", "target2"]]
     assert len(filtered) == expected["totals"]["items_filtered"] == 4374
     assert len(texts.drop_duplicates()) == expected["totals"]["distinct_item_texts_filtered"] == 4357
+
+
+def test_the_babylm_challenges_word_filter_leaves_as_many_rows_as_it_counts(filtered, babylm_challenge):
+    pipeline = babylm_challenge / "evaluation_pipeline"
+    rows = babylm.select_items(filtered, pipeline / "ewok" / "vocab.txt")
+    babylm.check_counts(rows, babylm.WHOLE, "the release")
+    first, second = rows.iloc[0], rows.iloc[1]
+    assert [first[name] for name in TEXTS] == [second[name] for name in ("context2", "context1", "target2", "target1")]
+    # The challenge's own counts and checkpoints, as they stand in its code.
+    module = ast.parse((pipeline / "collate_preds.py").read_text(encoding="utf-8"))
+    named = {one.targets[0].id: one.value for one in module.body if isinstance(one, ast.Assign)}
+    assert ast.literal_eval(named["EWOK_SIZES"]) == babylm.SIZES
+    assert dict.fromkeys(babylm.SIZES, ast.literal_eval(named["EWOK_FAST_SIZE"])) == babylm.ROWS[babylm.FAST]
+    for name, track in (("STRICT_SMALL_FAST_REVISIONS", "strict-small"), ("OTHER_FAST_REVISIONS", "strict")):
+        theirs = eval(ast.unparse(named[name]), {})
+        assert [babylm.CHECKPOINT.format(n=n) for n in babylm.TRACKS[track]] == theirs
 
 
 @pytest.mark.parametrize("version", [0, 1])

@@ -1,6 +1,7 @@
 """Every command that the documents show is run here as it stands there, or is excused by name with the reason."""
 
 import glob
+import json
 import re
 import shlex
 import shutil
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from worldprobe.benchmarks.ewok import babylm
 from worldprobe.cli import build_app, main, parse
 from worldprobe.cli.parsing import commands
 from worldprobe.errors import UserError
@@ -98,8 +100,11 @@ def place(tmp_path: Path, tiny_checkpoint: Callable[..., Path], monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     shutil.copytree(tiny_checkpoint(), "my_model")
     Path("my_model", "chat_template.jinja").write_text(TEMPLATE)
-    for number in (1, 2):
-        shutil.copytree("my_model", f"trainings/my_babylm/chck_{number}M")
+    for training in ("my_babylm", "other_seed"):
+        Path("trainings", training).mkdir(parents=True)
+        for revision in ("main", *(babylm.CHECKPOINT.format(n=n) for n in babylm.TRACKS["strict-small"])):
+            Path("trainings", training, revision).symlink_to(Path("my_model").resolve())
+    write_babylm_data(Path("evaluation_data"))
     assert main(["materials", "new-domain", "own", "office-work"]) == 0
     Path("config").symlink_to(ROOT / "config")
     Path("my.yaml").write_text("study: mine\nmodels: [control_untrained]\n")
@@ -107,6 +112,18 @@ def place(tmp_path: Path, tiny_checkpoint: Callable[..., Path], monkeypatch: pyt
     skin = (ROOT / "resources" / "skins" / "tall_short.yaml").read_text(encoding="utf-8")
     Path("my_skins", "mine.yaml").write_text(skin.replace("tall/short", "my/skin"), encoding="utf-8")
     return tmp_path
+
+
+def write_babylm_data(folder: Path) -> None:
+    """As many rows as the BabyLM challenge counts, of a few texts."""
+    for name, counts in babylm.ROWS.items():
+        (folder / babylm.PLACES[name] / name).mkdir(parents=True)
+        for domain, count in counts.items():
+            texts = {"Context1": "Ana lifts it.", "Context2": "Ana drops it.", "Target1": "It is up.", "Target2": "It is down."}
+            facts = {"Domain": domain, "ConceptB": "down", "ContextType": "direct", "TargetDiff": "concept swap"}
+            rows = [json.dumps(facts | texts | {"ConceptA": f"up {number}"}) for number in range(2)]
+            lines = "\n".join(rows * (count // 2)) + "\n"
+            (folder / babylm.PLACES[name] / name / f"{domain}.jsonl").write_text(lines)
 
 
 @pytest.mark.parametrize("name", RUN)

@@ -39,6 +39,7 @@ STAGES = {
     "score": ("score:app", "score items, or prompt the model about them"),
     "ask": ("score:ask", "ask a model what a benchmark asks, and score its responses"),
     "series": ("series:app", "checkpoints of a training: scores, learning curves, onsets"),
+    "babylm": ("babylm:babylm", "EWoK as the BabyLM challenge asks it: all checkpoints of a track, and its files"),
     "baselines": ("baselines:app", "word2vec bag of words; number and frequency of words"),
     "human": ("human:app", "study with people: lists, survey, cleaning, agreement, likeness of models"),
     "import": ("importing:app", "results of EWoK's authors or of lm-evaluation-harness, and people's ratings"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from worldprobe.errors import MachineError, UserError, did_you_mean, lack_of_mem
 if TYPE_CHECKING:
     import pandas as pd
 
+    from worldprobe.models.engine import Engine
     from worldprobe.models.series import Place
 
 app = App(name="series", help="Score the checkpoints of a training, and compute its learning curves.")
@@ -94,7 +95,7 @@ def score_(
     with Progress(f"Scoring checkpoints of {name} ({benchmark})", len(places), "checkpoints") as progress:
         for place in places:
             try:
-                cells = kept.score(place, measure, name)
+                cells = kept.score(place, measure, f"{name}, {place.step:g}")
                 tables.append(cells.assign(step=float(place.step)))
             except MachineError:
                 raise
@@ -137,12 +138,21 @@ class Checkpoints:
         out: the table, which says where answers are if the options do not.
         fetch: whether checkpoints that are not here are downloaded, and deleted again.
         keep: whether they are not deleted.
+        opened: loads a model, where that is not as for every other command.
     """
 
-    def __init__(self, model: ModelOptions, asked: list[Any], out: Path, fetch: bool, keep: bool) -> None:
+    def __init__(
+        self,
+        model: ModelOptions,
+        asked: list[Any],
+        out: Path,
+        fetch: bool,
+        keep: bool,
+        opened: Callable[[ModelOptions], Engine] | None = None,
+    ) -> None:
         from worldprobe.models.borrowing import Revisions
 
-        self.model = model
+        self.model, self.opened = model, opened
         self.answers = model.answers or out.parent / ".answers"
         self.folder = self.answers / "checkpoints"
         self.revisions = Revisions(model.checkpoint, self.folder, fetch, keep, model.allow_pickle, model.trust_remote_code)
@@ -151,7 +161,7 @@ class Checkpoints:
         self.weights: dict[str, str] = {}
 
     def score(self, place: Place, measure: Any, name: str) -> pd.DataFrame:
-        """The scores of a checkpoint by cell: kept, or computed and kept.
+        """The scores of a checkpoint, as ``measure`` gives them: kept, or computed and kept.
 
         Raises:
             MachineError: it cannot be fetched, or memory or disk lacks.
@@ -172,7 +182,7 @@ class Checkpoints:
                 weights = commit or weights
                 if not self._is_kept(weights):
                     model = replace(self.model, checkpoint=place.checkpoint, revision=commit)
-                    cells = self._measured(model, measure, f"{name}, {place.step:g}")
+                    cells = self._measured(model, measure, name)
                     with whole_file(self._path(weights)) as temporary:
                         cells.to_parquet(temporary)
         self.weights[str(place.number)] = weights
@@ -182,7 +192,7 @@ class Checkpoints:
         from worldprobe.inference.store import open_store
 
         since = time.monotonic()
-        engine = open_engine(model)
+        engine = (self.opened or open_engine)(model)
         store = open_store(self.answers, engine, since=since, kept_since=self.model.kept_since)
         cells: pd.DataFrame = measure(engine, store, name)
         if cells.empty:
@@ -233,7 +243,8 @@ def curves_(
     units: dict[str, set[str]] = {}
     for one in told:
         units.setdefault(str(one["series"]), set()).add(str(one["unit"]))
-    over = dict(learning.over) if (learning := benchmarks()[names.pop()].learning) else {}
+    learning = {one.name: one.learning for one in benchmarks().values()}.get(names.pop())
+    over = told[0].get("over") or dict(learning.over if learning else {})
     found = []
     for series, rows in read_tables(scores, CheckpointScores).groupby("series", observed=True, sort=True):
         if len(units[str(series)]) != 1:

@@ -14,7 +14,7 @@ ALL_SEEDS, ONE_SEED = "all", "one"
 #: What is known of an onset: reached; open: perhaps after the last checkpoint; never: not by the last checkpoint; already: before
 #: the first one; none: the curve has no interval.
 REACHED, OPEN, NEVER, ALREADY, NONE = "reached", "open", "never", "already", "none"
-_CURVE = ["series", "model", "eval_type", "grouping", "group"]
+_CURVE = ["series", "model", "seed", "eval_type", "grouping", "group"]
 
 
 class CheckpointScores(Table):

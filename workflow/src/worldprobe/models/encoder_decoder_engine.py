@@ -1,11 +1,12 @@
 """Encoder-decoder models (T5, BART, ...) behind the engine interface: the encoder reads the context, the decoder is scored.
 
 The decoder starts as its configuration says and reads the target; the end token is not part of the target. Without a context the
-encoder reads the tokenizer's special tokens alone.
+encoder reads the tokenizer's special tokens alone. An encoder may make several pairs of a query, whose log probabilities add up.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,9 @@ class PairEncoder:
     """
 
     def __init__(self, tokenizer: Any, start: int, max_length: int, bos: str = "auto", name: str = "") -> None:
-        self.tokenizer, self.start, self.max_length = tokenizer, start, max_length
+        self.tokenizer, self.max_length = tokenizer, max_length
+        #: What the decoder reads before a target; the last of these predicts its first token.
+        self.starts: tuple[int, ...] = (start,)
         self.is_surrounded = bos == "always"
         self.encoder = Encoder(tokenizer, max_length=max_length - 1, bos="never", name=name)
         self.encoder.bare_prefix = ()
@@ -69,7 +72,7 @@ class PairEncoder:
         """How encoder and decoder start, for the provenance."""
         names = self.tokenizer.convert_ids_to_tokens
         return {
-            "decoder_start": names(self.start),
+            "decoder_start": names(self.starts[0]),
             "context": "between the tokenizer's special tokens" if self.is_surrounded else "without special tokens",
             "no_context": names(list(self.empty)),
         }
@@ -133,9 +136,11 @@ class EncoderDecoderEngine(ScoringEngine):
     ) -> Iterator[tuple[int, Scored]]:
         """See ``Engine.score``. What is computed together depends on the queries only; a context is read once per batch."""
         pairs = self.encoder.encode(queries)
+        found: dict[int, list[tuple[Pair, list[float]]]] = {}
+        waiting = Counter(pair.query for pair in pairs)
         for pair in pairs:
             if not pair.target and pair.query not in skip:
-                yield pair.query, self._scored(pair, [], per_token)
+                yield pair.query, self._scored([(pair, [])], per_token)
         order = sorted(
             (pair for pair in pairs if pair.target), key=lambda p: (-len(p.context), p.context, -len(p.target), p.target)
         )
@@ -148,20 +153,24 @@ class EncoderDecoderEngine(ScoringEngine):
         for batch in batches:
             if any(pair.query not in skip for pair in batch):
                 for pair, values in self.budget.run(batch, work):
-                    if pair.query not in skip:
-                        yield pair.query, self._scored(pair, values, per_token)
+                    found.setdefault(pair.query, []).append((pair, values))
+                    if len(found[pair.query]) == waiting[pair.query] and pair.query not in skip:
+                        yield pair.query, self._scored(found.pop(pair.query), per_token)
 
-    def _scored(self, pair: Pair, values: Sequence[float], per_token: bool) -> Scored:
-        names = tuple(self.encoder.tokenizer.convert_ids_to_tokens(list(pair.target))) if per_token else None
-        return add_up(values, pair.flags, names, len(pair.context) + len(pair.target))
+    def _scored(self, parts: Sequence[tuple[Pair, list[float]]], per_token: bool) -> Scored:
+        """The answer to a query, from all its pairs."""
+        ids = [token for pair, _ in parts for token in pair.target]
+        names = tuple(self.encoder.tokenizer.convert_ids_to_tokens(ids)) if per_token else None
+        n_read = sum(len(pair.context) + len(pair.target) for pair, _ in parts)
+        return add_up([value for _, values in parts for value in values], parts[0][0].flags, names, n_read)
 
     @torch.inference_mode()
     def _plain(self, pair: Pair) -> list[tuple[Pair, list[float]]]:
         """One pair alone: the yardstick."""
         context = torch.tensor([pair.context], device=self.device)
-        start = torch.tensor([[self.encoder.start, *pair.target[:-1]]], device=self.device)
-        logits = self.model(input_ids=context, decoder_input_ids=start, use_cache=False).logits
-        return [(pair, _logprobs(logits, [pair])[0])]
+        starts = torch.tensor([[*self.encoder.starts, *pair.target[:-1]]], device=self.device)
+        logits = self.model(input_ids=context, decoder_input_ids=starts, use_cache=False).logits
+        return [(pair, self._logprobs(logits, [pair])[0])]
 
     @torch.inference_mode()
     def _batch(self, pairs: Sequence[Pair]) -> list[tuple[Pair, list[float]]]:
@@ -172,9 +181,18 @@ class EncoderDecoderEngine(ScoringEngine):
         states = self.model.get_encoder()(input_ids=contexts, attention_mask=mask, return_dict=True)
         chosen = torch.tensor([places[pair.context] for pair in pairs], device=self.device)
         states["last_hidden_state"] = states[0][chosen.to(states[0].device)]
-        starts = self._pad([(self.encoder.start, *pair.target[:-1]) for pair in pairs])
+        starts = self._pad([(*self.encoder.starts, *pair.target[:-1]) for pair in pairs])
         logits = self.model(encoder_outputs=states, attention_mask=mask[chosen], decoder_input_ids=starts, use_cache=False).logits
-        return list(zip(pairs, _logprobs(logits, pairs), strict=True))
+        return list(zip(pairs, self._logprobs(logits, pairs), strict=True))
+
+    def _logprobs(self, logits: torch.Tensor, pairs: Sequence[Pair]) -> list[list[float]]:
+        """Log probabilities of each pair's target tokens, float32."""
+        first, found = len(self.encoder.starts) - 1, []
+        for row, pair in zip(logits, pairs, strict=True):
+            values = torch.log_softmax(row[first : first + len(pair.target)].float(), dim=-1)
+            wanted = torch.tensor(pair.target, device=values.device)[:, None]
+            found.append(values.gather(1, wanted)[:, 0].double().tolist())
+        return found
 
     def _pad(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
         width = max(len(row) for row in rows)
@@ -192,13 +210,3 @@ class EncoderDecoderEngine(ScoringEngine):
         return [
             Pair(k, tokens[a : a + min(n, most)], tokens[12 - a : 12 - a + min(m, most)]) for k, (a, n, m) in enumerate(sizes)
         ]
-
-
-def _logprobs(logits: torch.Tensor, pairs: Sequence[Pair]) -> list[list[float]]:
-    """Log probabilities of each pair's target tokens, float32."""
-    found = []
-    for row, pair in zip(logits, pairs, strict=True):
-        values = torch.log_softmax(row[: len(pair.target)].float(), dim=-1)
-        wanted = torch.tensor(pair.target, device=values.device)[:, None]
-        found.append(values.gather(1, wanted)[:, 0].double().tolist())
-    return found

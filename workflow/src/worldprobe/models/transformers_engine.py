@@ -30,6 +30,8 @@ LONGEST_PACKED = 4096
 WORTH_SHARING = 16
 
 Found = TypeVar("Found")
+#: Given a model, its tokenizer and its name, what turns texts into tokens; its class decides how they are scored.
+Encode = Callable[[Any, Any, str], Encoder | GapEncoder | PairEncoder]
 
 
 class TransformersEngine:
@@ -276,6 +278,7 @@ def open_engine(
     fastest: str = "tries",
     kind: str = CAUSAL,
     pseudo: str = WITHIN_WORD,
+    encode: Encode | None = None,
 ) -> Engine:
     """Load a checkpoint by folder or hub id.
 
@@ -290,6 +293,7 @@ def open_engine(
         fastest: the fastest mode to try, "plain" or another one of causal models.
         kind: what it is loaded as.
         pseudo: masked models: what is hidden together.
+        encode: makes what turns texts into tokens, where that is not our own way; it decides how a sequence starts, not ``bos``.
 
     Raises:
         UserError: it is not there, not whole, not safe, or not of that kind.
@@ -299,7 +303,7 @@ def open_engine(
     LOGGER.info("loading %s in %s", name, dtype)
     before = checkpoint.state()
     model, tokenizer = loading.load(checkpoint, dtype, device)
-    encoder = _encoder(model, tokenizer, kind, bos, pseudo, name)
+    encoder = encode(model, tokenizer, name) if encode else _encoder(model, tokenizer, kind, bos, pseudo, name)
     digest = checkpoint.digest()
     ensure_unchanged(checkpoint, before)
     facts = EngineFacts(

@@ -234,6 +234,17 @@ class FamilyLevels(Table):
         metadata = {"version": 1, "key": ["family", "model", "eval_type", "level"]}
 
 
+class BabylmSummaries(results.Summaries):
+    """Means by the BabyLM challenge's rule and by the paper's (metrics babylm and paper), for each checkpoint (condition)."""
+
+    mean: float = column(ge=0, le=1, nullable=True, description="Overall: the mean of the domains' means.")
+    n_ties: int = column(ge=0, description="Rows that were exact ties: right by the challenge's rule, 0.5 by the paper's.")
+    n_near_ties: int = column(ge=0)
+
+    class Config(results.Summaries.Config):
+        name = "babylm_summaries"
+
+
 class Coefficients(Table):
     """Fixed effects of a logistic regression on accuracy (EWoK, Appendix A.5); notes and variances are in the provenance."""
 

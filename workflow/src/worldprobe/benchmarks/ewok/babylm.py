@@ -1,0 +1,370 @@
+"""EWoK as the BabyLM challenge asks it: its data, its rule next to the paper's, and the files in which it looks for predictions.
+
+A row of its files is an item as it stands, or with contexts and targets exchanged. Its rule calls a row right where the first
+target is at least as likely after the first context as the second target is: targets are compared within a context, and a tie is
+right. The paper's rule compares contexts: is the first target likelier after the first context than after the second? Both are
+answered from the same log probabilities. Read off https://github.com/babylm-org/babylm-eval at commit 45fe2c1, folder strict/.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from worldprobe.analysis.clusters import crossed_means
+from worldprobe.analysis.curves import to_cells
+from worldprobe.analysis.summaries import Group
+from worldprobe.benchmarks.ewok.analysis.judge import compare_scores
+from worldprobe.benchmarks.ewok.contracts import BabylmSummaries
+from worldprobe.benchmarks.ewok.materials.official_files import DESIGN
+from worldprobe.benchmarks.ewok.vocabulary import OFFICIAL_TEXTS, TEXTS
+from worldprobe.contracts.results import ALL, OVERALL
+from worldprobe.errors import UserError, did_you_mean
+from worldprobe.files import read_text, write_text
+from worldprobe.inference.requests import near_tie_of, run_requests
+from worldprobe.models.checkpoint import hub_id
+from worldprobe.models.engine import Loglikelihood
+
+if TYPE_CHECKING:
+    from worldprobe.inference.store import Store
+    from worldprobe.models.engine import Engine
+
+#: Raised when what is asked changes: kept scores are kept under it.
+METHOD = 1
+#: Data set -> where it is below the folder of the challenge's data, and the rows of each domain.
+WHOLE, FAST = "ewok_filtered", "ewok_fast"
+PLACES = {WHOLE: "full_eval", FAST: "fast_eval"}
+SIZES = {
+    "agent-properties": 2210,
+    "material-dynamics": 770,
+    "material-properties": 170,
+    "physical-dynamics": 120,
+    "physical-interactions": 556,
+    "physical-relations": 818,
+    "quantitative-properties": 314,
+    "social-interactions": 294,
+    "social-properties": 328,
+    "social-relations": 1548,
+    "spatial-relations": 490,
+}
+ROWS = {WHOLE: SIZES, FAST: dict.fromkeys(SIZES, 100)}
+#: Track -> its checkpoints, by millions of words.
+_UNTIL_90 = [*range(1, 10), *range(10, 100, 10)]
+_LONG = [*_UNTIL_90, *range(100, 1001, 100)]
+TRACKS = {"strict-small": [*_UNTIL_90, 100], "strict": _LONG, "multimodal": _LONG, "interaction": _LONG}
+MAIN, CHECKPOINT, UNIT = "main", "chck_{n}M", "million words"
+#: The challenge's rule, and the paper's.
+RULES = ("babylm", "paper")
+#: Columns of the rows -> key of the challenge's files, in the order of its report.
+_GROUPS = {"domain": "UID", "context_type": "context_type", "context_contrast": "context_contrast"}
+_GROUPS |= {"target_contrast": "target_contrast"}
+_KEYS = {"Domain": "domain", **DESIGN}
+#: (context, target) of the four questions of a row, in the order of their columns.
+_QUESTIONS = ((1, 1), (1, 2), (2, 1), (2, 2))
+_COLUMNS = [f"context{context}_target{target}" for context, target in _QUESTIONS]
+
+
+def read_data(folder: Path, name: str) -> pd.DataFrame:
+    """The rows of one of the challenge's data sets, file by file.
+
+    Args:
+        folder: the challenge's ``evaluation_data``.
+        name: ``WHOLE`` or ``FAST``.
+
+    Raises:
+        UserError: a file is missing, is not of a domain, or has a line that is no row.
+    """
+    place = folder / PLACES[name] / name
+    found = {path.stem: path for path in sorted(place.glob("*.jsonl"))}
+    if unknown := sorted(found.keys() - SIZES.keys()):
+        raise UserError(found[unknown[0]], f"is of no domain{did_you_mean(unknown[0], SIZES)}", "Remove it, or rename it.")
+    if missing := [domain for domain in SIZES if domain not in found]:
+        problem = f"has no {missing[0]}.jsonl" + (f", and {len(missing) - 1} other domains are missing." if missing[1:] else ".")
+        raise UserError(place, problem, "Make or unpack the data again; each domain has a file.")
+    return pd.DataFrame([row for domain in SIZES for row in _read_rows(found[domain])])
+
+
+def _read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(_lines(path, "Make or unpack the data again."), 1):
+        where = f"{path}, line {number}"
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise UserError(where, "is not valid JSON.", "Make or unpack the data again.") from error
+        if not isinstance(row, dict):
+            raise UserError(where, "is not a JSON object ({...}).", "Make or unpack the data again.")
+        for key in ("Domain", *OFFICIAL_TEXTS):
+            if not isinstance(row.get(key), str) or not row[key].strip():
+                raise UserError(where, f"has no {key}.", f"A row has {', '.join(OFFICIAL_TEXTS)} and a Domain.")
+        if row["Domain"] != path.stem:
+            raise UserError(where, f"is of the domain {row['Domain'][:40]}.", "Each file has the rows of the domain in its name.")
+        yield {column: row.get(key) for key, column in _KEYS.items()}
+
+
+def _lines(path: Path, fix: str) -> list[str]:
+    """Lines end where JSON Lines do: a text may contain other line breaks."""
+    return read_text(path, fix).removesuffix("\n").split("\n")
+
+
+def check_counts(rows: pd.DataFrame, name: str, where: object) -> None:
+    """Refuse data that the challenge's collate_preds.py would refuse.
+
+    Raises:
+        UserError: a domain has another number of rows.
+    """
+    found = rows["domain"].value_counts()
+    wrong = [f"{domain} {found.get(domain, 0)} instead of {n}" for domain, n in ROWS[name].items() if found.get(domain, 0) != n]
+    if wrong:
+        problem = f"has {len(rows)} rows, and {name} has {sum(ROWS[name].values())}: {', '.join(wrong[:3])}"
+        problem += f", and so in {len(wrong) - 3} further domains." if wrong[3:] else "."
+        raise UserError(where, problem, "Make or unpack the data again: predictions with other counts are refused.")
+
+
+def select_items(items: pd.DataFrame, vocabulary: Path) -> pd.DataFrame:
+    """The rows of ``WHOLE``, made of the official items: those with words of the challenge's vocabulary alone, both ways round.
+
+    Args:
+        items: EWoK-core-1.0, ``contracts.Items``.
+        vocabulary: the challenge's ``vocab.txt``, a word per line.
+
+    Raises:
+        UserError: the vocabulary cannot be read.
+    """
+    known = {line.strip() for line in _lines(vocabulary, "Give the challenge's evaluation_pipeline/ewok/vocab.txt.")}
+    kept = items[[all(word in known for text in texts for word in words(text)) for texts in items[list(TEXTS)].to_numpy()]]
+    exchanged = kept.rename(columns={one: one[:-1] + {"1": "2", "2": "1"}[one[-1]] for one in TEXTS})
+    both = pd.concat([kept, exchanged]).sort_index(kind="stable")
+    return both.sort_values("domain", kind="stable", ignore_index=True)[list(_KEYS.values())]
+
+
+#: Where a sentence ends, what is cut off a word, and marks that are words; a comma or colon in a number is not.
+_END = re.compile(r"(?<=[.?!])\s+")
+_CUT = re.compile(r"(?<=\w)(n't|'(?:s|m|d|ll|re|ve)?)(?!\w)")
+_MARK = re.compile(r'[,:](?!\d)|[;?!"()]|\.(?=\s*$)')
+
+
+def words(text: str) -> Iterator[str]:
+    """The words by which the challenge selects items, in lower case, as the Penn Treebank cuts them.
+
+    That is what nltk's word_tokenize makes of texts such as EWoK's: of the 4,374 items of the release it keeps the 3,809 that the
+    challenge counts, domain by domain (tests/golden/test_ewok_reference.py).
+
+    >>> list(words("The Smiths' dog isn't here. It's 1,000 steps away, I cannot walk."))[2:9]
+    ["'", 'dog', 'is', "n't", 'here', '.', 'it']
+    """
+    for sentence in _END.split(text.lower()):
+        yield from _CUT.sub(r" \1", _MARK.sub(r" \g<0> ", sentence)).replace("cannot", "can not").split()
+
+
+def asking(rows: pd.DataFrame, method: str) -> Callable[[Engine, Store, str], pd.DataFrame]:
+    """What asks an engine all that both rules need.
+
+    Args:
+        rows: as ``read_data`` gives them.
+        method: version of the computation.
+
+    Returns:
+        A function of an engine, its store and a name for messages, which returns a row's four sums of log probabilities in nats,
+        columns context1_target1 to context2_target2, and raises UserError where one is not a finite number.
+    """
+    texts = {name: rows[name].tolist() for name in TEXTS}
+    wanted = [
+        Loglikelihood(texts[f"context{context}"][row], texts[f"target{target}"][row])
+        for row in range(len(rows))
+        for context, target in _QUESTIONS
+    ]
+    queries = sorted(set(wanted), key=lambda query: (query.context or "", query.target))
+
+    def ask(engine: Engine, store: Store, name: str) -> pd.DataFrame:
+        answers = run_requests(queries, engine, store, method, what=f"Scoring {name}", total=len(rows)).values
+        found = {query: answer.logprob for query, answer in zip(queries, answers, strict=True)}
+        if lost := sum(value is None for value in found.values()):
+            problem = (
+                f"computes NaN, infinity or no number for {lost} of {len(found)} sentences, and the challenge calls such rows"
+            )
+            raise UserError(name, f"{problem} right.", "Check the weights; with --dtype float16 try float32.")
+        values = np.array([found[query] for query in wanted], float).reshape(-1, len(_QUESTIONS))
+        return pd.DataFrame(values, columns=_COLUMNS)
+
+    return ask
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Rows by both rules; arrays have the shape (rules, rows), in the order of ``RULES``.
+
+    Attributes:
+        right: 1, 0, or 0.5 for a tie by the paper's rule.
+        is_tie: exact ties.
+        is_near_tie: differences within the tolerance of the precision that are no ties.
+    """
+
+    right: np.ndarray
+    is_tie: np.ndarray
+    is_near_tie: np.ndarray
+
+
+def judge(scores: pd.DataFrame, backend: str, dtype: str) -> Judged:
+    """Both rules.
+
+    The challenge sums in single precision, so sums are compared as such numbers. Its backend enc_dec_prefix gives the encoder the
+    first context with the first target and the second with the second: it compares log P(T1 | C1) with log P(T2 | C2).
+
+    Args:
+        scores: as ``asking`` gives them.
+        backend: name of ``models.completions.BACKENDS``.
+        dtype: what they were computed in.
+    """
+    other = _COLUMNS[3] if backend == "enc_dec_prefix" else _COLUMNS[1]
+    single = scores.astype(np.float32).astype(float)
+    found = [
+        compare_scores(some[_COLUMNS[0]].to_numpy(), some[against].to_numpy(), near_tie_of(dtype))
+        for some, against in ((single, other), (scores, _COLUMNS[2]))
+    ]
+    right = np.stack([one[0] for one in found])
+    right[0] = right[0] > 0  # a tie is right
+    return Judged(right, np.stack([one[1] for one in found]), np.stack([one[2] for one in found]))
+
+
+def write_predictions(rows: pd.DataFrame, right: np.ndarray, folder: Path) -> None:
+    """The challenge's own two files: its predictions, and its report of accuracies in percent.
+
+    Args:
+        rows: as ``read_data`` gives them.
+        right: by the challenge's rule, shape (rows,).
+        folder: where they are written, see ``place_of``.
+    """
+    predictions: dict[str, Any] = {}
+    for domain, first, second, is_right in zip(rows["domain"], rows["target1"], rows["target2"], right, strict=True):
+        kept = predictions.setdefault(domain, {"predictions": []})["predictions"]
+        kept.append({"id": f"{domain}_{len(kept)}", "pred": f" {first if is_right else second}"})
+    lines, domains = ["TEMPERATURE: 1.00", ""], 0.0
+    for column, key in _GROUPS.items():
+        means = 100 * pd.Series(right).groupby(rows[column].astype("object").fillna("None").to_numpy(), sort=False).mean()
+        domains = float(means.mean()) if column == "domain" else domains
+        lines += [f"### {key.upper()} ACCURACY", *(f"{name}: {mean:.2f}" for name, mean in means.items()), ""]
+    write_text(folder / "predictions.json", json.dumps(predictions))
+    write_text(folder / "best_temperature_report.txt", "\n".join([*lines, "### AVERAGE ACCURACY", f"{domains:.2f}", "", ""]))
+
+
+def place_of(results: Path, model: str, revision: str, backend: str, name: str) -> Path:
+    """Where the challenge's collate_preds.py looks for the predictions of a data set.
+
+    >>> place_of(Path("results"), "me/my-model", "chck_1M", "causal", "ewok_fast").as_posix()
+    'results/my-model/chck_1M/zero_shot/causal/ewok/ewok_fast'
+    """
+    return results / stem_of(model) / revision / "zero_shot" / backend / "ewok" / name
+
+
+def stem_of(model: str) -> str:
+    """What the challenge calls a model: its name without owner or folder, up to the last full stop.
+
+    >>> stem_of("me/my-model"), stem_of("trainings/mine-1.5b/")
+    ('my-model', 'mine-1')
+    """
+    return Path(hub_id(model)).stem
+
+
+def groups_of(rows: pd.DataFrame) -> list[Group]:
+    """All rows, and those of each domain, type and contrast; pairs of concepts are samples of more, or items without these."""
+    facts = ["domain", "concept_a", "concept_b"]
+    has_concepts = bool(rows["concept_a"].notna().all())
+    if not has_concepts:  # an item and its exchange have the same texts
+        facts = ["domain", "texts"]
+        rows = rows.assign(texts=["\n".join(sorted(texts)) for texts in rows[list(TEXTS)].to_numpy()])
+    codes = rows.groupby(facts, sort=True, dropna=False).ngroup().to_numpy()
+    over = "pairs of concepts" if has_concepts else "items"
+    found = [Group(OVERALL, ALL, np.arange(len(rows)), codes, over)]
+    for grouping in _GROUPS:
+        for name, places in rows.groupby(grouping, sort=True).indices.items():
+            found.append(Group(grouping, str(name), np.asarray(places), codes[places], over))
+    return found
+
+
+def _strata(rows: pd.DataFrame, grouping: str, units: np.ndarray) -> np.ndarray:
+    """What weighs equally in a mean: domains, where it is over all of them."""
+    return rows["domain"].to_numpy(object)[units] if grouping == OVERALL else np.full(len(units), "", object)
+
+
+def summarize(rows: pd.DataFrame, judged: Mapping[str, Judged], model: str, eval_type: str) -> pd.DataFrame:
+    """Means by both rules; the overall one is the mean of the domains' means, as the challenge's.
+
+    Args:
+        rows: as ``read_data`` gives them.
+        judged: revision -> what was found for it.
+        model: name in the table.
+        eval_type: name in the table.
+
+    Returns:
+        ``contracts.BabylmSummaries``.
+    """
+    right = np.concatenate([one.right for one in judged.values()])
+    series = pd.MultiIndex.from_product([judged, RULES], names=["condition", "metric"]).to_frame(index=False)
+    tables = []
+    for group in groups_of(rows):
+        found = crossed_means(
+            right[:, group.units], group.cluster, None, _strata(rows, group.grouping, group.units), tested=False
+        )
+        counts = {
+            f"n_{name}": np.concatenate([getattr(one, f"is_{name[:-1]}")[:, group.units].sum(axis=1) for one in judged.values()])
+            for name in ("ties", "near_ties")
+        }
+        tables.append(
+            series.assign(
+                grouping=group.grouping,
+                group=group.name,
+                mean=np.clip(found.mean, 0, 1),
+                ci_low=np.clip(found.ci_low, 0, 1),
+                ci_high=np.clip(found.ci_high, 0, 1),
+                interval_over=group.interval_over,
+                status=found.status,
+                n=len(group.units),
+                n_clusters=found.n_clusters,
+                **counts,
+            )
+        )
+    return pd.concat(tables, ignore_index=True).assign(model=model, eval_type=eval_type)[list(BabylmSummaries.columns)]
+
+
+def cells_of(rows: pd.DataFrame, judged: Judged) -> pd.DataFrame:
+    """One checkpoint's means of cells by both rules, from which learning curves are computed.
+
+    Args:
+        rows: as ``read_data`` gives them.
+        judged: what was found.
+
+    Returns:
+        Columns eval_type (the rule) and grouping to n of ``contracts.series.CheckpointScores``.
+    """
+    none, tables = np.full(len(rows), ""), []
+    for group in groups_of(rows):
+        stratum = none.astype(object)
+        stratum[group.units] = _strata(rows, group.grouping, group.units)
+        tables += [
+            to_cells(right, none, stratum, [group]).assign(eval_type=rule)
+            for rule, right in zip(RULES, judged.right, strict=True)
+        ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def in_words(summaries: pd.DataFrame, revisions: Sequence[str]) -> list[str]:
+    """A line for each revision: accuracy in percent with its interval, ties and near ties, by both rules."""
+    overall = summaries[summaries["grouping"] == OVERALL]
+    found = {(one["condition"], one["metric"]): one for one in overall.to_dict("records")}
+    lines = []
+    for revision in revisions:
+        parts = []
+        for one in (found[revision, rule] for rule in RULES):
+            interval = "" if np.isnan(one["ci_low"]) else f" [{100 * one['ci_low']:.1f}, {100 * one['ci_high']:.1f}]"
+            parts.append(
+                f"{one['metric']} {100 * one['mean']:6.2f}{interval}, {one['n_ties']} ties, {one['n_near_ties']} near ties"
+            )
+        lines.append(f"{revision:10}" + "; ".join(parts))
+    return lines

@@ -1,0 +1,239 @@
+"""``babylm``: EWoK as the BabyLM challenge asks it, for all checkpoints of a track in one run."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from worldprobe import methods
+from worldprobe.cli.engines import ModelOptions, model_name
+from worldprobe.cli.options import AllowPickle, Dtype, OutFolder, Password, TrustRemoteCode, between
+from worldprobe.cli.series import Checkpoints
+from worldprobe.errors import MachineError, UserError, lack_of_memory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from worldprobe.models.engine import Engine
+
+
+def babylm(
+    model: str,
+    /,
+    *,
+    track: Literal["strict-small", "strict", "multimodal", "interaction"],
+    backend: Literal["causal", "mlm", "mntp", "enc_dec_mask", "enc_dec_prefix"] = "causal",
+    data: Path,
+    items: Path | None = None,
+    words: Path | None = None,
+    password: Password = None,
+    series: str | None = None,
+    training_seed: str = "one",
+    dtype: Dtype = None,
+    gpus: Annotated[int | None, between(0, 1024)] = None,
+    allow_pickle: AllowPickle = False,
+    trust_remote_code: TrustRemoteCode = False,
+    answers: Path | None = None,
+    fetch: bool = False,
+    keep_weights: bool = False,
+    out: OutFolder,
+) -> None:
+    """Score the final model and all checkpoints of a track of the BabyLM challenge on EWoK, by its rule and by the paper's.
+
+    The final model (main) is asked the whole data set, each checkpoint the fast one. Predictions and a report of each are where
+    the challenge's collate_preds.py looks for them. What was scored is kept: a run that was stopped goes on. A checkpoint that
+    cannot be loaded is named and left out.
+
+    Args:
+        model: hub id with the revisions main, chck_1M, ..., or a folder with folders of these names
+        track: track of the challenge, which says what checkpoints there are
+        backend: the challenge's name of how the model predicts
+        data: the challenge's folder evaluation_data, with full_eval/ewok_filtered and fast_eval/ewok_fast
+        items: EWoK-core-1.0 (.csv, .parquet, folder or .zip), to make the whole data set where the folder lacks it
+        words: the challenge's vocab.txt, by whose words it selects these items
+        series: name of the trainings that differ in their seed alone (default: the model's)
+        training_seed: name of the training's seed
+        gpus: number of GPUs to take, waiting until no other worldprobe process uses them; 0: compute on the CPU (default: all
+            that are visible)
+        answers: store of answers (default: .answers in --out)
+        fetch: download checkpoints that are not on this machine, one at a time, and delete each before the next
+        keep_weights: delete no checkpoint
+        out: the challenge's folder of results; a table of both rules' means (babylm.parquet) and one for learning curves
+            (checkpoints.parquet) are in the model's folder there, by backend
+    """
+    import pandas as pd
+
+    from worldprobe.benchmarks.ewok import babylm as challenge
+    from worldprobe.benchmarks.ewok.contracts import BabylmSummaries
+    from worldprobe.contracts import write_table
+    from worldprobe.contracts.series import CheckpointScores
+    from worldprobe.log import LOGGER, Progress
+    from worldprobe.models.completions import BACKENDS
+    from worldprobe.models.model_types import MASKED, ORIGINAL
+    from worldprobe.models.series import Place
+    from worldprobe.provenance import made
+
+    name = model_name(None, model)  # all is refused before a model is loaded
+    rows = {challenge.WHOLE: _whole(data, items, words, password), challenge.FAST: _fast(data)}
+    numbers = challenge.TRACKS[track]
+    revisions = [challenge.MAIN, *(challenge.CHECKPOINT.format(n=n) for n in numbers)]
+    places = [Place(n, n, *place) for n, place in zip([0, *numbers], _find(model, revisions, fetch), strict=True)]
+    kind = BACKENDS[backend]
+    options = ModelOptions(
+        checkpoint=model,
+        kind=kind,
+        pseudo=ORIGINAL if kind == MASKED else None,
+        dtype=dtype or "float32",
+        gpus=gpus,
+        allow_pickle=allow_pickle,
+        trust_remote_code=trust_remote_code,
+        answers=answers or out / ".answers",
+    )
+    method = f"babylm {challenge.METHOD} {methods.SCORE}"
+    inputs = {one: _digest(table) for one, table in rows.items()}
+
+    def opened(one: ModelOptions) -> Engine:
+        return _open(one, backend)
+
+    kept, ask = {}, {}
+    for one, table in rows.items():
+        asked = [methods.CHECKPOINTS, method, backend, inputs[one]]
+        kept[one] = Checkpoints(options, asked, out, fetch, keep_weights, opened)
+        ask[one] = challenge.asking(table, method)
+    found: dict[str, dict[str, challenge.Judged]] = {one: {} for one in rows}
+    left_out: dict[str, str] = {}
+    with Progress(f"Scoring checkpoints of {name} (BabyLM, {backend})", len(places), "checkpoints") as progress:
+        for revision, place in zip(revisions, places, strict=True):
+            one = challenge.WHOLE if revision == challenge.MAIN else challenge.FAST
+            try:
+                scores = kept[one].score(place, ask[one], f"{name}, {revision}")
+            except MachineError:
+                raise
+            except UserError as error:
+                if told := lack_of_memory(error):
+                    raise told from error
+                LOGGER.warning("%s of %s is left out: %s %s", revision, name, error.where, error.problem)
+                left_out[revision] = error.problem
+            else:
+                judged = found[one][revision] = challenge.judge(scores, backend, str(options.dtype))
+                folder = challenge.place_of(out, model, revision, backend, one)
+                challenge.write_predictions(rows[one], judged.right[0], folder)
+            progress.advance()
+    if not any(found.values()):
+        first = next(iter(left_out.values()))
+        raise UserError(name, f"none of its {len(places)} checkpoints can be scored.", f"The first: {first}")
+    details = {"benchmark": "babylm", "series": series or name, "unit": challenge.UNIT, "checkpoints": len(places)}
+    over = {group.grouping: group.interval_over for group in challenge.groups_of(rows[challenge.FAST])}
+    details |= {"weights": {one: checkpoints.weights for one, checkpoints in kept.items()}}
+    details |= {"left_out": left_out, "over": over, "track": track, "backend": backend}
+    made_here = made(
+        challenge.METHOD, packages=["numpy", "pandas"], digests=inputs, model=name, dtype=options.dtype, details=details
+    )
+    folder = out / challenge.stem_of(model) / f"ewok_{backend}"
+    summaries = pd.concat(
+        [challenge.summarize(rows[one], judged, name, backend) for one, judged in found.items() if judged], ignore_index=True
+    )
+    write_table(summaries, BabylmSummaries, folder / "babylm.parquet", made_here)
+    if found[challenge.FAST]:
+        steps = dict(zip(revisions, places, strict=True))
+        cells = pd.concat(
+            [
+                challenge.cells_of(rows[challenge.FAST], judged).assign(step=float(steps[revision].step))
+                for revision, judged in found[challenge.FAST].items()
+            ],
+            ignore_index=True,
+        ).assign(series=series or name, model=name, seed=training_seed)
+        write_table(cells[list(CheckpointScores.columns)], CheckpointScores, folder / "checkpoints.parquet", made_here)
+    print("\n".join(challenge.in_words(summaries, [one for judged in found.values() for one in judged])))
+    print("".join(f"left out: {revision}: {problem}\n" for revision, problem in left_out.items()), end="")
+
+
+def _whole(data: Path, items: Path | None, words: Path | None, password: str | None) -> pd.DataFrame:
+    """The whole data set, as it is or made of the official items.
+
+    Raises:
+        UserError: neither is there, or its counts are wrong.
+    """
+    from worldprobe.benchmarks.ewok import babylm as challenge
+    from worldprobe.benchmarks.ewok.materials.official_files import read_items
+
+    place = data / challenge.PLACES[challenge.WHOLE] / challenge.WHOLE
+    given = {"--items": items, "--words": words}
+    if place.is_dir():
+        if useless := next((option for option, value in given.items() if value), None):
+            raise UserError(useless, f"does nothing: {place} is there.", "Leave it out, or remove that folder.")
+        found = challenge.read_data(data, challenge.WHOLE)
+    elif items is None or words is None:
+        fix = "Make it with the challenge's ewok/dl_and_filter.py, or give --items EWOK-CORE-1.0 and --words VOCAB.TXT."
+        raise UserError(place, "there is no such folder.", fix)
+    else:
+        place, found = items, challenge.select_items(read_items(items, password).items, words)
+    challenge.check_counts(found, challenge.WHOLE, place)
+    return found
+
+
+def _fast(data: Path) -> pd.DataFrame:
+    """The fast data set.
+
+    Raises:
+        UserError: it is not there, or its counts are wrong.
+    """
+    from worldprobe.benchmarks.ewok import babylm as challenge
+
+    place = data / challenge.PLACES[challenge.FAST] / challenge.FAST
+    if not place.is_dir():
+        raise UserError(place, "there is no such folder.", "Unpack the challenge's ewok_fast.zip there.")
+    found = challenge.read_data(data, challenge.FAST)
+    challenge.check_counts(found, challenge.FAST, place)
+    return found
+
+
+def _find(model: str, revisions: list[str], fetch: bool) -> list[tuple[str, str | None]]:
+    """Checkpoint and revision of each; in a folder, the final model may be the folder itself.
+
+    Raises:
+        UserError: one is not on this machine, and will not be fetched.
+    """
+    from worldprobe.models import checkpoint as hub
+
+    root = hub.folder_of(model)
+    if root is None:
+        gone = [] if fetch else [one for one in revisions if hub.cached_commit(hub.hub_id(model), one) is None]
+        found: list[tuple[str, str | None]] = [(model, one) for one in revisions]
+        fix = "Add --fetch, or fetch them where there is internet: worldprobe models fetch."
+    else:
+        places = [root / one for one in revisions]
+        if not places[0].is_dir() and (root / "config.json").is_file():
+            places[0] = root
+        gone = [one for one, place in zip(revisions, places, strict=True) if not place.is_dir()]
+        found = [
+            (f"{model.rstrip('/')}/{one}" if place != root else model, None) for one, place in zip(revisions, places, strict=True)
+        ]
+        fix = "Correct the path or the track, or put them there (main: the final model); the challenge asks for each."
+    if gone:
+        more = f" and {len(gone) - 1} other checkpoints" if gone[1:] else ""
+        raise UserError(model, f"has no {gone[0]}{more} on this machine.", fix)
+    return found
+
+
+def _digest(rows: pd.DataFrame) -> str:
+    return hashlib.sha256(rows.to_json(orient="values").encode()).hexdigest()
+
+
+def _open(options: ModelOptions, backend: str) -> Engine:
+    from worldprobe.models.completions import encoder_of
+    from worldprobe.models.transformers_engine import open_engine
+    from worldprobe.operations.devices import claim_gpus
+
+    claim_gpus(options.gpus)
+    return open_engine(
+        options.checkpoint,
+        dtype=str(options.dtype),
+        revision=options.revision,
+        allow_pickle=options.allow_pickle,
+        trust_remote_code=options.trust_remote_code,
+        kind=str(options.kind),
+        pseudo=options.pseudo or "original",
+        encode=encoder_of(backend),
+    )
