@@ -66,6 +66,24 @@ def _groups(pairs: pd.DataFrame) -> np.ndarray:
     return np.asarray(connected_components(edges, directed=False)[1][codes[0]])
 
 
+def folds(templates: pd.DataFrame, count: int, seed: int = 0) -> np.ndarray:
+    """The part of each template, from 0, of about equally large parts that share no situation and no concept.
+
+    Args:
+        templates: a Templates table.
+        count: number of parts.
+        seed: of the order of what is equally large.
+    """
+    rng = np.random.default_rng(seed)
+    group = pd.Series(_groups(templates[[*PAIR, "situation"]].fillna({"concept_b": ""})))
+    sizes = group.value_counts()
+    part, filled = {}, np.zeros(count, int)
+    for one in sorted(sizes.index, key=lambda one: (-sizes[one], rng.random())):  # each into the part that has the fewest
+        part[one] = int(filled.argmin())
+        filled[part[one]] += sizes[one]
+    return group.map(part).to_numpy()
+
+
 def split_text(split: pd.DataFrame, canary: str | None) -> str:
     """The file ``utils/split.csv``, below the materials' canary.
 

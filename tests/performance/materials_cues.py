@@ -1,0 +1,127 @@
+"""Do bare words answer our materials? Run by hand; prints the table of the edition's README.
+
+    pip install vaderSentiment
+    python tests/performance/materials_cues.py [--edition builtin@2] [--fast]
+
+Classifiers of pairs of words, one of the context (or two in a row) and one of the target, are trained on right and
+wrong pairings of context and target of four fifths of the templates and judge the rest: a target is answered right if its own
+context scores higher, as language models are judged. Parts share no pair of concepts, no situation and no context. Random parts
+share contexts: what is above the other there is looked up. Valence prefers the context whose VADER score has the target's sign.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_selection import SelectKBest, chi2
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import LinearSVC
+
+from worldprobe.benchmarks.ewok.materials.balance import cross_design, spelt
+from worldprobe.benchmarks.ewok.materials.items import compile_all
+from worldprobe.benchmarks.ewok.materials.materials import read_materials
+from worldprobe.benchmarks.ewok.materials.original_quirks import RIGHT
+from worldprobe.benchmarks.ewok.materials.split import folds
+from worldprobe.paths import EDITIONS
+
+#: Right pairings first, then the wrong ones.
+PAIRINGS = ((1, 1), (2, 2), (2, 1), (1, 2))
+_DENSE = FunctionTransformer(lambda matrix: matrix.toarray())
+CLASSIFIERS: dict[str, Callable[[], object]] = {
+    "logistic regression": lambda: LogisticRegression(C=1.0, tol=1e-7, max_iter=200),
+    "linear SVM": lambda: LinearSVC(C=0.01, dual=False, tol=0.001),
+    "naive Bayes": lambda: BernoulliNB(),
+    "gradient boosting": lambda: make_pipeline(
+        SelectKBest(chi2, k=300), _DENSE, HistGradientBoostingClassifier(max_iter=100, random_state=0)
+    ),
+}
+
+
+def pair_words(contexts: Sequence[str], targets: Sequence[str]) -> list[list[str]]:
+    """Every word and two words in a row of a context with every word of its target, as one feature each."""
+
+    def grams(text: str) -> set[str]:
+        words = spelt(text)
+        return {*words, *(f"{a} {b}" for a, b in pairwise(words))}
+
+    return [
+        [f"{c}|{t}" for c in sorted(grams(one)) for t in sorted(set(spelt(other)))]
+        for one, other in zip(contexts, targets, strict=True)
+    ]
+
+
+def features(templates: pd.DataFrame) -> list[sparse.csr_matrix]:
+    """A matrix for each of ``PAIRINGS``, a row per template."""
+    texts = [pair_words(templates[f"context{c}"], templates[f"target{t}"]) for c, t in PAIRINGS]
+    counted = CountVectorizer(analyzer=list, min_df=4, binary=True).fit([one for pairing in texts for one in pairing])
+    return [counted.transform(pairing).astype(np.float32) for pairing in texts]
+
+
+def accuracies(templates: pd.DataFrame, make: Callable[[], object], parts: np.ndarray, x: list[sparse.csr_matrix]) -> np.ndarray:
+    """Accuracy of each template's two targets, its part judged by a classifier of the others."""
+    found = np.full(len(templates), np.nan)
+    for part in np.unique(parts):
+        train, test = parts != part, parts == part
+        label = np.repeat([1, 1, 0, 0], train.sum())
+        fitted = make().fit(sparse.vstack([matrix[train] for matrix in x]), label)
+        score = getattr(fitted, "decision_function", None) or (lambda m, f=fitted: f.predict_log_proba(m)[:, 1])
+        right1, right2, wrong1, wrong2 = (score(matrix[test]) for matrix in x)
+        found[test] = (prefer(right1 - wrong1) + prefer(right2 - wrong2)) / 2
+    return found
+
+
+def prefer(difference: np.ndarray) -> np.ndarray:
+    """1 where above zero, 0.5 where zero."""
+    return np.where(np.abs(difference) < 1e-9, 0.5, (difference > 0).astype(float))
+
+
+def valence(templates: pd.DataFrame) -> np.ndarray:
+    """Accuracy of each template if one prefers the context whose valence has the sign of the target's."""
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+    analyzer = SentimentIntensityAnalyzer()
+    c1, c2, t1, t2 = (
+        np.array([analyzer.polarity_scores(" ".join(spelt(text)))["compound"] for text in templates[column]])
+        for column in ("context1", "context2", "target1", "target2")
+    )
+    return (prefer(t1 * (c1 - c2)) + prefer(t2 * (c2 - c1))) / 2
+
+
+def main() -> None:
+    """Print accuracies by measure, overall and by domain."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--edition", default="builtin@2")
+    parser.add_argument("--fast", action="store_true", help="logistic regression alone")
+    options = parser.parse_args()
+    templates = compile_all(read_materials(EDITIONS[options.edition], RIGHT))
+    x, held_out = features(templates), folds(templates, 5)
+    table = {}
+    for name, make in CLASSIFIERS.items() if not options.fast else list(CLASSIFIERS.items())[:1]:
+        table[name] = accuracies(templates, make, held_out, x)
+        print(f"{name}: {table[name].mean():.3f}", flush=True)
+    random = np.random.default_rng(0).integers(0, 5, len(templates))
+    table["logistic regression, random parts"] = accuracies(templates, CLASSIFIERS["logistic regression"], random, x)
+    try:
+        table["valence"] = valence(templates)
+    except ImportError:
+        print("vaderSentiment is not installed: no valence")
+    scores = pd.DataFrame(table, index=templates.index).assign(domain=templates["domain"])
+    by_domain = scores.groupby("domain").mean()
+    by_domain.loc["all"] = scores.drop(columns="domain").mean()
+    print(by_domain.T.round(3).T.to_string())
+    _, strength = cross_design(templates)
+    print("Cramer's V of domain with", ", ".join(f"{name} {value:.3f}" for name, value in strength.items()))
+
+
+if __name__ == "__main__":
+    main()
